@@ -17,13 +17,22 @@ from setuptools.command.build_ext import build_ext
 from setuptools.modified import newer_group
 
 SANITIZE = os.environ.get("SVMCUT_SANITIZE")
-COMPILE = ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wall", "-Wno-psabi", "-ffp-contract=off", "-pthread"]
+COMPILE = [
+    "-std=c++17",
+    "-O3",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wno-psabi",
+    "-ffp-contract=off",
+    "-pthread",
+]
 LINK = ["-pthread"]
 CORES, CYTHON = min(8, os.cpu_count() or 1), "build/cython"
 SHARED = "svmcut._native._shared"
 """What typed views need; Cython writes it once and not into every extension."""
 LIMITED = {"Py_LIMITED_API": "0x030b0000"}
-"""One binary for CPython 3.11 and all later ones; free-threaded Python and PyPy have no stable interface."""
+"""One binary for CPython 3.11 and all later ones; free-threaded Python and PyPy have no stable
+interface."""
 if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
     LIMITED = {}
 if "CFLAGS" not in os.environ:
@@ -36,12 +45,14 @@ if SANITIZE:
 
 def fail(message):
     """Ends the build: an installation that lacks extensions would succeed and could not train."""
-    sys.exit(f"setup.py: error: {message}; unpack the whole source distribution or clone the repository")
+    sys.exit(
+        f"setup.py: error: {message}; unpack the whole source distribution or clone the repository"
+    )
 
 
 HEADERS = sorted(map(str, Path("csrc").rglob("*.h")))
-# A C++ file is compiled once: by the extension whose .pyx names it in a "# distutils: sources" line at its head, or
-# into a static library that several name in a "# distutils: libraries" line.
+# A C++ file is compiled once: by the extension whose .pyx names it in a "# distutils: sources" line
+# at its head, or into a static library that several name in a "# distutils: libraries" line.
 LIBRARIES = {"svmcut_kernel_rows": ["csrc/kernels/kernel_rows.cc"]}
 
 modules = sorted(Path("svmcut/_native").glob("*.pyx"))
@@ -51,7 +62,9 @@ if not modules:
 
 def named(module, what):
     """The words of these lines of a .pyx."""
-    lines = re.findall(rf"^# distutils: {what} = (.*)", module.read_text(encoding="utf-8"), re.MULTILINE)
+    lines = re.findall(
+        rf"^# distutils: {what} = (.*)", module.read_text(encoding="utf-8"), re.MULTILINE
+    )
     return " ".join(lines).split()
 
 
@@ -79,31 +92,41 @@ def extension(name, source, depends=(), language=None):
 
 
 class BuildExt(build_ext):
-    """All files are compiled side by side, those of the largest extensions first, and named as they are."""
+    """All files are compiled side by side, those of the largest extensions first, and named as they
+    are."""
 
     def run(self):
         places = list(self._get_output_mapping())
         for made, in_place in places:
-            if self.editable_mode and Path(in_place).is_file():  # an installation compiles only what changed
+            if (
+                self.editable_mode and Path(in_place).is_file()
+            ):  # an installation compiles only what changed
                 Path(made).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(in_place, made)
         super().run()
         for made in map(Path, sum(places, ()) or self.get_outputs()):
             for other in made.parent.glob(made.name.split(".")[0] + ".*.so"):
-                if other.name != made.name:  # for one version of Python, which would be imported first
+                if (
+                    other.name != made.name
+                ):  # for one version of Python, which would be imported first
                     other.unlink()
 
     def build_extensions(self):
         self.compiler.set_libraries([])  # each names its own
         stale = [each for each in self.extensions if self.is_stale(each)]
-        files = sum(len(each.sources) for each in stale) + sum(map(len, LIBRARIES.values())) * bool(stale)
+        files = sum(len(each.sources) for each in stale) + sum(map(len, LIBRARIES.values())) * bool(
+            stale
+        )
         self.compiler._compile = in_turns(self.compiler._compile, self.parallel or CORES, files)
         if not stale:
             return
         stale.sort(key=lambda each: -len(each.sources))
         with ThreadPoolExecutor(1 + len(stale)) as pool:
             libraries = pool.submit(self.run_command, "build_clib")
-            for done in [libraries, *(pool.submit(self.build_behind, libraries, each) for each in stale)]:
+            for done in [
+                libraries,
+                *(pool.submit(self.build_behind, libraries, each) for each in stale),
+            ]:
                 done.result()
 
     def is_stale(self, extension):
@@ -117,13 +140,16 @@ class BuildExt(build_ext):
 
 
 def in_turns(compile_one, cores, files):
-    """As many compilers at once as there are cores. What Cython writes only calls the C++ files: -O1 will do there."""
+    """As many compilers at once as there are cores. What Cython writes only calls the C++ files:
+    -O1 will do there."""
     turns, numbers = Semaphore(cores), count(1)
 
     def compiled(obj, src, ext, cc_args, extra, pp_opts):
         with turns:
             print(f"[{next(numbers)}/{files}] {src}", flush=True)
-            return compile_one(obj, src, ext, cc_args, [*extra, *["-O1"] * src.startswith(CYTHON)], pp_opts)
+            return compile_one(
+                obj, src, ext, cc_args, [*extra, *["-O1"] * src.startswith(CYTHON)], pp_opts
+            )
 
     return compiled
 
@@ -134,13 +160,21 @@ setup(
     libraries=[(name, library | {"sources": sources}) for name, sources in LIBRARIES.items()],
     ext_modules=cythonize(
         [
-            *(extension(f"svmcut._native.{each.stem}", str(each), HEADERS + checked(each), "c++") for each in modules),
+            *(
+                extension(f"svmcut._native.{each.stem}", str(each), HEADERS + checked(each), "c++")
+                for each in modules
+            ),
             extension(SHARED, SHARED.replace(".", "/") + ".c"),
         ],
         build_dir=CYTHON,
         nthreads=CORES,
         shared_utility_qualified_name=SHARED,
-        compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "binding": False},
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": False,
+            "wraparound": False,
+            "binding": False,
+        },
     ),
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED else {},
 )

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Is ``--solver auto`` ever far from the fastest trainer of a sum of losses?
 
-    python benchmarks/auto.py [FILE ...] [--files-only] [--rule gap|epsilon] [--limit SECONDS] [--loss LOSS] [-C C ...]
+    python benchmarks/auto.py [FILE ...] [--files-only] [--rule gap|epsilon] [--limit SECONDS]
+    [--loss LOSS] [-C C ...]
 
-Trains every generated set and every FILE (LIBSVM text, gzip allowed) at five values of C with each trainer, one thread,
-and prints CPU seconds, auto's choice, whatever that hands over to, and its ratio to the best. "gap" stops at a relative
-gap of 1e-3, "epsilon" at the command line's default. A run that takes longer than the limit is printed as ">": it is no
-better than that. Options of several values stand behind the files.
+Trains every generated set and every FILE (LIBSVM text, gzip allowed) at five values of C with each
+trainer, one thread, and prints CPU seconds, auto's choice, whatever that hands over to, and its
+ratio to the best. "gap" stops at a relative gap of 1e-3, "epsilon" at the command line's default. A
+run that takes longer than the limit is printed as ">": it is no better than that. Options of
+several values stand behind the files.
 """
 
 from __future__ import annotations
@@ -31,18 +33,24 @@ COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
 def labelled(rng, X: Csr, noise: float, offset: float = 0.0):
-    """Rows and the labels of a random hyperplane; noise and offset in standard deviations of its scores."""
+    """Rows and the labels of a random hyperplane; noise and offset in standard deviations of its
+    scores."""
     w = rng.normal(size=X.n_features)
     scores = LinearSpace(X).scores(w)
     scores -= scores.mean() + offset * scores.std()
     return X, np.where(scores + noise * scores.std() * rng.normal(size=X.n_rows) > 0, 1.0, -1.0)
 
 
-def sparse_rows(rng, n: int, d: int, per_row: float, skew: float = 1.0, binary: bool = False) -> Csr:
-    """Rows of about per_row nonzeros, columns by Zipf's law of that skew; values of unit length or all 1."""
+def sparse_rows(
+    rng, n: int, d: int, per_row: float, skew: float = 1.0, binary: bool = False
+) -> Csr:
+    """Rows of about per_row nonzeros, columns by Zipf's law of that skew; values of unit length or
+    all 1."""
     weight = 1.0 / np.arange(1, d + 1) ** skew
     lengths = np.maximum(1, rng.poisson(per_row, n))
-    columns = np.searchsorted(np.cumsum(weight) / weight.sum(), rng.random(lengths.sum())).clip(0, d - 1)
+    columns = np.searchsorted(np.cumsum(weight) / weight.sum(), rng.random(lengths.sum())).clip(
+        0, d - 1
+    )
     keys = np.unique(np.repeat(np.arange(n, dtype=np.int64), lengths) * d + columns)
     rows, indptr = keys // d, np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
@@ -55,9 +63,13 @@ def sparse_rows(rng, n: int, d: int, per_row: float, skew: float = 1.0, binary: 
 def one_hot(rng, n: int, levels: list[int]) -> Csr:
     """One level of every field is 1; low levels are frequent."""
     first = np.concatenate([[0], np.cumsum(levels)[:-1]])
-    columns = np.stack([f + np.floor(k * rng.random(n) ** 2) for f, k in zip(first, levels)], axis=1)
+    columns = np.stack(
+        [f + np.floor(k * rng.random(n) ** 2) for f, k in zip(first, levels)], axis=1
+    )
     indptr = np.arange(n + 1, dtype=np.int64) * len(levels)
-    return Csr(np.ones(columns.size, np.float32), columns.astype(np.int32).ravel(), indptr, sum(levels))
+    return Csr(
+        np.ones(columns.size, np.float32), columns.astype(np.int32).ravel(), indptr, sum(levels)
+    )
 
 
 def generated():
@@ -74,9 +86,15 @@ def generated():
         "dense 100 x 3k": lambda: labelled(rng, dense(100, 3_000), 0.1),
         "dense 200 x 100": lambda: labelled(rng, dense(200, 100), 0.3),
         "noise 100k x 10": lambda: labelled(rng, dense(100_000, 10), 5.0),
-        "one-hot 40k x 120": lambda: labelled(rng, one_hot(rng, 40_000, [2, 5, 8, 16, 7, 15, 6, 5, 2, 40, 14]), 1.0),
-        "one-hot 50k x 20k": lambda: labelled(rng, one_hot(rng, 50_000, [5, 10, 50, 500, 5_000, 14_000]), 0.7),
-        "binary 50k x 300, rare": lambda: labelled(rng, sparse_rows(rng, 50_000, 300, 12, 0.5, True), 0.4, 1.9),
+        "one-hot 40k x 120": lambda: labelled(
+            rng, one_hot(rng, 40_000, [2, 5, 8, 16, 7, 15, 6, 5, 2, 40, 14]), 1.0
+        ),
+        "one-hot 50k x 20k": lambda: labelled(
+            rng, one_hot(rng, 50_000, [5, 10, 50, 500, 5_000, 14_000]), 0.7
+        ),
+        "binary 50k x 300, rare": lambda: labelled(
+            rng, sparse_rows(rng, 50_000, 300, 12, 0.5, True), 0.4, 1.9
+        ),
         "dense 15k x 600": lambda: labelled(rng, dense(15_000, 600), 0.5),
         "text 100k x 3k": lambda: labelled(rng, sparse_rows(rng, 100_000, 3_000, 50), 0.3),
         "tiny 60 x 5": lambda: labelled(rng, dense(60, 5), 0.3),
@@ -85,7 +103,9 @@ def generated():
         yield name, *make()
 
 
-def seconds(name: str, loss: str, X, y, C: float, rule: StoppingRule, limit: float) -> tuple[float, bool]:
+def seconds(
+    name: str, loss: str, X, y, C: float, rule: StoppingRule, limit: float
+) -> tuple[float, bool]:
     """(least CPU seconds of up to three runs, whether the rule was met)."""
     best, met = float("inf"), False
     for _ in range(3):
@@ -122,11 +142,20 @@ def main() -> None:
             examples = read_examples(str(path))
             yield path.name.split(".")[0], examples.X, np.where(examples.y > 0, 1.0, -1.0)
 
-    print(f"{'set':28}{'C':>6}" + "".join(f"{name:>15}" for name in names) + f"  {'auto':14}{'ratio':>6}", flush=True)
+    print(
+        f"{'set':28}{'C':>6}"
+        + "".join(f"{name:>15}" for name in names)
+        + f"  {'auto':14}{'ratio':>6}",
+        flush=True,
+    )
     worst = 0.0
     for name, X, y in sets():
         for C in options.costs:
-            rule = StoppingRule(0, 1e-3) if options.rule == "gap" else StoppingRule(C * len(y) / 100 * 0.1)
+            rule = (
+                StoppingRule(0, 1e-3)
+                if options.rule == "gap"
+                else StoppingRule(C * len(y) / 100 * 0.1)
+            )
             times, cells, limit = {}, "", options.limit
             choice = choose(X.n_rows, X.n_features + 1, X.nnz, C)
             for solver in sorted(names, key=lambda s: s != choice):

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The whole board: svmcut and every peer that can be installed, over sets, losses and C; what is recorded is kept.
+"""The whole board: svmcut and every peer that can be installed, over sets, losses and C; what is
+recorded is kept.
 
-    python benchmarks/board.py runs.jsonl --data FOLDER --made FOLDER [--sets a9a skin] [--tasks hinge] [--limit 10]
-    python benchmarks/board_page.py runs.jsonl                        docs/board.md and its plot
+    python benchmarks/board.py runs.jsonl --data FOLDER --made FOLDER [--sets a9a skin] [--tasks
+    hinge] [--limit 10] python benchmarks/board_page.py runs.jsonl
+    docs/board.md and its plot
 
-FOLDER of --data is searched for the public sets by name (those that are not there are left out); --made is where
-stand-ins are made once (benchmarks/make_board_sets.py). A run is a process on one pinned CPU, from the text to the
-model, at one setting of its tolerance; peers called from Python are not charged for importing their libraries. Of each
-run are kept the CPU seconds (median of three where it takes less than 0.5) and the objective of the written weights,
-1/2 |w|^2 + C sum of losses with the bias inside w, in float64; of kernels the dual objective; of sequences and rankings
-the percentage of wrong test tokens and 100 (1 - NDCG@10). Runs that stand in the file are not made again.
+FOLDER of --data is searched for the public sets by name (those that are not there are left out);
+--made is where stand-ins are made once (benchmarks/make_board_sets.py). A run is a process on one
+pinned CPU, from the text to the model, at one setting of its tolerance; peers called from Python
+are not charged for importing their libraries. Of each run are kept the CPU seconds (median of three
+where it takes less than 0.5) and the objective of the written weights, 1/2 |w|^2 + C sum of losses
+with the bias inside w, in float64; of kernels the dual objective; of sequences and rankings the
+percentage of wrong test tokens and 100 (1 - NDCG@10). Runs that stand in the file are not made
+again.
 """
 
 from __future__ import annotations
@@ -38,21 +42,36 @@ LINEAR = ("hinge", "squared-hinge", "logistic")
 COSTS = ("0.01", "1", "100")
 #: name: tasks, pattern of the training file, pattern of the test file.
 PUBLIC = {
-    "a9a": (LINEAR, "a9a", ""), "ijcnn1": (LINEAR, "ijcnn1.tr", ""),
-    "covtype": (LINEAR, "covtype.class1.scale.20k.train", ""), "mnist8": (LINEAR, "mnist8.scale.t", ""),
-    "acq": (LINEAR, "acq.train", ""), "covtype 7": (("crammer-singer",), "covtype.20k", ""),
-    "a9a 10k": (("rbf",), "a9a", ""), "ijcnn1 10k": (("rbf",), "ijcnn1.tr", ""),
+    "a9a": (LINEAR, "a9a", ""),
+    "ijcnn1": (LINEAR, "ijcnn1.tr", ""),
+    "covtype": (LINEAR, "covtype.class1.scale.20k.train", ""),
+    "mnist8": (LINEAR, "mnist8.scale.t", ""),
+    "acq": (LINEAR, "acq.train", ""),
+    "covtype 7": (("crammer-singer",), "covtype.20k", ""),
+    "a9a 10k": (("rbf",), "a9a", ""),
+    "ijcnn1 10k": (("rbf",), "ijcnn1.tr", ""),
     "mnist8 10k": (("rbf",), "mnist8.scale.t", ""),
     "ocr": (("tags",), "ocr_letters/train_large.hmm", "ocr_letters/test_large.hmm"),
     "mq2008": (("ranking",), "MQ2008.Fold1.train.txt", "MQ2008.Fold1.test.txt"),
-}  # fmt: skip
-MADE = {"rcv1": LINEAR, "w8a": LINEAR, "url-day": LINEAR, "news20-binary": LINEAR, "skin": LINEAR, "cod-rna": LINEAR,
-        "cod-rna 10k": ("rbf",), "news20": ("crammer-singer",)}  # fmt: skip
+}
+MADE = {
+    "rcv1": LINEAR,
+    "w8a": LINEAR,
+    "url-day": LINEAR,
+    "news20-binary": LINEAR,
+    "skin": LINEAR,
+    "cod-rna": LINEAR,
+    "cod-rna 10k": ("rbf",),
+    "news20": ("crammer-singer",),
+}
 #: Of the rbf kernel.
 GAMMAS = {"a9a 10k": "0.05", "ijcnn1 10k": "1", "mnist8 10k": "0.02", "cod-rna 10k": "1"}
 LIBLINEAR = {
-    "hinge": ("3",), "squared-hinge": ("1", "2"), "logistic": ("0", "7"), "crammer-singer": ("4",),
-}  # fmt: skip
+    "hinge": ("3",),
+    "squared-hinge": ("1", "2"),
+    "logistic": ("0", "7"),
+    "crammer-singer": ("4",),
+}
 TIGHTER = ("0.1", "0.01", "0.001")
 
 
@@ -113,7 +132,10 @@ def jobs(given) -> Iterator[Job]:
             continue
         _, pattern, other = PUBLIC.get(name, ("", "", ""))
         if pattern:
-            path, test = found(given.data, pattern, given.made), found(given.data, other, given.made) if other else ""
+            path, test = (
+                found(given.data, pattern, given.made),
+                found(given.data, other, given.made) if other else "",
+            )
             path = scaled(path) if path and name == "covtype 7" else path
         else:
             path, test = stand_in(name, given.made, next(iter(generators), None)), ""
@@ -123,7 +145,9 @@ def jobs(given) -> Iterator[Job]:
         if name.endswith(" 10k"):
             path, test = head(path, 10_000), GAMMAS[name]
         for task in tasks:
-            costs = ("1",) if task in ("tags", "ranking") else ("1", "100") if task == "rbf" else COSTS
+            costs = (
+                ("1",) if task in ("tags", "ranking") else ("1", "100") if task == "rbf" else COSTS
+            )
             for C in costs:
                 if C in given.costs:
                     yield Job(name, task, C, path, str(test))
@@ -134,7 +158,9 @@ def scaled(path: Path) -> Path:
     out = path.with_name(path.name + ".scaled")
     if not out.exists():
         with open(out, "wb") as sink:
-            subprocess.run([SVMCUT, "scale", "-l", "0", "-u", "1", str(path)], check=True, stdout=sink)
+            subprocess.run(
+                [SVMCUT, "scale", "-l", "0", "-u", "1", str(path)], check=True, stdout=sink
+            )
     return out
 
 
@@ -165,26 +191,37 @@ def contests(task: str) -> list[Contest]:
             "lbfgs-30",
             "lbfgs-100",
         )
-        return [Contest("svmcut", ("-e 0.5", "-e 0.1", *given_quick())), Contest("crfsuite", trainers)]
+        return [
+            Contest("svmcut", ("-e 0.5", "-e 0.1", *given_quick())),
+            Contest("crfsuite", trainers),
+        ]
     if task == "ranking":
         kernel = "-t 2 -g 0.3 --solver subspace --basis"
         return [
             Contest("svmcut", ("linear", f"{kernel} 200", f"{kernel} 500")),
-            Contest("lightgbm", ("30", "100", "300")), Contest("xgboost", ("30", "100", "300")),
-        ]  # fmt: skip
+            Contest("lightgbm", ("30", "100", "300")),
+            Contest("xgboost", ("30", "100", "300")),
+        ]
     theirs = [Contest(f"liblinear -s {number}", TIGHTER) for number in LIBLINEAR[task]]
     if task == "crammer-singer":
         return [ours, *theirs]
     batch = "LogisticRegression" if task == "logistic" else "LinearSVC"
     epochs, passes = ("5", "20", "100"), ("5",)
     several = [Contest(batch, TIGHTER), Contest("SGDClassifier", epochs)]
-    return [ours, *theirs, *several, *([Contest("vowpal-wabbit", passes)] if task != "squared-hinge" else [])]
+    return [
+        ours,
+        *theirs,
+        *several,
+        *([Contest("vowpal-wabbit", passes)] if task != "squared-hinge" else []),
+    ]
 
 
 @cache
 def given_quick() -> tuple[str, ...]:
     """Where svmcut has --quick for sequences."""
-    text = subprocess.run([SVMCUT, "learn", "--help"], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        [SVMCUT, "learn", "--help"], capture_output=True, text=True, check=True
+    ).stdout
     return ("--quick",) if "--quick" in text else ()
 
 
@@ -208,10 +245,33 @@ def command(job: Job, peer: str, setting: str, model: str) -> list[str]:
                 words += ["-l", job.task]
         return [*words, train, model]
     if peer.startswith("liblinear"):
-        return ["liblinear-train", "-q", "-s", peer.split()[-1], "-B", "1", "-c", C, "-e", setting, train, model]
+        return [
+            "liblinear-train",
+            "-q",
+            "-s",
+            peer.split()[-1],
+            "-B",
+            "1",
+            "-c",
+            C,
+            "-e",
+            setting,
+            train,
+            model,
+        ]
     if peer == "svm-train":
         return ["svm-train", "-m", "200", "-c", C, "-g", job.test, "-e", setting, train, model]
-    return [sys.executable, str(HERE / "board_peers.py"), peer, job.task, train, job.test, C, setting, model]
+    return [
+        sys.executable,
+        str(HERE / "board_peers.py"),
+        peer,
+        job.task,
+        train,
+        job.test,
+        C,
+        setting,
+        model,
+    ]
 
 
 @lru_cache(maxsize=1)
@@ -228,7 +288,17 @@ def value(job: Job, peer: str, model: Path) -> float:
         # svmcut says the dual objective; svm-train's is formed from its file by svmcut's reader
         return -told["dual"] if told else libsvm_objective(model)
     if job.task in ("tags", "ranking"):
-        words = [SVMCUT, "classify", "-v", "0", "--report", str(report), job.test, str(model), f"{model}.out"]
+        words = [
+            SVMCUT,
+            "classify",
+            "-v",
+            "0",
+            "--report",
+            str(report),
+            job.test,
+            str(model),
+            f"{model}.out",
+        ]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         scored = json.loads(report.read_text(encoding="utf-8"))
         return float(scored["token_error"] if job.task == "tags" else 100 * (1 - scored["ndcg@10"]))
@@ -238,7 +308,9 @@ def value(job: Job, peer: str, model: Path) -> float:
         from svmcut.files.examples import read_examples
         from svmcut.files.models import read_model
 
-        return joint(read_model(str(model)), read_examples(str(job.train)), "crammer-singer", float(job.C))
+        return joint(
+            read_model(str(model)), read_examples(str(job.train)), "crammer-singer", float(job.C)
+        )
     read = {"svmcut": read_svm_light, "liblinear": read_liblinear}.get(peer.split()[0])
     w, bias = read(model) if read else read_numpy(Path(f"{model}.npy"))
     return evaluator(job.train)(w, bias, float(job.C), job.task)
@@ -266,13 +338,22 @@ def run(job: Job, peer: str, setting: str, folder: Path, limit: float) -> dict[s
         except (ProcessFailed, OSError) as error:
             return {"failed": str(error)}
         side = Path(f"{model}.json")
-        times.append(json.loads(side.read_text(encoding="ascii"))["cpu"] if side.exists() else spent)
+        times.append(
+            json.loads(side.read_text(encoding="ascii"))["cpu"] if side.exists() else spent
+        )
     if peer == "svmcut":
         report = json.loads(Path(f"{model}.report").read_text(encoding="utf-8"))
-        told = {key: report.get(key) for key in ("seconds", "solver", "iterations", "converged", "relative_gap")}
+        told = {
+            key: report.get(key)
+            for key in ("seconds", "solver", "iterations", "converged", "relative_gap")
+        }
     side = Path(f"{model}.json")
     worth = json.loads(side.read_text(encoding="ascii")).get("value") if side.exists() else None
-    return {"cpu": statistics.median(times), "value": value(job, peer, model) if worth is None else worth, **told}
+    return {
+        "cpu": statistics.median(times),
+        "value": value(job, peer, model) if worth is None else worth,
+        **told,
+    }
 
 
 def settled(row: dict[str, Any], last: dict[str, Any]) -> bool:
@@ -283,7 +364,9 @@ def settled(row: dict[str, Any], last: dict[str, Any]) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("record", type=Path)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--made", type=Path, required=True)
@@ -291,7 +374,12 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+")
     parser.add_argument("--costs", nargs="+", default=COSTS, choices=COSTS, help="values of C")
     parser.add_argument("--peers", nargs="+", help="their first words")
-    parser.add_argument("--limit", type=float, default=10, help="CPU seconds after which no tighter setting is tried")
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=10,
+        help="CPU seconds after which no tighter setting is tried",
+    )
     given = parser.parse_args()
     given.made.mkdir(parents=True, exist_ok=True)
     lines = given.record.read_text(encoding="ascii").splitlines() if given.record.exists() else []
@@ -308,10 +396,16 @@ def main() -> None:
                 entry = (job.set, job.task, job.C, peer, setting)
                 row = known.get(entry)
                 if row is None:
-                    row = dict(zip(key, entry, strict=True)) | run(job, peer, setting, folder, given.limit)
+                    row = dict(zip(key, entry, strict=True)) | run(
+                        job, peer, setting, folder, given.limit
+                    )
                     with open(given.record, "a", encoding="ascii") as out:
                         out.write(json.dumps(row) + "\n")
-                    print(*entry, *(row[name] for name in ("cpu", "value", "failed") if name in row), flush=True)
+                    print(
+                        *entry,
+                        *(row[name] for name in ("cpu", "value", "failed") if name in row),
+                        flush=True,
+                    )
                 if row.get("cpu", 1e9) > given.limit or settled(row, last):
                     break
                 last = row

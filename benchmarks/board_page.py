@@ -20,10 +20,14 @@ NEAR = 1e-3
 SHORT = 0.3
 ERRORS = ("tags", "ranking")
 TITLES = {
-    "hinge": "Hinge loss", "squared-hinge": "Squared hinge loss", "logistic": "Logistic loss",
-    "crammer-singer": "Crammer and Singer's classes", "rbf": "Kernel exp(-g |x - z|^2), hinge loss",
-    "tags": "Sequences: wrong tokens of a test set", "ranking": "Rankings: 100 (1 - NDCG@10) of a test set",
-}  # fmt: skip
+    "hinge": "Hinge loss",
+    "squared-hinge": "Squared hinge loss",
+    "logistic": "Logistic loss",
+    "crammer-singer": "Crammer and Singer's classes",
+    "rbf": "Kernel exp(-g |x - z|^2), hinge loss",
+    "tags": "Sequences: wrong tokens of a test set",
+    "ranking": "Rankings: 100 (1 - NDCG@10) of a test set",
+}
 INTRODUCTION = """# The whole board
 
 Every set, loss and C, with svmcut and every peer that can be installed. A figure is the CPU seconds, on one core and
@@ -41,11 +45,12 @@ ones (benchmarks/make_board_sets.py says how they are made); the others are the 
 were made one at a time on each of two cores with little else on them. No tighter tolerance was tried behind a run of
 5 CPU seconds (25 for the hinges of news20-binary at C = 100), and runs of more than 20 were ended (60 there):
 "not reached" says that no peer came near before. Jobs that no program ended in time are left out.
-"""
+"""  # noqa: E501
 
 
 class Row(NamedTuple):
-    """One job: when svmcut and the quickest peer got there (None: never), and why svmcut came later."""
+    """One job: when svmcut and the quickest peer got there (None: never), and why svmcut came
+    later."""
 
     set: str
     task: str
@@ -61,7 +66,9 @@ class Row(NamedTuple):
 
 def quickest(runs: Iterable[dict[str, Any]], limit: float) -> dict[str, Any] | None:
     """The run that took least of those that are good enough."""
-    return min((run for run in runs if run["value"] <= limit), key=lambda run: run["cpu"], default=None)
+    return min(
+        (run for run in runs if run["value"] <= limit), key=lambda run: run["cpu"], default=None
+    )
 
 
 def rows(record: Path) -> list[Row]:
@@ -90,15 +97,19 @@ def reason(task, ours, mine, other, least) -> str:
         return "was ended before it was there"
     if mine is None:
         best = min(run["value"] for run in ours)
-        return f"least error {best:.2f}, of {other['peer']} {least:.2f}" if task in ERRORS else (
-            f"ends {best / least - 1:.1e} above the best objective"
-        )  # fmt: skip
+        return (
+            f"least error {best:.2f}, of {other['peer']} {least:.2f}"
+            if task in ERRORS
+            else (f"ends {best / least - 1:.1e} above the best objective")
+        )
     seconds = mine["seconds"]
     start = max(0.0, mine["cpu"] - seconds["read"] - seconds["train"] - seconds["write"])
     if mine["cpu"] - start <= other["cpu"]:
         return f"start-up, {start:.2f} s of it"
     longest = max(("read", "train", "write"), key=lambda part: seconds[part])
-    word = {"read": "reading", "train": f"training by {mine['solver']}", "write": "writing"}[longest]
+    word = {"read": "reading", "train": f"training by {mine['solver']}", "write": "writing"}[
+        longest
+    ]
     return f"{word} takes {seconds[longest]:.2f} s, start-up {start:.2f} s"
 
 
@@ -122,13 +133,16 @@ def table(board: list[Row], task: str) -> str:
 
 
 def summary(board: list[Row]) -> str:
-    """How many are won: of those in which a peer works for a while, and of the others, which the start decides."""
+    """How many are won: of those in which a peer works for a while, and of the others, which the
+    start decides."""
     long = [row for row in board if row.theirs is None or row.theirs["cpu"] >= SHORT]
     short = [row for row in board if row.theirs is not None and row.theirs["cpu"] < SHORT]
     won = [sum(not row.reason for row in part) for part in (long, short)]
     return (
-        f"Of {len(long)} jobs that take the quickest peer {SHORT:g} s or more {won[0]} are won; of {len(short)} "
-        f"shorter ones {won[1]}: there the start of Python and its libraries decides, most of svmcut's time in them."
+        f"Of {len(long)} jobs that take the quickest peer {SHORT:g} s or more {won[0]} are won; "
+        f"of {len(short)} "
+        f"shorter ones {won[1]}: there the start of Python and its libraries decides, most of "
+        "svmcut's time in them."
     )
 
 
@@ -158,7 +172,10 @@ def plot(board: list[Row]) -> None:
 def main(*records: str) -> None:
     board = [row for record in records for row in rows(Path(record))]
     plot(board)
-    caption = "Time of svmcut over time of the quickest peer: marks below the line are won, those far below by most"
+    caption = (
+        "Time of svmcut over time of the quickest peer: marks below the line are won, those far "
+        "below by most"
+    )
     parts = [INTRODUCTION, summary(board), "", f"![{caption}](plots/board.svg)"]
     for task, title in TITLES.items():
         if any(row.task == task for row in board):

@@ -3,9 +3,10 @@
 
     python benchmarks/board_peers.py PEER TASK TRAIN TEST C SETTING OUTPUT
 
-OUTPUT.npy gets the weights, the bias last, where the task is a linear one; OUTPUT.json the CPU seconds of reading and
-training, without those of importing libraries, and what is known of the result. The bias is the weight of a constant
-feature, as LIBLINEAR's -B 1 and svmcut have it; SVC has its own.
+OUTPUT.npy gets the weights, the bias last, where the task is a linear one; OUTPUT.json the CPU
+seconds of reading and training, without those of importing libraries, and what is known of the
+result. The bias is the weight of a constant feature, as LIBLINEAR's -B 1 and svmcut have it; SVC
+has its own.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def linear_svc(loss):
 def logistic(loss):
     from sklearn.linear_model import LogisticRegression
 
-    return linear(lambda C, tol, n: LogisticRegression(C=C, tol=tol, fit_intercept=False, max_iter=10000))
+    return linear(
+        lambda C, tol, n: LogisticRegression(C=C, tol=tol, fit_intercept=False, max_iter=10000)
+    )
 
 
 def sgd(loss):
@@ -62,7 +65,12 @@ def sgd(loss):
 
     return linear(
         lambda C, epochs, n: SGDClassifier(
-            loss=loss, alpha=1 / (C * n), max_iter=int(epochs), tol=None, fit_intercept=False, random_state=0
+            loss=loss,
+            alpha=1 / (C * n),
+            max_iter=int(epochs),
+            tol=None,
+            fit_intercept=False,
+            random_state=0,
         )
     )
 
@@ -80,8 +88,14 @@ def vowpal_wabbit(loss):
                 n, d = n + 1, max([d, *(int(pair.split(":")[0]) for pair in pairs[-1:])])
         bits = max(18, (d + 1).bit_length())
         model, text = output + ".model", output + ".txt"
-        words = f"-d {rows} -k -c --cache_file {output}.cache --passes {int(passes)} --holdout_off --quiet --noconstant"
-        words += f" --loss_function {loss} --l2 {1 / (C * n)!r} -b {bits} -f {model} --readable_model {text}"
+        words = (
+            f"-d {rows} -k -c --cache_file {output}.cache --passes {int(passes)} --holdout_off "
+            "--quiet --noconstant"
+        )
+        words += (
+            f" --loss_function {loss} --l2 {1 / (C * n)!r} -b {bits} -f {model} --readable_model "
+            f"{text}"
+        )
         began = time.process_time()
         Workspace(words).finish()
         spent, w = time.process_time() - began, np.zeros(d + 1)
@@ -105,13 +119,25 @@ def svc(_):
         X, y = load_svmlight_file(path)
         X = X.toarray()
         model = SVC(C=C, gamma=float(gamma), tol=tol).fit(X, y > 0)
-        spent, beta, V = time.process_time() - began, model.dual_coef_.ravel(), model.support_vectors_
+        spent, beta, V = (
+            time.process_time() - began,
+            model.dual_coef_.ravel(),
+            model.support_vectors_,
+        )
         squares = (V**2).sum(1)
         norm = sum(
-            float(beta[at : at + 1000] @ np.exp(-float(gamma) * np.maximum(
-                squares[at : at + 1000, None] + squares - 2 * V[at : at + 1000] @ V.T, 0)) @ beta)
+            float(
+                beta[at : at + 1000]
+                @ np.exp(
+                    -float(gamma)
+                    * np.maximum(
+                        squares[at : at + 1000, None] + squares - 2 * V[at : at + 1000] @ V.T, 0
+                    )
+                )
+                @ beta
+            )
             for at in range(0, len(beta), 1000)
-        )  # fmt: skip
+        )
         return {"cpu": spent, "value": float(0.5 * norm - np.abs(beta).sum())}
 
     return run
@@ -126,7 +152,9 @@ def crfsuite(_):
         began = time.process_time()
         items, tags = crf_sequences(path)
         more = {"c2": 1.0} if algorithm in ("lbfgs", "l2sgd") else {}
-        trainer = pycrfsuite.Trainer(algorithm, {"max_iterations": int(iterations), **more}, verbose=False)
+        trainer = pycrfsuite.Trainer(
+            algorithm, {"max_iterations": int(iterations), **more}, verbose=False
+        )
         for x, y in zip(items, tags, strict=True):
             trainer.append(x, y)
         trainer.train(output + ".crf")
@@ -134,7 +162,10 @@ def crfsuite(_):
         tagger = pycrfsuite.Tagger()
         tagger.open(output + ".crf")
         items, tags = crf_sequences(test)
-        wrong = [sum(a != b for a, b in zip(tagger.tag(x), y, strict=True)) for x, y in zip(items, tags, strict=True)]
+        wrong = [
+            sum(a != b for a, b in zip(tagger.tag(x), y, strict=True))
+            for x, y in zip(items, tags, strict=True)
+        ]
         return {"cpu": spent, "value": 100 * sum(wrong) / sum(map(len, tags))}
 
     return run
@@ -157,7 +188,10 @@ def trees(fit):
         score = fit(X, y, qid, int(rounds))
         spent = time.process_time() - began
         X, y, qid = ranked(test)
-        return {"cpu": spent, "value": 100 * (1 - ranking_measures(y, score(X), qid).values["ndcg@10"])}
+        return {
+            "cpu": spent,
+            "value": 100 * (1 - ranking_measures(y, score(X), qid).values["ndcg@10"]),
+        }
 
     return run
 
@@ -176,28 +210,39 @@ def xgboost(_):
     import xgboost
 
     def fit(X, y, qid, rounds):
-        model = xgboost.XGBRanker(n_estimators=rounds, learning_rate=0.05, objective="rank:ndcg", n_jobs=1)
+        model = xgboost.XGBRanker(
+            n_estimators=rounds, learning_rate=0.05, objective="rank:ndcg", n_jobs=1
+        )
         return model.fit(X, y, qid=qid).predict
 
     return trees(fit)
 
 
 PEERS = {
-    "LinearSVC": linear_svc, "LogisticRegression": logistic, "SGDClassifier": sgd, "vowpal-wabbit": vowpal_wabbit,
-    "SVC": svc, "crfsuite": crfsuite, "lightgbm": lightgbm, "xgboost": xgboost,
-}  # fmt: skip
+    "LinearSVC": linear_svc,
+    "LogisticRegression": logistic,
+    "SGDClassifier": sgd,
+    "vowpal-wabbit": vowpal_wabbit,
+    "SVC": svc,
+    "crfsuite": crfsuite,
+    "lightgbm": lightgbm,
+    "xgboost": xgboost,
+}
 #: What a peer calls the loss of a task.
 LOSSES = {
-    ("LinearSVC", "squared-hinge"): "squared_hinge", ("SGDClassifier", "squared-hinge"): "squared_hinge",
+    ("LinearSVC", "squared-hinge"): "squared_hinge",
+    ("SGDClassifier", "squared-hinge"): "squared_hinge",
     ("SGDClassifier", "logistic"): "log_loss",
-}  # fmt: skip
+}
 
 
 def main(peer, task, train, test, C, setting, output):
     warnings.simplefilter("ignore")
     run = PEERS[peer](LOSSES.get((peer, task), task))
     number = float(setting) if peer != "crfsuite" else setting
-    Path(output + ".json").write_text(json.dumps(run(train, test, float(C), number, output)), encoding="ascii")
+    Path(output + ".json").write_text(
+        json.dumps(run(train, test, float(C), number, output)), encoding="ascii"
+    )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What does a budget cost and save on all rows, over several seeds, beside smo? Errors, and CPU seconds of one thread.
+"""What does a budget cost and save on all rows, over several seeds, beside smo? Errors, and CPU
+seconds of one thread.
 
-    python benchmarks/budget_seeds.py record CSV NAME=TRAIN,TEST:COST:GAMMA ... [-B 50 200 500] [--seeds 3]
-    python benchmarks/budget_seeds.py draw docs/plots/budget-seeds.svg CSV
+    python benchmarks/budget_seeds.py record CSV NAME=TRAIN,TEST:COST:GAMMA ... [-B 50 200 500]
+    [--seeds 3] python benchmarks/budget_seeds.py draw docs/plots/budget-seeds.svg CSV
 
-"record" writes the test error after every epoch of bsca and bsgd, that of the whole training with its polish, and
-smo's, which has no bias either. "draw" prints a table and draws medians over the seeds with their ranges: errors over
-CPU seconds at the budget in the middle, and over the budget. Figures 5 and 6 of Qaadan, Schueler and Glasmachers, Dual
-SVM training on a budget, 2018. COST is the weight of one example.
+"record" writes the test error after every epoch of bsca and bsgd, that of the whole training with
+its polish, and smo's, which has no bias either. "draw" prints a table and draws medians over the
+seeds with their ranges: errors over CPU seconds at the budget in the middle, and over the budget.
+Figures 5 and 6 of Qaadan, Schueler and Glasmachers, Dual SVM training on a budget, 2018. COST is
+the weight of one example.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ SOLVERS = ("bsca", "bsgd")
 
 
 class Model(NamedTuple):
-    """A state after an epoch with the seconds of its steps; epoch 0: the whole training, polish included."""
+    """A state after an epoch with the seconds of its steps; epoch 0: the whole training, polish
+    included."""
 
     set: str
     solver: str
@@ -46,20 +49,42 @@ def record(given) -> None:
         out.writerow(Model._fields)
 
         def put(*values) -> None:
-            out.writerow([f"{value:.5g}" if isinstance(value, float) else value for value in values])
+            out.writerow(
+                [f"{value:.5g}" if isinstance(value, float) else value for value in values]
+            )
             stream.flush()
 
         for text in given.sets:
             case = Case(text, None, 1)
-            own = {"kernel": "rbf", "gamma": case.kernel.gamma, "solver": "smo", "free_bias": False, "threads": 1}
+            own = {
+                "kernel": "rbf",
+                "gamma": case.kernel.gamma,
+                "solver": "smo",
+                "free_bias": False,
+                "threads": 1,
+            }
             began = time.process_time()
-            exact = make_driver(Settings(example_cost=case.C, **own), case.train).fit(None, case.C).model
-            put(case.name, "smo", 0, 0, 0.0, time.process_time() - began, 100 - case.accuracy(exact))
+            exact = (
+                make_driver(Settings(example_cost=case.C, **own), case.train)
+                .fit(None, case.C)
+                .model
+            )
+            put(
+                case.name, "smo", 0, 0, 0.0, time.process_time() - began, 100 - case.accuracy(exact)
+            )
             for seed in range(given.seeds):
                 for budget in given.budgets:
                     for solver in SOLVERS:
                         for row in curve(case, solver, budget, given.epochs, seed, whole=False):
-                            put(case.name, solver, budget, seed, row["epoch"], row["seconds"], 100 - row["accuracy"])
+                            put(
+                                case.name,
+                                solver,
+                                budget,
+                                seed,
+                                row["epoch"],
+                                row["seconds"],
+                                100 - row["accuracy"],
+                            )
                         cpu, _, accuracy, *_ = polished(case, solver, budget, given.epochs, seed)
                         put(case.name, solver, budget, seed, 0.0, cpu, 100 - accuracy)
 
@@ -69,8 +94,12 @@ def read(path: Path) -> list[Model]:
     with path.open(newline="", encoding="ascii") as stream:
         head, *lines = csv.reader(stream)
     if tuple(head) != Model._fields:
-        raise SystemExit(f"{path}:1: its columns are not those of budget_seeds.py; record the file anew")
-    return [Model(line[0], line[1], int(line[2]), int(line[3]), *map(float, line[4:])) for line in lines]
+        raise SystemExit(
+            f"{path}:1: its columns are not those of budget_seeds.py; record the file anew"
+        )
+    return [
+        Model(line[0], line[1], int(line[2]), int(line[3]), *map(float, line[4:])) for line in lines
+    ]
 
 
 def spread(values) -> str:
@@ -81,7 +110,9 @@ def spread(values) -> str:
 def band(axis, x, values, style: dict) -> None:
     """Medians as a line, ranges as a shade."""
     axis.plot(x, [np.median(value) for value in values], **style)
-    axis.fill_between(x, *zip(*((min(v), max(v)) for v in values)), color=style["color"], alpha=0.2, linewidth=0)
+    axis.fill_between(
+        x, *zip(*((min(v), max(v)) for v in values)), color=style["color"], alpha=0.2, linewidth=0
+    )
 
 
 def draw(given) -> None:
@@ -91,8 +122,11 @@ def draw(given) -> None:
     rows = read(given.file)
     sets = list(dict.fromkeys(row.set for row in rows))
     figure, axes = panels(len(sets), 2)
-    print("| set | trainer | B | steps, CPU s | last state: least | median | most | in all, CPU s | to smo | polished: "
-          "least | median | most |\n|---|---|" + "---:|" * 10)  # fmt: skip
+    print(
+        "| set | trainer | B | steps, CPU s | last state: least | median | most | in all, CPU s "
+        "| to smo | polished: "
+        "least | median | most |\n|---|---|" + "---:|" * 10
+    )
     for (times, sizes), name in zip(axes, sets, strict=True):
         own = [row for row in rows if row.set == name]
         exact, *_ = (row for row in own if row.solver == "smo")
@@ -100,22 +134,39 @@ def draw(given) -> None:
         middle = known[len(known) // 2]
         print(f"| {name} | smo | | | | | | {exact.seconds:.2f} | 1 | | {exact.error:.2f} | |")
         for solver in SOLVERS:
-            runs = {budget: [row for row in own if (row.solver, row.budget) == (solver, budget)] for budget in known}
+            runs = {
+                budget: [row for row in own if (row.solver, row.budget) == (solver, budget)]
+                for budget in known
+            }
             last = max(row.epoch for row in own)
             states = [[row.error for row in run if row.epoch == last] for run in runs.values()]
             final = [[row.error for row in run if row.epoch == 0] for run in runs.values()]
             for budget, state, error in zip(known, states, final):
-                steps, whole = (np.median([row.seconds for row in runs[budget] if row.epoch == at]) for at in (last, 0))
-                print(f"| {name} | {solver} | {budget} | {steps:.2f} | {spread(state)} | {whole:.2f} | "
-                      f"{whole / exact.seconds:.2f} | {spread(error)} |")  # fmt: skip
+                steps, whole = (
+                    np.median([row.seconds for row in runs[budget] if row.epoch == at])
+                    for at in (last, 0)
+                )
+                print(
+                    f"| {name} | {solver} | {budget} | {steps:.2f} | {spread(state)} | "
+                    f"{whole:.2f} | "
+                    f"{whole / exact.seconds:.2f} | {spread(error)} |"
+                )
             epochs = sorted({row.epoch for row in runs[middle]} - {0})
             at = [[row for row in runs[middle] if row.epoch == epoch] for epoch in epochs]
             unpolished = look(f"{solver}, states", marker="", linestyle="--")
             polish = look(f"{solver}, polished")
-            band(times, [np.median([r.seconds for r in run]) for run in at],
-                 [[row.error for row in run] for run in at], unpolished)  # fmt: skip
+            band(
+                times,
+                [np.median([r.seconds for r in run]) for run in at],
+                [[row.error for row in run] for run in at],
+                unpolished,
+            )
             whole = [row.seconds for row in runs[middle] if row.epoch == 0]
-            times.plot(np.median(whole), np.median(final[known.index(middle)]), **polish | {"linestyle": "none"})
+            times.plot(
+                np.median(whole),
+                np.median(final[known.index(middle)]),
+                **polish | {"linestyle": "none"},
+            )
             band(sizes, known, states, unpolished)
             band(sizes, known, final, polish)
         times.plot(exact.seconds, exact.error, **look("smo", linestyle="none"))
@@ -129,7 +180,9 @@ def draw(given) -> None:
 
 def main() -> None:
     """Records or draws."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="what", required=True)
     command = commands.add_parser("record")
     command.add_argument("target", type=Path, metavar="CSV")

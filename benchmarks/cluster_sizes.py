@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long would it take, and what gives in first? Measured constants, multiplied to 1e9 rows.
 
-    python benchmarks/cluster_sizes.py measure [--gap 0.01] FILE ...       the constants, of a run on these parts
-    python benchmarks/cluster_sizes.py check [--gap 0.01] FOLDER ...       runs on the files of each, beside the model
-    python benchmarks/cluster_sizes.py table                               sizes and limits, by the constants below
-    python benchmarks/cluster_sizes.py plot docs/plots/cluster-sizes.svg   seconds of an iteration by rows
+    python benchmarks/cluster_sizes.py measure [--gap 0.01] FILE ...       the constants, of a run
+    on these parts python benchmarks/cluster_sizes.py check [--gap 0.01] FOLDER ...       runs on
+    the files of each, beside the model python benchmarks/cluster_sizes.py table
+              sizes and limits, by the constants below python benchmarks/cluster_sizes.py plot
+    docs/plots/cluster-sizes.svg   seconds of an iteration by rows
 
-An iteration of cutting planes takes what the busiest worker computes and what the driver and the scheduler do beside:
+An iteration of cutting planes takes what the busiest worker computes and what the driver and the
+scheduler do beside:
 
     seconds = NONZERO * nonzeros / (workers * threads) + DRIVER * dim + ROUNDS + PASSED * workers
 
-All are seconds of processors, on the longest way: they are those of the clock where machines do nothing else and the
-network is faster than the scheduler, which moves each vector once a worker and a second. Two workers of one thread run
-here; `measure` starts six on the same parts for what a worker more costs the scheduler.
+All are seconds of processors, on the longest way: they are those of the clock where machines do
+nothing else and the network is faster than the scheduler, which moves each vector once a worker and
+a second. Two workers of one thread run here; `measure` starts six on the same parts for what a
+worker more costs the scheduler.
 """
 
 from __future__ import annotations
@@ -26,9 +29,11 @@ from workers import PER_ROW, WORDS, on_workers, watch
 
 from svmcut.distributed.engine import connected
 
-#: Seconds a nonzero, a number of w in the driver, of two rounds, and of a worker more that vectors are passed on to.
+#: Seconds a nonzero, a number of w in the driver, of two rounds, and of a worker more that vectors
+#: are passed on to.
 NONZERO, DRIVER, ROUNDS, PASSED = 3.1e-9, 3.1e-7, 7.9e-3, 3.1e-3
-#: Bytes a nonzero and a row with its worker, and as text a nonzero; reading, bytes a second of a processor.
+#: Bytes a nonzero and a row with its worker, and as text a nonzero; reading, bytes a second of a
+#: processor.
 NONZERO_BYTES, ROW_BYTES, TEXT_BYTES, READING = 8, 96, 14.3, 60e6
 SIZES = ((1e5, 1, 2), (1e6, 1, 4), (1e7, 4, 4), (1e8, 16, 4), (1e9, 64, 4))
 ITERATIONS, CUTS = 45, 50
@@ -37,9 +42,10 @@ ITERATIONS, CUTS = 45, 50
 def seconds(nonzeros: float, workers: int, threads: int, dim: int = WORDS) -> dict[str, float]:
     """Of an iteration, by what takes them."""
     return {
-        "compute": NONZERO * nonzeros / (workers * threads), "driver": DRIVER * dim,
+        "compute": NONZERO * nonzeros / (workers * threads),
+        "driver": DRIVER * dim,
         "rounds": ROUNDS + PASSED * workers * dim / WORDS,
-    }  # fmt: skip
+    }
 
 
 def run(files: list[Path], workers: int, known: dict) -> tuple[int, Any]:
@@ -75,35 +81,55 @@ def measure(files: list[Path], known: dict) -> None:
 
 def check(folders: list[Path], known: dict) -> None:
     """The table of runs beside the model."""
-    print("| nonzeros | files | an iteration, ms | by the model, ms | ratio |\n|---|---|---|---|---|")
+    print(
+        "| nonzeros | files | an iteration, ms | by the model, ms | ratio |\n|---|---|---|---|---|"
+    )
     for folder in folders:
         files = sorted(path for path in folder.iterdir() if path.is_file())
         nonzeros, spent = run(files, 2, known)
         found, expected = spent.driver + spent.worker, sum(seconds(nonzeros, 2, 1).values())
-        print(f"| {nonzeros / 1e6:.1f} million | {len(files)} | {1e3 * found:.0f} | {1e3 * expected:.0f} "
-              f"| {expected / found:.2f} |", flush=True)  # fmt: skip
+        print(
+            f"| {nonzeros / 1e6:.1f} million | {len(files)} | {1e3 * found:.0f} | "
+            f"{1e3 * expected:.0f} "
+            f"| {expected / found:.2f} |",
+            flush=True,
+        )
 
 
 def table() -> None:
     """Sizes, and where each limit lies."""
-    print("| rows | workers x threads | memory a worker | reading text | compute | driver | rounds | 45 iterations |")
+    print(
+        "| rows | workers x threads | memory a worker | reading text | compute | driver | rounds "
+        "| 45 iterations |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for rows, workers, threads in SIZES:
         nonzeros = PER_ROW * rows
         memory = (NONZERO_BYTES * nonzeros + ROW_BYTES * rows) / workers / 1e9
         reading = TEXT_BYTES * nonzeros / READING / (workers * threads)
         took = seconds(nonzeros, workers, threads)
-        print(f"| 10^{len(f'{rows:.0f}') - 1} | {workers} x {threads} | {memory:.2g} GB | {reading:.3g} s | "
-              + " | ".join(f"{1e3 * part:.0f} ms" for part in took.values())
-              + f" | {ITERATIONS * sum(took.values()):.3g} s |")  # fmt: skip
+        print(
+            f"| 10^{len(f'{rows:.0f}') - 1} | {workers} x {threads} | {memory:.2g} GB | "
+            f"{reading:.3g} s | "
+            + " | ".join(f"{1e3 * part:.0f} ms" for part in took.values())
+            + f" | {ITERATIONS * sum(took.values()):.3g} s |"
+        )
     rows = SIZES[-1][0]
     most = next(w for w in range(1, 10**6) if PASSED * w > NONZERO * PER_ROW * rows / (4 * w))
     bound = next(d for d in range(10**5, 10**10, 10**5) if 8 * d * CUTS > 4e9)
-    passed = next(d for d in range(10**5, 10**10, 10**5)
-                  if PASSED * 64 * d / WORDS > NONZERO * PER_ROW * rows / 256)  # fmt: skip
-    print(f"Limits: at 10^9 rows more than {most} workers of 4 threads cost the scheduler more than they compute; "
-          f"{CUTS} cuts of more than {bound / 1e6:.0f} million features take 4 GB of the driver; with 64 workers, "
-          f"vectors of more than {passed / 1e6:.1f} million numbers take longer on their way than the rows")
+    passed = next(
+        d
+        for d in range(10**5, 10**10, 10**5)
+        if PASSED * 64 * d / WORDS > NONZERO * PER_ROW * rows / 256
+    )
+    print(
+        f"Limits: at 10^9 rows more than {most} workers of 4 threads cost the scheduler more than "
+        "they compute; "
+        f"{CUTS} cuts of more than {bound / 1e6:.0f} million features take 4 GB of the driver; "
+        "with 64 workers, "
+        f"vectors of more than {passed / 1e6:.1f} million numbers take longer on their way than "
+        "the rows"
+    )
 
 
 def plot(path: Path) -> None:
@@ -116,16 +142,26 @@ def plot(path: Path) -> None:
         took = [sum(seconds(PER_ROW * n, workers, 4).values()) for n in rows]
         axes[0].plot(rows, took, color=color, label=f"{workers} x 4 threads")
     for name, color in (("compute", style.BLACK), ("driver", style.ORANGE), ("rounds", style.SKY)):
-        axes[1].plot(rows, [seconds(PER_ROW * n, 64, 4)[name] for n in rows], color=color, linestyle="--", label=name)
+        axes[1].plot(
+            rows,
+            [seconds(PER_ROW * n, 64, 4)[name] for n in rows],
+            color=color,
+            linestyle="--",
+            label=name,
+        )
     for axis, title in zip(axes, ("an iteration", "what it takes with 64 x 4"), strict=True):
-        axis.set(xscale="log", yscale="log", xlabel="rows of 75 nonzeros", ylabel="seconds", title=title)
+        axis.set(
+            xscale="log", yscale="log", xlabel="rows of 75 nonzeros", ylabel="seconds", title=title
+        )
     style.legend(figure)
     style.save(figure, path)
 
 
 def main() -> None:
     """One of the four."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("measure", "check", "table", "plot"))
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--gap", type=float, default=0.01)

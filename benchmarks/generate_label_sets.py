@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sets of labels on text like RCV1's in LIBSVM's multilabel format: topics in groups, words by Zipf's law.
+"""Sets of labels on text like RCV1's in LIBSVM's multilabel format: topics in groups, words by
+Zipf's law.
 
     python benchmarks/generate_label_sets.py --examples 8000 > train
     python benchmarks/generate_label_sets.py --examples 3000 --stream 2 > test
 
-A document has one to four topics, frequent ones more often, most of them from the group of the first: topics of a
-group are seen together. Three words in five are drawn from its topics' own, the rest from all words; values are
-(1 + ln count) ln(words / rank of the word), rows of length 1. The language depends on --seed alone.
+A document has one to four topics, frequent ones more often, most of them from the group of the
+first: topics of a group are seen together. Three words in five are drawn from its topics' own, the
+rest from all words; values are (1 + ln count) ln(words / rank of the word), rows of length 1. The
+language depends on --seed alone.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class Language:
         first = rng.choice(len(self.popular), p=self.popular / self.popular.sum())
         found = {int(first)}
         while len(found) < 4 and rng.random() < AGAIN:
-            weight = np.where((self.group == self.group[first]) | (rng.random() < ABROAD), self.popular, 0.0)
+            weight = np.where(
+                (self.group == self.group[first]) | (rng.random() < ABROAD), self.popular, 0.0
+            )
             found.add(int(rng.choice(len(weight), p=weight / weight.sum())))
         return np.array(sorted(found))
 
@@ -64,7 +68,9 @@ class Language:
         parts = [np.searchsorted(self.cumulated, rng.random(length - len(of_topic)))]
         for topic, count in zip(*np.unique(of_topic, return_counts=True)):
             parts.append(self.words[topic, np.searchsorted(self.share[topic], rng.random(count))])
-        ranks, counts = np.unique(np.minimum(np.concatenate(parts), self.n_features - 1), return_counts=True)
+        ranks, counts = np.unique(
+            np.minimum(np.concatenate(parts), self.n_features - 1), return_counts=True
+        )
         values = (1 + np.log(counts)) * np.log((self.n_features + 1) / (ranks + 1))
         order = np.argsort(self.ids[ranks])
         return topics, self.ids[ranks][order], (values / np.sqrt(values @ values))[order]
@@ -80,12 +86,16 @@ def write(out, language: Language, n_examples: int, seed: int, stream: int) -> N
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--examples", type=int, default=8000)
     parser.add_argument("--labels", type=int, default=103)
     parser.add_argument("--features", type=int, default=47_236)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--stream", type=int, default=1, help="1 and 2 give train and test parts of one language")
+    parser.add_argument(
+        "--stream", type=int, default=1, help="1 and 2 give train and test parts of one language"
+    )
     given = parser.parse_args()
     language = Language(given.labels, given.features, given.seed)
     write(sys.stdout, language, given.examples, given.seed, given.stream)

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Coordinate descent and the steps on the Gram matrix that `auto` hands over to: CPU seconds of whole processes.
+"""Coordinate descent and the steps on the Gram matrix that `auto` hands over to: CPU seconds of
+whole processes.
 
-    python benchmarks/ill_conditioned.py                         # generated counts of words at C = 100
-    python benchmarks/ill_conditioned.py FILE FILE --example-cost 1,100 --seconds 60
+    python benchmarks/ill_conditioned.py                         # generated counts of words at C =
+    100 python benchmarks/ill_conditioned.py FILE FILE --example-cost 1,100 --seconds 60
 
-Rows are those of short and long texts with the words' counts: a few columns are long and say little. `auto` may hand
-over, `dual-cd` by name never does. The gap reached is that of the certificate, relative to the primal.
+Rows are those of short and long texts with the words' counts: a few columns are long and say
+little. `auto` may hand over, `dual-cd` by name never does. The gap reached is that of the
+certificate, relative to the primal.
 """
 
 from __future__ import annotations
@@ -21,14 +23,17 @@ from pathlib import Path
 import numpy as np
 from timing import time_process
 
-SETS = {  # rows, features, labels turned round, mean and spread of ln(words), share of words that tell
+# rows, features, labels turned round, mean and spread of ln(words), share of words that tell
+SETS = {
     "3,000 x 62,000 counts, 10 % noise": (3000, 62_000, 0.1, 5.3, 1.1, 0.05),
     "3,000 x 20,000 counts": (3000, 20_000, 0.0, 5.5, 1.3, 0.004),
     "3,000 x 3,000 counts, 5 % noise": (3000, 3000, 0.05, 5.5, 1.3, 0.01),
 }
 
 
-def write_counts(path: str, n: int, d: int, noise: float, mean: float, spread: float, telling: float) -> None:
+def write_counts(
+    path: str, n: int, d: int, noise: float, mean: float, spread: float, telling: float
+) -> None:
     """Zipf's words, each some times in a row, and a few of 600 that belong to the class."""
     rng = np.random.default_rng(1)
     share = np.cumsum(1 / np.arange(1, d + 1) ** 1.15)
@@ -48,14 +53,23 @@ def write_counts(path: str, n: int, d: int, noise: float, mean: float, spread: f
 
 def main() -> None:
     """Reads the command line and prints a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="*")
     parser.add_argument("--example-cost", default="100")
     parser.add_argument("--gap", type=float, default=0.004)
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit of a run")
     parser.add_argument("--rows", type=int, help="of every generated set")
     options = parser.parse_args()
-    program = [str(Path(sys.executable).with_name("svmcut")), "learn", "--task", "classification", "--threads", "1"]
+    program = [
+        str(Path(sys.executable).with_name("svmcut")),
+        "learn",
+        "--task",
+        "classification",
+        "--threads",
+        "1",
+    ]
     print(f"| rows | C | solver | CPU s to a gap of {options.gap:g} | gap reached |", flush=True)
     print("|---|---|---|---:|---:|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -67,11 +81,20 @@ def main() -> None:
         for name, path in files.items():
             for C in options.example_cost.split(","):
                 for solver in ("auto", "dual-cd"):
-                    rest = ["--example-cost", C, "--gap", f"{options.gap:g}", "--time-limit", f"{options.seconds:g}"]
+                    rest = [
+                        "--example-cost",
+                        C,
+                        "--gap",
+                        f"{options.gap:g}",
+                        "--time-limit",
+                        f"{options.seconds:g}",
+                    ]
                     command = [*program, *rest, "--solver", solver, "--report", report, path, model]
                     seconds = time_process(command, statuses=(0, 3)).cpu  # 3: a limit
                     found = json.loads(Path(report).read_text())
-                    reached = f"{found['relative_gap']:.2g}" + ("" if found["converged"] else " at the limit")
+                    reached = f"{found['relative_gap']:.2g}" + (
+                        "" if found["converged"] else " at the limit"
+                    )
                     print(f"| {name} | {C} | {solver} | {seconds:.2f} | {reached} |", flush=True)
 
 

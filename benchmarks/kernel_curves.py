@@ -19,7 +19,8 @@ from svmcut.solvers.smo import Smo
 
 
 class Growth(NamedTuple):
-    """One training of a whole process: x is the number of rows or of drawn examples; errors in percent."""
+    """One training of a whole process: x is the number of rows or of drawn examples; errors in
+    percent."""
 
     panel: str
     curve: str
@@ -33,7 +34,8 @@ class Growth(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Test error in percent, mean of the seeds, after x kernel values in units of n^2; deviation nan where unknown."""
+    """Test error in percent, mean of the seeds, after x kernel values in units of n^2; deviation
+    nan where unknown."""
 
     panel: str
     curve: str
@@ -45,7 +47,8 @@ class Evaluation(NamedTuple):
 class Epoch(NamedTuple):
     """Test error in percent after an epoch of a trainer with a budget, CPU seconds of training.
 
-    What ends a training stands there too: epoch is nan then, and so is the budget of a trainer that has none.
+    What ends a training stands there too: epoch is nan then, and so is the budget of a trainer that
+    has none.
     """
 
     panel: str
@@ -57,7 +60,8 @@ class Epoch(NamedTuple):
 
 
 class EpochState(NamedTuple):
-    """A trainer with a budget after an epoch: objectives, dual nan for none, accuracy and merging steps in percent."""
+    """A trainer with a budget after an epoch: objectives, dual nan for none, accuracy and merging
+    steps in percent."""
 
     panel: str
     curve: str
@@ -83,22 +87,34 @@ def evaluated(options) -> Iterator[Evaluation]:
 
 
 def budgeted(options) -> Iterator[Epoch]:
-    """bsca and bsgd by epoch and polished; smo, and LIBSVM's whole process where it is installed."""
+    """bsca and bsgd by epoch and polished; smo, and LIBSVM's whole process where it is
+    installed."""
     nan = float("nan")
     for text in options.sets:
         case = Case(text, threads=options.threads)
         for budget in options.budgets:
             for solver in ("bsca", "bsgd"):
                 for row in curve(case, solver, budget, options.epochs, options.seed):
-                    yield Epoch(case.name, solver, budget, row["epoch"], row["seconds"], 100 - row["accuracy"])
-                seconds, _, accuracy, *_ = polished(case, solver, budget, options.epochs, options.seed)
+                    yield Epoch(
+                        case.name,
+                        solver,
+                        budget,
+                        row["epoch"],
+                        row["seconds"],
+                        100 - row["accuracy"],
+                    )
+                seconds, _, accuracy, *_ = polished(
+                    case, solver, budget, options.epochs, options.seed
+                )
                 yield Epoch(case.name, f"{solver}, polished", budget, nan, seconds, 100 - accuracy)
         yield Epoch(case.name, "smo", nan, nan, *_exact(case))
         if options.peers and shutil.which("svm-train"):
             files, cost, gamma = text.partition("=")[2].rsplit(":", 2)
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
-                run = libsvm(*(plain(path, folder) for path in files.split(",")), cost, gamma, folder)
+                run = libsvm(
+                    *(plain(path, folder) for path in files.split(",")), cost, gamma, folder
+                )
             yield Epoch(case.name, "svm-train", nan, nan, run["cpu"], run["error"])
 
 
@@ -111,7 +127,9 @@ def _exact(case: Case) -> tuple[float, float]:
         pass
     seconds, beta = time.process_time() - began, run.expansion().beta
     used = beta.nonzero()[0]
-    return seconds, 100 - case.accuracy(KernelModel(case.kernel, case.train.X.take(used), beta[used], 0.0))
+    return seconds, 100 - case.accuracy(
+        KernelModel(case.kernel, case.train.X.take(used), beta[used], 0.0)
+    )
 
 
 def write(path: Path, rows: Iterator[NamedTuple]) -> None:

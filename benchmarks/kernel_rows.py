@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernel values a second (rbf, one thread, CPU time), by number of features: single rows, and sums over 400 rows.
+"""Kernel values a second (rbf, one thread, CPU time), by number of features: single rows, and sums
+over 400 rows.
 
 python benchmarks/kernel_rows.py [--threads N] [--repeats N]
 """
@@ -15,10 +16,16 @@ from svmcut.models.kernels import Kernel
 
 #: name -> (n, d, nonzeros a row or None for dense)
 SETS = {
-    "2": (32768, 2, None), "8": (32768, 8, None), "22": (32768, 22, None), "54": (32768, 54, None),
-    "123": (32768, 123, None), "123, 14 nonzeros": (32768, 123, 14), "784": (16384, 784, None),
-    "784, 150 nonzeros": (16384, 784, 150), "text, 47236, 75 nonzeros": (20000, 47236, 75),
-}  # fmt: skip
+    "2": (32768, 2, None),
+    "8": (32768, 8, None),
+    "22": (32768, 22, None),
+    "54": (32768, 54, None),
+    "123": (32768, 123, None),
+    "123, 14 nonzeros": (32768, 123, 14),
+    "784": (16384, 784, None),
+    "784, 150 nonzeros": (16384, 784, 150),
+    "text, 47236, 75 nonzeros": (20000, 47236, 75),
+}
 
 
 def points(rng, n, d, nonzeros):
@@ -63,7 +70,9 @@ def main():
     print(f"{'features':>26} {'layout':>12} {'row M/s':>9} {'block M/s':>9} {'sum M/s':>9}")
     for name, shape in SETS.items():
         layout, found = rates(points(np.random.default_rng(1), *shape), arguments)
-        print(f"{name:>26} {layout:>12} " + " ".join(f"{value:>9.0f}" for value in found), flush=True)
+        print(
+            f"{name:>26} {layout:>12} " + " ".join(f"{value:>9.0f}" for value in found), flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How does the time of gdmm and of bcfw grow with the number of labels, and what does drawing parts of them save?
+"""How does the time of gdmm and of bcfw grow with the number of labels, and what does drawing parts
+of them save?
 
     python benchmarks/label_growth.py record growth.csv --labels 57 114 228 410 --trainers gdmm bcfw
     python benchmarks/label_growth.py draw docs/plots/label-growth.svg growth.csv
 
-"record" trains on text of benchmarks/generate_label_sets.py, one thread, and adds a line to CSV at every look of a
-trainer at its gap: CPU seconds, looks and all, primal value, lower bound and passes. "gdmm:N" draws one of N parts of
-the labels at a visit (--parts). A run ends at a certified gap of --gap, or at --time-limit CPU seconds. "draw" prints
-the seconds to certified gaps, and to an objective at most 1 % above the lowest of any trainer on as many labels, and
-draws those to the smallest gap and the ratios to gdmm. The setting is that of Yen, Huang, Zhong, Zhang, Dhillon and
+"record" trains on text of benchmarks/generate_label_sets.py, one thread, and adds a line to CSV at
+every look of a trainer at its gap: CPU seconds, looks and all, primal value, lower bound and
+passes. "gdmm:N" draws one of N parts of the labels at a visit (--parts). A run ends at a certified
+gap of --gap, or at --time-limit CPU seconds. "draw" prints the seconds to certified gaps, and to an
+objective at most 1 % above the lowest of any trainer on as many labels, and draws those to the
+smallest gap and the ratios to gdmm. The setting is that of Yen, Huang, Zhong, Zhang, Dhillon and
 Ravikumar, NIPS 2016, Figure 3: RCV1's regions have 228 labels, EUR-Lex 410.
 """
 
@@ -61,7 +63,9 @@ def looks(count: int, trainer: str, model, given) -> Iterator[Look]:
     name, _, parts = trainer.partition(":")
     solver = Gdmm(parts=int(parts)) if parts else make_solver(name, 0, "multilabel")
     began = time.process_time()
-    for look in solver.start(StructuredProblem(model, given.example_cost, StoppingRule(0.0, given.gap))):
+    for look in solver.start(
+        StructuredProblem(model, given.example_cost, StoppingRule(0.0, given.gap))
+    ):
         seconds = time.process_time() - began
         yield Look(count, trainer, seconds, look.primal, look.dual, look.passes)
         if seconds > given.time_limit:
@@ -76,11 +80,15 @@ def record(given) -> None:
         if new:
             out.writerow(Look._fields)
         for count in given.labels:
-            settings = Settings(task="multilabel", example_cost=given.example_cost, solver="gdmm", threads=1)
+            settings = Settings(
+                task="multilabel", example_cost=given.example_cost, solver="gdmm", threads=1
+            )
             model = make_driver(settings, labels_of(count, given)).plan.model
             for trainer in given.trainers:
                 for look in looks(count, trainer, model, given):
-                    out.writerow([f"{value:.7g}" if isinstance(value, float) else value for value in look])
+                    out.writerow(
+                        [f"{value:.7g}" if isinstance(value, float) else value for value in look]
+                    )
                     stream.flush()
 
 
@@ -89,10 +97,14 @@ def read(path: Path) -> dict[tuple[int, str], list[Look]]:
     with path.open(newline="", encoding="ascii") as stream:
         head, *lines = csv.reader(stream)
     if tuple(head) != Look._fields:
-        raise SystemExit(f"{path}:1: its columns are not those of label_growth.py; record the file anew")
+        raise SystemExit(
+            f"{path}:1: its columns are not those of label_growth.py; record the file anew"
+        )
     runs: dict[tuple[int, str], list[Look]] = {}
     for labels, trainer, *numbers in lines:
-        runs.setdefault((int(labels), trainer), []).append(Look(int(labels), trainer, *map(float, numbers)))
+        runs.setdefault((int(labels), trainer), []).append(
+            Look(int(labels), trainer, *map(float, numbers))
+        )
     return runs
 
 
@@ -106,20 +118,46 @@ def draw(given) -> None:
     from style import SKY, legend, look, panels, save
 
     runs = read(given.file)
-    best = {count: min(at.primal for key in runs if key[0] == count for at in runs[key]) for count, _ in runs}
-    near = {key: first(run, lambda at, key=key: at.primal <= NEAR * best[key[0]]) for key, run in runs.items()}
+    best = {
+        count: min(at.primal for key in runs if key[0] == count for at in runs[key])
+        for count, _ in runs
+    }
+    near = {
+        key: first(run, lambda at, key=key: at.primal <= NEAR * best[key[0]])
+        for key, run in runs.items()
+    }
     met = {
-        gap: {key: first(run, lambda at, gap=gap: at.primal - at.dual <= gap * at.primal) for key, run in runs.items()}
+        gap: {
+            key: first(run, lambda at, gap=gap: at.primal - at.dual <= gap * at.primal)
+            for key, run in runs.items()
+        }
         for gap in GAPS
     }
     closed = met[GAPS[-1]]
-    heads = [*(f"gap {gap:g}" for gap in GAPS), "ratio", "best + 1 %", "ratio", "passes", "primal", "gap at the end"]
+    heads = [
+        *(f"gap {gap:g}" for gap in GAPS),
+        "ratio",
+        "best + 1 %",
+        "ratio",
+        "passes",
+        "primal",
+        "gap at the end",
+    ]
     print(f"| labels | trainer | {' | '.join(heads)} |\n|---:|---|{'---:|' * len(heads)}")
     for key, run in sorted(runs.items(), key=lambda item: item[0][0]):
         usual, last = (key[0], "gdmm"), run[-1]
-        cells = [*(met[gap][key] for gap in GAPS), closed[key] / closed[usual], near[key], near[key] / near[usual]]
+        cells = [
+            *(met[gap][key] for gap in GAPS),
+            closed[key] / closed[usual],
+            near[key],
+            near[key] / near[usual],
+        ]
         words = ["-" if cell != cell else f"{cell:.2f}" for cell in cells]
-        words += [f"{last.passes:.0f}", f"{last.primal:.2f}", f"{100 * (last.primal - last.dual) / last.primal:.2f} %"]
+        words += [
+            f"{last.passes:.0f}",
+            f"{last.primal:.2f}",
+            f"{100 * (last.primal - last.dual) / last.primal:.2f} %",
+        ]
         print(f"| {key[0]} | {key[1]} | {' | '.join(words)} |")
     figure, ((seconds, ratios),) = panels(1, 2)
     for trainer in dict.fromkeys(trainer for _, trainer in runs):
@@ -129,7 +167,9 @@ def draw(given) -> None:
         seconds.loglog(counts, [closed[count, trainer] for count in counts], **style)
         if trainer != "gdmm":
             for what, how in ((closed, style), (near, style | {"linestyle": "--"})):
-                ratios.semilogx(counts, [what[count, trainer] / what[count, "gdmm"] for count in counts], **how)
+                ratios.semilogx(
+                    counts, [what[count, trainer] / what[count, "gdmm"] for count in counts], **how
+                )
     ratios.axhline(1.0, **look("gdmm", marker=""))
     ratios.set(xlabel="labels", ylabel="ratio to gdmm", ylim=(0, None))
     seconds.set(xlabel="labels", ylabel="CPU seconds")
@@ -142,7 +182,9 @@ def draw(given) -> None:
 
 def main() -> None:
     """Records or draws."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="what", required=True)
     command = commands.add_parser("record")
     command.add_argument("target", type=Path, metavar="CSV", help="lines are added to it")

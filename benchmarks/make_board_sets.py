@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stand-ins for public sets of two classes and of twenty, in their sizes and shapes, for benchmarks/board.py.
+"""Stand-ins for public sets of two classes and of twenty, in their sizes and shapes, for
+benchmarks/board.py.
 
-    python benchmarks/make_board_sets.py {w8a,url-day,news20-binary,skin,news20} OUTPUT [--rows N] [--seed N]
+    python benchmarks/make_board_sets.py {w8a,url-day,news20-binary,skin,news20} OUTPUT [--rows N]
+    [--seed N]
 
     w8a             49,749 x 300        rare binary features, some twelve a row, 3 % positive
-    url-day         20,000 x 100,000    a day of the url set: a hundred binary features a row, nearly separable
+    url-day         20,000 x 100,000    a day of the url set: a hundred binary features a row,
+                    nearly separable
     news20-binary   19,996 x 1,355,191  counts of words at unit length, some 450 a row
-    skin            245,057 x 3         three colours from 0 to 255, a fifth positive, far from linear
+    skin            245,057 x 3         three colours from 0 to 255, a fifth positive, far from
+                    linear
     news20          15,935 x 62,061     tf-idf of words at unit length, 20 classes
 
-Errors on them say how trainers compare with each other and nothing of the sets they are named after.
+Errors on them say how trainers compare with each other and nothing of the sets they are named
+after.
 """
 
 import argparse
@@ -28,7 +33,9 @@ def zipf(d, power):
 def drawn(rng, lengths, p):
     """Binary rows of so many draws with replacement, counts summed."""
     columns = np.searchsorted(np.cumsum(p), rng.random(int(lengths.sum()))).clip(0, len(p) - 1)
-    X = sparse.csr_matrix((np.ones(len(columns)), columns, np.r_[0, np.cumsum(lengths)]), shape=(len(lengths), len(p)))
+    X = sparse.csr_matrix(
+        (np.ones(len(columns)), columns, np.r_[0, np.cumsum(lengths)]), shape=(len(lengths), len(p))
+    )
     X.sum_duplicates()
     return X
 
@@ -81,7 +88,10 @@ def news20(rng, n):
     d, classes = 62_061, 20
     base = zipf(d, 1.1)
     rare = np.arange(100, d)
-    topics = [(rng.choice(rare, 600, replace=False), rng.dirichlet(np.full(600, 0.3))) for _ in range(classes)]
+    topics = [
+        (rng.choice(rare, 600, replace=False), rng.dirichlet(np.full(600, 0.3)))
+        for _ in range(classes)
+    ]
     y, rows, columns = rng.integers(0, classes, n), [], []
     words = rng.choice(d, size=(n, 150), p=base)
     for i in range(n):
@@ -98,9 +108,12 @@ def news20(rng, n):
 
 
 SETS = {
-    "w8a": (w8a, 49_749), "url-day": (url_day, 20_000), "news20-binary": (news20_binary, 19_996),
-    "skin": (skin, 245_057), "news20": (news20, 15_935),
-}  # fmt: skip
+    "w8a": (w8a, 49_749),
+    "url-day": (url_day, 20_000),
+    "news20-binary": (news20_binary, 19_996),
+    "skin": (skin, 245_057),
+    "news20": (news20, 15_935),
+}
 
 
 def write(name, path, rows=None, seed=1):
@@ -114,7 +127,9 @@ def write(name, path, rows=None, seed=1):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("name", choices=SETS)
     parser.add_argument("output")
     parser.add_argument("--rows", type=int)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows like those of cod-rna: 8 features in [-1, 1], a third positive, a smooth boundary with noise.
+"""Rows like those of cod-rna: 8 features in [-1, 1], a third positive, a smooth boundary with
+noise.
 
     python benchmarks/make_cod_rna_like.py [--rows N] [--seed N] OUTPUT
 
-One feature is an energy, one a length, six are base frequencies of two sequences (each triple sums to less than 1). The
-label follows a score that bends in the energy and in how alike the sequences are; noise on it keeps the best error near
-4 %.
+One feature is an energy, one a length, six are base frequencies of two sequences (each triple sums
+to less than 1). The label follows a score that bends in the energy and in how alike the sequences
+are; noise on it keeps the best error near 4 %.
 """
 
 import argparse
@@ -31,7 +32,9 @@ def write(path, n, seed):
     X, y = rows(np.random.default_rng(seed), n)
     form = "%+d " + " ".join(f"{j}:%.6g" for j in range(1, 9)) + "\n"
     with open(path, "w", encoding="ascii") as output:
-        output.writelines(form % (label, *row) for label, row in zip(y.tolist(), X.tolist(), strict=True))
+        output.writelines(
+            form % (label, *row) for label, row in zip(y.tolist(), X.tolist(), strict=True)
+        )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What do many tags cost? Passes of GDMM beside passes of Viterbi, and errors against time beside bcfw.
+"""What do many tags cost? Passes of GDMM beside passes of Viterbi, and errors against time beside
+bcfw.
 
-    python benchmarks/many_tags.py --tags 50,200,800 --passes 20       a pass of each, mean CPU seconds
-    python benchmarks/many_tags.py --tags 800 --errors --passes 40     test error after every pass, both trainers
-    python benchmarks/many_tags.py --tags 200,800 --gaps               seconds to certified gaps and to 5 % error
+    python benchmarks/many_tags.py --tags 50,200,800 --passes 20       a pass of each, mean CPU
+    seconds python benchmarks/many_tags.py --tags 800 --errors --passes 40     test error after
+    every pass, both trainers python benchmarks/many_tags.py --tags 200,800 --gaps
+    seconds to certified gaps and to 5 % error
 
-On chains of benchmarks/generate_chains.py, one thread, CPU seconds of the passes alone. GDMM is shown with the
-transitions it holds and with those repaired to agree with the tokens, bcfw with w and with its weighted average. With
---gaps whole runs are timed, looks at the gap and all, and the errors are those of the models they would have returned.
+On chains of benchmarks/generate_chains.py, one thread, CPU seconds of the passes alone. GDMM is
+shown with the transitions it holds and with those repaired to agree with the tokens, bcfw with w
+and with its weighted average. With
+--gaps whole runs are timed, looks at the gap and all, and the errors are those of the models they
+would have returned.
 """
 
 from __future__ import annotations
@@ -27,7 +31,9 @@ from svmcut.solvers.protocol import StoppingRule
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.protocol import StructuredProblem
 
-HEAD = "| K | Viterbi pass | GDMM pass | ratio | all pairs read | ratio |\n|---|---|---|---|---|---|"
+HEAD = (
+    "| K | Viterbi pass | GDMM pass | ratio | all pairs read | ratio |\n|---|---|---|---|---|---|"
+)
 
 
 def sequences_of(n_tags: int, count: int, stream: int) -> Sequences:
@@ -37,8 +43,12 @@ def sequences_of(n_tags: int, count: int, stream: int) -> Sequences:
     kept = np.ones(rows.shape, bool)
     kept[:, 1:] = rows[:, 1:] != rows[:, :-1]
     indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-    X = Csr(np.ones(indptr[-1], np.float32), rows[kept].astype(np.int32), indptr, max(13, 3 * n_tags))
-    return Sequences(X, np.arange(count + 1, dtype=np.int64) * length, tags.ravel().astype(np.int32))
+    X = Csr(
+        np.ones(indptr[-1], np.float32), rows[kept].astype(np.int32), indptr, max(13, 3 * n_tags)
+    )
+    return Sequences(
+        X, np.arange(count + 1, dtype=np.int64) * length, tags.ravel().astype(np.int32)
+    )
 
 
 def timed(work) -> float:
@@ -79,8 +89,17 @@ def errors(n_tags: int, given) -> None:
     for k in range(1, given.passes + 1):
         seconds += timed(run.run)
         if k < 8 or k % 5 == 0:
-            print(f"| gdmm | {k} | {seconds:.2f} | {error(run.w):.2f} | {error(run.repaired()[0]):.2f} |", flush=True)
-    blocks, w, mean, seconds = Blocks(model.chains, given.example_cost, 0), np.zeros(model.dim), 0.0, 0.0
+            print(
+                f"| gdmm | {k} | {seconds:.2f} | {error(run.w):.2f} | "
+                f"{error(run.repaired()[0]):.2f} |",
+                flush=True,
+            )
+    blocks, w, mean, seconds = (
+        Blocks(model.chains, given.example_cost, 0),
+        np.zeros(model.dim),
+        0.0,
+        0.0,
+    )
     for k in range(1, given.passes // 2 + 1):
         seconds += timed(lambda: (blocks.visit(model.n_samples), blocks.weights(False, w)))
         mean = mean + 2 / (k + 1) * (w - mean)
@@ -94,7 +113,9 @@ def gaps(n_tags: int, given) -> None:
     """Lines of the table of certified gaps, both trainers."""
     train, test = sequences_of(n_tags, given.sequences, 1), sequences_of(n_tags, 200, 2)
     shape = ChainShape(n_tags, train.X.n_features)
-    problem = StructuredProblem(ChainSequences(train, shape), given.example_cost, StoppingRule(0.0, GAPS[-1]))
+    problem = StructuredProblem(
+        ChainSequences(train, shape), given.example_cost, StoppingRule(0.0, GAPS[-1])
+    )
     for name, trainer in (("gdmm", Gdmm()), ("bcfw", Bcfw())):
         reached: dict[float, float] = {}
         seconds, learnt, found, began = 0.0, None, 100.0, time.process_time()
@@ -116,7 +137,9 @@ def gaps(n_tags: int, given) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tags", default="50,200,800")
     parser.add_argument("--sequences", type=int, default=600)
     parser.add_argument("--passes", type=int, default=20)
@@ -126,7 +149,13 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds of a run of --gaps")
     given = parser.parse_args()
     if given.gaps:
-        print("| K | trainer | " + " | ".join(f"gap {gap:g}" for gap in GAPS) + " | 5 % error |\n" + "|---" * 7 + "|")
+        print(
+            "| K | trainer | "
+            + " | ".join(f"gap {gap:g}" for gap in GAPS)
+            + " | 5 % error |\n"
+            + "|---" * 7
+            + "|"
+        )
     elif not given.errors:
         print(HEAD)
     for n_tags in map(int, given.tags.split(",")):

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long does a linear machine of several classes take from the text file to the model? svmcut beside LIBLINEAR.
+"""How long does a linear machine of several classes take from the text file to the model? svmcut
+beside LIBLINEAR.
 
     python benchmarks/multiclass.py -C 0.1 1 10 --rounds 3 FILE ...
 
-Crammer and Singer beside liblinear-train -s 4, one against the rest beside -s 3, with the squared hinge beside -s 1 and
-with the logistic loss beside -s 7 (the duals), all with the bias inside w. svmcut is
-asked for the gap that LIBLINEAR's model has, which a run to --gap tells first. Whole processes on one pinned CPU, in
-alternating rounds, and CPU seconds; one evaluator computes every objective from the written model. FILEs are plain text
-in LIBSVM's format, as LIBLINEAR reads it. liblinear-train is needed.
+Crammer and Singer beside liblinear-train -s 4, one against the rest beside -s 3, with the squared
+hinge beside -s 1 and with the logistic loss beside -s 7 (the duals), all with the bias inside w.
+svmcut is asked for the gap that LIBLINEAR's model has, which a run to --gap tells first. Whole
+processes on one pinned CPU, in alternating rounds, and CPU seconds; one evaluator computes every
+objective from the written model. FILEs are plain text in LIBSVM's format, as LIBLINEAR reads it.
+liblinear-train is needed.
 """
 
 from __future__ import annotations
@@ -31,15 +33,20 @@ from svmcut.risks.one_vs_rest import OneVsRestRisk
 SVMCUT = Path(sys.executable).parent / "svmcut"
 #: LIBLINEAR's -s, parameter multiclass and the loss.
 WAYS = {
-    "crammer-singer": ("4", "crammer-singer", "error-rate"), "one-vs-rest": ("3", "one-vs-rest", "error-rate"),
-    "squared-hinge": ("1", "one-vs-rest", "squared-hinge"), "logistic": ("7", "one-vs-rest", "logistic"),
-}  # fmt: skip
+    "crammer-singer": ("4", "crammer-singer", "error-rate"),
+    "one-vs-rest": ("3", "one-vs-rest", "error-rate"),
+    "squared-hinge": ("1", "one-vs-rest", "squared-hinge"),
+    "logistic": ("7", "one-vs-rest", "logistic"),
+}
 
 
 def objective(model: MulticlassModel, examples, way: str, C: float) -> float:
     """The primal of a model, from its scores; LIBLINEAR's classes are in the order of its file."""
     order = np.argsort(model.names)
-    scores, y = model.scores(examples.X), order[np.searchsorted(model.names, examples.y, sorter=order)]
+    scores, y = (
+        model.scores(examples.X),
+        order[np.searchsorted(model.names, examples.y, sorter=order)],
+    )
     squared = float((model.W**2).sum() + (model.constant**2).sum())
     K, (_, multiclass, loss) = len(model.names), WAYS[way]
     rest = multiclass == "one-vs-rest"
@@ -53,10 +60,43 @@ def compare(path: Path, way: str, C: str, epsilon: str, gap: str, rounds: int) -
     with tempfile.TemporaryDirectory() as folder:
         theirs, ours, report = (Path(folder) / name for name in ("liblinear", "svmcut", "report"))
         commands = (
-            ["liblinear-train", "-q", "-s", number, "-B", "1", "-e", epsilon, "-c", C, str(path), str(theirs)],
-            [str(SVMCUT), "learn", "-v", "0", "--threads", "1", "--task", "multiclass", "--multiclass", multiclass,
-             "-l", loss, "--example-cost", C, "--gap", gap, "--report", str(report), str(path), str(ours)],
-        )  # fmt: skip
+            [
+                "liblinear-train",
+                "-q",
+                "-s",
+                number,
+                "-B",
+                "1",
+                "-e",
+                epsilon,
+                "-c",
+                C,
+                str(path),
+                str(theirs),
+            ],
+            [
+                str(SVMCUT),
+                "learn",
+                "-v",
+                "0",
+                "--threads",
+                "1",
+                "--task",
+                "multiclass",
+                "--multiclass",
+                multiclass,
+                "-l",
+                loss,
+                "--example-cost",
+                C,
+                "--gap",
+                gap,
+                "--report",
+                str(report),
+                str(path),
+                str(ours),
+            ],
+        )
         for command in commands:
             time_process(command)
         dual = json.loads(report.read_text(encoding="utf-8"))["dual"]
@@ -64,24 +104,34 @@ def compare(path: Path, way: str, C: str, epsilon: str, gap: str, rounds: int) -
         gap_there = (reached - dual) / reached
         commands[1][commands[1].index("--gap") + 1] = f"{gap_there:.6g}"
         liblinear, svmcut = cpu_medians(commands, rounds)
-        values = [objective(read_model(str(model)), examples, way, float(C)) for model in (theirs, ours)]
+        values = [
+            objective(read_model(str(model)), examples, way, float(C)) for model in (theirs, ours)
+        ]
         told = json.loads(report.read_text(encoding="utf-8"))
     return (
         f"| {path.name} | {way} | {C} | {liblinear:.2f} | {gap_there:.1e} | {svmcut:.2f} | "
-        f"{told['relative_gap']:.1e} | {values[1] / values[0] - 1:+.1e} | {svmcut / liblinear:.2f} |"
+        f"{told['relative_gap']:.1e} | {values[1] / values[0] - 1:+.1e} | "
+        f"{svmcut / liblinear:.2f} |"
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("-C", nargs="+", default=["0.1", "1", "10"])
     parser.add_argument("--way", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--epsilon", default="0.1", help="of LIBLINEAR")
-    parser.add_argument("--gap", default="0.001", help="of the run that certifies LIBLINEAR's model")
+    parser.add_argument(
+        "--gap", default="0.001", help="of the run that certifies LIBLINEAR's model"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    print("| file | way | C | LIBLINEAR s | its gap | svmcut s | its gap | objective | ratio |\n|" + "---|" * 9)
+    print(
+        "| file | way | C | LIBLINEAR s | its gap | svmcut s | its gap | objective | ratio |\n|"
+        + "---|" * 9
+    )
     for path in given.files:
         for way in given.way:
             for C in given.C:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scikit-learn's Nystroem and LinearSVC on files in LIBSVM format: seconds, objective and test error as JSON.
+"""scikit-learn's Nystroem and LinearSVC on files in LIBSVM format: seconds, objective and test
+error as JSON.
 
-    python benchmarks/nystroem.py TRAIN TEST --cost 32 --gamma 0.0078125 [--rank 500] [--loss squared_hinge]
+    python benchmarks/nystroem.py TRAIN TEST --cost 32 --gamma 0.0078125 [--rank 500] [--loss
+    squared_hinge]
 
-The objective is 1/2 (|w|^2 + b^2) + COST sum_i max(0, 1 - y_i f(x_i)) whatever the loss is that was trained with. "fit"
-are CPU seconds of both fits, reading apart, "scoring" those of the objective and the test rows, reading these included.
+The objective is 1/2 (|w|^2 + b^2) + COST sum_i max(0, 1 - y_i f(x_i)) whatever the loss is that was
+trained with. "fit" are CPU seconds of both fits, reading apart, "scoring" those of the objective
+and the test rows, reading these included.
 """
 
 import argparse
@@ -42,13 +45,24 @@ def main():
     hinge = np.maximum(0.0, 1.0 - y * machine.decision_function(Z)).sum()
     squared = float(machine.coef_[0] @ machine.coef_[0] + machine.intercept_[0] ** 2)
     X_test, y_test = load_svmlight_file(given.test, n_features=X.shape[1], dtype=np.float32)
-    error = 100 * float(np.mean((machine.decision_function(features.transform(X_test)) > 0) != (y_test > 0)))
+    error = 100 * float(
+        np.mean((machine.decision_function(features.transform(X_test)) > 0) != (y_test > 0))
+    )
     scoring = {"cpu": time.process_time() - fitted, "wall": time.perf_counter() - wall}
-    print(json.dumps({
-        "fit": fitted - began, "scoring": scoring, "error": error,
-        "points": features.components_.shape[0], "objective": 0.5 * squared + given.cost * float(hinge),
-        "converged": not any(issubclass(warning.category, ConvergenceWarning) for warning in said),
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "fit": fitted - began,
+                "scoring": scoring,
+                "error": error,
+                "points": features.components_.shape[0],
+                "objective": 0.5 * squared + given.cost * float(hinge),
+                "converged": not any(
+                    issubclass(warning.category, ConvergenceWarning) for warning in said
+                ),
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

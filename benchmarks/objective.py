@@ -19,7 +19,8 @@ LOSSES = {
 
 
 class Evaluator:
-    """The objective on one example file, whose values are read in double precision; weights are of + and of -."""
+    """The objective on one example file, whose values are read in double precision; weights are of
+    + and of -."""
 
     def __init__(self, path: Path, weights: tuple[float, float] = (1.0, 1.0)):
         from sklearn.datasets import load_svmlight_file
@@ -33,12 +34,17 @@ class Evaluator:
         count = min(len(w), len(weights))
         w[:count] = weights[:count]
         losses = LOSSES[loss](self.signs * (self.X @ w + bias))
-        return 0.5 * (float(weights @ weights) + bias * bias) + C * float((self.weights * losses).sum())
+        return 0.5 * (float(weights @ weights) + bias * bias) + C * float(
+            (self.weights * losses).sum()
+        )
 
 
 def read_svm_light(path: Path) -> tuple[np.ndarray, float]:
-    """Weights and bias of a linear model in the layout of SVM-light V6.20: one support vector, threshold subtracted."""
-    lines = [line for line in path.read_text(encoding="ascii").splitlines() if not line.startswith("#@")]
+    """Weights and bias of a linear model in the layout of SVM-light V6.20: one support vector,
+    threshold subtracted."""
+    lines = [
+        line for line in path.read_text(encoding="ascii").splitlines() if not line.startswith("#@")
+    ]
     if int(lines[1].split()[0]) != 0 or len(lines) != 12:
         raise ValueError(f"{path}: not one linear support vector")
     factor, *pairs = lines[11].split("#")[0].split()

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How much memory do rows take: those of a worker, and those that are larger than memory?
 
-    python benchmarks/out_of_core.py worker [--workers 2] [--gap 0.05] [FILE ...]
-    python benchmarks/out_of_core.py disk [--size 4] [--limit 1] [--gap 0.1] [--threads 2] [FILE ...]
+    python benchmarks/out_of_core.py worker [--workers 2] [--gap 0.05] [FILE ...] python
+    benchmarks/out_of_core.py disk [--size 4] [--limit 1] [--gap 0.1] [--threads 2] [FILE ...]
 
-"worker" trains on the files, each a part, and prints the highest resident memory of every worker, above that of one
-without rows, as a multiple of its rows.
+"worker" trains on the files, each a part, and prints the highest resident memory of every worker,
+above that of one without rows, as a multiple of its rows.
 
-"disk" names the files anew until their rows take --size GB, so that each name is kept and read by itself, and runs
-`svmcut learn --cache` twice in a control group of --limit GB, of which pages of mapped files are part: once from text,
-once from the cache, nothing of which is in memory then. A third run has all rows in memory and no limit. The models
-must have the same bytes. Control groups of both versions need the right to make one (root in a container); without it
---no-group limits the process's own memory by RLIMIT_DATA, which leaves the pages of mapped files to the system.
+"disk" names the files anew until their rows take --size GB, so that each name is kept and read by
+itself, and runs `svmcut learn --cache` twice in a control group of --limit GB, of which pages of
+mapped files are part: once from text, once from the cache, nothing of which is in memory then. A
+third run has all rows in memory and no limit. The models must have the same bytes. Control groups
+of both versions need the right to make one (root in a container); without it
+--no-group limits the process's own memory by RLIMIT_DATA, which leaves the pages of mapped files to
+the system.
 
 Without files 400,000 rows like RCV1's are made.
 """
@@ -60,8 +62,11 @@ def highest(folder: Path | None) -> float:
     return float("nan")
 
 
-def learn(options: list[str], folder: Path | None, limit: int | None, report: Path) -> tuple[float, float, float]:
+def learn(
+    options: list[str], folder: Path | None, limit: int | None, report: Path
+) -> tuple[float, float, float]:
     """A run: seconds by the clock, seconds of them reading, and GB resident at most."""
+
     def confined() -> None:
         if folder is not None:
             (folder / "cgroup.procs").write_text(str(os.getpid()))
@@ -80,7 +85,8 @@ def learn(options: list[str], folder: Path | None, limit: int | None, report: Pa
 
 
 def forget(folder: Path) -> None:
-    """Has the system drop the pages of all files in a folder, so that they count where they are read next."""
+    """Has the system drop the pages of all files in a folder, so that they count where they are
+    read next."""
     for path in folder.rglob("*"):
         if path.is_file():
             with open(path, "rb") as file:
@@ -98,15 +104,39 @@ def disk(files: list[Path], folder: Path, arguments: argparse.Namespace) -> None
     names, cache, rows = folder / "names", folder / "cache", 0
     names.mkdir()
     one = folder / "one"
-    learn(["--cache", str(one), "--solver", "cutting-plane", "--gap", "0.9", *map(str, files[:1]), str(folder / "m")],
-          None, None, folder / "report")  # fmt: skip
+    learn(
+        [
+            "--cache",
+            str(one),
+            "--solver",
+            "cutting-plane",
+            "--gap",
+            "0.9",
+            *map(str, files[:1]),
+            str(folder / "m"),
+        ],
+        None,
+        None,
+        folder / "report",
+    )
     copies = -(-int(arguments.size * GB) // size_of(one))
     for k in range(copies):
         (names / f"rows-{k:04d}.dat").symlink_to(files[k % len(files)].resolve())
     limit, pattern = int(arguments.limit * GB), str(names / "rows-*.dat")
-    options = ["--solver", "cutting-plane", "--example-cost", "1", "--gap", str(arguments.gap),
-               "--threads", str(arguments.threads)]  # fmt: skip
-    print("| run | seconds | reading | resident, GB | in the group, GB | limit |\n|---|---|---|---|---|---|")
+    options = [
+        "--solver",
+        "cutting-plane",
+        "--example-cost",
+        "1",
+        "--gap",
+        str(arguments.gap),
+        "--threads",
+        str(arguments.threads),
+    ]
+    print(
+        "| run | seconds | reading | resident, GB | in the group, GB | limit "
+        "|\n|---|---|---|---|---|---|"
+    )
     models = []
 
     def row(name: str, kept: list[str], bounded: bool) -> float:
@@ -119,7 +149,11 @@ def disk(files: list[Path], folder: Path, arguments: argparse.Namespace) -> None
         else:
             found = (*learn(words, None, limit if bounded else None, report), float("nan"))
         told = f"{arguments.limit:g} GB" if bounded else "none"
-        print(f"| {name} | {found[0]:.1f} | {found[1]:.2f} | {found[2]:.2f} | {found[3]:.2f} | {told} |", flush=True)
+        print(
+            f"| {name} | {found[0]:.1f} | {found[1]:.2f} | {found[2]:.2f} | {found[3]:.2f} | "
+            f"{told} |",
+            flush=True,
+        )
         return found[1]
 
     cache.mkdir()
@@ -127,7 +161,10 @@ def disk(files: list[Path], folder: Path, arguments: argparse.Namespace) -> None
     kept = row("from the cache", ["--cache", str(cache)], True)
     row("all rows in memory", [], False)
     rows = size_of(cache) / GB
-    print(f"{rows:.2f} GB of rows in {copies} files; the cache reads {text / kept:.0f} times faster than the text")
+    print(
+        f"{rows:.2f} GB of rows in {copies} files; the cache reads {text / kept:.0f} times faster "
+        "than the text"
+    )
     if len({path.read_bytes() for path in models}) != 1:
         sys.exit("the models differ")
     print("the three models have the same bytes")
@@ -160,15 +197,23 @@ def worker(files: list[Path], workers: int, gap: float) -> None:
                 rows.update(client.run(held))
 
         svmcut.dask.train(client, files, gap=gap, example_cost=1.0, callback=observe)
-        print("| worker | rows, MB | memory at most above an empty worker, MB | times its rows |\n|---|---|---|---|")
+        print(
+            "| worker | rows, MB | memory at most above an empty worker, MB | times its rows "
+            "|\n|---|---|---|---|"
+        )
         for k, (address, peak) in enumerate(sorted(client.run(resident, "VmHWM").items())):
             more = peak - before[address]
-            print(f"| {k + 1} | {rows[address] / 1e6:.0f} | {more / 1e6:.0f} | {more / rows[address]:.2f} |")
+            print(
+                f"| {k + 1} | {rows[address] / 1e6:.0f} | {more / 1e6:.0f} | "
+                f"{more / rows[address]:.2f} |"
+            )
 
 
 def main() -> None:
     """One of the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("worker", "disk"))
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--workers", type=int, default=2)
@@ -177,7 +222,9 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=1.0)
     parser.add_argument("--gap", type=float, default=0.1)
     parser.add_argument("--no-group", action="store_true")
-    parser.add_argument("--folder", type=Path, help="where names, cache and models go; a temporary one otherwise")
+    parser.add_argument(
+        "--folder", type=Path, help="where names, cache and models go; a temporary one otherwise"
+    )
     arguments = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as temporary:
         folder = Path(temporary)

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stochastic batch perceptron, its rivals and LIBSVM, as in Cotter, Shalev-Shwartz, Srebro, ICML 2012, Section 5.
+"""The stochastic batch perceptron, its rivals and LIBSVM, as in Cotter, Shalev-Shwartz, Srebro,
+ICML 2012, Section 5.
 
     python benchmarks/perceptron.py --data FOLDER evaluations [SET ...] [--epochs 10]
     python benchmarks/perceptron.py --data FOLDER bases [SET ...] [--most 512]
     python benchmarks/perceptron.py --data FOLDER libsvm [SET ...] [--epochs 3] [--threads 1]
 
-`evaluations` prints the test error after 2^k n^2 / 16 kernel values for sbp, pegasos, sdca (shuffled and iid), the
-perceptron and smo, without bias, with the parameters of the paper's Table 2: its Figure 2, which kernel_plots.py draws.
-`bases` prints the test error of what k products of rows for each training row buy: the optimum in the span of k pairs
-of Fourier features, or of k rows, pivoted or even (the choice of pivots comes on top), and sbp after k steps: Figure 3.
-`libsvm` times whole processes with an unregularised bias beside svm-train: its Section 5. FOLDER has a subfolder for
-each set (adult/a9a.gz and so on).
+`evaluations` prints the test error after 2^k n^2 / 16 kernel values for sbp, pegasos, sdca
+(shuffled and iid), the perceptron and smo, without bias, with the parameters of the paper's Table
+2: its Figure 2, which kernel_plots.py draws. `bases` prints the test error of what k products of
+rows for each training row buy: the optimum in the span of k pairs of Fourier features, or of k
+rows, pivoted or even (the choice of pivots comes on top), and sbp after k steps: Figure 3. `libsvm`
+times whole processes with an unregularised bias beside svm-train: its Section 5. FOLDER has a
+subfolder for each set (adult/a9a.gz and so on).
 """
 
 from __future__ import annotations
@@ -36,16 +38,26 @@ class Set:
 
 SETS = {
     "adult": Set("adult/a9a.gz", "adult/a9a.t.gz", (0.05, 1.0, 1.10e-2), (0.005, 100.0, 5.79e-4)),
-    "reuters": Set("reuters21578/money_fx.lasvmlike.train.gz", "reuters21578/money_fx.lasvmlike.test.gz",
-                   (1.0, 1.0, 6.34e-4)),
-    "mnist": Set("mnist/mnist8.scale.t.gz", None, (0.02, 1.0, 2.21e-4), (0.02, 1000.0, 6.42e-11), 8000),
-    "covtype": Set("covtype/covtype.class1.scale.20k.train.gz", "covtype/covtype.class1.scale.20k.test.gz",
-                   None, (1e-4, 10000.0, 7.62e-10)),
-}  # fmt: skip
+    "reuters": Set(
+        "reuters21578/money_fx.lasvmlike.train.gz",
+        "reuters21578/money_fx.lasvmlike.test.gz",
+        (1.0, 1.0, 6.34e-4),
+    ),
+    "mnist": Set(
+        "mnist/mnist8.scale.t.gz", None, (0.02, 1.0, 2.21e-4), (0.02, 1000.0, 6.42e-11), 8000
+    ),
+    "covtype": Set(
+        "covtype/covtype.class1.scale.20k.train.gz",
+        "covtype/covtype.class1.scale.20k.test.gz",
+        None,
+        (1e-4, 10000.0, 7.62e-10),
+    ),
+}
 
 
 def read(folder, name, rows=None):
-    """(X, y, X_test, y_test), of so many training rows drawn by seed 0; a set without a test file is cut."""
+    """(X, y, X_test, y_test), of so many training rows drawn by seed 0; a set without a test file
+    is cut."""
     from svmcut.files.examples import read_examples
 
     chosen = SETS[name]
@@ -64,12 +76,15 @@ def read(folder, name, rows=None):
 
 
 def nu_of_optimum(problem):
-    """Mean hinge loss of the optimum over its length, as the paper finds nu; its own values are those of its rows."""
+    """Mean hinge loss of the optimum over its length, as the paper finds nu; its own values are
+    those of its rows."""
     from svmcut._native.kernels import KernelRows
 
     *_, (_, (beta, _)) = smo_looks(problem)
     used = np.flatnonzero(beta)
-    f = KernelRows(problem.X, problem.kernel, problem.threads).accumulate_foreign(problem.X.take(used), beta[used])
+    f = KernelRows(problem.X, problem.kernel, problem.threads).accumulate_foreign(
+        problem.X.take(used), beta[used]
+    )
     return float(np.mean(np.maximum(0.0, 1.0 - problem.y * f)) / np.sqrt(beta @ f))
 
 
@@ -98,7 +113,8 @@ def test_error(test_rows, y_test, X, beta, b):
 
 
 def at_marks(looks, error, marks):
-    """Errors of the last solution known when so many kernel values were computed; nan before the first.
+    """Errors of the last solution known when so many kernel values were computed; nan before the
+    first.
 
     Where a run ends before a mark, what it ended with stands there, and nan at later ones.
     """
@@ -123,7 +139,8 @@ def smo_looks(problem):
 
 
 def curves(name, arguments):
-    """(trainer, passes, mean test errors of the seeds, standard deviations) for every trainer on a set, in percent.
+    """(trainer, passes, mean test errors of the seeds, standard deviations) for every trainer on a
+    set, in percent.
 
     A pass is n^2 kernel values; smo, which draws nothing, runs once and deviates by nan.
     """
@@ -133,14 +150,17 @@ def curves(name, arguments):
     from svmcut.solvers import expansion
     from svmcut.solvers.expansion import ExpansionProblem
 
-    # progress at looks alone, which come at fixed steps, so that the errors do not depend on the clock
+    # progress at looks alone, which come at fixed steps, so that the errors do not depend on the
+    # clock
     expansion.PIECE_SECONDS = 1e9
     gamma, C, nu = SETS[name].plain
     X, y, X_test, y_test = read(arguments.data, name, arguments.rows)
     n, kernel = len(y), Kernel("rbf", gamma=gamma)
     test_rows = KernelRows(X_test, kernel, arguments.threads)
     if SETS[name].rows or arguments.rows:
-        nu = nu_of_optimum(ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads))
+        nu = nu_of_optimum(
+            ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
+        )
 
     def error(beta, b):
         return test_error(test_rows, y_test, X, beta, b)
@@ -150,11 +170,15 @@ def curves(name, arguments):
     for trainer in trainers(1, 0, nu):
         found = []
         for seed in range(arguments.seeds):
-            problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
+            problem = ExpansionProblem(
+                X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads
+            )
             run = trainers(arguments.epochs, seed, nu)[trainer].start(problem)
             looks = ((progress.evaluations, run.solution()) for progress in run)
             found.append(at_marks(looks, error, marks))
-        deviations = np.std(found, axis=0, ddof=1) if len(found) > 1 else np.full(len(passes), np.nan)
+        deviations = (
+            np.std(found, axis=0, ddof=1) if len(found) > 1 else np.full(len(passes), np.nan)
+        )
         yield trainer, passes, np.mean(found, axis=0), deviations
     problem = ExpansionProblem(X, y, kernel, C, np.zeros(n, bool), threads=arguments.threads)
     yield "smo", passes, at_marks(smo_looks(problem), error, marks), np.full(len(passes), np.nan)
@@ -164,12 +188,20 @@ def evaluations(arguments):
     """Figure 2: the mean over seeds at equal numbers of kernel values."""
     for name in arguments.sets or [name for name in SETS if SETS[name].plain]:
         gamma, C, nu = SETS[name].plain
-        print(f"\n{name}: gamma {gamma:g}, C {C:g}, nu {nu:g}, mean test error of {arguments.seeds} seeds, percent\n")
+        print(
+            f"\n{name}: gamma {gamma:g}, C {C:g}, nu {nu:g}, mean test error of {arguments.seeds} "
+            "seeds, percent\n"
+        )
         for k, (trainer, passes, errors, _) in enumerate(curves(name, arguments)):
             if k == 0:
                 print("| kernel values / n^2 | " + " | ".join(f"{p:g}" for p in passes) + " |")
                 print("|---|" + "---:|" * len(passes))
-            print(f"| {trainer} | " + " | ".join("-" if np.isnan(e) else f"{e:.2f}" for e in errors) + " |", flush=True)
+            print(
+                f"| {trainer} | "
+                + " | ".join("-" if np.isnan(e) else f"{e:.2f}" for e in errors)
+                + " |",
+                flush=True,
+            )
 
 
 def in_span(data, kind, k, gamma, C, seed):
@@ -178,8 +210,18 @@ def in_span(data, kind, k, gamma, C, seed):
 
     X, y, X_test, y_test = data
     basis = 2 * k if kind == "fourier" else k
-    outcome = svmcut.train((X, y), kernel="rbf", gamma=gamma, example_cost=C, basis_kind=kind, basis=basis, seed=seed,
-                           solver="subspace", certify=False, threads=1)  # fmt: skip
+    outcome = svmcut.train(
+        (X, y),
+        kernel="rbf",
+        gamma=gamma,
+        example_cost=C,
+        basis_kind=kind,
+        basis=basis,
+        seed=seed,
+        solver="subspace",
+        certify=False,
+        threads=1,
+    )
     return 100 * float(np.mean((outcome.model.scores(X_test) > 0) != (y_test > 0)))
 
 
@@ -196,10 +238,18 @@ def bases(arguments):
         data = X, y, X_test, y_test = read(arguments.data, name, arguments.rows)
         n, kernel, seeds = len(y), Kernel("rbf", gamma=gamma), range(arguments.seeds)
         test_rows = KernelRows(X_test, kernel, arguments.threads)
-        print(f"\n{name}: gamma {gamma:g}, C {C:g}, test error in percent, of {len(seeds)} seeds where random\n")
-        print(f"| products / n | {' | '.join(map(str, sizes))} |\n|---|{'---:|' * len(sizes)}", flush=True)
+        print(
+            f"\n{name}: gamma {gamma:g}, C {C:g}, test error in percent, of {len(seeds)} seeds "
+            "where random\n"
+        )
+        print(
+            f"| products / n | {' | '.join(map(str, sizes))} |\n|---|{'---:|' * len(sizes)}",
+            flush=True,
+        )
         found = {
-            kind: [np.mean([in_span(data, kind, k, gamma, C, seed) for seed in drawn]) for k in sizes]
+            kind: [
+                np.mean([in_span(data, kind, k, gamma, C, seed) for seed in drawn]) for k in sizes
+            ]
             for kind, drawn in (("fourier", seeds), ("pivoted", (0,)), ("even", (0,)))
         }
         curves = []
@@ -219,14 +269,18 @@ def bases(arguments):
 
 def libsvm(arguments):
     """Section 5: seconds and test error beside svm-train, both with an unregularised bias."""
-    print("| set | program | CPU s | wall s | ratio | test error % |\n|---|---|---:|---:|---:|---:|")
+    print(
+        "| set | program | CPU s | wall s | ratio | test error % |\n|---|---|---:|---:|---:|---:|"
+    )
     for name in arguments.sets or [name for name in SETS if SETS[name].free]:
         chosen = SETS[name]
         gamma, C, nu = chosen.free
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
             train = plain(arguments.data / chosen.train, folder)
-            test = plain(arguments.data / chosen.test, folder) if chosen.test else str(folder / "test")
+            test = (
+                plain(arguments.data / chosen.test, folder) if chosen.test else str(folder / "test")
+            )
             if not chosen.test:
                 lines = Path(train).read_text().splitlines(keepends=True)
                 Path(train).write_text("".join(lines[: chosen.rows]))
@@ -237,12 +291,24 @@ def libsvm(arguments):
             error = 100 - float(scored.split("Accuracy = ")[1].split("%")[0])
             print(f"| {name} | svm-train | {cpu:.1f} | {wall:.1f} | 1 | {error:.2f} |", flush=True)
             for epochs in arguments.passes:
-                words = ("--solver", "sbp", "--nu", f"{nu:g}", "--epochs", f"{epochs:g}", "--no-certify",
-                         "--seed", str(arguments.seed))  # fmt: skip
+                words = (
+                    "--solver",
+                    "sbp",
+                    "--nu",
+                    f"{nu:g}",
+                    "--epochs",
+                    f"{epochs:g}",
+                    "--no-certify",
+                    "--seed",
+                    str(arguments.seed),
+                )
                 run = svmcut(train, test, f"{C:g}", f"{gamma:g}", folder, arguments.threads, words)
                 clock = ("cpu", cpu) if arguments.threads == 1 else ("wall", wall)
-                print(f"| {name} | sbp, {epochs:g} epochs | {run['cpu']:.1f} | {run['wall']:.1f} | "
-                      f"{run[clock[0]] / clock[1]:.2f} | {run['error']:.2f} |", flush=True)  # fmt: skip
+                print(
+                    f"| {name} | sbp, {epochs:g} epochs | {run['cpu']:.1f} | {run['wall']:.1f} | "
+                    f"{run[clock[0]] / clock[1]:.2f} | {run['error']:.2f} |",
+                    flush=True,
+                )
 
 
 def main():
@@ -251,12 +317,16 @@ def main():
     parser.add_argument("what", choices=("evaluations", "bases", "libsvm"))
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(SETS))
     parser.add_argument("--epochs", type=float, default=10, help="of sbp in `evaluations`")
-    parser.add_argument("--passes", type=float, nargs="+", default=[1.0, 2.0, 3.0], help="epochs of sbp in `libsvm`")
+    parser.add_argument(
+        "--passes", type=float, nargs="+", default=[1.0, 2.0, 3.0], help="epochs of sbp in `libsvm`"
+    )
     parser.add_argument("--most", type=int, default=512, help="products a row in `bases`")
     parser.add_argument("--rows", type=int, help="so many of the training rows")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="of `evaluations`: as many runs from 0 on")
+    parser.add_argument(
+        "--seeds", type=int, default=SEEDS, help="of `evaluations`: as many runs from 0 on"
+    )
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.sets) - set(SETS)):
         sys.exit(f"{', '.join(unknown)} is no set; expected {', '.join(SETS)}")

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The curves of docs/benchmarks.md: time to a gap beside LIBLINEAR, and growth of training with n, C and epsilon.
+"""The curves of docs/benchmarks.md: time to a gap beside LIBLINEAR, and growth of training with n,
+C and epsilon.
 
     python benchmarks/plots.py gap gap.csv -C 1 FILE ...
     python benchmarks/plots.py growth growth.csv FILE ...
     python benchmarks/plots.py draw docs/plots/gap.svg gap.csv
 
-"gap" runs whole processes, from file to model: svmcut stops at the relative gaps 1e-2, 1e-3 and 1e-4, LIBLINEAR at its
--e 1 to 0.001; every point shows CPU seconds and how far the objective of the model is from the best of the set.
+"gap" runs whole processes, from file to model: svmcut stops at the relative gaps 1e-2, 1e-3 and
+1e-4, LIBLINEAR at its
+-e 1 to 0.001; every point shows CPU seconds and how far the objective of the model is from the best
+of the set.
 
-"growth" trains in this process and shows what Figures 1, 5 and 8 of Joachims, Training linear SVMs in linear time (KDD
-2006), show: CPU seconds and iterations over the number of rows, iterations over C and over epsilon, each with the
-exponent fitted to it. C and epsilon are the paper's: its loss is a fraction where svm_perf counts percent.
+"growth" trains in this process and shows what Figures 1, 5 and 8 of Joachims, Training linear SVMs
+in linear time (KDD 2006), show: CPU seconds and iterations over the number of rows, iterations over
+C and over epsilon, each with the exponent fitted to it. C and epsilon are the paper's: its loss is
+a fraction where svm_perf counts percent.
 
-"draw" makes a figure of such a file, prints its numbers as a table and runs nothing. matplotlib is needed for it (extra
-`plot`), and liblinear-train for its curve.
+"draw" makes a figure of such a file, prints its numbers as a table and runs nothing. matplotlib is
+needed for it (extra `plot`), and liblinear-train for its curve.
 """
 
 from __future__ import annotations
@@ -79,7 +83,8 @@ class Point(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A whole process: how far its objective is from the best of the set, and its own relative gap or nan."""
+    """A whole process: how far its objective is from the best of the set, and its own relative gap
+    or nan."""
 
     set: str
     program: str
@@ -100,20 +105,30 @@ def growth(files: list[Path], solver: str) -> Iterator[Point]:
         for cost in COSTS:
             yield Point("iterations", "C", name, cost, train(examples, cost, EPSILON, solver)[1])
         for epsilon in EPSILONS:
-            yield Point("iterations", "epsilon", name, epsilon, train(examples, COST, epsilon, solver)[1])
+            yield Point(
+                "iterations", "epsilon", name, epsilon, train(examples, COST, epsilon, solver)[1]
+            )
 
 
 def draw_growth(points: list[Point]):
     """One panel a quantity, one line a set; prints the exponents."""
     from style import look, two_wide
 
-    titles = {"n": "n, training rows", "C": "C, of the mean loss", "epsilon": "epsilon, of the mean loss"}
+    titles = {
+        "n": "n, training rows",
+        "C": "C, of the mean loss",
+        "epsilon": "epsilon, of the mean loss",
+    }
     names = list(dict.fromkeys((point.quantity, point.varied) for point in points))
     figure, axes = two_wide(len(names))
     print("| curve | set | x | y | exponent |\n|---|---|---|---|---:|")
     for axis, (quantity, varied) in zip(axes, names, strict=True):
         for name in dict.fromkeys(point.set for point in points):
-            line = [point for point in points if (point.quantity, point.varied, point.set) == (quantity, varied, name)]
+            line = [
+                point
+                for point in points
+                if (point.quantity, point.varied, point.set) == (quantity, varied, name)
+            ]
             x, y = [point.x for point in line], [point.y for point in line]
             slope = exponent(x, y)
             axis.loglog(x, y, **look(name, label=f"{name}: {varied}^{slope:.2f}"))
@@ -133,19 +148,27 @@ def gaps(files: list[Path], C: str, rounds: int) -> Iterator[Run]:
     from linear import contenders, measure, plain
 
     arguments = Namespace(
-        solver=["auto", "cutting-plane"], gap=list(GAPS), threads=[1], liblinear_epsilon=list(LIBLINEAR_EPSILONS),
-        no_sklearn=True, rounds=rounds, timeout=600,
-    )  # fmt: skip
+        solver=["auto", "cutting-plane"],
+        gap=list(GAPS),
+        threads=[1],
+        liblinear_epsilon=list(LIBLINEAR_EPSILONS),
+        no_sklearn=True,
+        rounds=rounds,
+        timeout=600,
+    )
     with tempfile.TemporaryDirectory() as folder:
         for path in files:
             train_file = plain(path, Path(folder))
-            for row in measure(path.name, train_file, C, list(contenders(arguments)), arguments, Path(folder)):
+            for row in measure(
+                path.name, train_file, C, list(contenders(arguments)), arguments, Path(folder)
+            ):
                 gap = float("nan") if row.gap is None else row.gap
                 yield Run(path.name.split(".")[0], row.program, row.cpu, row.off_best, gap)
 
 
 def draw_gaps(runs: list[Run]):
-    """One panel a set: relative distance to the best objective over CPU seconds; prints the table."""
+    """One panel a set: relative distance to the best objective over CPU seconds; prints the
+    table."""
     from style import legend, look, two_wide
 
     names = list(dict.fromkeys(run.set for run in runs))
@@ -156,7 +179,11 @@ def draw_gaps(runs: list[Run]):
         for run in (run for run in runs if run.set == name):
             gap = "" if run.gap != run.gap else f"{run.gap:.1e}"
             print(f"| {name} | {run.program} | {run.seconds:.3f} | {run.off_best:.1e} | {gap} |")
-            label = "LIBLINEAR" if run.program.startswith("LIBLINEAR") else " ".join(run.program.split()[:2])
+            label = (
+                "LIBLINEAR"
+                if run.program.startswith("LIBLINEAR")
+                else " ".join(run.program.split()[:2])
+            )
             lines.setdefault(label, []).append((run.seconds, max(run.off_best, 1e-7)))
         for label, points in lines.items():
             axis.loglog(*zip(*points), **look(label))
@@ -189,14 +216,18 @@ def draw(target: Path, path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="what", required=True)
     for name in ("gap", "growth"):
         command = commands.add_parser(name)
         command.add_argument("target", type=Path, metavar="CSV")
         command.add_argument("files", nargs="+", type=Path, metavar="FILE")
     commands.choices["gap"].add_argument("-C", default="1", help="weight of one example")
-    commands.choices["gap"].add_argument("--rounds", type=int, default=1, help="besides the warm-up")
+    commands.choices["gap"].add_argument(
+        "--rounds", type=int, default=1, help="besides the warm-up"
+    )
     commands.choices["growth"].add_argument("--solver", default="cutting-plane", help="which one")
     command = commands.add_parser("draw")
     command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Log loss and Brier score of LinearSVM(probability=True) beside scikit-learn's CalibratedClassifierCV of LinearSVC.
+"""Log loss and Brier score of LinearSVM(probability=True) beside scikit-learn's
+CalibratedClassifierCV of LinearSVC.
 
     python benchmarks/probability.py --adult a9a.gz a9a.t.gz --figure docs/plots/reliability.png
 
-Both train the hinge loss at the same C on the same rows and hold out five folds. CalibratedClassifierCV is asked for
-its default way (method="sigmoid", ensemble=True, cv=5): five machines each with its own sigmoid, one against the rest
-where there are more classes. Breast cancer, digits and wine are scikit-learn's, scaled to 0 to 1 by the training rows,
-and split at random into two thirds and one; the numbers are means over the splits. Adult is a file for each part. The
-figure has one panel a set: shares of rows over their probability, over all splits.
+Both train the hinge loss at the same C on the same rows and hold out five folds.
+CalibratedClassifierCV is asked for its default way (method="sigmoid", ensemble=True, cv=5): five
+machines each with its own sigmoid, one against the rest where there are more classes. Breast
+cancer, digits and wine are scikit-learn's, scaled to 0 to 1 by the training rows, and split at
+random into two thirds and one; the numbers are means over the splits. Adult is a file for each
+part. The figure has one panel a set: shares of rows over their probability, over all splits.
 """
 
 import argparse
@@ -29,7 +31,10 @@ SETS = ("breast_cancer", "digits", "wine")
 MACHINES = {
     "svmcut": lambda C, seed: svmcut.LinearSVM(C, probability=True, random_state=seed),
     "scikit-learn": lambda C, seed: CalibratedClassifierCV(
-        LinearSVC(C=C, loss="hinge", max_iter=20_000, random_state=seed), method="sigmoid", ensemble=True, cv=5
+        LinearSVC(C=C, loss="hinge", max_iter=20_000, random_state=seed),
+        method="sigmoid",
+        ensemble=True,
+        cv=5,
     ),
 }
 
@@ -43,13 +48,16 @@ def splits(name, adult, repeats):
         return
     X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     for seed in range(repeats):
-        train, test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, random_state=seed, stratify=y)
+        train, test, y_train, y_test = train_test_split(
+            X, y, test_size=1 / 3, random_state=seed, stratify=y
+        )
         scaler = MinMaxScaler(clip=True).fit(train)
         yield scaler.transform(train), y_train, scaler.transform(test), y_test
 
 
 def measured(name, options):
-    """By machine: mean log loss, mean Brier score, CPU seconds of a fit, and reliability; of a set."""
+    """By machine: mean log loss, mean Brier score, CPU seconds of a fit, and reliability; of a
+    set."""
     found = {}
     for machine, make in MACHINES.items():
         losses, briers, seconds, reliability = [], [], [], Reliability()
@@ -80,14 +88,20 @@ def draw(results, target):
             p, share, _ = np.transpose(points)
             axis.plot(p, share, **look(machine))
             losses.append(f"{loss:.3f}")
-        axis.set(title=f"{name}: log loss {' and '.join(losses)}", xlabel="probability given, %", ylabel="share, %")
+        axis.set(
+            title=f"{name}: log loss {' and '.join(losses)}",
+            xlabel="probability given, %",
+            ylabel="share, %",
+        )
     legend(figure)
     save(figure, target)
 
 
 def main():
     """Prints a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--adult", nargs=2, help="training and test file")
     parser.add_argument("--C", type=float, default=1.0)
@@ -95,14 +109,29 @@ def main():
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
     results = {}
-    heads = ("set", "log loss: svmcut", "scikit-learn", "ratio", "Brier: svmcut", "scikit-learn", "CPU s: svmcut",
-             "scikit-learn")  # fmt: skip
+    heads = (
+        "set",
+        "log loss: svmcut",
+        "scikit-learn",
+        "ratio",
+        "Brier: svmcut",
+        "scikit-learn",
+        "CPU s: svmcut",
+        "scikit-learn",
+    )
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name in [*options.sets, *(["adult"] if options.adult else [])]:
         results[name] = measured(name, options)
         ours, theirs = results[name].values()
-        cells = (f"{ours[0]:.4f}", f"{theirs[0]:.4f}", f"{ours[0] / theirs[0]:.3f}", f"{ours[1]:.4f}",
-                 f"{theirs[1]:.4f}", f"{ours[2]:.2f}", f"{theirs[2]:.2f}")  # fmt: skip
+        cells = (
+            f"{ours[0]:.4f}",
+            f"{theirs[0]:.4f}",
+            f"{ours[0] / theirs[0]:.3f}",
+            f"{ours[1]:.4f}",
+            f"{theirs[1]:.4f}",
+            f"{ours[2]:.2f}",
+            f"{theirs[2]:.2f}",
+        )
         print("| " + " | ".join((name, *cells)) + " |", flush=True)
     if options.figure:
         draw(results, options.figure)

@@ -3,11 +3,13 @@
 
     python benchmarks/ranking_measures.py TRAIN.txt,TEST.txt other.train,other.test
 
-Each argument is a set, whose queries, of all its files, are dealt to five parts. Each part is the test set once; the
-next one chooses C, for either measure by itself, and the other three are trained on. Printed are means over the folds
-and, in brackets, the difference to swapped-pairs with its standard error over the folds; seconds of training at the C
-chosen for NDCG@10, and the largest certified gap of all runs. LightGBM's lambdarank stands beside them where it can be
-imported: 31 leaves a tree, a rate of 0.05, and the number of trees, up to 300, that is best on the validation rows.
+Each argument is a set, whose queries, of all its files, are dealt to five parts. Each part is the
+test set once; the next one chooses C, for either measure by itself, and the other three are trained
+on. Printed are means over the folds and, in brackets, the difference to swapped-pairs with its
+standard error over the folds; seconds of training at the C chosen for NDCG@10, and the largest
+certified gap of all runs. LightGBM's lambdarank stands beside them where it can be imported: 31
+leaves a tree, a rate of 0.05, and the number of trees, up to 300, that is best on the validation
+rows.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ class Rows(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Test measures, each of the model that is best on the validation rows by it; seconds and gap of training."""
+    """Test measures, each of the model that is best on the validation rows by it; seconds and gap
+    of training."""
 
     values: list[float]
     seconds: float
@@ -79,7 +82,9 @@ def folds(rows: Rows, seed: int):
 
 def mean_pairs(rows: Rows) -> float:
     """Pairs of different labels a query."""
-    counts = [np.unique(rows.y[rows.qid == query], return_counts=True)[1] for query in np.unique(rows.qid)]
+    counts = [
+        np.unique(rows.y[rows.qid == query], return_counts=True)[1] for query in np.unique(rows.qid)
+    ]
     return float(np.mean([(count.sum() ** 2 - (count**2).sum()) / 2 for count in counts]))
 
 
@@ -96,7 +101,9 @@ def svm(loss: str, train: Rows, validation: Rows, test: Rows, grid, gap: float) 
     unit = mean_pairs(train) if loss == "swapped-pairs" else 1.0
     for C in grid:
         began = time.perf_counter()
-        outcome = svmcut.train(tuple(train), task="rank", loss=loss, cost=C / unit, gap=gap, threads=1)
+        outcome = svmcut.train(
+            tuple(train), task="rank", loss=loss, cost=C / unit, gap=gap, threads=1
+        )
         seconds = time.perf_counter() - began
         scores = (outcome.model.scores(Csr.from_dense(part.X)) for part in (validation, test))
         row = [part.measured(found) for part, found in zip((validation, test), scores, strict=True)]
@@ -108,14 +115,23 @@ def svm(loss: str, train: Rows, validation: Rows, test: Rows, grid, gap: float) 
 def trees(train: Rows, validation: Rows, test: Rows) -> Result:
     """LightGBM's lambdarank, its rounds chosen."""
     sizes = np.unique(train.qid, return_counts=True)[1]
-    known = {"objective": "lambdarank", "verbosity": -1, "num_threads": 1, "seed": 1, "deterministic": True,
-             "learning_rate": 0.05, "lambdarank_truncation_level": 20}  # fmt: skip
+    known = {
+        "objective": "lambdarank",
+        "verbosity": -1,
+        "num_threads": 1,
+        "seed": 1,
+        "deterministic": True,
+        "learning_rate": 0.05,
+        "lambdarank_truncation_level": 20,
+    }
     began = time.perf_counter()
     model = lightgbm.train(known, lightgbm.Dataset(train.X, train.y, group=sizes), TREES)
     seconds = time.perf_counter() - began
     rounds = range(10, TREES + 1, 10)
-    tables = ([part.measured(model.predict(part.X, num_iteration=count)) for count in rounds]
-              for part in (validation, test))  # fmt: skip
+    tables = (
+        [part.measured(model.predict(part.X, num_iteration=count)) for count in rounds]
+        for part in (validation, test)
+    )
     return best(*tables, [seconds] * len(rounds), [np.nan] * len(rounds))
 
 
@@ -126,12 +142,20 @@ def line(name: str, results: list[Result], base: list[Result]) -> str:
     error = apart.std(axis=0, ddof=1) / np.sqrt(len(values))
     for mean, shift, width in zip(values.mean(axis=0), apart.mean(axis=0), error, strict=True):
         cells.append(f"{mean:.4f}" + ("" if results is base else f" ({shift:+.4f} +- {width:.4f})"))
-    seconds, gap = np.mean([result.seconds for result in results]), max(result.gap for result in results)
-    return f"| {name} | {' | '.join(cells)} | {seconds:.2f} | {'none' if np.isnan(gap) else f'{gap:.1e}'} |"
+    seconds, gap = (
+        np.mean([result.seconds for result in results]),
+        max(result.gap for result in results),
+    )
+    return (
+        f"| {name} | {' | '.join(cells)} | {seconds:.2f} | "
+        f"{'none' if np.isnan(gap) else f'{gap:.1e}'} |"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sets", nargs="+", metavar="FILE,FILE,...")
     parser.add_argument("--grid", default="1,3,10,30,100,300,1000,3000,10000", help="values of C")
     parser.add_argument("--gap", type=float, default=1e-3)

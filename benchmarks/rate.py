@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Is the rate of gdmm linear? Passes per decade of the certified gap beside bcfw's, and a figure.
 
-    python benchmarks/rate.py NAME=FILE ... [--sequences 60] [-C 0.1 1] [--figure docs/plots/gdmm-rate.svg]
+    python benchmarks/rate.py NAME=FILE ... [--sequences 60] [-C 0.1 1] [--figure
+    docs/plots/gdmm-rate.svg]
 
-FILE has sequences, plain or gzip. N_k is the passes from a relative gap of 10^-k to 10^-(k+1), gaps being the least so
-far; the ratio (N_3 + N_4) / (N_1 + N_2) is 1 for a linear rate, 100 for t^-1, 10 for t^-2.
+FILE has sequences, plain or gzip. N_k is the passes from a relative gap of 10^-k to 10^-(k+1), gaps
+being the least so far; the ratio (N_3 + N_4) / (N_1 + N_2) is 1 for a linear rate, 100 for t^-1, 10
+for t^-2.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def gaps(solver: str, sequences, C: float) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Prints the table and draws."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sets", nargs="+", metavar="NAME=FILE")
     parser.add_argument("--sequences", type=int, default=60)
     parser.add_argument("-C", "--example-costs", type=float, nargs="+", default=[0.1, 1.0])
@@ -54,7 +58,11 @@ def main() -> None:
                 marks = [passes[gap <= 10.0**-k][:1].sum() for k in range(1, LAST + 1)]
                 N = np.diff(marks)
                 ratio = N[2:].sum() / max(1, N[:2].sum())
-                print(f"| {name} | {C:g} | {solver} | {', '.join(f'{n:.0f}' for n in N)} | {ratio:.1f} |", flush=True)
+                print(
+                    f"| {name} | {C:g} | {solver} | {', '.join(f'{n:.0f}' for n in N)} | "
+                    f"{ratio:.1f} |",
+                    flush=True,
+                )
     if given.figure:
         from style import legend, look, save, two_wide
 

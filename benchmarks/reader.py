@@ -3,9 +3,10 @@
 
     python benchmarks/reader.py [--repeats 5] [FILE ...]
 
-Without files, 100,000 rows of text like RCV1's are written to a temporary folder. MB per second are medians over the
-repeats, of CPU time (user and system) and of wall time. Peak is the growth of resident memory during the read, over the
-bytes of the arrays returned; it includes what the reader imports.
+Without files, 100,000 rows of text like RCV1's are written to a temporary folder. MB per second are
+medians over the repeats, of CPU time (user and system) and of wall time. Peak is the growth of
+resident memory during the read, over the bytes of the arrays returned; it includes what the reader
+imports.
 """
 
 import argparse
@@ -67,7 +68,9 @@ def generate(folder: Path, rows: int = 100_000, per_row: int = 75, columns: int 
 
 def measure(code: str, path: Path) -> list[float]:
     """CPU seconds, wall seconds, growth of the peak in bytes, bytes of the result."""
-    run = subprocess.run([sys.executable, "-c", HEAD + code + TAIL, path], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", HEAD + code + TAIL, path], capture_output=True, text=True, check=True
+    )
     return [float(word) for word in run.stdout.split()]
 
 

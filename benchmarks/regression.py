@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long does regression take from the text file to the model? svmcut beside LIBSVM and LIBLINEAR.
+"""How long does regression take from the text file to the model? svmcut beside LIBSVM and
+LIBLINEAR.
 
     python benchmarks/regression.py [FILE ...] [--rows 12000] [-C 1 10] [--gamma 0.5] [--rounds 3]
 
-The rbf kernel beside svm-train -s 3, both to a tolerance of the KKT conditions of 0.001; weights beside liblinear-train
--s 13, with the bias inside w, where svmcut is asked for the gap that LIBLINEAR's model has, which a run to --gap tells
-first. Whole processes on one pinned CPU, in alternating rounds, and CPU seconds; one evaluator computes every objective
-from the written model, and gaps are those to svmcut's dual value. FILEs are plain text; --rows generates Friedman's
-first function of ten features (0 for none). Both rivals are needed.
+The rbf kernel beside svm-train -s 3, both to a tolerance of the KKT conditions of 0.001; weights
+beside liblinear-train
+-s 13, with the bias inside w, where svmcut is asked for the gap that LIBLINEAR's model has, which a
+run to --gap tells
+first. Whole processes on one pinned CPU, in alternating rounds, and CPU seconds; one evaluator
+computes every objective from the written model, and gaps are those to svmcut's dual value. FILEs
+are plain text; --rows generates Friedman's first function of ten features (0 for none). Both rivals
+are needed.
 """
 
 from __future__ import annotations
@@ -36,7 +40,12 @@ def friedman(path: Path, n: int) -> Path:
     """A file of n rows: 10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5 and noise of 1."""
     rng = np.random.default_rng(0)
     X = rng.random((n, 10))
-    y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + X[:, 3:5] @ [10, 5] + rng.normal(size=n)
+    y = (
+        10 * np.sin(np.pi * X[:, 0] * X[:, 1])
+        + 20 * (X[:, 2] - 0.5) ** 2
+        + X[:, 3:5] @ [10, 5]
+        + rng.normal(size=n)
+    )
     lines = (
         f"{target:.6g} " + " ".join(f"{j}:{x:.6g}" for j, x in enumerate(row, 1)) + "\n"
         for target, row in zip(y, X, strict=True)
@@ -46,7 +55,8 @@ def friedman(path: Path, n: int) -> Path:
 
 
 class Machine(NamedTuple):
-    """f = sum_k alpha_k K(z_k, .) + b, the weights of features being one z; b counts in |w| where it is theirs."""
+    """f = sum_k alpha_k K(z_k, .) + b, the weights of features being one z; b counts in |w| where
+    it is theirs."""
 
     kernel: Kernel
     Z: Csr
@@ -80,14 +90,35 @@ def compare(path: Path, C: str, gamma: str | None, gap: str, rounds: int) -> str
     examples = read_examples(str(path))
     rival, words, ours = "liblinear-train", ["-s", "13", "-B", "1"], ["--gap", gap]
     if gamma is not None:
-        rival, words, ours = "svm-train", ["-s", "3", "-t", "2", "-g", gamma], ["-t", "2", "-g", gamma, "-e", "0.001"]
+        rival, words, ours = (
+            "svm-train",
+            ["-s", "3", "-t", "2", "-g", gamma],
+            ["-t", "2", "-g", gamma, "-e", "0.001"],
+        )
     with tempfile.TemporaryDirectory() as folder:
         theirs, model, report = (Path(folder) / name for name in ("rival", "svmcut", "report"))
         commands = (
             [rival, "-q", *words, "-p", str(TUBE), "-c", C, str(path), str(theirs)],
-            [str(SVMCUT), "learn", "-v", "0", "--threads", "1", "--task", "regression", *ours, "--tube", str(TUBE),
-             "--example-cost", C, "--report", str(report), str(path), str(model)],
-        )  # fmt: skip
+            [
+                str(SVMCUT),
+                "learn",
+                "-v",
+                "0",
+                "--threads",
+                "1",
+                "--task",
+                "regression",
+                *ours,
+                "--tube",
+                str(TUBE),
+                "--example-cost",
+                C,
+                "--report",
+                str(report),
+                str(path),
+                str(model),
+            ],
+        )
         for command in commands:
             time_process(command)
         dual = json.loads(report.read_text(encoding="utf-8"))["dual"]
@@ -99,23 +130,35 @@ def compare(path: Path, C: str, gamma: str | None, gap: str, rounds: int) -> str
         told = json.loads(report.read_text(encoding="utf-8"))
         value = machine(model).objective(examples.X, examples.y, float(C))
     return (
-        f"| {path.name} | {rival} | {C} | {before:.2f} | {gap_there:.1e} | {now:.2f} | {told['relative_gap']:.1e} | "
+        f"| {path.name} | {rival} | {C} | {before:.2f} | {gap_there:.1e} | {now:.2f} | "
+        f"{told['relative_gap']:.1e} | "
         f"{value / reached - 1:+.1e} | {now / before:.2f} |"
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--rows", type=int, default=12000)
     parser.add_argument("-C", nargs="+", default=["1", "10"])
     parser.add_argument("--gamma", default="0.5")
-    parser.add_argument("--gap", default="0.0001", help="of the run that certifies the rival's model")
+    parser.add_argument(
+        "--gap", default="0.0001", help="of the run that certifies the rival's model"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    print("| file | rival | C | its CPU s | its gap | svmcut s | its gap | objective | ratio |\n|" + "---|" * 9)
+    print(
+        "| file | rival | C | its CPU s | its gap | svmcut s | its gap | objective | ratio |\n|"
+        + "---|" * 9
+    )
     with tempfile.TemporaryDirectory() as folder:
-        made = [friedman(Path(folder) / f"friedman, {given.rows} rows", given.rows)] if given.rows else []
+        made = (
+            [friedman(Path(folder) / f"friedman, {given.rows} rows", given.rows)]
+            if given.rows
+            else []
+        )
         for path in (*made, *given.files):
             for gamma in (given.gamma, None):
                 for C in given.C:

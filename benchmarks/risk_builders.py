@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long one most violated constraint takes: nanoseconds per example, and the exponent of its growth with n.
+"""How long one most violated constraint takes: nanoseconds per example, and the exponent of its
+growth with n.
 
     python benchmarks/risk_builders.py [--threads 1] [--repeat 7] [--quick]
 
-Medians, of CPU time with one thread and of elapsed time with more. The exponent is the slope of log seconds over log n.
+Medians, of CPU time with one thread and of elapsed time with more. The exponent is the slope of log
+seconds over log n.
 """
 
 import argparse
@@ -36,7 +38,9 @@ def row(label, sizes, times):
 
 
 def header(title, sizes):
-    print(f"\n{title:34s}" + "".join(f"{n:>10,d}" for n in sizes) + f"{'last, ms':>11s}{'growth':>8s}")
+    print(
+        f"\n{title:34s}" + "".join(f"{n:>10,d}" for n in sizes) + f"{'last, ms':>11s}{'growth':>8s}"
+    )
 
 
 def ordinal(sizes, args, rng):
@@ -60,8 +64,12 @@ def ordinal(sizes, args, rng):
 
 def multivariate(sizes, args, rng):
     header("multivariate, ns per example", sizes)
-    variants = [(name, rescaling, norm) for name, entry in RISKS.items() if entry.table and name != "error-rate"
-                for rescaling, norm in (("margin", 1), ("slack", 1), ("margin", 2))]  # fmt: skip
+    variants = [
+        (name, rescaling, norm)
+        for name, entry in RISKS.items()
+        if entry.table and name != "error-rate"
+        for rescaling, norm in (("margin", 1), ("slack", 1), ("margin", 2))
+    ]
     variants += [("error-rate", "slack", 1), ("error-rate", "margin", 2), ("roc-area", "margin", 1)]
     variants += [("average-precision", "margin", 1)]
     for name, rescaling, norm in variants:
@@ -71,13 +79,17 @@ def multivariate(sizes, args, rng):
             s = rng.normal(size=n) + y
             if name == "average-precision":
                 s *= 1e-4
-            bound = make_risk(name, rescaling=rescaling, slack_norm=norm).bind(y, threads=args.threads)
+            bound = make_risk(name, rescaling=rescaling, slack_norm=norm).bind(
+                y, threads=args.threads
+            )
             times.append(seconds(bound, s, args))
         row(f"{name}, {rescaling}, norm {norm}", sizes, times)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")

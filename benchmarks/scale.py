@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How fast are example files scaled? svmcut scale beside LIBSVM's svm-scale, in turns, with outputs compared.
+"""How fast are example files scaled? svmcut scale beside LIBSVM's svm-scale, in turns, with outputs
+compared.
 
     python benchmarks/scale.py [--repeats 5] [--megabytes 60] [FILE ...]
 
-Without files, one of dense rows and one of sparse rows is written to a temporary folder. Each run writes a range file
-and the scaled rows; then -r with that range file. Seconds, wall and CPU, are medians over the repeats, ratios
-are medians of the ratios of neighbouring runs. svm-scale is in Debian's libsvm-tools.
+Without files, one of dense rows and one of sparse rows is written to a temporary folder. Each run
+writes a range file and the scaled rows; then -r with that range file. Seconds, wall and CPU, are
+medians over the repeats, ratios are medians of the ratios of neighbouring runs. svm-scale is in
+Debian's libsvm-tools.
 """
 
 import argparse
@@ -21,7 +23,10 @@ from pathlib import Path
 
 import numpy as np
 
-PROGRAMS = {"svmcut": (str(Path(sys.executable).parent / "svmcut"), "scale"), "svm-scale": ("svm-scale",)}
+PROGRAMS = {
+    "svmcut": (str(Path(sys.executable).parent / "svmcut"), "scale"),
+    "svm-scale": ("svm-scale",),
+}
 
 
 def generate(path: Path, megabytes: float, columns: int, per_row: int) -> Path:
@@ -32,9 +37,13 @@ def generate(path: Path, megabytes: float, columns: int, per_row: int) -> Path:
     with open(path, "w") as out:
         while out.tell() < megabytes * 1e6:
             indices = np.arange(columns) if dense else np.unique(rng.integers(0, columns, per_row))
-            values = (rng.normal(size=columns) if dense else rng.gamma(2.0, 1.0, len(indices))) * scales[indices]
+            values = (
+                rng.normal(size=columns) if dense else rng.gamma(2.0, 1.0, len(indices))
+            ) * scales[indices]
             form = "%d:%.12g" if dense else "%d:%.5g"
-            entries = " ".join([form % pair for pair in zip((indices + 1).tolist(), values.tolist())])
+            entries = " ".join(
+                [form % pair for pair in zip((indices + 1).tolist(), values.tolist())]
+            )
             out.write(f"{rng.choice((-1, 1))} {entries}\n")
     return path
 
@@ -43,7 +52,9 @@ def run(program: str, options: list[str], path: Path, target: Path) -> tuple[flo
     """Wall and CPU seconds of one run."""
     with open(target, "wb") as out:
         start = time.perf_counter()
-        process = subprocess.Popen([*PROGRAMS[program], *options, str(path)], stdout=out, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [*PROGRAMS[program], *options, str(path)], stdout=out, stderr=subprocess.DEVNULL
+        )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -69,7 +80,11 @@ def compare(path: Path, limits: list[str], folder: Path, repeats: int) -> None:
         for measured in (0, 1):
             ours, theirs = ([run[measured] for run in runs] for runs in found.values())
             ratio = statistics.median([b / a for a, b in zip(ours, theirs)])
-            cells += [f"{statistics.median(ours):.2f}", f"{statistics.median(theirs):.2f}", f"{ratio:.2f}"]
+            cells += [
+                f"{statistics.median(ours):.2f}",
+                f"{statistics.median(theirs):.2f}",
+                f"{ratio:.2f}",
+            ]
         size = f"{path.stat().st_size / 1e6:.0f}"
         name = " ".join([path.name, *limits, options])
         print("|", " | ".join([name, size, *cells, "yes" if same else "NO"]), "|", flush=True)
@@ -89,7 +104,10 @@ def main() -> None:
             (generate(folder / "dense", options.megabytes, 100, 100), []),
             (generate(folder / "sparse", options.megabytes, 2000, 75), ["-l", "0"]),
         ]
-        print("| file, options | MB | wall s | svm-scale | ratio | CPU s | svm-scale | ratio | same bytes |")
+        print(
+            "| file, options | MB | wall s | svm-scale | ratio | CPU s | svm-scale | ratio | "
+            "same bytes |"
+        )
         print("|---|---|---|---|---|---|---|---|---|")
         for path, limits in jobs:
             compare(path, limits, folder, options.repeats)

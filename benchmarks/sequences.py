@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How well and how fast does svmcut learn to tag, beside python-crfsuite?
 
-    python benchmarks/sequences.py TRAIN TEST --example-cost 0.5 -e 0.3        svm_hmm files, plain or gzip
-    python benchmarks/sequences.py TRAIN TEST --example-cost 0.1 --no-peers
-    python benchmarks/sequences.py TRAIN TEST --example-cost 0.5 --quick       svmcut --quick, five seeds, and crfsuite
-    python benchmarks/sequences.py TRAIN --objective --example-cost 1          seconds to each gap, every trainer
-    python benchmarks/sequences.py TRAIN --own-job -e 0.5 --rounds 3           svm_hmm_learn -c n, from file to model
+    python benchmarks/sequences.py TRAIN TEST --example-cost 0.5 -e 0.3        svm_hmm files, plain
+    or gzip python benchmarks/sequences.py TRAIN TEST --example-cost 0.1 --no-peers python
+    benchmarks/sequences.py TRAIN TEST --example-cost 0.5 --quick       svmcut --quick, five seeds,
+    and crfsuite python benchmarks/sequences.py TRAIN --objective --example-cost 1          seconds
+    to each gap, every trainer python benchmarks/sequences.py TRAIN --own-job -e 0.5 --rounds 3
+         svm_hmm_learn -c n, from file to model
 
-Everything runs on one thread. Training time is CPU seconds of the training call alone, examples in memory: for svmcut
-in its own arrays, for crfsuite in its own item sequences. Errors are percent of tokens and of sequences of TEST.
+Everything runs on one thread. Training time is CPU seconds of the training call alone, examples in
+memory: for svmcut in its own arrays, for crfsuite in its own item sequences. Errors are percent of
+tokens and of sequences of TEST.
 """
 
 from __future__ import annotations
@@ -49,7 +51,10 @@ def errors(wrong, lengths) -> tuple[float, float]:
 
 def row(name: str, seconds: list[float], found: tuple[float, float]) -> None:
     """One line of the table."""
-    print(f"| {name} | {statistics.median(seconds):.2f} | {found[0]:.2f} | {found[1]:.1f} |", flush=True)
+    print(
+        f"| {name} | {statistics.median(seconds):.2f} | {found[0]:.2f} | {found[1]:.1f} |",
+        flush=True,
+    )
 
 
 def ours(train: str, test: str, C: float, rounds: int, **options) -> None:
@@ -82,7 +87,9 @@ def crf_sequences(path: str):
             items.append([])
             tags.append([])
             last = qid
-        items[-1].append({name: float(value) for name, value in (pair.split(":") for pair in pairs)})
+        items[-1].append(
+            {name: float(value) for name, value in (pair.split(":") for pair in pairs)}
+        )
         tags[-1].append(tag)
     return [pycrfsuite.ItemSequence(item) for item in items], tags
 
@@ -105,12 +112,17 @@ def peers(train: str, test: str, rounds: int) -> None:
                 seconds.append(time.process_time() - began)
             tagger = pycrfsuite.Tagger()
             tagger.open(model.name)
-            wrong = [sum(a != b for a, b in zip(tagger.tag(x), y, strict=True)) for x, y in zip(test_items, test_tags)]
+            wrong = [
+                sum(a != b for a, b in zip(tagger.tag(x), y, strict=True))
+                for x, y in zip(test_items, test_tags)
+            ]
         settings = " ".join(f"{key}={value:g}" for key, value in parameters.items())
         row(f"crfsuite {algorithm} {settings}", seconds, errors(wrong, [len(y) for y in test_tags]))
 
 
-def objective(train: str, C: float, gaps: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)) -> None:
+def objective(
+    train: str, C: float, gaps: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+) -> None:
     """CPU seconds until each trainer certifies a relative gap."""
     data = read_sequences(train)
     print(
@@ -138,19 +150,33 @@ def objective(train: str, C: float, gaps: tuple[float, ...] = (0.3, 0.1, 0.03, 0
 
 
 def own_job(train: str, epsilon: float, rounds: int) -> None:
-    """What svm_hmm itself does, cutting planes to an epsilon, C = 1 a sequence: the program, one thread."""
+    """What svm_hmm itself does, cutting planes to an epsilon, C = 1 a sequence: the program, one
+    thread."""
     n = len(read_sequences(train))
     program = Path(sys.executable).with_name("svm_hmm_learn")
     print("| program | CPU s, median | least |\n|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        command = [str(program), "-c", str(n), "-e", f"{epsilon:g}", train, str(Path(folder) / "model")]
+        command = [
+            str(program),
+            "-c",
+            str(n),
+            "-e",
+            f"{epsilon:g}",
+            train,
+            str(Path(folder) / "model"),
+        ]
         seconds = [time_process(command).cpu for _ in range(rounds)]
-    print(f"| svm_hmm_learn -c {n} -e {epsilon:g} | {statistics.median(seconds):.2f} | {min(seconds):.2f} |")
+    print(
+        f"| svm_hmm_learn -c {n} -e {epsilon:g} | {statistics.median(seconds):.2f} | "
+        f"{min(seconds):.2f} |"
+    )
 
 
 def main() -> None:
     """Reads the command line and prints a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("train")
     parser.add_argument("test", nargs="?")
     parser.add_argument("--example-cost", type=float, default=1.0)
@@ -158,7 +184,9 @@ def main() -> None:
     parser.add_argument("--solver", action="append", choices=SOLVERS, help="default: bcfw")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--no-peers", action="store_true")
-    parser.add_argument("--quick", action="store_true", help="parameter quick, with seeds 0 to 4, beside bcfw")
+    parser.add_argument(
+        "--quick", action="store_true", help="parameter quick, with seeds 0 to 4, beside bcfw"
+    )
     parser.add_argument("--objective", action="store_true")
     parser.add_argument("--own-job", action="store_true")
     options = parser.parse_args()
@@ -172,9 +200,18 @@ def main() -> None:
         parser.error("TEST is missing")
     print(HEAD)
     for solver in options.solver or ("bcfw",):
-        ours(options.train, options.test, options.example_cost, options.rounds, solver=solver, epsilon=options.epsilon)
+        ours(
+            options.train,
+            options.test,
+            options.example_cost,
+            options.rounds,
+            solver=solver,
+            epsilon=options.epsilon,
+        )
     for seed in range(5 if options.quick else 0):
-        ours(options.train, options.test, options.example_cost, options.rounds, quick=True, seed=seed)
+        ours(
+            options.train, options.test, options.example_cost, options.rounds, quick=True, seed=seed
+        )
     if not options.no_peers:
         peers(options.train, options.test, options.rounds)
 

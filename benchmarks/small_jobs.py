@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small jobs with many features or tight tolerances, by the programs with the originals' names: CPU seconds.
+"""Small jobs with many features or tight tolerances, by the programs with the originals' names: CPU
+seconds.
 
-    python benchmarks/small_jobs.py                              # this checkout's programs, on generated rows and data/
-    python benchmarks/small_jobs.py --beside OTHER/.venv/bin     # and another checkout's, or the originals'
-    python benchmarks/small_jobs.py --tokens train.hmm.gz        # sentences of your own, in svm_hmm's format
-    python benchmarks/small_jobs.py --starts                     # four rows: what starting costs, beside Python's own
+    python benchmarks/small_jobs.py                              # this checkout's programs, on
+    generated rows and data/ python benchmarks/small_jobs.py --beside OTHER/.venv/bin     # and
+    another checkout's, or the originals' python benchmarks/small_jobs.py --tokens train.hmm.gz
+      # sentences of your own, in svm_hmm's format python benchmarks/small_jobs.py --starts
+               # four rows: what starting costs, beside Python's own
 
-Every job runs once before it counts; then the programs take turns. Seconds are medians of CPU seconds (user and system)
-of whole processes on one CPU, the ratio is that of the medians.
+Every job runs once before it counts; then the programs take turns. Seconds are medians of CPU
+seconds (user and system) of whole processes on one CPU, the ratio is that of the medians.
 """
 
 from __future__ import annotations
@@ -31,7 +33,12 @@ FEATURES = 62_061
 JOBS = (
     ("300 rows x 62,061, -c 10", "svm_perf_learn", "text", ("-c", "10", "-w", "3", "--b", "0")),
     ("300 rows x 62,061, -c 100", "svm_perf_learn", "text", ("-c", "100", "-w", "3", "--b", "0")),
-    ("300 rows x 62,061, -l 1 -c 100", "svm_perf_learn", "text", ("-l", "1", "-c", "100", "-w", "3", "--b", "0")),
+    (
+        "300 rows x 62,061, -l 1 -c 100",
+        "svm_perf_learn",
+        "text",
+        ("-l", "1", "-c", "100", "-w", "3", "--b", "0"),
+    ),
     ("30 sentences, -c 20 -e 0.01", "svm_hmm_learn", "30", ("-c", "20", "-e", "0.01")),
     ("25 sentences, -c 20 --e 1 -e 1", "svm_hmm_learn", "25", ("-c", "20", "--e", "1", "-e", "1")),
 )
@@ -57,7 +64,10 @@ def write_text_like(path: str, n: int = 300, each: int = 80, seed: int = 1) -> N
 def write_sentences(source: str, path: str, count: int) -> None:
     """The first sentences of a file in svm_hmm's format."""
     open_text = gzip.open if source.endswith(".gz") else open
-    with open_text(source, "rt", encoding="utf-8") as file, open(path, "w", encoding="utf-8") as out:
+    with (
+        open_text(source, "rt", encoding="utf-8") as file,
+        open(path, "w", encoding="utf-8") as out,
+    ):
         seen: set[str] = set()
         for line in file:
             seen.update(word for word in line.split()[1:2] if word.startswith("qid:"))
@@ -77,7 +87,10 @@ def print_starts(programs: str, folder: str, rounds: int) -> None:
         "svmcut classify": ("svmcut", "classify", rows, model, scores),
         "svm_perf_classify": ("svm_perf_classify", rows, model, scores),
     }
-    runs = {name: partial(time_process, (os.path.join(programs, line[0]), *line[1:])) for name, line in lines.items()}
+    runs = {
+        name: partial(time_process, (os.path.join(programs, line[0]), *line[1:]))
+        for name, line in lines.items()
+    }
     found, failures = alternate(runs, rounds)
     for name, reason in failures.items():
         print(f"{name}: {reason}", file=sys.stderr)
@@ -89,15 +102,25 @@ def print_starts(programs: str, folder: str, rounds: int) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.path.dirname(sys.executable), help="folder of this checkout's programs")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--bin", default=os.path.dirname(sys.executable), help="folder of this checkout's programs"
+    )
     parser.add_argument("--beside", help="folder of the programs to compare with")
-    parser.add_argument("--tokens", default=str(DATA / "tags.train"), help="sentences in svm_hmm's format, or gzip")
-    parser.add_argument("--starts", action="store_true", help="runs on four rows in place of the jobs")
+    parser.add_argument(
+        "--tokens", default=str(DATA / "tags.train"), help="sentences in svm_hmm's format, or gzip"
+    )
+    parser.add_argument(
+        "--starts", action="store_true", help="runs on four rows in place of the jobs"
+    )
     parser.add_argument("--rounds", type=int, help="5, of --starts 25")
     parser.add_argument("--only", default="", help="jobs whose name matches this expression")
     given = parser.parse_args()
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program does not compile its modules again
+    os.environ.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # an installed program does not compile its modules again
     rounds = given.rounds or (25 if given.starts else 5)
     if given.starts:
         with tempfile.TemporaryDirectory() as folder:
@@ -121,7 +144,9 @@ def main() -> int:
             found, failures = alternate(runs, rounds)
             for side, reason in failures.items():
                 print(f"{side}: {reason}", file=sys.stderr)
-            seconds = {side: statistics.median(run.cpu for run in done) for side, done in found.items()}
+            seconds = {
+                side: statistics.median(run.cpu for run in done) for side, done in found.items()
+            }
             here, beside = seconds.get("here"), seconds.get("beside")
             cells = [f"{value:.3f}" if value is not None else "" for value in (here, beside)]
             ratio = f"{here / beside:.2f}" if here is not None and beside is not None else ""

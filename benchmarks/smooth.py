@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Squared hinge, logistic loss and regression beside LIBLINEAR as scikit-learn calls it: objectives and CPU seconds.
+"""Squared hinge, logistic loss and regression beside LIBLINEAR as scikit-learn calls it: objectives
+and CPU seconds.
 
-    python benchmarks/smooth.py FILE ... [--costs 0.01,1,100] [--losses logistic,epsilon-insensitive]
+    python benchmarks/smooth.py FILE ... [--costs 0.01,1,100] [--losses
+    logistic,epsilon-insensitive]
 
-Times are those of fitting rows in memory on one thread; LIBLINEAR's dual solver is -s 1, 7 and 13, the primal one -s 2
-and 0. A line holds the least objective found and, of every solver, its CPU seconds and by what part it ends above it.
-Labels are two classes, above 0 or not, or the targets of regression.
+Times are those of fitting rows in memory on one thread; LIBLINEAR's dual solver is -s 1, 7 and 13,
+the primal one -s 2 and 0. A line holds the least objective found and, of every solver, its CPU
+seconds and by what part it ends above it. Labels are two classes, above 0 or not, or the targets of
+regression.
 """
 
 from __future__ import annotations
@@ -24,8 +27,11 @@ TUBE, TOL = 0.1, 1e-4
 def primal(X, y, w, b, C, loss):
     """1/2 |(w, b)|^2 + C sum of the losses, in float64."""
     s = X @ w + b
-    losses = {"squared-hinge": lambda: np.maximum(0, 1 - y * s) ** 2, "logistic": lambda: np.logaddexp(0, -y * s),
-              "epsilon-insensitive": lambda: np.maximum(0, np.abs(y - s) - TUBE)}[loss]()  # fmt: skip
+    losses = {
+        "squared-hinge": lambda: np.maximum(0, 1 - y * s) ** 2,
+        "logistic": lambda: np.logaddexp(0, -y * s),
+        "epsilon-insensitive": lambda: np.maximum(0, np.abs(y - s) - TUBE),
+    }[loss]()
     return 0.5 * (w @ w + b * b) + C * losses.sum()
 
 
@@ -37,8 +43,12 @@ def rivals(loss, C):
     if loss == "epsilon-insensitive":
         return {"dual": LinearSVR(C=C, epsilon=TUBE, tol=TOL, dual=True)}
     if loss == "logistic":
-        return {name: LogisticRegression(C=C, solver="liblinear", tol=TOL, dual=name == "dual", max_iter=1000)
-                for name in ("dual", "primal")}  # fmt: skip
+        return {
+            name: LogisticRegression(
+                C=C, solver="liblinear", tol=TOL, dual=name == "dual", max_iter=1000
+            )
+            for name in ("dual", "primal")
+        }
     return {name: LinearSVC(C=C, tol=TOL, dual=name == "dual") for name in ("dual", "primal")}
 
 
@@ -58,11 +68,19 @@ def measured(X, y, loss, C, gap):
         began = time.process_time()
         estimator.fit(X, y)
         seconds, w = time.process_time() - began, estimator.coef_.ravel()
-        found.append((f"liblinear {name}", seconds, primal(X, y, w, float(np.ravel(estimator.intercept_)[0]), C, loss)))
+        found.append(
+            (
+                f"liblinear {name}",
+                seconds,
+                primal(X, y, w, float(np.ravel(estimator.intercept_)[0]), C, loss),
+            )
+        )
     task = "regression" if loss == "epsilon-insensitive" else "classification"
     for solver in ("dual-cd", "newton", "auto"):
         began = time.process_time()
-        outcome = svmcut.train((X, y), task=task, loss=loss, example_cost=C, solver=solver, gap=gap, threads=1)
+        outcome = svmcut.train(
+            (X, y), task=task, loss=loss, example_cost=C, solver=solver, gap=gap, threads=1
+        )
         found.append((f"svmcut {solver}", time.process_time() - began, outcome.primal))
     return found
 
@@ -81,8 +99,13 @@ def main():
             for C in map(float, given.costs.split(",")):
                 found = measured(X, y, loss, C, given.gap)
                 least = min(objective for *_, objective in found)
-                cells = [f"{name} {seconds:.3f} s +{objective / least - 1:.1e}" for name, seconds, objective in found]
-                print(f"| {path} | {loss} | {C:g} | {least:.7g} | {' | '.join(cells)} |", flush=True)
+                cells = [
+                    f"{name} {seconds:.3f} s +{objective / least - 1:.1e}"
+                    for name, seconds, objective in found
+                ]
+                print(
+                    f"| {path} | {loss} | {C:g} | {least:.7g} | {' | '.join(cells)} |", flush=True
+                )
 
 
 if __name__ == "__main__":

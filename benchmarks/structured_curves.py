@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Curves of the structured trainers: CPU seconds, objective, bound and test error along a run.
 
-What counts is what the method itself needs. Left out are the looks of its certificate (Viterbi's recursion or the
-relaxed argmax over all samples, the repair of factors that disagree) and measuring the test error. Counted, though only
-the bound of ssg on chains needs them, are its cuts and their quadratic programme. Cutting planes need every argmax
-they call.
+What counts is what the method itself needs. Left out are the looks of its certificate (Viterbi's
+recursion or the relaxed argmax over all samples, the repair of factors that disagree) and measuring
+the test error. Counted, though only the bound of ssg on chains needs them, are its cuts and their
+quadratic programme. Cutting planes need every argmax they call.
 
-The model of a point is the one the trainer would return, its best so far; for the factor-wise trainers, gdmm and
-soft-bcfw, it is the better of the two models that one look at the present iterate gives, whatever came before.
+The model of a point is the one the trainer would return, its best so far; for the factor-wise
+trainers, gdmm and soft-bcfw, it is the better of the two models that one look at the present
+iterate gives, whatever came before.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Task:
     exact : Problem or None
         What cutting planes minimise.
     limit, growth : float
-        CPU seconds of a trainer; a point is taken when they have grown by this factor, and at the end.
+        CPU seconds of a trainer; a point is taken when they have grown by this factor, and at the
+        end.
     """
 
     model: Any
@@ -95,8 +97,8 @@ def record(task: Task, trainer: str) -> Iterator[Point]:
     Parameters
     ----------
     trainer : str
-        A solver of the task; "gdmm-sublinear" or "gdmm-all-pairs" on chains, which gdmm chooses from by the number of
-        tags; or "soft-bcfw:RHO".
+        A solver of the task; "gdmm-sublinear" or "gdmm-all-pairs" on chains, which gdmm chooses
+        from by the number of tags; or "soft-bcfw:RHO".
     """
     factor_wise = trainer.startswith(("gdmm", "soft-bcfw"))
     yield from (_factor_points if factor_wise else _solver_points)(task, trainer)
@@ -121,7 +123,9 @@ def _factor_points(task: Task, trainer: str) -> Iterator[Point]:
         bound, found = clock.leave_out(run.look)()
         lower = max(lower, bound)
         primal, weights = min(found, key=lambda candidate: candidate[0])
-        yield Point(trainer, seconds, primal, lower, clock.leave_out(lambda w=weights: task.error(w()))())
+        yield Point(
+            trainer, seconds, primal, lower, clock.leave_out(lambda w=weights: task.error(w()))()
+        )
 
 
 def _solver_points(task: Task, trainer: str) -> Iterator[Point]:
@@ -130,10 +134,14 @@ def _solver_points(task: Task, trainer: str) -> Iterator[Point]:
     if trainer == "cutting-plane":
         problem, watched = Problem(task.exact.risk, task.exact.space, task.C, rule), {}
     else:
-        # the passes of these trainers are C++ of their own: the model's argmax serves the certificate alone
+        # the passes of these trainers are C++ of their own: the model's argmax serves the
+        # certificate alone
         problem = StructuredProblem(model, task.C, rule)
-        watched = {name: clock.leave_out(getattr(model, name)) for name in ("separate", "joint", "relax")
-                   if hasattr(model, name)}  # fmt: skip
+        watched = {
+            name: clock.leave_out(getattr(model, name))
+            for name in ("separate", "joint", "relax")
+            if hasattr(model, name)
+        }
     solver, due = make_solver(trainer, 0, task.task), 0.0
     vars(model).update(watched)
     try:
@@ -166,4 +174,7 @@ def write(path: Path, points: Iterator[Point]) -> None:
 def read(path: Path) -> list[Point]:
     """The points of a file that `write` wrote."""
     with path.open(newline="", encoding="ascii") as stream:
-        return [Point(row["trainer"], *(float(row[name]) for name in FIELDS[1:])) for row in csv.DictReader(stream)]
+        return [
+            Point(row["trainer"], *(float(row[name]) for name in FIELDS[1:]))
+            for row in csv.DictReader(stream)
+        ]

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The curves of docs/benchmarks-structured.md: objective and test error over CPU seconds, every structured trainer.
+"""The curves of docs/benchmarks-structured.md: objective and test error over CPU seconds, every
+structured trainer.
 
     python benchmarks/structured_plots.py chains 800.csv --tags 800 --trainers gdmm-sublinear,bcfw
-    python benchmarks/structured_plots.py sequences letters.csv TRAIN TEST --example-cost 0.1
-    python benchmarks/structured_plots.py crfsuite letters.csv TRAIN TEST      more curves for the same file
-    python benchmarks/structured_plots.py labels scene.csv TRAIN TEST
-    python benchmarks/structured_plots.py draw docs/plots/chains.png 50.csv 800.csv
+    python benchmarks/structured_plots.py sequences letters.csv TRAIN TEST --example-cost 0.1 python
+    benchmarks/structured_plots.py crfsuite letters.csv TRAIN TEST      more curves for the same
+    file python benchmarks/structured_plots.py labels scene.csv TRAIN TEST python
+    benchmarks/structured_plots.py draw docs/plots/chains.png 50.csv 800.csv
 
-The first four run on one thread, examples in memory, and add lines to a CSV file; benchmarks/structured_curves.py says
-what is counted. "chains" generates its data (benchmarks/generate_chains.py). crfsuite is trained anew for every number
-of iterations, and shows no objective: its own is another one. "draw" makes a figure of such files and runs nothing: a
-column a file, above (P - best) / best with the lowest P of the file as the best, below the test error. The figures are
-those of Yen, Huang, Zhong, Zhang, Dhillon and Ravikumar, NIPS 2016, Figures 2 and 3, on other data.
+The first four run on one thread, examples in memory, and add lines to a CSV file;
+benchmarks/structured_curves.py says what is counted. "chains" generates its data
+(benchmarks/generate_chains.py). crfsuite is trained anew for every number of iterations, and shows
+no objective: its own is another one. "draw" makes a figure of such files and runs nothing: a column
+a file, above (P - best) / best with the lowest P of the file as the best, below the test error. The
+figures are those of Yen, Huang, Zhong, Zhang, Dhillon and Ravikumar, NIPS 2016, Figures 2 and 3, on
+other data.
 """
 
 from __future__ import annotations
@@ -85,7 +88,9 @@ def labels(given) -> Task:
     def error(w):
         return measure(named("multilabel"), plan.made(w), test)["hamming_loss"]
 
-    return Task(model, given.example_cost, error, "multilabel", exact, given.time_limit, given.growth)
+    return Task(
+        model, given.example_cost, error, "multilabel", exact, given.time_limit, given.growth
+    )
 
 
 def crfsuite(given):
@@ -98,7 +103,9 @@ def crfsuite(given):
     for algorithm in given.trainers.split(","):
         regularised = {"c2": 1.0} if algorithm in ("l2sgd", "lbfgs") else {}
         for iterations in given.iterations:
-            trainer = pycrfsuite.Trainer(algorithm, regularised | {"max_iterations": iterations}, verbose=False)
+            trainer = pycrfsuite.Trainer(
+                algorithm, regularised | {"max_iterations": iterations}, verbose=False
+            )
             for x, y in zip(items, tags, strict=True):
                 trainer.append(x, y)
             with tempfile.NamedTemporaryFile() as model:
@@ -108,7 +115,8 @@ def crfsuite(given):
                 tagger = pycrfsuite.Tagger()
                 tagger.open(model.name)
                 wrong = [
-                    sum(a != b for a, b in zip(tagger.tag(x), y, strict=True)) for x, y in zip(test_items, test_tags)
+                    sum(a != b for a, b in zip(tagger.tag(x), y, strict=True))
+                    for x, y in zip(test_items, test_tags)
                 ]
             error = 100 * sum(wrong) / sum(map(len, test_tags))
             yield Point(f"crfsuite {algorithm}", seconds, float("nan"), float("nan"), error)
@@ -130,9 +138,13 @@ def draw(target: Path, files: list[Path]) -> None:
             print(f"| {path.stem} | {trainer} | {numbers} |")
             seconds = np.array([point.seconds for point in curve])
             distance = np.array([point.primal for point in curve]) / best - 1
-            shown = distance > 0  # not where it is nan, nor for the best itself, which is at minus infinity
+            shown = (
+                distance > 0
+            )  # not where it is nan, nor for the best itself, which is at minus infinity
             objective.loglog(seconds[shown], distance[shown], **look(trainer, markersize=2.5))
-            errors.loglog(seconds, [point.error for point in curve], **look(trainer, markersize=2.5))
+            errors.loglog(
+                seconds, [point.error for point in curve], **look(trainer, markersize=2.5)
+            )
         objective.set(title=path.stem, xlabel="CPU seconds", ylabel="(P - best) / best")
         errors.set(title=path.stem, xlabel="CPU seconds", ylabel="test error, %")
     legend(figure)
@@ -141,7 +153,9 @@ def draw(target: Path, files: list[Path]) -> None:
 
 def main() -> None:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="what", required=True)
     for name, trainers in TRAINERS.items():
         command = commands.add_parser(name)
@@ -154,8 +168,12 @@ def main() -> None:
             command.add_argument("--iterations", type=int, nargs="+", default=[1, 3, 10, 30])
             continue
         command.add_argument("--example-cost", type=float, default=1.0)
-        command.add_argument("--time-limit", type=float, default=10.0, help="counted CPU seconds of a trainer")
-        command.add_argument("--growth", type=float, default=1.3, help="of the seconds from point to point")
+        command.add_argument(
+            "--time-limit", type=float, default=10.0, help="counted CPU seconds of a trainer"
+        )
+        command.add_argument(
+            "--growth", type=float, default=1.3, help="of the seconds from point to point"
+        )
         if name == "chains":
             command.add_argument("--tags", type=int, default=200)
             command.add_argument("--sequences", type=int, default=600)
@@ -170,7 +188,10 @@ def main() -> None:
         write(given.target, crfsuite(given))
     else:
         task = {"chains": chains, "sequences": sequences, "labels": labels}[given.what](given)
-        write(given.target, chain.from_iterable(record(task, name) for name in given.trainers.split(",")))
+        write(
+            given.target,
+            chain.from_iterable(record(task, name) for name in given.trainers.split(",")),
+        )
 
 
 if __name__ == "__main__":

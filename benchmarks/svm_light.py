@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""svm_learn beside svm-train: CPU seconds of whole processes on the same files, from the text to the model.
+"""svm_learn beside svm-train: CPU seconds of whole processes on the same files, from the text to
+the model.
 
-    python benchmarks/svm_light.py a9a.gz                # classes, leave-one-out, generated numbers and rankings
-    python benchmarks/svm_light.py a9a --rows 5000 --only "linear|rbf"
+    python benchmarks/svm_light.py a9a.gz                # classes, leave-one-out, generated numbers
+    and rankings python benchmarks/svm_light.py a9a --rows 5000 --only "linear|rbf"
 
-Jobs alternate on one CPU; seconds are medians of user and system time. Leave-one-out is held against as many runs of
-svm-train as it trains rows anew. svm-train knows no rankings.
+Jobs alternate on one CPU; seconds are medians of user and system time. Leave-one-out is held
+against as many runs of svm-train as it trains rows anew. svm-train knows no rankings.
 """
 
 from __future__ import annotations
@@ -58,13 +59,19 @@ def write(path: Path, heads: list[str], X: np.ndarray) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("classes", help="rows of two classes, plain or gzip")
-    parser.add_argument("--bin", default=os.path.dirname(sys.executable), help="folder of svm_learn")
+    parser.add_argument(
+        "--bin", default=os.path.dirname(sys.executable), help="folder of svm_learn"
+    )
     parser.add_argument("--rows", type=int, default=10**9, help="of the classes")
     parser.add_argument("--few", type=int, default=2000, help="rows of leave-one-out")
     parser.add_argument("--numbers", type=int, default=10_000, help="rows of regression")
-    parser.add_argument("--rankings", type=int, default=60_000, help="rows of 136 features, 60 a query")
+    parser.add_argument(
+        "--rankings", type=int, default=60_000, help="rows of 136 features, 60 a query"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="", help="jobs whose name matches this expression")
     given = parser.parse_args()
@@ -72,7 +79,9 @@ def main() -> None:
     print("| job | svm_learn, CPU s | svm-train, CPU s | ratio |\n|---|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as top:
         folder = Path(top)
-        with (gzip.open if given.classes.endswith(".gz") else open)(given.classes, "rt", encoding="utf-8") as file:
+        with (gzip.open if given.classes.endswith(".gz") else open)(
+            given.classes, "rt", encoding="utf-8"
+        ) as file:
             lines = list(islice(file, max(given.rows, given.few)))
         (folder / "classes").write_text("".join(lines[: given.rows]))
         (folder / "few").write_text("".join(lines[: given.few]))
@@ -84,7 +93,13 @@ def main() -> None:
             own = [learn, *ours.split(), str(folder / data), str(folder / "model")]
             jobs = {"svm_learn": lambda own=own: time_process(own)}
             if theirs is not None:
-                other = ["svm-train", "-q", *theirs.split(), str(folder / data), str(folder / "other")]
+                other = [
+                    "svm-train",
+                    "-q",
+                    *theirs.split(),
+                    str(folder / data),
+                    str(folder / "other"),
+                ]
                 jobs["svm-train"] = lambda other=other: time_process(other)
             found, failures = alternate(jobs, given.rounds, warm_up=0)
             if failures:
@@ -99,8 +114,11 @@ def main() -> None:
                 continue
             whole = times * max(seconds["svm-train"], 1e-3)  # as the system counts
             count = f"{times} runs: " if times > 1 else ""
-            print(f"| {name} | {seconds['svm_learn']:.2f} | {count}{whole:.2f} | {seconds['svm_learn'] / whole:.3f} |",
-                  flush=True)  # fmt: skip
+            print(
+                f"| {name} | {seconds['svm_learn']:.2f} | {count}{whole:.2f} | "
+                f"{seconds['svm_learn'] / whole:.3f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

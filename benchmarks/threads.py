@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What does a second thread gain? The same jobs with one thread and with two, by the clock, in alternating rounds.
+"""What does a second thread gain? The same jobs with one thread and with two, by the clock, in
+alternating rounds.
 
-    python benchmarks/threads.py --rows RCV1LIKE --validate TEST --labels LABELS --classes CLASSES --rounds 3
+    python benchmarks/threads.py --rows RCV1LIKE --validate TEST --labels LABELS --classes CLASSES
+    --rounds 3
 
-RCV1LIKE and TEST are files of two classes: a path of eight values of C, measured on TEST, and cutting planes to a gap
-of 1e-4. LABELS is a file of label sets, which are trained without pairs, CLASSES one of classes, trained one against
-the rest. Whole processes, each pinned to as many CPUs as it has threads. The models must have the same bytes.
+RCV1LIKE and TEST are files of two classes: a path of eight values of C, measured on TEST, and
+cutting planes to a gap of 1e-4. LABELS is a file of label sets, which are trained without pairs,
+CLASSES one of classes, trained one against the rest. Whole processes, each pinned to as many CPUs
+as it has threads. The models must have the same bytes.
 
-Before all that: how much a plain sum reads a second, with one thread and with two. What two threads read no faster than
-one they cannot gain.
+Before all that: how much a plain sum reads a second, with one thread and with two. What two threads
+read no faster than one they cannot gain.
 """
 
 from __future__ import annotations
@@ -33,7 +36,17 @@ def jobs(given: argparse.Namespace):
     if given.rows and given.validate:
         yield (
             "path of 8 C, validated",
-            ["--example-cost", PATH, "--gap", "1e-3", "--validate", given.validate, "--select", "accuracy", given.rows],
+            [
+                "--example-cost",
+                PATH,
+                "--gap",
+                "1e-3",
+                "--validate",
+                given.validate,
+                "--select",
+                "accuracy",
+                given.rows,
+            ],
         )
     if given.rows:
         yield (
@@ -41,7 +54,10 @@ def jobs(given: argparse.Namespace):
             ["--example-cost", "1", "--solver", "cutting-plane", "--gap", "1e-4", given.rows],
         )
     if given.labels:
-        yield "labels without pairs", ["--task", "multilabel", "--pairs", "none", "--gap", "1e-3", given.labels]
+        yield (
+            "labels without pairs",
+            ["--task", "multilabel", "--pairs", "none", "--gap", "1e-3", given.labels],
+        )
     if given.classes:
         yield (
             "classes, one against the rest",
@@ -50,44 +66,70 @@ def jobs(given: argparse.Namespace):
 
 
 def bandwidth(rounds: int, size: int = 1 << 26) -> dict[int, float]:
-    """Gigabytes a second of the sum of a float64 array that no cache holds, by the number of threads that share it."""
+    """Gigabytes a second of the sum of a float64 array that no cache holds, by the number of
+    threads that share it."""
     array, seconds = np.ones(size), {1: [], 2: []}
     for _ in range(max(5, rounds)):
         for threads, found in seconds.items():
             with ThreadPoolExecutor(threads) as crew:
-                list(crew.map(np.sum, np.array_split(array[:1000], threads)))  # the threads are there
+                list(
+                    crew.map(np.sum, np.array_split(array[:1000], threads))
+                )  # the threads are there
                 began = time.perf_counter()
                 list(crew.map(np.sum, np.array_split(array, threads)))
                 found.append(time.perf_counter() - began)
-    return {threads: array.nbytes / 1e9 / statistics.median(found) for threads, found in seconds.items()}
+    return {
+        threads: array.nbytes / 1e9 / statistics.median(found) for threads, found in seconds.items()
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for name in ("rows", "validate", "labels", "classes"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     one, two = bandwidth(given.rounds).values()
-    print(f"plain sums: {one:.1f} GB/s with one thread, {two:.1f} with two, {one / two:.2f} of the time\n")
-    print("| job | 1 thread, wall s | CPU s | 2 threads, wall s | CPU s | ratio by the clock |\n" + "|" + "---|" * 6)
+    print(
+        f"plain sums: {one:.1f} GB/s with one thread, {two:.1f} with two, {one / two:.2f} of the "
+        "time\n"
+    )
+    print(
+        "| job | 1 thread, wall s | CPU s | 2 threads, wall s | CPU s | ratio by the clock |\n"
+        + "|"
+        + "---|" * 6
+    )
     for name, words in jobs(given):
         with tempfile.TemporaryDirectory() as folder:
 
             def run(threads, words=words, folder=folder):
                 into = Path(folder) / str(threads)
                 into.mkdir(exist_ok=True)
-                command = [SVMCUT, "learn", "-v", "0", "--threads", str(threads), *words, str(into / "model")]
+                command = [
+                    SVMCUT,
+                    "learn",
+                    "-v",
+                    "0",
+                    "--threads",
+                    str(threads),
+                    *words,
+                    str(into / "model"),
+                ]
                 return lambda: time_process(command, threads=threads)
 
             measured, failures = alternate({"1": run(1), "2": run(2)}, given.rounds)
             if failures:
                 sys.exit(f"{name}: {failures}")
-            models = [[path.read_bytes() for path in sorted((Path(folder) / k).iterdir())] for k in "12"]
+            models = [
+                [path.read_bytes() for path in sorted((Path(folder) / k).iterdir())] for k in "12"
+            ]
             assert models[0] == models[1], f"{name}: the models differ"
         one, two = medians(measured["1"]), medians(measured["2"])
         print(
-            f"| {name} | {one.wall:.2f} | {one.cpu:.2f} | {two.wall:.2f} | {two.cpu:.2f} | {two.wall / one.wall:.2f} |",
+            f"| {name} | {one.wall:.2f} | {one.cpu:.2f} | {two.wall:.2f} | {two.cpu:.2f} | "
+            f"{two.wall / one.wall:.2f} |",
             flush=True,
         )
 

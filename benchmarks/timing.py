@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole processes timed fairly: pinned to CPUs, alternating, a warm-up round, medians, ratios round by round."""
+"""Whole processes timed fairly: pinned to CPUs, alternating, a warm-up round, medians, ratios round
+by round."""
 
 from __future__ import annotations
 
@@ -33,7 +34,11 @@ def first_cpus(count: int) -> set[int]:
 
 
 def time_process(
-    command: Sequence[str], *, threads: int = 1, timeout: float | None = None, statuses: Sequence[int] = (0,)
+    command: Sequence[str],
+    *,
+    threads: int = 1,
+    timeout: float | None = None,
+    statuses: Sequence[int] = (0,),
 ) -> Measurement:
     """Runs a command on the first ``threads`` CPUs; its output goes to a temporary file.
 
@@ -43,18 +48,27 @@ def time_process(
         With the last line of what the process wrote.
     """
     cpus = first_cpus(threads)
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": str(threads),
+        "OPENBLAS_NUM_THREADS": str(threads),
+    }
     with tempfile.TemporaryFile() as output:
         began = time.perf_counter()
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environment,
             preexec_fn=lambda: os.sched_setaffinity(0, cpus),
-        )  # fmt: skip
+        )
         status, usage = _wait(process, timeout)
         wall = time.perf_counter() - began
         if status not in statuses:
             output.seek(0)
-            tail = output.read().decode(errors="replace").strip()[-300:].splitlines() or ["no message"]
+            tail = output.read().decode(errors="replace").strip()[-300:].splitlines() or [
+                "no message"
+            ]
             raise ProcessFailed(f"{command[0]} ended with status {status}: {tail[-1]}")
     return Measurement(wall, usage.ru_utime + usage.ru_stime)
 

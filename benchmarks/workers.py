@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What does it cost to train on workers? The same cutting planes on one machine and on the workers of Dask.
+"""What does it cost to train on workers? The same cutting planes on one machine and on the workers
+of Dask.
 
-    python benchmarks/workers.py [--workers 2] [--gap 0.001] [--repeat 3] [--rows 400000 --files 8] [FILE ...]
+    python benchmarks/workers.py [--workers 2] [--gap 0.001] [--repeat 3] [--rows 400000 --files 8]
+    [FILE ...]
 
-Each file is a part. Without files rows like RCV1's are made: 75 words by Zipf's law of 47,236, two classes. Runs
-alternate; seconds are medians, by the clock and of all processors together, with reading left out. On a machine that
-does something else beside, the latter can be compared, the former not. With both on one machine, workers share its
-processors with the scheduler.
+Each file is a part. Without files rows like RCV1's are made: 75 words by Zipf's law of 47,236, two
+classes. Runs alternate; seconds are medians, by the clock and of all processors together, with
+reading left out. On a machine that does something else beside, the latter can be compared, the
+former not. With both on one machine, workers share its processors with the scheduler.
 
-The second table splits the iteration of a run: what workers compute, the slowest of each round; what the driver does
-(the bundle and its QP); and what rounds cost beside, split like rounds that send a vector, send one back, or nothing.
+The second table splits the iteration of a run: what workers compute, the slowest of each round;
+what the driver does (the bundle and its QP); and what rounds cost beside, split like rounds that
+send a vector, send one back, or nothing.
 """
 
 import argparse
@@ -64,7 +67,8 @@ class Spent(NamedTuple):
     clock, rounds : float
         By the clock, and what of it rounds took.
     driver, worker, tasks : float
-        Of this process with the scheduler, of the busiest worker, and of what workers computed, at most.
+        Of this process with the scheduler, of the busiest worker, and of what workers computed, at
+        most.
     all : float
         Of all processes.
     """
@@ -108,7 +112,8 @@ def used() -> tuple[float, float]:
 
 
 def on_workers(client: Any, files: list, known: dict) -> tuple[Any, Spent]:
-    """A run on workers that were told to `watch`, and what its iterations took from the second on."""
+    """A run on workers that were told to `watch`, and what its iterations took from the second
+    on."""
     marks, rounds, ask = [], [0.0], DaskRows.sum
 
     def timed(self, *given, **more):
@@ -131,8 +136,15 @@ def on_workers(client: Any, files: list, known: dict) -> tuple[Any, Spent]:
     workers = np.array(list(client.run(used).values())) - begin[3]
     busiest, tasks = workers.max(axis=0) / n
     driver = (driver - begin[2]) / n
-    spent = Spent(len(marks), (clock - begin[0]) / n, (asked - begin[1]) / n, driver, busiest, tasks,
-                  driver + workers[:, 0].sum() / n)  # fmt: skip
+    spent = Spent(
+        len(marks),
+        (clock - begin[0]) / n,
+        (asked - begin[1]) / n,
+        driver,
+        busiest,
+        tasks,
+        driver + workers[:, 0].sum() / n,
+    )
     return found, spent
 
 
@@ -143,7 +155,9 @@ def here(pattern: str, known: dict, threads: int) -> tuple[Any, float, float]:
     def observe(progress):
         marks.append((time.perf_counter(), time.process_time()))
 
-    found = svmcut.train(pattern, solver="cutting-plane", threads=threads, callback=observe, **known)
+    found = svmcut.train(
+        pattern, solver="cutting-plane", threads=threads, callback=observe, **known
+    )
     (clock, cpu), n = marks[1], len(marks) - 2
     return found, (marks[-1][0] - clock) / n, (marks[-1][1] - cpu) / n
 
@@ -179,12 +193,18 @@ def overheads(client: Any, files: list[str], known: dict, rounds: int = 20) -> d
     sent = median(rounds, lambda: rows.sum(nothing, [next(there)]))
     back = median(rounds, lambda: rows.sum(vector, [], float(dim)))
     rows.close()
-    return {"w out": max(0.0, sent - empty), "sums back": max(0.0, back - empty), "scheduler": 2 * empty}
+    return {
+        "w out": max(0.0, sent - empty),
+        "sums back": max(0.0, back - empty),
+        "scheduler": 2 * empty,
+    }
 
 
 def main() -> None:
     """Both tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--parts", type=int, default=8)
@@ -195,7 +215,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder, names = Path(temporary), Path(temporary) / "names"
         names.mkdir()
-        for k, path in enumerate(arguments.files or generate(folder, arguments.rows, arguments.parts)):
+        for k, path in enumerate(
+            arguments.files or generate(folder, arguments.rows, arguments.parts)
+        ):
             (names / f"{k:04d}").symlink_to(path.resolve())
         pattern = str(names / "*")
         known = {"gap": arguments.gap, "example_cost": 1.0, "cache": str(folder / "cache")}
@@ -204,17 +226,36 @@ def main() -> None:
             client.run(watch)
             runs = []
             for _ in range(1 + arguments.repeat):  # the first warms up
-                one, there = here(pattern, known, arguments.workers), on_workers(client, pattern, known)
+                one, there = (
+                    here(pattern, known, arguments.workers),
+                    on_workers(client, pattern, known),
+                )
                 runs.append((*one, *there))
             lost = overheads(client, sorted(map(str, names.iterdir())), known)
-    print("| run | iterations | an iteration, ms | of all processors, ms | primal |\n|---|---|---|---|---|")
-    clock = [statistics.median(run[1] for run in runs[1:]), statistics.median(run[4].clock for run in runs[1:])]
-    cpu = [statistics.median(run[2] for run in runs[1:]), statistics.median(run[4].all for run in runs[1:])]
-    one, there, spent = runs[-1][0], runs[-1][3], sorted((run[4] for run in runs[1:]), key=lambda spent: spent.clock)
+    print(
+        "| run | iterations | an iteration, ms | of all processors, ms | primal "
+        "|\n|---|---|---|---|---|"
+    )
+    clock = [
+        statistics.median(run[1] for run in runs[1:]),
+        statistics.median(run[4].clock for run in runs[1:]),
+    ]
+    cpu = [
+        statistics.median(run[2] for run in runs[1:]),
+        statistics.median(run[4].all for run in runs[1:]),
+    ]
+    one, there, spent = (
+        runs[-1][0],
+        runs[-1][3],
+        sorted((run[4] for run in runs[1:]), key=lambda spent: spent.clock),
+    )
     for k, (name, found) in enumerate((("one machine", one), ("Dask", there))):
         kind = "threads" if found is one else "workers"
-        print(f"| {name}, {arguments.workers} {kind} | {found.progress.iteration} | {1e3 * clock[k]:.0f} "
-              f"| {1e3 * cpu[k]:.0f} | {found.primal:.7g} |")  # fmt: skip
+        print(
+            f"| {name}, {arguments.workers} {kind} | {found.progress.iteration} | "
+            f"{1e3 * clock[k]:.0f} "
+            f"| {1e3 * cpu[k]:.0f} | {found.primal:.7g} |"
+        )
     middle = spent[len(spent) // 2]
     beside = middle.rounds - middle.tasks
     print("\n| of an iteration | ms |\n|---|---|")

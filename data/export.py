@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the UCI sets that scikit-learn bundles as LIBSVM text: breast_cancer, digits, wine, each .train and .test.
+"""Writes the UCI sets that scikit-learn bundles as LIBSVM text: breast_cancer, digits, wine, each
+.train and .test.
 
-Every third row goes to the test part. Breast cancer and wine are scaled to [0, 1] by the range of each column in the
-training part; digits keep their grey values, 0 to 16. Zeros are left out.
+Every third row goes to the test part. Breast cancer and wine are scaled to [0, 1] by the range of
+each column in the training part; digits keep their grey values, 0 to 16. Zeros are left out.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ def lines(labels, rows):
     """LIBSVM lines of a dense array, four digits a value."""
     for label, row in zip(labels, rows):
         pairs = ((index, format(value, ".4g")) for index, value in enumerate(row.tolist(), 1))
-        yield f"{label:+d} " + " ".join(f"{index}:{text}" for index, text in pairs if float(text) != 0) + "\n"
+        yield (
+            f"{label:+d} "
+            + " ".join(f"{index}:{text}" for index, text in pairs if float(text) != 0)
+            + "\n"
+        )
 
 
 def export(folder: Path) -> list[Path]:
@@ -43,7 +48,11 @@ def export(folder: Path) -> list[Path]:
         labels = np.where(positive(target), 1, -1)
         for part, chosen in (("train", ~test), ("test", test)):
             path = folder / f"{name}.{part}"
-            path.write_text("".join(lines(labels[chosen].tolist(), rows[chosen])), encoding="ascii", newline="\n")
+            path.write_text(
+                "".join(lines(labels[chosen].tolist(), rows[chosen])),
+                encoding="ascii",
+                newline="\n",
+            )
             written.append(path)
     return written
 

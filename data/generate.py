@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the sets svmcut makes itself: text, unbalanced, ranking, tags and labels, each .train and .test.
+"""Writes the sets svmcut makes itself: text, unbalanced, ranking, tags and labels, each .train and
+.test.
 
-Only random(), the four operations and square roots are used, so the bytes are the same with every Python and machine.
+Only random(), the four operations and square roots are used, so the bytes are the same with every
+Python and machine.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ def pairs(values: dict[int, float]) -> str:
 
 
 def text(random: Random, sizes):
-    """Short documents over 2,000 words with Zipf frequencies and three topics a class; 4 % of the labels are wrong.
+    """Short documents over 2,000 words with Zipf frequencies and three topics a class; 4 % of the
+    labels are wrong.
 
     Values are square roots of counts, rows have length 1.
     """
@@ -34,7 +37,10 @@ def text(random: Random, sizes):
     cumulated = list(itertools.accumulate(1.0 / (rank + 8.0) for rank in range(words)))
     ids = list(range(1, words + 1))
     ids.sort(key=lambda _: random.random())
-    topics = {sign: [[int(random.random() * words) for _ in range(60)] for _ in range(3)] for sign in (-1, 1)}
+    topics = {
+        sign: [[int(random.random() * words) for _ in range(60)] for _ in range(3)]
+        for sign in (-1, 1)
+    }
     for size in sizes:
         part = []
         for _ in range(size):
@@ -50,15 +56,19 @@ def text(random: Random, sizes):
                 counts[ids[rank]] = counts.get(ids[rank], 0) + 1
             length = math.sqrt(sum(counts.values()))
             label = -sign if random.random() < 0.04 else sign
-            part.append(f"{label:+d} {pairs({index: math.sqrt(n) / length for index, n in counts.items()})}\n")
+            part.append(
+                f"{label:+d} "
+                f"{pairs({index: math.sqrt(n) / length for index, n in counts.items()})}\n"
+            )
         yield part
 
 
 def unbalanced(random: Random, sizes):
     """One positive in twenty-five, and two kinds of them among negatives around the origin.
 
-    Six in ten stand out in five features. The others differ a little in the other seven: no threshold finds them
-    without more false alarms, so the error rate gives them up, which a measure of the whole order does not.
+    Six in ten stand out in five features. The others differ a little in the other seven: no
+    threshold finds them without more false alarms, so the error rate gives them up, which a measure
+    of the whole order does not.
     """
     for size in sizes:
         part = []
@@ -72,7 +82,8 @@ def unbalanced(random: Random, sizes):
 
 
 def ranking(random: Random, sizes):
-    """Queries of 6 to 20 documents with grades 0 to 4; each query shifts its features, so only differences tell."""
+    """Queries of 6 to 20 documents with grades 0 to 4; each query shifts its features, so only
+    differences tell."""
     weights = [normal(random) for _ in range(10)]
     query = 0
     for size in sizes:
@@ -90,10 +101,11 @@ def ranking(random: Random, sizes):
 
 
 def tags(random: Random, sizes):
-    """Sentences of 3 to 14 words from a hidden Markov chain of 6 tags with 2 likely successors each.
+    """Sentences of 3 to 14 words from a hidden Markov chain of 6 tags with 2 likely successors
+    each.
 
-    A word is one of the 12 its tag has for itself, one of 30 that all tags share, or rare; its ending is a second
-    feature, common to two tags. What is shared only the neighbours can tell.
+    A word is one of the 12 its tag has for itself, one of 30 that all tags share, or rare; its
+    ending is a second feature, common to two tags. What is shared only the neighbours can tell.
     """
     count, own, shared, endings = 6, 12, 30, 3
     rare = 60
@@ -125,7 +137,8 @@ def tags(random: Random, sizes):
 def labels(random: Random, sizes):
     """Sets of 6 labels: one of 0, 1, 2, one or none of 3 and 4, and 5 mostly where 2 and 3 are.
 
-    Features tell that some label of a group is on better than which one: alone, two of them or none look right.
+    Features tell that some label of a group is on better than which one: alone, two of them or none
+    look right.
     """
     width, common = 5, 4
     groups = ((0, 1, 2), (3, 4), (5,))
@@ -153,8 +166,12 @@ def labels(random: Random, sizes):
 
 
 SETS = (
-    (text, (900, 600)), (unbalanced, (1500, 1000)), (ranking, (60, 40)), (tags, (150, 100)), (labels, (300, 200)),
-)  # fmt: skip
+    (text, (900, 600)),
+    (unbalanced, (1500, 1000)),
+    (ranking, (60, 40)),
+    (tags, (150, 100)),
+    (labels, (300, 200)),
+)
 
 
 def generate(folder: Path) -> list[Path]:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the pages of commands in docs/ and man/svmcut.1 from the help texts of the programs (make docs)."""
+"""Writes the pages of commands in docs/ and man/svmcut.1 from the help texts of the programs (make
+docs)."""
 
 from __future__ import annotations
 
@@ -20,15 +21,29 @@ HEAD = """\
 
 Every option of learn and rank, as their help prints it. This page is written by `make docs`; edit the help texts
 instead.
-"""
+"""  # noqa: E501
 
 EXIT_STATUS = (
     ("0", "Done."),
-    ("1", "Bad data, a bad model, failed training, or a path that is missing or cannot be read or written."),
+    (
+        "1",
+        "Bad data, a bad model, failed training, or a path that is missing or cannot be read or "
+        "written.",
+    ),
     ("2", "Wrong usage."),
-    ("3", "Stopped by a limit or by rounding before the gap was reached; the best model is written, the gap stated."),
-    ("75", "Stopped by SIGTERM or SIGHUP with --checkpoint; the same command with --resume goes on."),
-    ("130", "Interrupted; the best model so far is written. Before the first iteration nothing is."),
+    (
+        "3",
+        "Stopped by a limit or by rounding before the gap was reached; the best model is "
+        "written, the gap stated.",
+    ),
+    (
+        "75",
+        "Stopped by SIGTERM or SIGHUP with --checkpoint; the same command with --resume goes on.",
+    ),
+    (
+        "130",
+        "Interrupted; the best model so far is written. Before the first iteration nothing is.",
+    ),
     ("143", "Stopped by SIGTERM or SIGHUP; nothing is written."),
 )
 
@@ -52,7 +67,8 @@ def subcommands():
         return click.Context(command, info_name=name, parent=parent, **settings)
 
     def alone(command, name, task=None):
-        """A context that shares nothing with the others: click's contexts of one parent have one `meta`."""
+        """A context that shares nothing with the others: click's contexts of one parent have one
+        `meta`."""
         own = context(command, name, context(svmcut, "svmcut"))
         if task:
             own.meta[TASK] = task
@@ -70,7 +86,9 @@ def subcommands():
 
 def originals():
     """Name and help text of each program that bears an original's name."""
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "scripts"
+    ]
     for name, target in scripts.items():
         if name == "svmcut":
             continue
@@ -85,7 +103,7 @@ ORIGINALS_HEAD = """\
 # Programs with the originals' names
 
 Every option, as their help prints it. This page is written by `make docs`; edit the help texts instead.
-"""
+"""  # noqa: E501
 
 
 DIFFERENCES = (
@@ -102,11 +120,13 @@ DIFFERENCES = (
         "So here, but for `--help` and `--version`.",
     ),
     (
-        "nan, infinity, numbers beyond float, labels that are text, empty files and NUL bytes are accepted or hang.",
+        "nan, infinity, numbers beyond float, labels that are text, empty files and NUL bytes "
+        "are accepted or hang.",
         "Refused with file, line and column; nothing is written.",
     ),
     (
-        "Blank lines end the run; pipes give no examples; a long last line without its end is cut; names are "
+        "Blank lines end the run; pipes give no examples; a long last line without its end is "
+        "cut; names are "
         "limited to 200 bytes.",
         "All of them work; `-` is standard input, compressed files are read.",
     ),
@@ -116,7 +136,8 @@ DIFFERENCES = (
     ),
     (
         "The algorithms of `-w` stop at different points within epsilon.",
-        "All reach the optimum of the same objective; `-w 9` is what `svmcut learn` runs without `-w`. "
+        "All reach the optimum of the same objective; `-w 9` is what `svmcut learn` runs without "
+        "`-w`. "
         "Iterations, calls and constraints are counted as they happen here.",
     ),
     (
@@ -124,7 +145,8 @@ DIFFERENCES = (
         "Trains.",
     ),
     (
-        "`-o 1` approximates the score of the right labels, and its values are not those of an objective.",
+        "`-o 1` approximates the score of the right labels, and its values are not those of an "
+        "objective.",
         "Solved as it is defined.",
     ),
     (
@@ -132,7 +154,8 @@ DIFFERENCES = (
         "Solved exactly, and certified: [units of C](certificates.md#units-of-c).",
     ),
     (
-        "Models of `-p 2` of svm_hmm and svm_multiclass hold the slacks of their training sequences or rows.",
+        "Models of `-p 2` of svm_hmm and svm_multiclass hold the slacks of their training "
+        "sequences or rows.",
         "They load, without the slacks; ours have none.",
     ),
     (
@@ -140,13 +163,16 @@ DIFFERENCES = (
         "Trained to the optimum of C xi^2, xi being the slack of `-p 1`.",
     ),
     (
-        "With a kernel svm_rank_classify drops features of test rows beyond the model's highest index, "
+        "With a kernel svm_rank_classify drops features of test rows beyond the model's highest "
+        "index, "
         "svm_multiclass_classify those beyond its base features, svm_perf_classify none.",
-        "So here. `svmcut classify` computes every kernel on whole rows, whatever trained the model.",
+        "So here. `svmcut classify` computes every kernel on whole rows, whatever trained the "
+        "model.",
     ),
     (
         "One class only: every loss trains.",
-        "So here. Precision, recall and F1 are 0 where they are undefined, and a loss of pairs of both classes is 0.",
+        "So here. Precision, recall and F1 are 0 where they are undefined, and a loss of pairs "
+        "of both classes is 0.",
     ),
     (
         "svm_hmm_learn `--b N` searches N states a token, and misses labellings.",
@@ -161,8 +187,10 @@ DIFFERENCES = (
         "One for every row with a weight.",
     ),
     (
-        "`-l 10` and `-l 11` print scores within the iterations, `-v 2` and above sizes, shares and tables.",
-        "Learners print at `-v 2` what they print at `-v 1`, and the shares, of which caches of constraints have "
+        "`-l 10` and `-l 11` print scores within the iterations, `-v 2` and above sizes, shares "
+        "and tables.",
+        "Learners print at `-v 2` what they print at `-v 1`, and the shares, of which caches of "
+        "constraints have "
         "none; `svm_perf_classify -v 2` prints losses and tables.",
     ),
     (
@@ -183,14 +211,18 @@ DIFFERENCES = (
     ),
     (
         "svm_learn's iterations are of ten variables and more, its `maxdiff` is each example's.",
-        "Iterations are steps of a pair or of all weights, `maxdiff` is LIBSVM's: at most twice as much. Training ends "
+        "Iterations are steps of a pair or of all weights, `maxdiff` is LIBSVM's: at most twice "
+        "as much. Training ends "
         "at `-e`, at 0.01 at the most.",
     ),
     (
         "svm_learn -z p forms all pairs.",
-        "Up to 2,000 pairs are formed, and every figure is that of their multipliers. More are trained without "
-        "forming one, to a certified gap: `maxdiff` is the gap over C and the pairs, a support vector is a pair "
-        "whose multiplier is above 1 % of C, at its bound within 1 %, and `-k` searches nothing (`depth=0`). More"
+        "Up to 2,000 pairs are formed, and every figure is that of their multipliers. More are "
+        "trained without "
+        "forming one, to a certified gap: `maxdiff` is the gap over C and the pairs, a support "
+        "vector is a pair "
+        "whose multiplier is above 1 % of C, at its bound within 1 %, and `-k` searches nothing "
+        "(`depth=0`). More"
         " than 10^7 pairs need `-c`, and figures of a part of them say so.",
     ),
     (
@@ -198,15 +230,19 @@ DIFFERENCES = (
         "Those options are refused, and `-j`, `-x`, `-i` with -z r too.",
     ),
     (
-        "svm_learn trains kernels that need not be positive semidefinite (`-t 3`, `-t 2` with `-g` below 0, `-t "
+        "svm_learn trains kernels that need not be positive semidefinite (`-t 3`, `-t 2` with "
+        "`-g` below 0, `-t "
         "1` with `-s` or `-r` below 0).",
-        "So here, to a point that meets the KKT conditions; the norm of w is nan where its square is negative. -z"
+        "So here, to a point that meets the KKT conditions; the norm of w is nan where its "
+        "square is negative. -z"
         " p takes 10,000 pairs at most with them.",
     ),
     (
         "svm_learn -v 2 tells what part of the time each part took.",
-        "So here, of the clock since training began: `update` holds the choice of a pair's first row, `check` all"
-        " beside the compiled steps, and `optimizer` the whole of a machine without kernel on many rows.",
+        "So here, of the clock since training began: `update` holds the choice of a pair's first "
+        "row, `check` all"
+        " beside the compiled steps, and `optimizer` the whole of a machine without kernel on "
+        "many rows.",
     ),
     (
         "svm_learn on labels of 0 alone writes a model without support vectors.",
@@ -214,7 +250,8 @@ DIFFERENCES = (
     ),
     (
         "Transduction switches pairs of labels of the unlabelled rows, whose start ties decide.",
-        "The same start, bounds and rule of switching, the earlier row first where scores are equal; the search "
+        "The same start, bounds and rule of switching, the earlier row first where scores are "
+        "equal; the search "
         "may end at other labels.",
     ),
     (
@@ -234,7 +271,7 @@ lines on standard output, same files. What is different:
 
 | the originals | here |
 |---|---|
-"""
+"""  # noqa: E501
 
 
 def sections(texts) -> list[str]:
@@ -257,7 +294,7 @@ CLASSES_HEAD = """\
 
 `svmcut learn --task multiclass` and `--task regression` have options of their own. This page is written by `make docs`;
 edit the help texts instead.
-"""
+"""  # noqa: E501
 
 TASKS_HEAD = """\
 # Structured tasks of svmcut learn
@@ -267,7 +304,7 @@ Sequences and label sets have options of their own. This page is written by `mak
 [examples/tagging.sh](../examples/tagging.sh) and [examples/label_sets.sh](../examples/label_sets.sh) train on sets in
 [data/](../data/README.md). Of the words of `tags.test` 12.5 % get a wrong tag, 34.4 % where each is tagged alone. Of
 the rows of `labels.test` 56.0 % get exactly their set with weights of pairs, 41.0 % with `--pairs none`.
-"""
+"""  # noqa: E501
 
 
 #: Tasks of learn that have weights of features for classes or numbers, and a page of their own.
@@ -278,14 +315,18 @@ MODELS_HEAD = """\
 
 Every option of the commands beside learn and rank. This page is written by `make docs`; edit the help texts instead.
 What `svmcut inspect` shows is told [here](inspect.md).
-"""
+"""  # noqa: E501
 #: The commands of that page.
 BESIDE = ("svmcut classify", "svmcut inspect", "svmcut scale")
 
 
 def helps(of_tasks: bool):
     """Name and help text of the commands, or of learn with its other tasks."""
-    return [(name, context.get_help()) for name, _, context in subcommands() if ("--task" in name) == of_tasks]
+    return [
+        (name, context.get_help())
+        for name, _, context in subcommands()
+        if ("--task" in name) == of_tasks
+    ]
 
 
 def of_classes(name: str) -> bool:
@@ -294,24 +335,31 @@ def of_classes(name: str) -> bool:
 
 def models_page() -> str:
     """docs/models.md."""
-    return "".join([MODELS_HEAD, *sections(text for text in helps(of_tasks=False) if text[0] in BESIDE)])
+    return "".join(
+        [MODELS_HEAD, *sections(text for text in helps(of_tasks=False) if text[0] in BESIDE)]
+    )
 
 
 def tasks_page() -> str:
     """docs/tasks.md."""
-    return "".join([TASKS_HEAD, *sections(each for each in helps(of_tasks=True) if not of_classes(each[0]))])
+    return "".join(
+        [TASKS_HEAD, *sections(each for each in helps(of_tasks=True) if not of_classes(each[0]))]
+    )
 
 
 def classes_page() -> str:
     """docs/classes.md."""
-    return "".join([CLASSES_HEAD, *sections(each for each in helps(of_tasks=True) if of_classes(each[0]))])
+    return "".join(
+        [CLASSES_HEAD, *sections(each for each in helps(of_tasks=True) if of_classes(each[0]))]
+    )
 
 
 def commands_page() -> str:
     """docs/commands.md."""
     parts = [HEAD, *sections(text for text in helps(of_tasks=False) if text[0] not in BESIDE)]
     parts.append(
-        "\n[Several classes and regression](classes.md), [sequences and label sets](tasks.md) have options\n"
+        "\n[Several classes and regression](classes.md), [sequences and label sets](tasks.md) "
+        "have options\n"
         "of their own; [classify, inspect and scale](models.md) have a page of their own.\n"
     )
     parts.append("\n## Exit statuses of svmcut\n\n| status | meaning |\n|---|---|\n")
@@ -347,7 +395,9 @@ def man_page() -> str:
             *(f"{roff(' '.join(part.split()))}\n.PP" for part in command.help.split("\n\n")),
         ]
         for parameter in command.get_params(context):
-            record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+            record = (
+                parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+            )
             if record:
                 lines += [".TP", f".B {roff(record[0])}", roff(" ".join(record[1].split()))]
     lines.append(".SH EXIT STATUS")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What mkdocs is told by mkdocs.yml to do beside its own work: pages made of other files, links to them, formulas.
+"""What mkdocs is told by mkdocs.yml to do beside its own work: pages made of other files, links to
+them, formulas.
 
-README.md is the first page; CONTRIBUTING.md, CHANGELOG.md, data/README.md and the scripts of examples/ are pages too,
-and so is the API, of the names that `svmcut` exports. Links in the Markdown are those of the repository; here they
-become links of the site. Formulas become MathML, which browsers draw without scripts and without asking another host.
+README.md is the first page; CONTRIBUTING.md, CHANGELOG.md, data/README.md and the scripts of
+examples/ are pages too, and so is the API, of the names that `svmcut` exports. Links in the
+Markdown are those of the repository; here they become links of the site. Formulas become MathML,
+which browsers draw without scripts and without asking another host.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 #: Pages of the site that are files elsewhere in the repository.
 ELSEWHERE = {
-    "index.md": "README.md", "contributing.md": "CONTRIBUTING.md", "changes.md": "CHANGELOG.md",
+    "index.md": "README.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "changes.md": "CHANGELOG.md",
     "data.md": "data/README.md",
-}  # fmt: skip
+}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -28,15 +32,18 @@ API = """\
 
 Names of `svmcut` are imported when they are asked for; those of `svmcut.dask` need the extra `dask`, estimators the
 extra `sklearn`. [From Python](python.md) tells what they are for.
-"""
+"""  # noqa: E501
 #: Beside the names that svmcut exports.
 MODULES = {
     "What they take and return": [
-        "svmcut.spec.parameters.Settings", "svmcut.training.outcome.Outcome", "svmcut.api.Choice", "svmcut.loading.Model",
+        "svmcut.spec.parameters.Settings",
+        "svmcut.training.outcome.Outcome",
+        "svmcut.api.Choice",
+        "svmcut.loading.Model",
     ],
     "Folds": ["svmcut.data.folds.folds"],
     "On the workers of Dask": ["svmcut.dask.train", "svmcut.estimators.clusters.LinearSVM"],
-}  # fmt: skip
+}
 #: Their attributes stand in their docstrings; listed one by one they would be there twice.
 PLAIN = {"svmcut.spec.parameters.Settings", "svmcut.training.outcome.Outcome", "svmcut.api.Choice"}
 
@@ -53,7 +60,10 @@ def anchor(name: str) -> str:
 
 def examples_page() -> str:
     """Every script of examples/ with its name above."""
-    parts = ["# Example scripts\n\nThey lie in `examples/` and train on the sets of [data/](data.md), or on yours.\n"]
+    parts = [
+        "# Example scripts\n\nThey lie in `examples/` and train on the sets of [data/](data.md), "
+        "or on yours.\n"
+    ]
     for path in scripts():
         text = path.read_text(encoding="utf-8").rstrip()
         parts.append(f"\n## {path.name}\n\n```{LANGUAGES[path.suffix]}\n{text}\n```\n")
@@ -65,7 +75,10 @@ def api_page() -> str:
     import svmcut
 
     names = sorted(svmcut._WHERE, key=lambda name: (name[0].isupper(), name))
-    sections = {"Functions and estimators": [f"{svmcut._WHERE[name]}.{name}" for name in names], **MODULES}
+    sections = {
+        "Functions and estimators": [f"{svmcut._WHERE[name]}.{name}" for name in names],
+        **MODULES,
+    }
     parts = [API]
     for title, objects in sections.items():
         parts.append(f"\n## {title}\n")
@@ -79,12 +92,20 @@ GENERATED = {"examples.md": examples_page, "api.md": api_page}
 
 
 def place(path: str) -> str:
-    """Where a file of the repository, or a folder, is in the site; outside it, a page that tells of it."""
-    pages = {source: page for page, source in ELSEWHERE.items()} | {"data": "data.md", "examples": "examples.md"}
+    """Where a file of the repository, or a folder, is in the site; outside it, a page that tells of
+    it."""
+    pages = {source: page for page, source in ELSEWHERE.items()} | {
+        "data": "data.md",
+        "examples": "examples.md",
+    }
     if path in pages:
         return pages[path]
     if path.startswith("examples/"):
-        return f"examples.md#{anchor(posixpath.basename(path))}" if posixpath.splitext(path)[1] else "examples.md"
+        return (
+            f"examples.md#{anchor(posixpath.basename(path))}"
+            if posixpath.splitext(path)[1]
+            else "examples.md"
+        )
     return path.removeprefix("docs/") if path.startswith("docs/") else f"../{path}"
 
 
@@ -100,7 +121,9 @@ def relinked(markdown: str, page: str) -> str:
         path = posixpath.relpath(path, posixpath.dirname(page) or ".")
         return f"{found[1]}{path}{'#' + part if part else ''}{found[3]}"
 
-    return "".join(part if part.startswith("```") else LINK.sub(link, part) for part in FENCE.split(markdown))
+    return "".join(
+        part if part.startswith("```") else LINK.sub(link, part) for part in FENCE.split(markdown)
+    )
 
 
 def on_files(files, config):
@@ -108,7 +131,9 @@ def on_files(files, config):
     from mkdocs.structure.files import File
 
     for page, source in ELSEWHERE.items():
-        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+        files.append(
+            File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8"))
+        )
     for page, make in GENERATED.items():
         files.append(File.generated(config, page, content=make()))
     return files
@@ -124,7 +149,11 @@ def on_page_content(content, **_):
     from latex2mathml.converter import convert
 
     def formula(found: re.Match) -> str:
-        made = convert(html.unescape(found[3].strip()), display="block" if found[2] == "[" else "inline")
-        return re.sub("<mo>(&#x02016;|&#x0007C;)", r'<mo stretchy="false">\1', made)  # else they hang below a power
+        made = convert(
+            html.unescape(found[3].strip()), display="block" if found[2] == "[" else "inline"
+        )
+        return re.sub(
+            "<mo>(&#x02016;|&#x0007C;)", r'<mo stretchy="false">\1', made
+        )  # else they hang below a power
 
     return FORMULA.sub(formula, content)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the commands that README.md and the pages of docs/ show, and holds what is printed there against their output.
+"""Runs the commands that README.md and the pages of docs/ show, and holds what is printed there
+against their output.
 
-A ```console block has commands behind "$ " and their output below; indented lines with a command of svmcut are run too.
-The commands of a page run one after the other in a folder of their own beside data/. A line "..." stands for any lines;
-decimal numbers may differ in their last digits. --write puts today's numbers into the pages (make docs).
+A ```console block has commands behind "$ " and their output below; indented lines with a command of
+svmcut are run too. The commands of a page run one after the other in a folder of their own beside
+data/. A line "..." stands for any lines; decimal numbers may differ in their last digits. --write
+puts today's numbers into the pages (make docs).
 """
 
 from __future__ import annotations
@@ -22,14 +24,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")))
+PAGES = (
+    "README.md",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
+)
 COMMAND = re.compile(r"    svmcut (learn|rank|classify) ")
 DECIMAL = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 class Shown(NamedTuple):
-    """A command of a page and the numbers of the lines that show its output; None where none is shown."""
+    """A command of a page and the numbers of the lines that show its output; None where none is
+    shown."""
 
     command: str
     lines: range | None
@@ -71,7 +77,9 @@ def run(command: str) -> list[str]:
         text = out.getvalue()
     else:
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, env=os.environ | {"PATH": path})
+        done = subprocess.run(
+            command, shell=True, capture_output=True, text=True, env=os.environ | {"PATH": path}
+        )
         status, text = done.returncode, done.stdout
     if status:
         raise RuntimeError(f"{command}: ended with {status}")
@@ -83,7 +91,10 @@ def near(expected: str, actual: str) -> bool:
     if DECIMAL.sub("#", expected.rstrip()) != DECIMAL.sub("#", actual.rstrip()):
         return False
     pairs = zip(DECIMAL.findall(expected), DECIMAL.findall(actual))
-    return all(abs(float(a) - float(b)) <= max(2 * last_digit(a), 1e-3 * abs(float(a)), 1e-4) for a, b in pairs)
+    return all(
+        abs(float(a) - float(b)) <= max(2 * last_digit(a), 1e-3 * abs(float(a)), 1e-4)
+        for a, b in pairs
+    )
 
 
 def last_digit(number: str) -> float:
@@ -98,7 +109,8 @@ def same_shape(expected: str, actual: str) -> bool:
 
 
 def matched(expected: list[str], actual: list[str], same=near) -> list[str] | None:
-    """The actual lines that stand where the expected ones do, "..." kept; None where they do not fit."""
+    """The actual lines that stand where the expected ones do, "..." kept; None where they do not
+    fit."""
     parts = [[]]
     for line in expected:
         if line == "...":
@@ -112,7 +124,9 @@ def matched(expected: list[str], actual: list[str], same=near) -> list[str] | No
         first = max(at, last) if number == len(parts) - 1 else at
         if number == 0:
             last = min(last, 0)
-        places = [k for k in range(first, last + 1) if all(map(same, part, actual[k : k + len(part)]))]
+        places = [
+            k for k in range(first, last + 1) if all(map(same, part, actual[k : k + len(part)]))
+        ]
         if not places:
             return None
         result += ["..."] * (number > 0) + actual[places[0] : places[0] + len(part)]
@@ -135,7 +149,10 @@ def replay(name: str, write: bool = False) -> list[str]:
             renewed = matched(expected, actual, same_shape) if write else fits
             if renewed is None:
                 printed = "\n".join(f"    {line}" for line in actual)
-                faults.append(f"{name}:{lines.start}: $ {command}\nprints something else than shown:\n{printed}")
+                faults.append(
+                    f"{name}:{lines.start}: $ {command}\nprints something else than "
+                    f"shown:\n{printed}"
+                )
             elif write and fits is None:
                 new[lines.start : lines.stop] = renewed
     if new != page:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Train on workers that dask-jobqueue starts as jobs of SLURM, as many as there is room for.
 
-    pip install 'svmcut[dask]' dask-jobqueue
-    python examples/cluster_jobqueue.py '/shared/rows/part-*.svm.gz' model
+pip install 'svmcut[dask]' dask-jobqueue
+python examples/cluster_jobqueue.py '/shared/rows/part-*.svm.gz' model
 """
 
 import sys
@@ -16,10 +16,16 @@ from svmcut.files.models import write_model
 
 if __name__ == "__main__":
     files, model = sys.argv[1:]
-    dask.config.set({"distributed.scheduler.worker-ttl": "60s", "distributed.scheduler.allowed-failures": 30})
+    dask.config.set(
+        {"distributed.scheduler.worker-ttl": "60s", "distributed.scheduler.allowed-failures": 30}
+    )
     # workers end by themselves before the job does, and others take over their files
     cluster = SLURMCluster(
-        cores=4, processes=4, memory="16GB", walltime="02:00:00", worker_extra_args=["--lifetime", "110m"]
+        cores=4,
+        processes=4,
+        memory="16GB",
+        walltime="02:00:00",
+        worker_extra_args=["--lifetime", "110m"],
     )
     with cluster, Client(cluster) as client:
         cluster.adapt(minimum=2, maximum=32)

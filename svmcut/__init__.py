@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """svmcut: certified training of support vector machines, from the command line and from Python.
 
-Nothing is imported here beyond the version: a run pays only for what it uses. Other names are imported when asked for.
+Nothing is imported here beyond the version: a run pays only for what it uses. Other names are
+imported when asked for.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -18,18 +19,35 @@ if TYPE_CHECKING:
     from svmcut.loading import load, load_svmlight_file
 
 _WHERE = {
-    "train": "svmcut.api", "cross_validate": "svmcut.api",
-    "load": "svmcut.loading", "load_svmlight_file": "svmcut.loading",
-    "KernelSVM": "svmcut.estimators.kernel", "KernelSVMRegressor": "svmcut.estimators.kernel",
-    "LinearSVM": "svmcut.estimators.linear", "LinearSVMRegressor": "svmcut.estimators.regression",
-    "PerfClassifier": "svmcut.estimators.linear", "RankSVM": "svmcut.estimators.ranking",
-    "ChainSVM": "svmcut.estimators.structured", "MultilabelSVM": "svmcut.estimators.structured",
-}  # fmt: skip
+    "train": "svmcut.api",
+    "cross_validate": "svmcut.api",
+    "load": "svmcut.loading",
+    "load_svmlight_file": "svmcut.loading",
+    "KernelSVM": "svmcut.estimators.kernel",
+    "KernelSVMRegressor": "svmcut.estimators.kernel",
+    "LinearSVM": "svmcut.estimators.linear",
+    "LinearSVMRegressor": "svmcut.estimators.regression",
+    "PerfClassifier": "svmcut.estimators.linear",
+    "RankSVM": "svmcut.estimators.ranking",
+    "ChainSVM": "svmcut.estimators.structured",
+    "MultilabelSVM": "svmcut.estimators.structured",
+}
 
 __all__ = [
-    "ChainSVM", "KernelSVM", "KernelSVMRegressor", "LinearSVM", "LinearSVMRegressor", "MultilabelSVM", "PerfClassifier",
-    "RankSVM", "__version__", "cross_validate", "load", "load_svmlight_file", "train",
-]  # fmt: skip
+    "ChainSVM",
+    "KernelSVM",
+    "KernelSVMRegressor",
+    "LinearSVM",
+    "LinearSVMRegressor",
+    "MultilabelSVM",
+    "PerfClassifier",
+    "RankSVM",
+    "__version__",
+    "cross_validate",
+    "load",
+    "load_svmlight_file",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

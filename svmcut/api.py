@@ -32,29 +32,37 @@ if TYPE_CHECKING:
 
 @one_blas_thread()
 def train(
-    data: Any, *, task: str | None = None, weights: Any = None, callback: Callable[[Progress], None] | None = None,
-    cache: str | None = None, **parameters: Any,
-) -> Outcome:  # fmt: skip
-    """Trains to the stopping rule, a limit or Ctrl-C; the best model so far is returned in every case.
+    data: Any,
+    *,
+    task: str | None = None,
+    weights: Any = None,
+    callback: Callable[[Progress], None] | None = None,
+    cache: str | None = None,
+    **parameters: Any,
+) -> Outcome:
+    """Trains to the stopping rule, a limit or Ctrl-C; the best model so far is returned in every
+    case.
 
     Parameters
     ----------
     data : str or tuple
-        A file as the command line reads it, or (X, y) or (X, y, qid): X an array or scipy.sparse matrix of one row an
-        example, y its labels; in multilabel an indicator matrix of one column a label; qid the queries or sequences.
+        A file as the command line reads it, or (X, y) or (X, y, qid): X an array or scipy.sparse
+        matrix of one row an example, y its labels; in multilabel an indicator matrix of one column
+        a label; qid the queries or sequences.
     task : str or None
-        A name of svmcut.spec.catalog.TASKS; None for rank where there are queries in a tuple, multiclass of three or more
-        whole labels where `positive` is not given, else classification.
+        A name of svmcut.spec.catalog.TASKS; None for rank where there are queries in a tuple,
+        multiclass of three or more whole labels where `positive` is not given, else classification.
     weights : str, array or None
-        What every example, query, sequence or label set weighs, 0 for none: an array, or a file of one number a line.
-        They multiply with ``cost:`` in a file, and with class_weight.
+        What every example, query, sequence or label set weighs, 0 for none: an array, or a file of
+        one number a line. They multiply with ``cost:`` in a file, and with class_weight.
     callback : callable
         Called with every Progress.
     cache : str or None
-        Folder where the rows of a file, or of all that fit a pattern, are kept and mapped into memory by later runs;
-        not of sequences and label sets.
+        Folder where the rows of a file, or of all that fit a pattern, are kept and mapped into
+        memory by later runs; not of sequences and label sets.
     **parameters
-        Fields of svmcut.spec.parameters.Settings; cost is required for losses that are no sums over examples.
+        Fields of svmcut.spec.parameters.Settings; cost is required for losses that are no sums over
+        examples.
 
     Returns
     -------
@@ -84,7 +92,13 @@ def train(
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
     told = _coarse(data, examples, driver)
-    outcome.warnings = [*idle, *told, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
+    outcome.warnings = [
+        *idle,
+        *told,
+        *driver.warnings,
+        *outcome.warnings,
+        *driver.underfitted(outcome),
+    ]
     return outcome
 
 
@@ -98,8 +112,8 @@ class Choice(NamedTuple):
     best : dict
         The chosen values: C, and the parameters that the kernel reads.
     cells : list of dict
-        One a cell of the grid: those values, "mean" and "std" of the measure over the folds, "folds", its value on
-        each, "converged", "selected".
+        One a cell of the grid: those values, "mean" and "std" of the measure over the folds,
+        "folds", its value on each, "converged", "selected".
     """
 
     outcome: Outcome
@@ -109,30 +123,41 @@ class Choice(NamedTuple):
 
 @one_blas_thread()
 def cross_validate(
-    data: Any, folds: int = 5, *, select: str | None = None, task: str | None = None, weights: Any = None,
+    data: Any,
+    folds: int = 5,
+    *,
+    select: str | None = None,
+    task: str | None = None,
+    weights: Any = None,
     **parameters: Any,
-) -> Choice:  # fmt: skip
-    """Trains every combination of values on all folds but one, measures it there, and trains the best on all examples.
+) -> Choice:
+    """Trains every combination of values on all folds but one, measures it there, and trains the
+    best on all examples.
 
     Parameters
     ----------
     data, task, weights
         As in `train`.
     folds : int
-        At least 2; they depend on the seed. Classes are dealt evenly, queries and sequences stay whole.
+        At least 2; they depend on the seed. Classes are dealt evenly, queries and sequences stay
+        whole.
     select : str or None
-        A measure of svmcut.spec.catalog.MEASURES; None for the task's own. The best mean wins, of equal ones the first.
+        A measure of svmcut.spec.catalog.MEASURES; None for the task's own. The best mean wins, of
+        equal ones the first.
     **parameters
-        As in `train`; cost or example_cost, gamma, degree, coef0 and scale_kernel may be lists. C of a fold has the
-        weight of one example's loss that it has of all examples.
+        As in `train`; cost or example_cost, gamma, degree, coef0 and scale_kernel may be lists. C
+        of a fold has the weight of one example's loss that it has of all examples.
 
     Raises
     ------
     UsageError, DataError, TrainingError, MemoryLimitError
         As `train`.
     """
-    lists = {name: list(values) for name, values in parameters.items()
-             if name in ("cost", "example_cost", *KERNEL_PARAMETERS) and np.ndim(values)}  # fmt: skip
+    lists = {
+        name: list(values)
+        for name, values in parameters.items()
+        if name in ("cost", "example_cost", *KERNEL_PARAMETERS) and np.ndim(values)
+    }
     for name, values in lists.items():
         if not values:
             raise UsageError("parameter {!r} is an empty list; give one value at least", name)
@@ -147,7 +172,9 @@ def cross_validate(
         raise UsageError("{select=} is unknown; expected one of {}", name, ", ".join(known))
     whole = own.plan(examples, replace(settings, probability=False))
     unit = "example_cost" if settings.cost is None else "cost"
-    taken = {key: lists.get(key, [getattr(settings, key)]) for key in KERNELS[settings.kernel].takes}
+    taken = {
+        key: lists.get(key, [getattr(settings, key)]) for key in KERNELS[settings.kernel].takes
+    }
     cells = cells_of([float(C) for C in lists.get(unit, [getattr(settings, unit)])], taken)
     parts, parted, warnings = parts_of(examples, whole.settings, folds)
     search = Search(own, parted, cells, parts, whole, time_limit=settings.time_limit)
@@ -158,14 +185,22 @@ def cross_validate(
     driver = own.plan(examples, chosen)
     outcome = driver.fit(chosen.cost, chosen.example_cost)
     warnings = [*_coarse(data, examples, driver), *warnings]
-    outcome.warnings = [*idle, *warnings, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
+    outcome.warnings = [
+        *idle,
+        *warnings,
+        *driver.warnings,
+        *outcome.warnings,
+        *driver.underfitted(outcome),
+    ]
     return Choice(outcome, best, search.rows(name))
 
 
 def stated(task: str | None, usual: str, parameters: dict[str, Any], **usually: Any) -> Settings:
     """Settings of known parameters, with what was asked for; task None for the usual one."""
     asked = frozenset(parameters if task is None else {*parameters, "task"})
-    return plain(Settings(task=usual if task is None else task, **{**usually, **parameters}, given=asked))
+    return plain(
+        Settings(task=usual if task is None else task, **{**usually, **parameters}, given=asked)
+    )
 
 
 def weights_of(weights: Any, settings: Settings) -> tuple[Any, str]:
@@ -189,7 +224,8 @@ def _coarse(data: Any, examples: Any, driver: Driver) -> list[str]:
 def _examples(
     data: Any, task: str | None, weights: Any, parameters: dict[str, Any], cache: str | None = None
 ) -> tuple[Task, Any, Settings, list[str]]:
-    """The task, the weighed examples, checked settings, and warnings of parameters without effect."""
+    """The task, the weighed examples, checked settings, and warnings of parameters without
+    effect."""
     check_names(parameters)
     arrays = () if isinstance(data, str | os.PathLike) else data
     if not isinstance(arrays, tuple) or (arrays and len(arrays) not in (2, 3)) or data == ():

@@ -34,10 +34,17 @@ def __getattr__(name: str) -> Any:
 
 
 def train(
-    client: Client, paths: str | os.PathLike | Sequence[str | os.PathLike], *, task: str | None = None,
-    weights: Any = None, callback: Callable[[Progress], None] | None = None, cache: str | None = None,
-    work_dir: str | None = None, most_gathered: int = MOST_GATHERED, **parameters: Any,
-) -> Outcome:  # fmt: skip
+    client: Client,
+    paths: str | os.PathLike | Sequence[str | os.PathLike],
+    *,
+    task: str | None = None,
+    weights: Any = None,
+    callback: Callable[[Progress], None] | None = None,
+    cache: str | None = None,
+    work_dir: str | None = None,
+    most_gathered: int = MOST_GATHERED,
+    **parameters: Any,
+) -> Outcome:
     """Trains on files that the workers of a scheduler read, as `svmcut.train` does on one.
 
     Parameters
@@ -50,10 +57,11 @@ def train(
     weights, callback, cache, **parameters
         As `svmcut.train` takes them; threads are those of a worker's thread, 1.
     work_dir : str or None
-        Folder that all workers see, by which vectors above 10 MB go; without it they go by messages.
+        Folder that all workers see, by which vectors above 10 MB go; without it they go by
+        messages.
     most_gathered : int
-        Examples up to which a loss of all examples together has their scores in one place; of more it has histograms,
-        and a certificate with what these hide. The model depends on it.
+        Examples up to which a loss of all examples together has their scores in one place; of more
+        it has histograms, and a certificate with what these hide. The model depends on it.
 
     Returns
     -------
@@ -74,11 +82,24 @@ def train(
     rows = DaskRows(client, work_dir)
     reading = Reading(settings.zero_based, settings.max_memory, 1, cache)
     try:
-        _, driver = planned(rows, files, settings, reading, path=name, weights=given, where=where,
-                            most_gathered=most_gathered)  # fmt: skip
+        _, driver = planned(
+            rows,
+            files,
+            settings,
+            reading,
+            path=name,
+            weights=given,
+            where=where,
+            most_gathered=most_gathered,
+        )
         observe = None if callback is None else lambda progress, objective: callback(progress)
         outcome = driver.fit(settings.cost, settings.example_cost, observe)
     finally:
         rows.close()
-    outcome.warnings = [*rows.warnings, *driver.warnings, *outcome.warnings, *driver.underfitted(outcome)]
+    outcome.warnings = [
+        *rows.warnings,
+        *driver.warnings,
+        *outcome.warnings,
+        *driver.underfitted(outcome),
+    ]
     return outcome

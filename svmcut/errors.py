@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every failure a user may meet, with the exit status it leads to.
 
-Messages are in compiler style, ``FILE:LINE:COLUMN: what is wrong; what is expected``, so that editors jump to it. The
-command line prints ``str(error)`` on stderr and exits with ``error.exit_status``; no traceback reaches a user.
+Messages are in compiler style, ``FILE:LINE:COLUMN: what is wrong; what is expected``, so that
+editors jump to it. The command line prints ``str(error)`` on stderr and exits with
+``error.exit_status``; no traceback reaches a user.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class SvmcutError(Exception):
     *values
         What fills the template.
     original : str or None
-        What the executables with the originals' names say in its place, where it names parameters that they lack.
+        What the executables with the originals' names say in its place, where it names parameters
+        that they lack.
 
     Attributes
     ----------
@@ -70,12 +72,19 @@ class FileError(SvmcutError):
     """
 
     def __init__(
-        self, path: str, message: str, line: int | None = None, column: int | None = None, hint: str = ""
-    ):  # fmt: skip
+        self,
+        path: str,
+        message: str,
+        line: int | None = None,
+        column: int | None = None,
+        hint: str = "",
+    ):
         place = ":".join(str(part) for part in (path, line, column) if part is not None)
         self.path, self.line, self.column, self._said = path, line, column, (message, hint)
         self.message = Message("{}{}", message, hint)
-        super().__init__("{}: {}{}", place, message, hint, original=Message("{}: {}", place, message))
+        super().__init__(
+            "{}: {}{}", place, message, hint, original=Message("{}: {}", place, message)
+        )
 
     def __reduce__(self):
         message, hint = self._said
@@ -106,7 +115,8 @@ class CheckpointError(FileError):
 
 
 class TrainingError(SvmcutError, ValueError):
-    """Training cannot start or go on with this data (for example: a measure that needs both classes)."""
+    """Training cannot start or go on with this data (for example: a measure that needs both
+    classes)."""
 
 
 class ClusterError(SvmcutError, RuntimeError):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files for those who work with arrays: example files as matrices, model files as functions of a matrix."""
+"""Files for those who work with arrays: example files as matrices, model files as functions of a
+matrix."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ class Model:
         self.model = model
 
     def decision_function(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
-        """Scores of the rows of X, (n,), or of every label, (n, K); what ``svmcut classify`` writes.
+        """Scores of the rows of X, (n,), or of every label, (n, K); what ``svmcut classify``
+        writes.
 
         Raises
         ------
@@ -68,24 +70,32 @@ class Model:
         Parameters
         ----------
         X : matrix
-            Of a model of sequences with names also a list of sequences, as ChainSVM takes them: lists of dicts of
-            features or of their names.
+            Of a model of sequences with names also a list of sequences, as ChainSVM takes them:
+            lists of dicts of features or of their names.
         qid : (n,) int
-            The sequence of each row, for a model of sequences and a matrix; rows of a sequence stand together.
+            The sequence of each row, for a model of sequences and a matrix; rows of a sequence
+            stand together.
 
         Returns
         -------
         (n,) array
-            Labels of classes, nan for a class of many labels; numbers of a regression; tags from 1 of sequences.
+            Labels of classes, nan for a class of many labels; numbers of a regression; tags from 1
+            of sequences.
         list of lists
             Names of the tags, of a list of sequences.
         (n, L) bool
             Of label sets: column k says whether a row has the label k.
         """
         model = self.model
-        if isinstance(model, ChainModel | KernelChainModel) and model.names is not None and qid is None:
+        if (
+            isinstance(model, ChainModel | KernelChainModel)
+            and model.names is not None
+            and qid is None
+        ):
             columns = {name: k for k, name in enumerate(model.names.attributes)}
-            bounds = np.concatenate([[0], np.cumsum([len(sequence) for sequence in X])]).astype(np.int64)
+            bounds = np.concatenate([[0], np.cumsum([len(sequence) for sequence in X])]).astype(
+                np.int64
+            )
             rows = named_rows((token for sequence in X for token in sequence), columns)
             found = model.tags(rows, np.unique(bounds), threads).tolist() if bounds[-1] else []
             tags = [model.names.tags[tag] for tag in found]
@@ -93,7 +103,9 @@ class Model:
         rows = as_rows(X)
         if isinstance(model, ChainModel | KernelChainModel):
             if qid is None:
-                raise UsageError("a model of sequences needs the sequence of every row; give predict(X, qid)")
+                raise UsageError(
+                    "a model of sequences needs the sequence of every row; give predict(X, qid)"
+                )
             chains = as_sequences(vector_examples(rows, np.ones(rows.n_rows), qid))
             return model.tags(chains.X, chains.indptr, threads) + 1
         if isinstance(model, MultilabelModel):
@@ -105,19 +117,21 @@ class Model:
         if model.loss in losses("regression"):
             return model.scores(rows, threads)
         negative, positive = model.labels or SIGNS
-        return np.where(model.scores(rows, threads) > 0, positive, np.nan if negative is None else negative)
+        return np.where(
+            model.scores(rows, threads) > 0, positive, np.nan if negative is None else negative
+        )
 
 
 def load(path: str | os.PathLike, *, zero_based: bool = False) -> Model:
-    """A model file: of ``svmcut learn`` and the estimators' `save`, of svm_perf, svm_rank, svm_light, svm_hmm and
-    linear svm_multiclass, or foreign, of LIBLINEAR and LIBSVM.
+    """A model file: of ``svmcut learn`` and the estimators' `save`, of svm_perf, svm_rank,
+    svm_light, svm_hmm and linear svm_multiclass, or foreign, of LIBLINEAR and LIBSVM.
 
     Parameters
     ----------
     path : str or path
     zero_based : bool
-        Whether features are numbered from 0 in a file of LIBSVM: feature 0 is the first column then, as it is of
-        `load_svmlight_file` with zero_based. Without, the first is feature 1.
+        Whether features are numbered from 0 in a file of LIBSVM: feature 0 is the first column
+        then, as it is of `load_svmlight_file` with zero_based. Without, the first is feature 1.
 
     Raises
     ------
@@ -131,17 +145,24 @@ def load(path: str | os.PathLike, *, zero_based: bool = False) -> Model:
     >>> X, y = svmcut.load_svmlight_file("data/text.train")
     >>> path = os.path.join(tempfile.mkdtemp(), "model")
     >>> svmcut.LinearSVM(random_state=0).fit(X, y).save(path)
-    >>> svmcut.load(path).predict(X[:3]).tolist() == svmcut.LinearSVM(random_state=0).fit(X, y).predict(X[:3]).tolist()
+    >>> fitted = svmcut.LinearSVM(random_state=0).fit(X, y)
+    >>> svmcut.load(path).predict(X[:3]).tolist() == fitted.predict(X[:3]).tolist()
     True
     """
     return Model(read_model(os.fspath(path), zero_based=zero_based))
 
 
 def load_svmlight_file(
-    path: str | os.PathLike, *, n_features: int | None = None, query_id: bool = False, multilabel: bool = False,
-    zero_based: bool = False, threads: int | None = None,
-) -> tuple[Any, ...]:  # fmt: skip
-    """An example file as arrays, plain or compressed; many times as fast as scikit-learn's function of this name.
+    path: str | os.PathLike,
+    *,
+    n_features: int | None = None,
+    query_id: bool = False,
+    multilabel: bool = False,
+    zero_based: bool = False,
+    threads: int | None = None,
+) -> tuple[Any, ...]:
+    """An example file as arrays, plain or compressed; many times as fast as scikit-learn's function
+    of this name.
 
     Parameters
     ----------
@@ -153,14 +174,16 @@ def load_svmlight_file(
     multilabel : bool
         Whether a line has a list of labels, or none.
     zero_based : bool
-        Whether the first column is 0 in the file. Nothing is guessed: by default it is 1, and a 0 is refused.
+        Whether the first column is 0 in the file. Nothing is guessed: by default it is 1, and a 0
+        is refused.
     threads : int or None
         None for all CPUs. The result does not depend on it.
 
     Returns
     -------
     X : scipy.sparse.csr_matrix
-        float32, with int32 indices; also its indptr is int32 while there are fewer than 2^31 entries.
+        float32, with int32 indices; also its indptr is int32 while there are fewer than 2^31
+        entries.
     y : (n,) float64
         Or, with multilabel, a csr_matrix of 0 and 1 whose column k is the label k of the file.
     qid : (n,) int64
@@ -169,8 +192,9 @@ def load_svmlight_file(
     Raises
     ------
     DataError
-        With line and column, where the file is not what the format demands; where it has more features than
-        n_features, no queries, or weights (``cost:``), which these arrays cannot hold.
+        With line and column, where the file is not what the format demands; where it has more
+        features than n_features, no queries, or weights (``cost:``), which these arrays cannot
+        hold.
 
     Examples
     --------
@@ -188,13 +212,23 @@ def load_svmlight_file(
     read: Any = read_multilabel if multilabel else read_examples
     examples = read(path, threads=threads, zero_based=zero_based)
     if examples.weights is not None and (examples.weights != 1).any():
-        raise DataError(path, "the lines have weights, cost:, which X and y do not hold; train on the file itself")
+        raise DataError(
+            path,
+            "the lines have weights, cost:, which X and y do not hold; train on the file itself",
+        )
     if n_features is not None and n_features < examples.X.n_features:
-        raise DataError(path, f"has {examples.X.n_features} features; expected at most n_features={n_features}")
+        raise DataError(
+            path, f"has {examples.X.n_features} features; expected at most n_features={n_features}"
+        )
     X = examples.X.to_scipy(n_features)
     if multilabel:
         labels = np.asarray(examples.names[examples.labels], np.int32)
-        sets = Csr(np.ones(len(labels), np.float32), labels, examples.indptr, int(examples.names.max(initial=-1)) + 1)
+        sets = Csr(
+            np.ones(len(labels), np.float32),
+            labels,
+            examples.indptr,
+            int(examples.names.max(initial=-1)) + 1,
+        )
         return X, sets.to_scipy()
     if query_id and examples.qid is None:
         raise DataError(path, "no line has a qid; leave out query_id")

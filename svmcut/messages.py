@@ -4,8 +4,9 @@
     Message("{epsilon} has no effect beside {gap}")
     Message("solver '{}' trains two classes; use {solver=}", name, ("smo", "sbp"))
 
-Who prints a message words its parameters: Python says `parameter 'gap'` and `solver='smo'`, the command line `--gap`
-and `--solver smo`, the originals' names `-e`, estimators `tol`. What else stands in it, a path above all, is not read.
+Who prints a message words its parameters: Python says `parameter 'gap'` and `solver='smo'`, the
+command line `--gap` and `--solver smo`, the originals' names `-e`, estimators `tol`. What else
+stands in it, a path above all, is not read.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ _CONTROL_IN_LINES = re.compile(f"(?![\t\n]){_CONTROL.pattern}")
 
 
 def printable(text: Any, lines: bool = False) -> str:
-    """A text with escapes such as \\x1b in the place of control characters; with `lines` newlines and tabs stay."""
-    return (_CONTROL_IN_LINES if lines else _CONTROL).sub(lambda found: ascii(found[0])[1:-1], str(text))
+    """A text with escapes such as \\x1b in the place of control characters; with `lines` newlines
+    and tabs stay."""
+    return (_CONTROL_IN_LINES if lines else _CONTROL).sub(
+        lambda found: ascii(found[0])[1:-1], str(text)
+    )
 
 
 class Parameter(NamedTuple):
@@ -36,7 +40,8 @@ class Parameter(NamedTuple):
     name : str
         Of svmcut.spec.parameters.
     value : object
-        None for the parameter as such; a tuple or list for several values of which one may be chosen.
+        None for the parameter as such; a tuple or list for several values of which one may be
+        chosen.
     """
 
     name: str
@@ -63,11 +68,12 @@ class Message(str):
     Parameters
     ----------
     template : str
-        As str.format takes it, with three more fields: ``{gap}`` is the parameter of that name, ``{solver=}`` its
-        setting to the next value, ``{solver=smo}`` and ``{solver=smo|sbp}`` to these.
+        As str.format takes it, with three more fields: ``{gap}`` is the parameter of that name,
+        ``{solver=}`` its setting to the next value, ``{solver=smo}`` and ``{solver=smo|sbp}`` to
+        these.
     *values
-        What fills ``{}``: parameters, messages, errors of svmcut, or plain values, which stay as they are but for
-        control characters.
+        What fills ``{}``: parameters, messages, errors of svmcut, or plain values, which stay as
+        they are but for control characters.
 
     Raises
     ------
@@ -126,7 +132,9 @@ def _worded(template: str, values: tuple[Any, ...], words: Words) -> Iterator[st
                 yield words(value)
             else:
                 value = getattr(value, "sentence", value)
-                filled = f"{{{field}}}".format(worded(value, words) if isinstance(value, str) else value)
+                filled = f"{{{field}}}".format(
+                    worded(value, words) if isinstance(value, str) else value
+                )
                 yield filled if isinstance(value, Message) else printable(filled)
     if at != len(template) or [*rest]:
         raise ValueError(f"{template!r} is no template of {len(values)} values")

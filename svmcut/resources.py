@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What this process may use of the computer, and the CPU seconds that parts of training take.
 
-Parts lie within each other, and a second counts for the innermost. Nothing is measured where nobody asked for it, and
-what is measured decides nothing.
+Parts lie within each other, and a second counts for the innermost. Nothing is measured where nobody
+asked for it, and what is measured decides nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 #: What BLAS libraries read when they are loaded.
-BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
-                  "VECLIB_MAXIMUM_THREADS")  # fmt: skip
+BLAS_VARIABLES = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 
 class _Blas:
@@ -42,7 +47,8 @@ def load_single_blas() -> None:
 def one_blas_thread() -> Iterator[None]:
     """Within it BLAS has one thread: its sums have other bytes with another number of them.
 
-    The setting is the process's. The first of several threads makes it, and the last of them undoes it.
+    The setting is the process's. The first of several threads makes it, and the last of them undoes
+    it.
     """
     if _Blas.single:
         yield
@@ -76,7 +82,8 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _freed() -> None:
-    """From threadpoolctl 3.7 on the first thread that sets a limit is the only one that can, until it is let go."""
+    """From threadpoolctl 3.7 on the first thread that sets a limit is the only one that can, until
+    it is let go."""
     for library in _Blas.controller.lib_controllers:
         if clear := getattr(library, "clear_controlling_thread", None):
             clear(force=True)
@@ -114,32 +121,43 @@ def _address_space() -> int:
 
 
 def planned_memory(limit: float | None) -> float:
-    """Megabytes a trainer may plan with: 0.8 of those available, 4000 where nobody says, and no more than the limit."""
+    """Megabytes a trainer may plan with: 0.8 of those available, 4000 where nobody says, and no
+    more than the limit."""
     available = available_memory()
     return min(limit or math.inf, 0.8 * available if available is not None else 4000.0)
 
 
 def shortage(need: float, limit: float | None = None, least: float = 0.0) -> str:
-    """How many megabytes are available, or may be used, in words, where they are fewer than the need; else nothing.
+    """How many megabytes are available, or may be used, in words, where they are fewer than the
+    need; else nothing.
 
-    Needs up to `least` are not doubted: a control group counts files that are merely cached as used.
+    Needs up to `least` are not doubted: a control group counts files that are merely cached as
+    used.
     """
     available = limit if limit is not None or need <= least else available_memory()
-    return f"{available:,.0f} MB are available" if available is not None and need > available else ""
+    return (
+        f"{available:,.0f} MB are available" if available is not None and need > available else ""
+    )
 
 
 def available_memory() -> float | None:
-    """Megabytes this process may still use: the system's, or less where a control group or a limit says so."""
+    """Megabytes this process may still use: the system's, or less where a control group or a limit
+    says so."""
     bounds = []
     try:
         bounds.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         with open("/proc/meminfo", encoding="ascii") as lines:
-            bounds[0] = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+            bounds[0] = next(
+                int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")
+            )
     except (OSError, ValueError, StopIteration):
         pass
     for limit, used in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+        (
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        ),
     ):
         try:
             with open(limit, encoding="ascii") as top, open(used, encoding="ascii") as now:
@@ -152,7 +170,8 @@ def available_memory() -> float | None:
     return min(bounds) / 1e6 if bounds else None
 
 
-#: Solving; kernel values; most violated labellings; feature vectors and products with them; what comes before.
+#: Solving; kernel values; most violated labellings; feature vectors and products with them; what
+#: comes before.
 QP, KERNEL, ARGMAX, PSI, INIT = "QP", "kernel", "Argmax", "Psi", "init"
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Choosing C and parameters of the kernel: every cell of a grid is trained on parts of the examples and measured on the
-rest of them.
+"""Choosing C and parameters of the kernel: every cell of a grid is trained on parts of the examples
+and measured on the rest of them.
 
-The work is cut into chains that do not hang on the threads: one part of the examples, one kernel, and at most CHAIN
-values of C from the smallest on, each of which starts from the solution before. Chains are independent and run in as
-many threads as there are; compiled loops leave the interpreter to the others. So neither the threads nor a stop and a
-resumed run change a number.
+The work is cut into chains that do not hang on the threads: one part of the examples, one kernel,
+and at most CHAIN values of C from the smallest on, each of which starts from the solution before.
+Chains are independent and run in as many threads as there are; compiled loops leave the interpreter
+to the others. So neither the threads nor a stop and a resumed run change a number.
 """
 
 from __future__ import annotations
@@ -48,15 +48,20 @@ Part = Callable[[], tuple[Any, Any]]
 def cells_of(C: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[Cell]:
     """Every combination, "C" first and slowest."""
     names = ("C", *others)
-    return [dict(zip(names, values, strict=True)) for values in itertools.product(C, *others.values())]
+    return [
+        dict(zip(names, values, strict=True)) for values in itertools.product(C, *others.values())
+    ]
 
 
 def check_grid(kernel: str, grid: Mapping[str, Sequence]) -> None:
-    """Refuses several values of what the kernel does not read, and values that stand twice, as a UsageError."""
+    """Refuses several values of what the kernel does not read, and values that stand twice, as a
+    UsageError."""
     for name, values in grid.items():
         if len(values) > 1 and name in KERNEL_PARAMETERS and name not in KERNELS[kernel].takes:
             raise UsageError(
-                "{} has several values and no effect with the {} kernel; leave it out", Parameter(name), kernel
+                "{} has several values and no effect with the {} kernel; leave it out",
+                Parameter(name),
+                kernel,
             )
         if len(set(values)) < len(values):
             raise UsageError("the same value stands twice in {}; give each once", Parameter(name))
@@ -73,7 +78,9 @@ def chains_of(cells: Sequence[Cell], parts: int) -> list[Chain]:
     """The chains of a grid, those with the largest C first, which take the longest."""
     by_kernel: dict[tuple, list[int]] = {}
     for place, cell in enumerate(cells):
-        by_kernel.setdefault(tuple(value for name, value in cell.items() if name != "C"), []).append(place)
+        by_kernel.setdefault(
+            tuple(value for name, value in cell.items() if name != "C"), []
+        ).append(place)
     found = []
     for places in by_kernel.values():
         places.sort(key=lambda place: cells[place]["C"])
@@ -88,7 +95,8 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
     Raises
     ------
     UsageError
-        For fewer examples, queries or sequences than folds, and fewer than two rows of one of two classes.
+        For fewer examples, queries or sequences than folds, and fewer than two rows of one of two
+        classes.
     DataError
         As svmcut.data.labels.labels_of.
     """
@@ -100,9 +108,15 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
         counts = np.unique(dealt.y, return_counts=True)[1]
     found, least = folds(settings.task, dealt, K, settings.seed), int(counts.min(initial=K))
     if least == 1 and settings.task == "classification" and len(counts) == 2:
-        raise UsageError("{} has one row of one of the classes, which cannot be both trained on and held out; choose "
-                         "on other examples, by {validate}", path)  # fmt: skip
-    warnings = [f"a class of {path} has {least} rows, fewer than the {K} folds: some hold none of it"] * (least < K)
+        raise UsageError(
+            "{} has one row of one of the classes, which cannot be both trained on and held out; "
+            "choose "
+            "on other examples, by {validate}",
+            path,
+        )
+    warnings = [
+        f"a class of {path} has {least} rows, fewer than the {K} folds: some hold none of it"
+    ] * (least < K)
 
     def part(fold) -> Part:
         return lambda: (data.take(fold.train), data.take(fold.held))
@@ -111,7 +125,8 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
 
 
 def _named(data: Any, settings: Settings) -> tuple[Settings, Any]:
-    """Settings that name the positive class of two, so that all parts have the same, and the rows of it."""
+    """Settings that name the positive class of two, so that all parts have the same, and the rows
+    of it."""
     labels = labels_of(data.y, settings.positive, data.source.path)
     positive = classes_of(data.y, labels)[0]
     if labels is not None:
@@ -141,8 +156,8 @@ class Search:
     parts : list of callables
         Each gives what to train on and what to measure on.
     whole : Driver
-        Of all examples, which says what C is there: where the loss is a sum, the weight of one example's loss is the
-        same in every part.
+        Of all examples, which says what C is there: where the loss is a sum, the weight of one
+        example's loss is the same in every part.
     time_limit : float or None
         Seconds for all that is left of it.
     state : dict or None
@@ -153,19 +168,29 @@ class Search:
     Attributes
     ----------
     results : list of list
-        [part][cell]: measures by name, and under "done" whether training did what it was asked for; None where it did
-        not come to an end.
+        [part][cell]: measures by name, and under "done" whether training did what it was asked for;
+        None where it did not come to an end.
     """
 
     def __init__(
-        self, task: Task, settings: Settings, cells: list[Cell], parts: list[Part], whole: Driver, *,
-        time_limit: float | None = None, state: dict[str, Any] | None = None, keep: bool = False,
-    ):  # fmt: skip
+        self,
+        task: Task,
+        settings: Settings,
+        cells: list[Cell],
+        parts: list[Part],
+        whole: Driver,
+        *,
+        time_limit: float | None = None,
+        state: dict[str, Any] | None = None,
+        keep: bool = False,
+    ):
         self._task, self.cells, self._parts, self._keep = task, cells, parts, keep
         self._chains = chains_of(cells, len(parts))
         self._threads = min(settings.threads, len(self._chains))
         threads = settings.threads // self._threads
-        self._settings = replace(settings, time_limit=None, threads=threads, probability=False, initial=None)
+        self._settings = replace(
+            settings, time_limit=None, threads=threads, probability=False, initial=None
+        )
         self._costs = [_costs(settings, whole, cell["C"]) for cell in cells]
         self._end = math.inf if time_limit is None else time.perf_counter() + time_limit
         self.results: list[list[dict[str, Any] | None]] = [[None] * len(cells) for _ in parts]
@@ -205,8 +230,10 @@ class Search:
             Of the first chain that failed.
         """
         self._queue = [k for k, chain in enumerate(self._chains) if self._open(chain)]
-        crew = [threading.Thread(target=contextvars.copy_context().run, args=(self._work,), daemon=True)
-                for _ in range(min(self._threads, len(self._queue)))]  # fmt: skip
+        crew = [
+            threading.Thread(target=contextvars.copy_context().run, args=(self._work,), daemon=True)
+            for _ in range(min(self._threads, len(self._queue)))
+        ]
         try:
             for member in crew:
                 member.start()
@@ -226,52 +253,78 @@ class Search:
 
     def state(self) -> dict[str, Any]:
         """Where the search stands, to be called from `look` or after the end."""
-        standing = {str(k): {"at": at, "driver": driver} for k, (at, driver) in self._standing.copy().items()}
+        standing = {
+            str(k): {"at": at, "driver": driver}
+            for k, (at, driver) in self._standing.copy().items()
+        }
         return {"results": [list(results) for results in self.results], "standing": standing}
 
     def values(self, name: str) -> list[list[float]]:
         """A measure of every cell on the parts it was measured on."""
         columns = zip(*self.results, strict=True)
-        return [[result["values"][name] for result in column if result is not None] for column in columns]
+        return [
+            [result["values"][name] for result in column if result is not None]
+            for column in columns
+        ]
 
     def best(self, name: str) -> int:
-        """The place of the cell whose mean of a measure is best, the first of several: of those that were measured on
-        all parts, where there are any."""
+        """The place of the cell whose mean of a measure is best, the first of several: of those
+        that were measured on all parts, where there are any."""
         task, values = self._settings.task, self.values(name)
         sign = 1 if measures(task)[name].rises else -1
 
         def merit(place: int) -> tuple[bool, float]:
             mean = float(np.mean(values[place])) if values[place] else math.nan
-            return len(values[place]) == len(self._parts), -math.inf if math.isnan(mean) else sign * mean
+            return len(values[place]) == len(self._parts), -math.inf if math.isnan(
+                mean
+            ) else sign * mean
 
         return max(range(len(self.cells)), key=merit)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """What a report says of every cell: parameters, mean and standard deviation of a measure over the parts, nan
-        where time was over before, the values, whether training did on all what it was asked for."""
+        """What a report says of every cell: parameters, mean and standard deviation of a measure
+        over the parts, nan where time was over before, the values, whether training did on all what
+        it was asked for."""
         found, best = [], self.best(name)
         for place, (cell, values) in enumerate(zip(self.cells, self.values(name), strict=True)):
             whole = len(values) == len(self._parts)
             column = [results[place] for results in self.results]
-            mean, std = (float(np.mean(values)), float(np.std(values))) if whole else (math.nan, math.nan)
+            mean, std = (
+                (float(np.mean(values)), float(np.std(values))) if whole else (math.nan, math.nan)
+            )
             converged = all(result is not None and result["done"] for result in column)
-            found.append(cell | {"mean": mean, "std": std, "folds": values, "converged": converged,
-                                 "selected": place == best})  # fmt: skip
+            found.append(
+                cell
+                | {
+                    "mean": mean,
+                    "std": std,
+                    "folds": values,
+                    "converged": converged,
+                    "selected": place == best,
+                }
+            )
         return found
 
     def _restore(self, state: dict[str, Any]) -> None:
         result = schemas.maybe(schemas.fields(values=schemas.instance(dict), done=schemas.flag))
         results = schemas.many(result, len(self.cells), len(self.cells))
         standing = schemas.instance(dict)
-        schemas.checked(state, schemas.fields(
-            results=schemas.many(results, len(self._parts), len(self._parts)), standing=standing), "search")  # fmt: skip
+        schemas.checked(
+            state,
+            schemas.fields(
+                results=schemas.many(results, len(self._parts), len(self._parts)), standing=standing
+            ),
+            "search",
+        )
         names = set(measures(self._settings.task))
         for found in (found for row in state["results"] for found in row if found is not None):
             schemas.require(found["values"].keys() == names, "measures", ", ".join(sorted(names)))
             schemas.many(schemas.ANY_REAL)(list(found["values"].values()), "measures")
         self.results = [list(row) for row in state["results"]]
         for key, kept in state["standing"].items():
-            schemas.require(key in map(str, range(len(self._chains))), "chains", "those of the grid")
+            schemas.require(
+                key in map(str, range(len(self._chains))), "chains", "those of the grid"
+            )
             at = schemas.count(0, len(self._chains[int(key)].cells) - 1)
             schemas.checked(kept, schemas.fields(at=at, driver=schemas.instance(dict)), "standing")
             self._standing[int(key)] = kept["at"], kept["driver"]
@@ -315,13 +368,16 @@ class Search:
             outcome, state = driver.fit(*self._costs[place], observe, state), None
             if outcome.stopped_by == "limit" and driver.late():
                 return
-            measured = measure(self._task, outcome.model, held, threads=settings.threads, beam=settings.beam)
+            measured = measure(
+                self._task, outcome.model, held, threads=settings.threads, beam=settings.beam
+            )
             self.results[chain.part][place] = {"values": measured, "done": outcome.done}
         self._standing.pop(k, None)
 
 
 def _costs(settings: Settings, whole: Driver, C: float) -> tuple[float | None, float | None]:
-    """C of a part, in the unit of the original and as the weight of one example's loss, one of which is None."""
+    """C of a part, in the unit of the original and as the weight of one example's loss, one of
+    which is None."""
     if settings.cost is None:
         return None, C
     weight = whole.example_cost(whole.objective(C, None))

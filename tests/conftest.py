@@ -8,19 +8,24 @@ from pathlib import Path
 
 import pytest
 
-# Every interpreter that a test starts would compile all it imports again; BLAS in as many threads as there are cores
-# waits for those of the other workers.
+# Every interpreter that a test starts would compile all it imports again; BLAS in as many threads
+# as there are cores waits for those of the other workers.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-# A shell starts background jobs with SIGINT ignored, and programs hand that on: tests of Ctrl-C need the default.
+# A shell starts background jobs with SIGINT ignored, and programs hand that on: tests of Ctrl-C
+# need the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--qp", help="the small QP of every run that does not choose its own: a row of svmcut.spec.catalog.QPS")
+    parser.addoption(
+        "--qp",
+        help="the small QP of every run that does not choose its own: a row of "
+        "svmcut.spec.catalog.QPS",
+    )
 
 
 def pytest_configure(config):
@@ -29,7 +34,9 @@ def pytest_configure(config):
         from svmcut.spec.catalog import QPS
 
         if config.getoption("--qp") not in QPS:
-            raise pytest.UsageError(f"--qp is {config.getoption('--qp')!r}; expected one of {', '.join(QPS)}")
+            raise pytest.UsageError(
+                f"--qp is {config.getoption('--qp')!r}; expected one of {', '.join(QPS)}"
+            )
         qp.DEFAULT = config.getoption("--qp")
 
 
@@ -39,7 +46,9 @@ def messages_stay_messages():
     from svmcut.messages import Message
 
     def refused(self, spec):
-        raise AssertionError(f"a message stands in an f-string: {str(self)!r}; make it a value of another Message")
+        raise AssertionError(
+            f"a message stands in an f-string: {str(self)!r}; make it a value of another Message"
+        )
 
     patch = pytest.MonkeyPatch()
     patch.setattr(Message, "__format__", refused, raising=False)

@@ -12,8 +12,8 @@ def driver(data, **parameters):
 
 
 def way_of(task, solver, kernel="linear"):
-    """The parameter that a solver of two classes needs where there are more or several labels, or one of all at
-    once."""
+    """The parameter that a solver of two classes needs where there are more or several labels, or
+    one of all at once."""
     if solver != AUTO and kernel != "linear" and task in SOLVERS[solver].joint:
         return {"multiclass": MULTICLASS[0]}
     alone = {"multiclass": {"multiclass": MULTICLASS[1]}, "multilabel": {"pairs": "none"}}
@@ -23,6 +23,9 @@ def way_of(task, solver, kernel="linear"):
 def kernel_parameters(kernel):
     """A svmcut.models.kernels.Kernel as parameters."""
     return {
-        "kernel": kernel.name, "degree": kernel.degree, "gamma": kernel.gamma, "scale_kernel": kernel.scale,
+        "kernel": kernel.name,
+        "degree": kernel.degree,
+        "gamma": kernel.gamma,
+        "scale_kernel": kernel.scale,
         "coef0": kernel.offset,
-    }  # fmt: skip
+    }

@@ -10,7 +10,9 @@ def write_examples(tmp_path, rng):
     """60 rows of `train` and 20 of `test` in the folder, every third with a comment; the folder."""
     X = rng.normal(size=(80, 5))
     y = np.where(X[:, 0] - X[:, 1] + 0.6 * rng.normal(size=80) > 0, 1, -1)
-    lines = [f"{y[i]:+d} " + " ".join(f"{j + 1}:{X[i, j]:.4f}" for j in range(5)) for i in range(80)]
+    lines = [
+        f"{y[i]:+d} " + " ".join(f"{j + 1}:{X[i, j]:.4f}" for j in range(5)) for i in range(80)
+    ]
     lines[::3] = [f"{line} # row {3 * i}" for i, line in enumerate(lines[::3])]
     (tmp_path / "train").write_text("".join(f"{line}\n" for line in lines[:60]))
     (tmp_path / "test").write_text("".join(f"{line}\n" for line in lines[60:]))

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checkpoints that were changed and sealed again: what goes on from one trains, or refuses it in one line.
+"""Checkpoints that were changed and sealed again: what goes on from one trains, or refuses it in
+one line.
 
     python tests/mutants.py [COUNT [SEED]]
 
-Every trainer leaves checkpoints of its beginning, middle and end. Numbers, shapes, types and keys of these are changed,
-the checksum is made good, and a run goes on from them. Findings are crashes, internal errors and tracebacks, refusals
-that do not name the checkpoint, and runs that do not heed their time limit.
+Every trainer leaves checkpoints of its beginning, middle and end. Numbers, shapes, types and keys
+of these are changed, the checksum is made good, and a run goes on from them. Findings are crashes,
+internal errors and tracebacks, refusals that do not name the checkpoint, and runs that do not heed
+their time limit.
 """
 
 import hashlib
@@ -31,7 +33,16 @@ RBF = ("-t", "2", "-g", "0.3")
 SEQUENCE, LABELS = ("--task", "sequence"), ("--task", "multilabel")
 RUNS = {
     "cutting-plane": ("--solver", "cutting-plane", "--gap", "1e-4", "--example-cost", "10"),
-    "path": ("--solver", "cutting-plane", "--gap", "1e-3", "--example-cost", "1,10", "--validate", "train"),
+    "path": (
+        "--solver",
+        "cutting-plane",
+        "--gap",
+        "1e-3",
+        "--example-cost",
+        "1,10",
+        "--validate",
+        "train",
+    ),
     "grid": (*RBF, "--cv", "2", "--example-cost", "1,100", "--gap", "1e-7"),
     "f1": ("-l", "f1", "--gap", "1e-3", "-c", "100"),
     "ranking": ("-l", "swapped-pairs", "--gap", "1e-3", "-c", "10"),
@@ -40,27 +51,113 @@ RUNS = {
     "smo": (*RBF, "--solver", "smo", "--example-cost", "100", "--gap", "1e-7"),
     "kernel cutting-plane": (*RBF, "--solver", "cutting-plane", "--example-cost", "1"),
     "subspace": (*RBF, "--solver", "subspace", "--basis", "20", "--example-cost", "1"),
-    "sampled-cuts": (*RBF, "--solver", "sampled-cuts", "--sample-size", "20", "--example-cost", "1"),
-    "constant-cuts": (*RBF, "--solver", "constant-cuts", "--sample-size", "40", "--example-cost", "1"),
+    "sampled-cuts": (
+        *RBF,
+        "--solver",
+        "sampled-cuts",
+        "--sample-size",
+        "20",
+        "--example-cost",
+        "1",
+    ),
+    "constant-cuts": (
+        *RBF,
+        "--solver",
+        "constant-cuts",
+        "--sample-size",
+        "40",
+        "--example-cost",
+        "1",
+    ),
     "bsca": (*RBF, "--solver", "bsca", "--budget", "20", "--epochs", "3", "--example-cost", "1"),
-    "bsca, adaptive": (*RBF, "--solver", "bsca", "--budget", "20", "--sampling", "adaptive", "--example-cost", "1"),
-    "bsgd": (*RBF, "--solver", "bsgd", "--budget", "20", "--maintenance", "project", "--example-cost", "1"),
+    "bsca, adaptive": (
+        *RBF,
+        "--solver",
+        "bsca",
+        "--budget",
+        "20",
+        "--sampling",
+        "adaptive",
+        "--example-cost",
+        "1",
+    ),
+    "bsgd": (
+        *RBF,
+        "--solver",
+        "bsgd",
+        "--budget",
+        "20",
+        "--maintenance",
+        "project",
+        "--example-cost",
+        "1",
+    ),
     "sbp": (*RBF, "--solver", "sbp", "--example-cost", "1"),
     "pegasos": (*RBF, "--solver", "pegasos", "--example-cost", "1"),
     "sdca": (*RBF, "--solver", "sdca", "--example-cost", "1"),
     "perceptron": (*RBF, "--solver", "perceptron", "--polish", "--example-cost", "1"),
-    "sequences, cutting-plane": (*SEQUENCE, "--solver", "cutting-plane", "--gap", "1e-2", "--example-cost", "1"),
+    "sequences, cutting-plane": (
+        *SEQUENCE,
+        "--solver",
+        "cutting-plane",
+        "--gap",
+        "1e-2",
+        "--example-cost",
+        "1",
+    ),
     "sequences, bcfw": (*SEQUENCE, "--solver", "bcfw", "--gap", "1e-3", "--example-cost", "1"),
     "sequences, ssg": (*SEQUENCE, "--solver", "ssg", "--gap", "0.2", "--example-cost", "0.1"),
     "sequences, gdmm": (*SEQUENCE, "--solver", "gdmm", "--gap", "1e-2", "--example-cost", "1"),
-    "sequences, soft-bcfw": (*SEQUENCE, "--solver", "soft-bcfw", "--gap", "0.2", "--example-cost", "0.1"),
-    "emissions": (*SEQUENCE, *RBF, "--solver", "cutting-plane", "--gap", "0.05", "--example-cost", "1"),
-    "emissions, sampled": (*SEQUENCE, *RBF, "--solver", "sampled-cuts", "--sample-size", "10", "--example-cost", "1"),
+    "sequences, soft-bcfw": (
+        *SEQUENCE,
+        "--solver",
+        "soft-bcfw",
+        "--gap",
+        "0.2",
+        "--example-cost",
+        "0.1",
+    ),
+    "emissions": (
+        *SEQUENCE,
+        *RBF,
+        "--solver",
+        "cutting-plane",
+        "--gap",
+        "0.05",
+        "--example-cost",
+        "1",
+    ),
+    "emissions, sampled": (
+        *SEQUENCE,
+        *RBF,
+        "--solver",
+        "sampled-cuts",
+        "--sample-size",
+        "10",
+        "--example-cost",
+        "1",
+    ),
     "label sets, gdmm": (*LABELS, "--solver", "gdmm", "--gap", "1e-2", "--example-cost", "1"),
-    "label sets, soft-bcfw": (*LABELS, "--solver", "soft-bcfw", "--gap", "0.3", "--example-cost", "0.1"),
+    "label sets, soft-bcfw": (
+        *LABELS,
+        "--solver",
+        "soft-bcfw",
+        "--gap",
+        "0.3",
+        "--example-cost",
+        "0.1",
+    ),
     "label sets, bcfw": (*LABELS, "--solver", "bcfw", "--gap", "1e-2", "--example-cost", "1"),
     "label sets, ssg": (*LABELS, "--solver", "ssg", "--gap", "0.2", "--example-cost", "0.1"),
-    "label sets, cutting-plane": (*LABELS, "--solver", "cutting-plane", "--gap", "0.05", "--example-cost", "1"),
+    "label sets, cutting-plane": (
+        *LABELS,
+        "--solver",
+        "cutting-plane",
+        "--gap",
+        "0.05",
+        "--example-cost",
+        "1",
+    ),
 }
 INTEGERS = (0, -1, 1, 2, 2**31 - 1, -(2**31), 2**40, 2**62, -(2**63), 2**80)
 REALS = (0.0, -1.0, 1e-300, 1e30, 1e300, -1e300, float("nan"), float("inf"), -float("inf"))
@@ -78,9 +175,17 @@ def data(choose):
     labels = [",".join(map(str, np.flatnonzero(row > 0.5))) for row in scores]
     for name, lines in (
         ("train", [f"{y[i]} {texts[i]}" for i in range(n)]),
-        ("train.rank", [f"{y[i]} qid:{i // 8 + 1} cost:{1 + i // 8 % 3} {texts[i]}" for i in range(n)]),
-        ("train.sequence", [f"{scores[i].argmax() + 1} qid:{i // 6 + 1} cost:{1 + i // 6 % 3} {texts[i]}"
-                            for i in range(n)]),
+        (
+            "train.rank",
+            [f"{y[i]} qid:{i // 8 + 1} cost:{1 + i // 8 % 3} {texts[i]}" for i in range(n)],
+        ),
+        (
+            "train.sequence",
+            [
+                f"{scores[i].argmax() + 1} qid:{i // 6 + 1} cost:{1 + i // 6 % 3} {texts[i]}"
+                for i in range(n)
+            ],
+        ),
         ("train.multilabel", [f"{labels[i]} cost:{0.5 + i % 3} {texts[i]}" for i in range(n)]),
     ):
         with open(name, "w", encoding="ascii") as file:
@@ -141,7 +246,13 @@ def sealed(head, arrays):
 
 def leaves(tree, path=()):
     """Places of a tree: (the list or dict, key, names on the way)."""
-    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    items = (
+        tree.items()
+        if isinstance(tree, dict)
+        else enumerate(tree)
+        if isinstance(tree, list)
+        else ()
+    )
     for key, value in items:
         yield tree, key, (*path, str(key))
         yield from leaves(value, (*path, str(key)))
@@ -169,17 +280,23 @@ def mutant(choose, content):
         if isinstance(tree, dict) and choose.random() < 0.7:
             del tree[key]
             return sealed(head, arrays), f"{'.'.join(path)}: dropped"
-        tree[key] = choose.choice((None, 0, "x", [], {}, {"dict": {}}, {"tuple": []}, {"array": 0}, {"array": 10**9}))
+        tree[key] = choose.choice(
+            (None, 0, "x", [], {}, {"dict": {}}, {"tuple": []}, {"array": 0}, {"array": 10**9})
+        )
         return sealed(head, arrays), f"{'.'.join(path)}: replaced by {tree[key]}"
     place = choose.randrange(len(arrays))
     dtype, shape, raw = arrays[place]
-    names = next(".".join(path) for tree, key, path in places if key == "array" and tree[key] == place)
+    names = next(
+        ".".join(path) for tree, key, path in places if key == "array" and tree[key] == place
+    )
     values = np.frombuffer(raw, dtype).copy()
     if kind < 0.8 and values.size:
         at = choose.randrange(values.size)
         was = values[at].item()
         wanted = another_number(choose, was)
-        while not isinstance(wanted, int | float) or (values.dtype.kind != "f" and not isinstance(wanted, int)):
+        while not isinstance(wanted, int | float) or (
+            values.dtype.kind != "f" and not isinstance(wanted, int)
+        ):
             wanted = another_number(choose, was)
         if values.dtype.kind == "f":
             with np.errstate(over="ignore"):
@@ -205,7 +322,11 @@ def mutant(choose, content):
         values = values[:0]
     else:
         kept = len(raw) if choose.random() < 0.5 else 0
-        arrays[place] = [choose.choice(TYPES), [kept // 8] if choose.random() < 0.8 else [-1], raw[:kept]]
+        arrays[place] = [
+            choose.choice(TYPES),
+            [kept // 8] if choose.random() < 0.8 else [-1],
+            raw[:kept],
+        ]
         return sealed(head, arrays), f"{names} of {shape} {dtype}: {arrays[place][:2]}"
     if len(shape) == 1 or choose.random() < 0.5:
         shape = [values.size]
@@ -243,7 +364,8 @@ def tried(name, content):
 
 
 def batch(mutants):
-    """(Verdict, messages) of each of the mutants, tried in one child; of fewer where it does not live to the last."""
+    """(Verdict, messages) of each of the mutants, tried in one child; of fewer where it does not
+    live to the last."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -264,7 +386,9 @@ def batch(mutants):
     _, status = os.waitpid(child, 0)
     if len(found) < len(mutants):
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        ended = {signal.SIGPROF: "beyond its time"}.get(number, f"killed by signal {number}, status {status}")
+        ended = {signal.SIGPROF: "beyond its time"}.get(
+            number, f"killed by signal {number}, status {status}"
+        )
         found.append([ended, None, ""])
     return found
 
@@ -276,14 +400,18 @@ def attack(count, seed, names=tuple(RUNS), report=lambda line: None):
     whole = {name: checkpoints(name) for name in names}
     for name, known in whole.items():
         for wrong, status, errors in batch([(name, content, "") for content in known]):
-            assert not wrong and status in (0, 3), f"{name} does not go on from its own checkpoint: {wrong} {errors}"
+            assert not wrong and status in (0, 3), (
+                f"{name} does not go on from its own checkpoint: {wrong} {errors}"
+            )
     mutants = []
     for k in range(count):
         name = names[k % len(names)]
         mutants.append((name, *mutant(choose, choose.choice(whole[name]))))
     while mutants:
         part = mutants[:50]
-        for (name, content, change), (wrong, status, errors) in zip(part, found := batch(part), strict=False):
+        for (name, content, change), (wrong, status, errors) in zip(
+            part, found := batch(part), strict=False
+        ):
             ends[status] = ends.get(status, 0) + 1
             if wrong:
                 findings.append(f"{name}: {change}: {wrong}: {errors.strip()}")
@@ -301,6 +429,9 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         findings, ends = attack(count, seed, report=print)
-    print(f"{count} mutants, {len(findings)} findings; trained {ends.get(0, 0)}, to a limit {ends.get(3, 0)}, "
-          f"refused {ends.get(1, 0)}")  # fmt: skip
+    print(
+        f"{count} mutants, {len(findings)} findings; trained {ends.get(0, 0)}, to a limit "
+        f"{ends.get(3, 0)}, "
+        f"refused {ends.get(1, 0)}"
+    )
     sys.exit(bool(findings))

@@ -17,13 +17,19 @@ def lines(n=400, d=12, *, task="classification", cost=False, seed=5):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
     target = X @ rng.normal(size=d) + rng.normal(size=n)
-    labels = {"classification": np.where(target > 0.3, 1, -1), "rank": np.digitize(target, [-1, 1]),
-              "multiclass": np.digitize(target, [-2, 0, 1]) + 3, "regression": np.round(target, 3)}[task]  # fmt: skip
+    labels = {
+        "classification": np.where(target > 0.3, 1, -1),
+        "rank": np.digitize(target, [-1, 1]),
+        "multiclass": np.digitize(target, [-2, 0, 1]) + 3,
+        "regression": np.round(target, 3),
+    }[task]
     found = []
     for i in range(n):
         head = [f"{labels[i]:g}", *([f"qid:{i // 10}"] if task == "rank" else ())]
         head += [f"cost:{0.5 + i % 3:g}"] if cost else []
-        found.append(" ".join([*head, *(f"{j + 1}:{X[i, j]:.6g}" for j in np.flatnonzero(X[i]))]) + "\n")
+        found.append(
+            " ".join([*head, *(f"{j + 1}:{X[i, j]:.6g}" for j in np.flatnonzero(X[i]))]) + "\n"
+        )
     return found
 
 
@@ -40,11 +46,15 @@ def written(folder, text, parts, name="part"):
 
 def settings(task="classification", **parameters):
     """As svmcut.train makes them."""
-    return plain(Settings(task=task, **{"threads": 1, **parameters}, given=frozenset({*parameters, "task"})))
+    return plain(
+        Settings(task=task, **{"threads": 1, **parameters}, given=frozenset({*parameters, "task"}))
+    )
 
 
 def trained(paths, task="classification", rows=None, how=None, **parameters):
     """The outcome of training on these parts; how: more that `planned` takes."""
     chosen = settings(task, **parameters)
-    _, driver = planned(rows or SerialRows(), [*map(str, paths)], chosen, Reading(False), **(how or {}))
+    _, driver = planned(
+        rows or SerialRows(), [*map(str, paths)], chosen, Reading(False), **(how or {})
+    )
     return driver.fit(chosen.cost, chosen.example_cost)

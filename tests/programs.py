@@ -71,7 +71,8 @@ def start(program, *words, **options):
 
 
 def forked(program, *words, cwd=None, stdin=b"", timeout=TIMEOUT):
-    """What `run` gives, of a fork of this process: nothing is imported again, and nothing of it is left behind.
+    """What `run` gives, of a fork of this process: nothing is imported again, and nothing of it is
+    left behind.
 
     Its standard input is a file, or a pipe with so few bytes that it holds them.
     """
@@ -88,7 +89,8 @@ def forked(program, *words, cwd=None, stdin=b"", timeout=TIMEOUT):
 
 
 def script(path, *words, cwd=None, module=None, timeout=TIMEOUT):
-    """A finished Python script, or ``module`` of the folder at ``path``, in a fork of this process as `forked`."""
+    """A finished Python script, or ``module`` of the folder at ``path``, in a fork of this process
+    as `forked`."""
     folder = path if module else Path(path).parent
 
     def body():
@@ -153,7 +155,8 @@ def options_of(words):
 
 
 def status_of(program, status):
-    """The exit status expected of a program where svmcut's is given; the executables know 0 and 1 only."""
+    """The exit status expected of a program where svmcut's is given; the executables know 0 and 1
+    only."""
     return status if program.startswith("svmcut") or status == 0 else 1
 
 

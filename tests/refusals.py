@@ -8,7 +8,8 @@ from svmcut.files.models import read_model
 
 
 def refused(path, text, old="", new=""):
-    """What is said of a model file of this text, in which `old` is there and stands as `new` the first time."""
+    """What is said of a model file of this text, in which `old` is there and stands as `new` the
+    first time."""
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(ModelError) as caught:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The walk-throughs of CONTRIBUTING.md work as they are written, step for step in a copy of the tree."""
+"""The walk-throughs of CONTRIBUTING.md work as they are written, step for step in a copy of the
+tree."""
 
 import os
 import re
@@ -34,15 +35,27 @@ def copy(folder):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(path)
     contracts = (f"tests/contract/test_{name}.py" for name in ("risk", "catalog"))
-    for name in ("pyproject.toml", "tests/conftest.py", "tests/drivers.py", "tests/programs.py", *contracts):
+    for name in (
+        "pyproject.toml",
+        "tests/conftest.py",
+        "tests/drivers.py",
+        "tests/programs.py",
+        *contracts,
+    ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / "tests" / "reference", folder / "tests" / "reference")
 
 
 def followed(folder, title, registry):
-    """Does the steps under a title in a copy of the tree: a module, its row of the registry, the truth."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split(f"## {title}\n")[1].split("\n## ")[0]
+    """Does the steps under a title in a copy of the tree: a module, its row of the registry, the
+    truth."""
+    text = (
+        (ROOT / "CONTRIBUTING.md")
+        .read_text(encoding="utf-8")
+        .split(f"## {title}\n")[1]
+        .split("\n## ")[0]
+    )
     steps = re.findall(r"^\d\. (.*?)```python\n(.*?)```", text, re.DOTALL | re.MULTILINE)
     (written, module), (added, row), (held, truth) = steps
     copy(folder)
@@ -59,7 +72,9 @@ def followed(folder, title, registry):
 def passes(folder, *words):
     """Standard output of Python run in the copy; it must succeed."""
     environment = os.environ | {"PYTHONPATH": str(folder)}
-    done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -78,7 +93,13 @@ def test_add_a_measure_in_one_file(tmp_path):
 
 
 def test_add_a_solver_in_one_file(tmp_path):
-    followed(tmp_path, "Add a solver in one file", "SOLVERS = {\n    solver.name: solver\n    for solver in (\n")
+    followed(
+        tmp_path,
+        "Add a solver in one file",
+        "SOLVERS = {\n    solver.name: solver\n    for solver in (\n",
+    )
     tests = "tests/unit/test_frank_wolfe.py", "tests/contract/test_catalog.py"
     assert checked(tmp_path, "frank_wolfe or frank-wolfe", *tests) == 3
-    assert "frank-wolfe" in passes(tmp_path, "-c", TRAINING, str(tmp_path), "solver", "frank-wolfe", "0.05")
+    assert "frank-wolfe" in passes(
+        tmp_path, "-c", TRAINING, str(tmp_path), "solver", "frank-wolfe", "0.05"
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a newcomer installs: the source distribution is whole, and its wheel trains in an empty environment."""
+"""What a newcomer installs: the source distribution is whole, and its wheel trains in an empty
+environment."""
 
 import os
 import re
@@ -20,12 +21,23 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 NOT_SOURCE = {".gitattributes", ".gitignore"}
 UNTRACKED = shutil.ignore_patterns(
-    ".git", ".venv*", "build", "dist", "demo", "site", "*.egg-info", "__pycache__", "*.so", "*.pyc", ".*_cache",
+    ".git",
+    ".venv*",
+    "build",
+    "dist",
+    "demo",
+    "site",
+    "*.egg-info",
+    "__pycache__",
+    "*.so",
+    "*.pyc",
+    ".*_cache",
     ".hypothesis",
 )
 BYTES = (
     "--only",
-    r"^(zero-one|newton, C 1|smo, rbf|bsca, rbf|cutting-plane, rbf|rank|sequence, bcfw|multilabel, bcfw)",
+    r"^(zero-one|newton, C 1|smo, rbf|bsca, rbf|cutting-plane, rbf|rank|sequence, "
+    r"bcfw|multilabel, bcfw)",
 )
 """Runs over all families of compiled code."""
 OLDEST = (3, 11)
@@ -35,7 +47,11 @@ OLDEST = (3, 11)
 def run(*words, cwd=None, **environment):
     """Standard output of a process that succeeds."""
     done = subprocess.run(
-        [str(word) for word in words], cwd=cwd, env=os.environ | environment, capture_output=True, text=True
+        [str(word) for word in words],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout
@@ -67,7 +83,10 @@ def test_manifest_names_every_file_of_the_repository(monkeypatch):
     ("kept", "message"),
     [
         ((), "svmcut/_native holds no .pyx file"),
-        (("svmcut/_native/newton.pyx",), "svmcut/_native/newton.pyx needs csrc/linear/newton.cc, which is missing"),
+        (
+            ("svmcut/_native/newton.pyx",),
+            "svmcut/_native/newton.pyx needs csrc/linear/newton.cc, which is missing",
+        ),
     ],
 )
 def test_setup_fails_where_sources_are_missing(tmp_path, kept, message):
@@ -75,7 +94,9 @@ def test_setup_fails_where_sources_are_missing(tmp_path, kept, message):
     for name in kept:
         (tmp_path / name).parent.mkdir(parents=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    done = subprocess.run([sys.executable, "setup.py", "egg_info"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "setup.py", "egg_info"], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 1
     assert f"setup.py: error: {message}" in done.stderr.replace(os.sep, "/")
     assert "Traceback" not in done.stderr
@@ -101,8 +122,9 @@ def test_the_recipe_needs_what_the_package_needs():
     plain = [[line.replace(" ", "") for line in needs[part]] for part in ("host", "run")]
     python = "python" + PROJECT["project"]["requires-python"]
     assert plain == [
-        [python, "pip", *PROJECT["build-system"]["requires"]], [python, *PROJECT["project"]["dependencies"]]
-    ]  # fmt: skip
+        [python, "pip", *PROJECT["build-system"]["requires"]],
+        [python, *PROJECT["project"]["dependencies"]],
+    ]
 
 
 def test_wheels_are_built_by_the_least_python():
@@ -113,7 +135,8 @@ def test_wheels_are_built_by_the_least_python():
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Folder of the unpacked source distribution, and the wheel built from it and from nothing else."""
+    """Folder of the unpacked source distribution, and the wheel built from it and from nothing
+    else."""
     folder = tmp_path_factory.mktemp("release")
     tree = folder / "tree"
     shutil.copytree(ROOT, tree, ignore=UNTRACKED)
@@ -123,7 +146,18 @@ def wheel(tmp_path_factory):
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         tar.extractall(folder, filter="data")
-    run(sys.executable, "-m", "pip", "--quiet", "wheel", "--no-deps", "--wheel-dir", folder, archive, cwd=folder)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "--quiet",
+        "wheel",
+        "--no-deps",
+        "--wheel-dir",
+        folder,
+        archive,
+        cwd=folder,
+    )
     (made,) = folder.glob("*.whl")
     return folder / archive.name.removesuffix(".tar.gz"), made
 
@@ -135,9 +169,15 @@ def demo_of(source, folder, *requirements):
     run(python, "-m", "pip", "--quiet", "install", *requirements, cwd=folder)
     run(python, "-m", "pip", "check", cwd=folder)
     out = run(
-        python, source / "examples" / "demo.py", "--bin", python.parent, "--output", folder / "demo", cwd=folder,
+        python,
+        source / "examples" / "demo.py",
+        "--bin",
+        python.parent,
+        "--output",
+        folder / "demo",
+        cwd=folder,
         PYTHONWARNINGS="error",
-    )  # fmt: skip
+    )
     kernel = ("-t", "2", "-g", "0.5", "--example-cost", "1", "-v", "0")
     program, train = python.parent / "svmcut", source / "data" / "wine.train"
     run(program, "learn", *kernel, train, folder / "model", cwd=folder)
@@ -156,7 +196,11 @@ def check_demo(lines):
 @pytest.mark.slow
 def test_source_distribution_holds_every_file_of_the_repository(wheel):
     source, _ = wheel
-    held = {str(path.relative_to(source)).replace(os.sep, "/") for path in source.rglob("*") if path.is_file()}
+    held = {
+        str(path.relative_to(source)).replace(os.sep, "/")
+        for path in source.rglob("*")
+        if path.is_file()
+    }
     assert tracked() - held == set()
     assert [name for name in held if name.endswith((".so", ".cpp"))] == []
 
@@ -176,11 +220,26 @@ def test_a_wheel_serves_every_later_python_and_holds_the_man_page(wheel):
 def test_a_wheel_writes_the_models_of_this_tree(wheel, tmp_path):
     source, made = wheel
     program = source / "tests" / "model_bytes.py"
-    run(sys.executable, program, "record", tmp_path / "bytes", "--bin", Path(sys.executable).parent, *BYTES)
+    run(
+        sys.executable,
+        program,
+        "record",
+        tmp_path / "bytes",
+        "--bin",
+        Path(sys.executable).parent,
+        *BYTES,
+    )
     run(sys.executable, "-m", "venv", tmp_path / "venv")
     run(tmp_path / "venv" / "bin" / "python", "-m", "pip", "--quiet", "install", made, cwd=tmp_path)
     run(
-        sys.executable, program, "compare", tmp_path / "bytes", "--bin", tmp_path / "venv" / "bin", *BYTES, cwd=tmp_path
+        sys.executable,
+        program,
+        "compare",
+        tmp_path / "bytes",
+        "--bin",
+        tmp_path / "venv" / "bin",
+        *BYTES,
+        cwd=tmp_path,
     )
 
 
@@ -191,7 +250,9 @@ def test_a_wheel_of_the_source_distribution_runs_the_demo_in_an_empty_environmen
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.version_info[:2] != OLDEST, reason="the least versions have wheels for Python 3.11")
+@pytest.mark.skipif(
+    sys.version_info[:2] != OLDEST, reason="the least versions have wheels for Python 3.11"
+)
 def test_the_least_versions_install_together_and_run_the_demo(wheel, tmp_path):
     source, made = wheel
     least = [requirement.replace(">=", "==") for requirement in PROJECT["project"]["dependencies"]]

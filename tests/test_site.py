@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The documentation as a site: its pages, their links, and, built, that it asks nothing of other hosts."""
+"""The documentation as a site: its pages, their links, and, built, that it asks nothing of other
+hosts."""
 
 import importlib.util
 import os
@@ -64,7 +65,9 @@ def broken(page, text, texts):
 @pytest.fixture(scope="module")
 def texts():
     """The Markdown of every page of the site."""
-    found = {page: hooks.relinked(path.read_text(encoding="utf-8"), page) for page, path in PAGES.items()}
+    found = {
+        page: hooks.relinked(path.read_text(encoding="utf-8"), page) for page, path in PAGES.items()
+    }
     return found | {page: make() for page, make in hooks.GENERATED.items()}
 
 
@@ -75,13 +78,18 @@ def test_the_navigation_has_every_page_once(texts):
 
 def test_links_of_the_site_lead_somewhere(texts):
     assert sum(len(hooks.LINK.findall(text)) for text in texts.values()) > 100
-    assert {page: found for page, text in texts.items() if (found := list(broken(page, text, texts)))} == {}
+    assert {
+        page: found for page, text in texts.items() if (found := list(broken(page, text, texts)))
+    } == {}
 
 
 def test_links_of_the_repository_lead_somewhere():
     missing = []
     for path in PAGES.values():
-        for target in (found[2] for found in hooks.LINK.finditer(FENCE.sub("", path.read_text(encoding="utf-8")))):
+        for target in (
+            found[2]
+            for found in hooks.LINK.finditer(FENCE.sub("", path.read_text(encoding="utf-8")))
+        ):
             file = target.partition("#")[0]
             if ":" not in target and not (path.parent / file).exists():
                 missing.append((path.name, target))
@@ -99,16 +107,27 @@ def strange(text, known):
 
 
 def test_pages_name_options_that_there_are():
-    """Those of docs/generate.py's pages, which are held against the help, and of the scripts a page may run."""
+    """Those of docs/generate.py's pages, which are held against the help, and of the scripts a page
+    may run."""
     texts = {page: path.read_text(encoding="utf-8") for page, path in PAGES.items()}
-    scripts = [*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "tests" / "attack").glob("*.py"), ROOT / "tests/fuzz.py"]
+    scripts = [
+        *(ROOT / "benchmarks").glob("*.py"),
+        *(ROOT / "tests" / "attack").glob("*.py"),
+        ROOT / "tests/fuzz.py",
+    ]
     sources = "".join(path.read_text(encoding="utf-8") for path in scripts)
-    known = set(OPTION.findall("".join(texts[page] for page in MADE))) | set(re.findall(r'"(--[a-z][\w-]*)"', sources))
+    known = set(OPTION.findall("".join(texts[page] for page in MADE))) | set(
+        re.findall(r'"(--[a-z][\w-]*)"', sources)
+    )
     assert {page: found for page, text in texts.items() if (found := strange(text, known))} == {}
-    assert strange("`--gap 0.1` or `--gaps`, `-x --no-such`\n    dask worker --nthreads 1", known) == ["--no-such"]
+    assert strange(
+        "`--gap 0.1` or `--gaps`, `-x --no-such`\n    dask worker --nthreads 1", known
+    ) == ["--no-such"]
 
 
-@pytest.mark.parametrize("target", ["no.md", "formats.md#no-such-heading", "#no-such-heading", "../examples/no.sh"])
+@pytest.mark.parametrize(
+    "target", ["no.md", "formats.md#no-such-heading", "#no-such-heading", "../examples/no.sh"]
+)
 def test_a_link_that_leads_nowhere_is_found(texts, target):
     page = "howto/kernels.md" if target.startswith("../") else "tasks.md"
     text = hooks.relinked(f"see [this]({target}) and [that](formats.md#model-files)", page)
@@ -116,8 +135,14 @@ def test_a_link_that_leads_nowhere_is_found(texts, target):
 
 
 def test_links_become_those_of_the_site():
-    text = "[a](docs/formats.md#x) [b](data/README.md) ![c](docs/plots/gap.svg) [d](https://a.org)\n```\n[e](f.md)\n```\n"
-    new = "[a](formats.md#x) [b](data.md) ![c](plots/gap.svg) [d](https://a.org)\n```\n[e](f.md)\n```\n"
+    text = (
+        "[a](docs/formats.md#x) [b](data/README.md) ![c](docs/plots/gap.svg) "
+        "[d](https://a.org)\n```\n[e](f.md)\n```\n"
+    )
+    new = (
+        "[a](formats.md#x) [b](data.md) ![c](plots/gap.svg) "
+        "[d](https://a.org)\n```\n[e](f.md)\n```\n"
+    )
     assert hooks.relinked(text, "index.md") == new
     script = hooks.relinked("[x](../../examples/python/ranking_queries.py)", "howto/rankings.md")
     assert script == "[x](../examples.md#ranking_queriespy)"
@@ -155,7 +180,11 @@ def test_the_site_is_built_without_a_warning_and_needs_no_other_host(tmp_path):
     pytest.importorskip("mkdocs")
     words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(
-        words, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+        words,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
     )
     assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
     pages = {}
@@ -169,7 +198,10 @@ def test_the_site_is_built_without_a_warning_and_needs_no_other_host(tmp_path):
         if path.name == "404.html":  # its links are from the root of a host
             continue
         for target in page.fetched:
-            assert ":" not in target and (path.parent / target.partition("?")[0]).is_file(), (path.name, target)
+            assert ":" not in target and (path.parent / target.partition("?")[0]).is_file(), (
+                path.name,
+                target,
+            )
         for target in page.links:
             file, _, part = target.partition("#")
             if ":" in target:

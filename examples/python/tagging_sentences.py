@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tags of words: what the neighbours tell. The model is a file that the command line tags CRFsuite's text with.
+"""Tags of words: what the neighbours tell. The model is a file that the command line tags
+CRFsuite's text with.
 
-    python examples/python/tagging_sentences.py [PICTURE]
+python examples/python/tagging_sentences.py [PICTURE]
 """
 
 import random
@@ -19,13 +20,20 @@ picture = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png
 
 # Sentences of a little grammar, in which flies, saw and light are more than one kind of word.
 WORDS = {
-    "DET": ["the", "a", "every", "this"], "ADJ": ["old", "small", "light", "quiet"], "PREP": ["with", "on", "under"],
-    "NOUN": ["dog", "saw", "flies", "tree", "light", "house"], "VERB": ["saw", "flies", "sees", "likes", "light"],
-}  # fmt: skip
+    "DET": ["the", "a", "every", "this"],
+    "ADJ": ["old", "small", "light", "quiet"],
+    "PREP": ["with", "on", "under"],
+    "NOUN": ["dog", "saw", "flies", "tree", "light", "house"],
+    "VERB": ["saw", "flies", "sees", "likes", "light"],
+}
 NEXT = {
-    "START": ["DET", "DET", "NOUN"], "DET": ["NOUN", "NOUN", "ADJ"], "ADJ": ["NOUN", "NOUN", "ADJ"],
-    "NOUN": ["VERB", "VERB", "PREP", "END"], "VERB": ["DET", "DET", "NOUN", "PREP"], "PREP": ["DET", "NOUN"],
-}  # fmt: skip
+    "START": ["DET", "DET", "NOUN"],
+    "DET": ["NOUN", "NOUN", "ADJ"],
+    "ADJ": ["NOUN", "NOUN", "ADJ"],
+    "NOUN": ["VERB", "VERB", "PREP", "END"],
+    "VERB": ["DET", "DET", "NOUN", "PREP"],
+    "PREP": ["DET", "NOUN"],
+}
 
 
 def sentence(draw):
@@ -42,7 +50,10 @@ draw = random.Random(0)
 chain = ChainSVM(C=0.1, tol=0.01, random_state=0).fit(X, y)
 alone = ChainSVM(C=0.1, tol=0.01, random_state=0, transitions=0).fit(X, y)
 print(f"primal {chain.primal_[0]:.3f}, at most {chain.gap_[0]:.3f} above the optimum")
-print(f"right tags: {100 * chain.score(test, right):.1f} %, every word alone {100 * alone.score(test, right):.1f} %")
+print(
+    f"right tags: {100 * chain.score(test, right):.1f} %, every word alone "
+    f"{100 * alone.score(test, right):.1f} %"
+)
 
 with tempfile.TemporaryDirectory() as folder:
     chain.save(f"{folder}/model")  # svmcut classify --input crfsuite FILE model

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Short documents in two classes: every fit brackets the optimum, so a table over C compares models and not luck.
+"""Short documents in two classes: every fit brackets the optimum, so a table over C compares models
+and not luck.
 
-    python examples/python/text_with_a_certificate.py [PICTURE]
+python examples/python/text_with_a_certificate.py [PICTURE]
 """
 
 import sys
@@ -32,14 +33,19 @@ for C in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0):
 # What one run knows on its way: a callback gets every step.
 steps = []
 svmcut.train((X, y), solver="cutting-plane", gap=1e-4, callback=steps.append)
-print(f"cutting planes: {len(steps)} cuts, optimum between {steps[-1].dual:.4f} and {steps[-1].primal:.4f}")
+print(
+    f"cutting planes: {len(steps)} cuts, optimum between {steps[-1].dual:.4f} and "
+    f"{steps[-1].primal:.4f}"
+)
 
 figure = Figure(figsize=(9, 3.5), layout="constrained")
 left, right_side = figure.subplots(1, 2)
 numbers = [step.iteration for step in steps]
 left.plot(numbers, [step.primal for step in steps], label="primal of the best w")
 left.plot(numbers, [step.dual for step in steps], label="lower bound")
-left.set(xlabel="cuts", ylabel="objective", title="What is left to gain", ylim=(0, 2 * steps[-1].primal))
+left.set(
+    xlabel="cuts", ylabel="objective", title="What is left to gain", ylim=(0, 2 * steps[-1].primal)
+)
 left.legend()
 right_side.semilogx([C for C, *_ in path], [train for _, train, _ in path], "o-", label="training")
 right_side.semilogx([C for C, *_ in path], [held for *_, held in path], "o-", label="test")

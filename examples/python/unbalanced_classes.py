@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Four positives in a hundred: weights of classes, and machines trained for the measure itself.
 
-    python examples/python/unbalanced_classes.py [PICTURE]
+python examples/python/unbalanced_classes.py [PICTURE]
 """
 
 import sys
@@ -27,7 +27,9 @@ machines = {
     "trained for F1": PerfClassifier("f1", C=300.0),
     "trained for ROC area": PerfClassifier("roc-area", C=10.0),
 }
-warnings.simplefilter("ignore", UserWarning)  # no w brings the bound of F1 far down on rows like these; F1 rises still
+warnings.simplefilter(
+    "ignore", UserWarning
+)  # no w brings the bound of F1 far down on rows like these; F1 rises still
 figure = Figure(figsize=(9, 4), layout="constrained")
 bars, curves = figure.subplots(1, 2)
 print(f"{'':22} {'F1':>6} {'ROC area':>9}")
@@ -43,6 +45,10 @@ for name, machine in machines.items():
 bars.barh(list(found), list(found.values()))
 bars.invert_yaxis()
 bars.set(title="F1 at threshold 0, in percent")
-curves.set(xlabel="false positives in percent", ylabel="true positives in percent", title="Over all thresholds")
+curves.set(
+    xlabel="false positives in percent",
+    ylabel="true positives in percent",
+    title="Over all thresholds",
+)
 curves.legend(fontsize="small")
 figure.savefig(picture)

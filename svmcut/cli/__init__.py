@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line. Modules here import nothing heavy at their head: a run pays only for what it uses."""
+"""The command line. Modules here import nothing heavy at their head: a run pays only for what it
+uses."""
 
 import sys
 

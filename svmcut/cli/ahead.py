@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A path of C over threads: cut into chains that do not hang on them, of which all but the first are trained ahead.
+"""A path of C over threads: cut into chains that do not hang on them, of which all but the first
+are trained ahead.
 
-A chain is values of C in the order given, each of which starts from the solution before; the first of a chain starts
-from nothing, with one thread too. So the threads change no model. There are as many chains as of
-`svmcut.selection.CHAIN` values each, but the largest C takes most of the work: chains are of about equal sums of
-sqrt(C), and the longest are trained first. The largest C alone is often one of them, and loses little: of 100,000 rows
-like RCV1's it takes 152 passes from nothing and 133 from a third of it, half of a path of eight either way. With a
-kernel all are one chain: what is known of the kernel serves every C, and the threads go to its values.
+A chain is values of C in the order given, each of which starts from the solution before; the first
+of a chain starts from nothing, with one thread too. So the threads change no model. There are as
+many chains as of `svmcut.selection.CHAIN` values each, but the largest C takes most of the work:
+chains are of about equal sums of sqrt(C), and the longest are trained first. The largest C alone is
+often one of them, and loses little: of 100,000 rows like RCV1's it takes 152 passes from nothing
+and 133 from a third of it, half of a path of eight either way. With a kernel all are one chain:
+what is known of the kernel serves every C, and the threads go to its values.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ def chains_of(work: NDArray[np.float64]) -> list[list[int]]:
 
 
 class Ahead:
-    """The chains behind the first one, trained by threads of their own; as a context it ends with them.
+    """The chains behind the first one, trained by threads of their own; as a context it ends with
+    them.
 
     Parameters
     ----------
@@ -71,14 +74,20 @@ class Ahead:
     """
 
     def __init__(
-        self, path: Sequence[Costs], threads: int, settings: Settings, plan: Callable[..., Driver],
-        tell: Callable[..., Any], measure: Callable[[Any], dict[str, Any]],
-    ):  # fmt: skip
+        self,
+        path: Sequence[Costs],
+        threads: int,
+        settings: Settings,
+        plan: Callable[..., Driver],
+        tell: Callable[..., Any],
+        measure: Callable[[Any], dict[str, Any]],
+    ):
         work = np.sqrt([cost or example_cost or 0.0 for cost, example_cost in path])
         cut = [list(range(len(path)))] if settings.has_kernel else chains_of(work)
         self.starts = {chain[0] for chain in cut}
         self._chains = sorted(cut[1:], key=lambda chain: -work[chain].sum())
-        self._threads, self._settings = threads, replace(settings, threads=max(1, threads // len(cut)))
+        self._threads = threads
+        self._settings = replace(settings, threads=max(1, threads // len(cut)))
         self._path, self._plan, self._tell, self._measure = path, plan, tell, measure
         self._ahead = {place for chain in self._chains for place in chain} if threads > 1 else set()
         self._found: dict[int, Fitted | BaseException] = {}
@@ -107,7 +116,9 @@ class Ahead:
         if place not in self._ahead:
             return None
         with self._change:
-            if self._chains and len(self._crew) < self._threads:  # this thread has nothing to train any more
+            if (
+                self._chains and len(self._crew) < self._threads
+            ):  # this thread has nothing to train any more
                 self._add_member()
             while place not in self._found:
                 self._change.wait(WAIT)
@@ -118,7 +129,9 @@ class Ahead:
         return found
 
     def _add_member(self) -> None:
-        member = threading.Thread(target=contextvars.copy_context().run, args=(self._train,), daemon=True)
+        member = threading.Thread(
+            target=contextvars.copy_context().run, args=(self._train,), daemon=True
+        )
         member.start()
         self._crew.append(member)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checkpoints of a training run: when they are written, what a run must share with one to go on from it, signals."""
+"""Checkpoints of a training run: when they are written, what a run must share with one to go on
+from it, signals."""
 
 from __future__ import annotations
 
@@ -28,16 +29,40 @@ if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
     from svmcut.data.examples import Examples, MultilabelExamples, Sequences
 
-#: Fields of LearnOptions that may differ between a run and the one that goes on from its checkpoint.
-FREE = frozenset({
-    "example_file", "model_file", "weights", "threads", "max_memory", "report", "trace", "progress", "alphas",
-    "verbosity", "light_verbosity", "time_limit", "max_iterations", "checkpoint", "checkpoint_every", "resume", "given",
-    "zero_based", "input", "scheduler", "scheduler_file", "work_dir", "cache",
-})  # fmt: skip
+#: Fields of LearnOptions that may differ between a run and the one that goes on from its
+#: checkpoint.
+FREE = frozenset(
+    {
+        "example_file",
+        "model_file",
+        "weights",
+        "threads",
+        "max_memory",
+        "report",
+        "trace",
+        "progress",
+        "alphas",
+        "verbosity",
+        "light_verbosity",
+        "time_limit",
+        "max_iterations",
+        "checkpoint",
+        "checkpoint_every",
+        "resume",
+        "given",
+        "zero_based",
+        "input",
+        "scheduler",
+        "scheduler_file",
+        "work_dir",
+        "cache",
+    }
+)
 
 
 class Checkpoints:
-    """Keeps the last state of a run, writes it at intervals, on SIGUSR1, and when SIGTERM ends the run.
+    """Keeps the last state of a run, writes it at intervals, on SIGUSR1, and when SIGTERM ends the
+    run.
 
     Parameters
     ----------
@@ -47,9 +72,9 @@ class Checkpoints:
 
     Notes
     -----
-    SIGTERM raises Terminated wherever the run is; within the context the state of the last look is written then. What
-    the run did since is lost and will be done again.
-    A checkpoint that cannot be written does not end the run: the next one may be.
+    SIGTERM raises Terminated wherever the run is; within the context the state of the last look is
+    written then. What the run did since is lost and will be done again. A checkpoint that cannot be
+    written does not end the run: the next one may be.
     """
 
     def __init__(self, path: str, options: LearnOptions):
@@ -82,7 +107,9 @@ class Checkpoints:
         """What the report says of them; standard error has it already."""
         found = [] if self._lock_warning is None else [self._lock_warning]
         if self._failures:
-            found.append(f"{self._failure}; {self._failures} of {self._tries} checkpoints were not written")
+            found.append(
+                f"{self._failure}; {self._failures} of {self._tries} checkpoints were not written"
+            )
         return found
 
     @contextlib.contextmanager
@@ -93,12 +120,16 @@ class Checkpoints:
             self._wanted = True
 
         before = None
-        with contextlib.suppress(ValueError, AttributeError):  # only the main thread may; not every system has it
+        with contextlib.suppress(
+            ValueError, AttributeError
+        ):  # only the main thread may; not every system has it
             before = signal.signal(signal.SIGUSR1, want)
         try:
             yield
         except BaseException as error:
-            if self._latest is not None and (asked() or isinstance(error, KeyboardInterrupt | ClusterError)):
+            if self._latest is not None and (
+                asked() or isinstance(error, KeyboardInterrupt | ClusterError)
+            ):
                 written = self._write(last=True)
                 if asked() and not written and not self._files:
                     raise Terminated(kept=False) from None
@@ -111,7 +142,8 @@ class Checkpoints:
 
     @property
     def kept(self) -> bool:
-        """Whether there is a state to go on from: of this run, or still the one it was to go on from."""
+        """Whether there is a state to go on from: of this run, or still the one it was to go on
+        from."""
         names = (self.path, previous(self.path)) if self._options.resume else ()
         return bool(self._files) or any(map(os.path.exists, names))
 
@@ -119,10 +151,16 @@ class Checkpoints:
         """The context of what reads a resumed state: it names the checkpoint where that fails."""
         return unfit(self.path)
 
-    def identify(self, examples: Examples | Sequences | MultilabelExamples, options: LearnOptions) -> None:
+    def identify(
+        self, examples: Examples | Sequences | MultilabelExamples, options: LearnOptions
+    ) -> None:
         """Says what this run trains on, and the options with the task that the labels named."""
         self._options = options
-        self._identity = {"version": __version__, "examples": fingerprint(examples), "options": settings(self._options)}
+        self._identity = {
+            "version": __version__,
+            "examples": fingerprint(examples),
+            "options": settings(self._options),
+        }
 
     def resume(self) -> Any:
         """The state to go on from, or None with a warning where there is no checkpoint.
@@ -130,7 +168,8 @@ class Checkpoints:
         Raises
         ------
         CheckpointError
-            When the checkpoint is damaged, or of another version, other examples or other options; says which.
+            When the checkpoint is damaged, or of another version, other examples or other options;
+            says which.
         """
         found = read_checkpoint(self.path, self._classes)
         if found is None:
@@ -140,7 +179,8 @@ class Checkpoints:
         differences = self._differences(identity)
         if differences:
             raise CheckpointError(
-                self.path, f"is of another run: {'; '.join(differences)}; remove it or leave out --resume"
+                self.path,
+                f"is of another run: {'; '.join(differences)}; remove it or leave out --resume",
             )
         with self.unfit():
             schemas.checked(state, self._form())
@@ -148,15 +188,30 @@ class Checkpoints:
         return state
 
     def _form(self) -> schemas.Check:
-        """What a run writes: the models that are done, what is said of each, and where the next stands."""
+        """What a run writes: the models that are done, what is said of each, and where the next
+        stands."""
         options = self._options
-        number, text, several = schemas.ANY_REAL, schemas.text(), 0 if options.searches else len(options.path) - 1
+        number = schemas.ANY_REAL
+        text = schemas.text()
+        several = 0 if options.searches else len(options.path) - 1
         row = schemas.fields(
-            C=number, model=text, solver=text, primal=number, dual=number, gap=number, converged=schemas.flag,
-            iterations=schemas.COUNT, seconds=number, training=schemas.instance(dict),
-        )  # fmt: skip
+            C=number,
+            model=text,
+            solver=text,
+            primal=number,
+            dual=number,
+            gap=number,
+            converged=schemas.flag,
+            iterations=schemas.COUNT,
+            seconds=number,
+            training=schemas.instance(dict),
+        )
         outcomes = schemas.many(schemas.instance(Outcome), 0, several)
-        known = {"outcomes": outcomes, "rows": schemas.many(row, 0, several), "driver": schemas.instance(dict)}
+        known = {
+            "outcomes": outcomes,
+            "rows": schemas.many(row, 0, several),
+            "driver": schemas.instance(dict),
+        }
         if options.searches:  # which holds no driver before the grid is done
             known |= {"search": schemas.instance(dict), "driver": schemas.maybe(known["driver"])}
         return schemas.fields(**known)
@@ -168,14 +223,16 @@ class Checkpoints:
             self._write()
 
     def finish(self, keep: bool) -> None:
-        """After the models are written: removes what this run wrote, or leaves the last state for larger limits."""
+        """After the models are written: removes what this run wrote, or leaves the last state for
+        larger limits."""
         if keep and self._latest is not None:
             self._write(last=True)
         elif not keep:
             self._files.remove()
 
     def _write(self, last: bool = False) -> bool:
-        """Whether the latest state could be written; a warning says the first time, and the last, that it could not."""
+        """Whether the latest state could be written; a warning says the first time, and the last,
+        that it could not."""
         self._wanted = False
         self._tries += 1
         try:
@@ -184,7 +241,10 @@ class Checkpoints:
             self._failures += 1
             self._failure = str(error)
             if last:
-                self._warn(f"{error}; {'an older state is there' if self._files else 'there is nothing'} to go on from")
+                self._warn(
+                    f"{error}; {'an older state is there' if self._files else 'there is nothing'} "
+                    "to go on from"
+                )
             elif self._failures == 1:
                 self._warn(f"{error}; training goes on and tries again")
             return False
@@ -202,7 +262,10 @@ class Checkpoints:
             found.append(f"it is of svmcut {other['version']}, this is {mine['version']}")
         if other["examples"] != mine["examples"]:
             found.append(f"the examples of {self._options.example_file} differ, or their weights")
-        names = {option.field: max(option.flags, key=len).split("/")[0] for option in table(self._options.task)}
+        names = {
+            option.field: max(option.flags, key=len).split("/")[0]
+            for option in table(self._options.task)
+        }
         for field in sorted(mine["options"].keys() | other["options"].keys()):
             was, now = (side["options"].get(field, "nothing") for side in (other, mine))
             if was != now:
@@ -225,8 +288,14 @@ def fingerprint(examples: Any) -> str:
     if hasattr(examples, "digest"):
         return examples.digest
     digest = hashlib.sha256()
-    X, *others = (getattr(examples, field.name) for field in records.fields(examples) if field.name != "source")
+    X, *others = (
+        getattr(examples, field.name)
+        for field in records.fields(examples)
+        if field.name != "source"
+    )
     for part in (X.indptr, X.indices, X.data, *others):
-        array = b"none" if part is None else repr(part).encode() if isinstance(part, tuple) else part
+        array = (
+            b"none" if part is None else repr(part).encode() if isinstance(part, tuple) else part
+        )
         digest.update(memoryview(array).cast("B"))
     return digest.hexdigest()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The grid of a command line: its cells, the table of what they are worth, and the options of the one that is best."""
+"""The grid of a command line: its cells, the table of what they are worth, and the options of the
+one that is best."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 def parts(
     options: LearnOptions, examples: Any, validation: Any, settings: Settings
 ) -> tuple[list[Part], Settings, list[str]]:
-    """The folds, or all examples beside those of --validate; the settings that train on them, and warnings."""
+    """The folds, or all examples beside those of --validate; the settings that train on them, and
+    warnings."""
     if options.cv is not None:
         return parts_of(examples, settings, options.cv)
     return *held_out(examples, validation, settings), []
@@ -25,16 +27,22 @@ def parts(
 
 def cells(options: LearnOptions) -> list[dict[str, float]]:
     """The values of C with those of the kernel's parameters."""
-    return cells_of(*([typed.value for typed in options.path],
-                      {name: [typed.value for typed in values] for name, values in options.grid.items()}))  # fmt: skip
+    return cells_of(
+        *(
+            [typed.value for typed in options.path],
+            {name: [typed.value for typed in values] for name, values in options.grid.items()},
+        )
+    )
 
 
 def chosen(options: LearnOptions, place: int) -> LearnOptions:
     """The options with the values of one cell, of which nothing is chosen any more."""
     cell = cells(options)[place]
     unit = "cost" if options.cost else "example_cost"
-    values: dict[str, Any] = {name: tuple(typed for typed in found if typed.value == cell[name])
-                              for name, found in options.grid.items()}  # fmt: skip
+    values: dict[str, Any] = {
+        name: tuple(typed for typed in found if typed.value == cell[name])
+        for name, found in options.grid.items()
+    }
     values[unit] = tuple(typed for typed in options.path if typed.value == cell["C"])[:1]
     return replace(options, cv=None, select=None, **values)
 
@@ -52,19 +60,27 @@ def head(options: LearnOptions, search: Search) -> str:
 
 
 def table(options: LearnOptions, search: Search) -> str:
-    """One line a cell: its parameters, the mean of the measure, and its standard deviation over the folds."""
+    """One line a cell: its parameters, the mean of the measure, and its standard deviation over the
+    folds."""
     name = measure_of(options)
     digits = max(measures(options.task)[name].digits, 3)
-    shown = {"C": options.path} | {name: values for name, values in options.grid.items() if len(values) > 1}
+    shown = {"C": options.path} | {
+        name: values for name, values in options.grid.items() if len(values) > 1
+    }
     texts = {(name, typed.value): typed.text for name, values in shown.items() for typed in values}
     lines = [[*shown, name.replace("_", "-"), *(["std"] if options.cv else [])]]
     rows = search.rows(name)
     for row in rows:
         numbers = [row["mean"], row["std"]][: 2 if options.cv else 1]
-        lines.append([texts[key, row[key]] for key in shown]
-                     + ["-" if value != value else f"{value:.{digits}f}" for value in numbers])  # fmt: skip
+        lines.append(
+            [texts[key, row[key]] for key in shown]
+            + ["-" if value != value else f"{value:.{digits}f}" for value in numbers]
+        )
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    text = [
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in lines
+    ]
     for k, row in enumerate(rows, 1):
         text[k] += "  <- selected" * row["selected"]
     return "\n".join(text) + "\n"
@@ -72,7 +88,12 @@ def table(options: LearnOptions, search: Search) -> str:
 
 def warnings(search: Search) -> list[str]:
     """What a user should know of the models of a grid."""
-    unfinished = sum(not result["done"] for results in search.results for result in results if result is not None)
+    unfinished = sum(
+        not result["done"] for results in search.results for result in results if result is not None
+    )
     if not unfinished:
         return []
-    return [f"{unfinished} of the {search.size} models of the grid stopped before their training was done"]
+    return [
+        f"{unfinished} of the {search.size} models of the grid stopped before their training was "
+        "done"
+    ]

@@ -25,11 +25,16 @@ Examples:
 def classify(example_file, model_file, predictions_file, **given):
     """Score the examples of EXAMPLE_FILE with MODEL_FILE.
 
-    PREDICTIONS_FILE gets one line per example (default: svm_predictions): its score, or its tag where the model is one
-    of sequences. Accuracy, precision, recall, F1, ROC area, average precision and a table of the classes are printed,
-    swapped pairs where the examples have a qid, wrong tags for sequences; for label sets Hamming loss, subset accuracy,
-    micro and macro F1 and precision at 1, 3 and 5. Labels are compared with those of the model.
-    EXAMPLE_FILE may be - for standard input, PREDICTIONS_FILE - for standard output.
+    PREDICTIONS_FILE gets one line per example (default: svm_predictions): its score, or its tag
+    where the model is one of sequences. Accuracy, precision, recall, F1, ROC area, average
+    precision and a table of the classes are printed, swapped pairs where the examples have a qid,
+    wrong tags for sequences; for label sets Hamming loss, subset accuracy, micro and macro F1 and
+    precision at 1, 3 and 5. Labels are compared with those of the model. EXAMPLE_FILE may be - for
+    standard input, PREDICTIONS_FILE - for standard output.
     """
-    files = {"example_file": example_file, "model_file": model_file, "predictions_file": predictions_file}
+    files = {
+        "example_file": example_file,
+        "model_file": model_file,
+        "predictions_file": predictions_file,
+    }
     score(files | {name: value for name, value in given.items() if value is not None})

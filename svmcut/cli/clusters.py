@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 
 
 def run_on(options: LearnOptions) -> int:
-    """A run on the scheduler that the options name; what was started for it is stopped at the end."""
+    """A run on the scheduler that the options name; what was started for it is stopped at the
+    end."""
     check(options)
     refuse(options.settings())
     if options.searches:
-        raise UsageError("--cv and grids do not spread over parts in this version; train one model a run")
+        raise UsageError(
+            "--cv and grids do not spread over parts in this version; train one model a run"
+        )
     files_of(options.example_file)
     from svmcut.distributed.engine import DaskRows, connected
 
@@ -57,9 +60,15 @@ class PartedTraining(Training):
         reading = Reading(options.zero_based, options.max_memory, 1, options.cache)
         with report.step(self._say, "Reading training examples"):
             self.examples, self._driver = planned(
-                self._parts, files, options.settings(), reading, path=name, weights=weights,
-                where=options.weights or "", time_limit=time_limit(options),
-            )  # fmt: skip
+                self._parts,
+                files,
+                options.settings(),
+                reading,
+                path=name,
+                weights=weights,
+                where=options.weights or "",
+                time_limit=time_limit(options),
+            )
         if self.examples.left_out:
             self._say(f"Left out: {self.examples.left_out} of weight 0")
         return self._driver.settings

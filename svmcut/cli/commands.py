@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands of svmcut, what runs them, and the command lines that click is not needed for.
 
-Importing click costs more than training on a small file. It has the help, the completion and every refusal; a command
-line that is right is read here, to the same values.
+Importing click costs more than training on a small file. It has the help, the completion and every
+refusal; a command line that is right is read here, to the same values.
 """
 
 from __future__ import annotations
@@ -30,37 +30,110 @@ COMMANDS = {
 }
 #: Options of ``svmcut classify``.
 SCORING = (
-    Option("labels", ("--labels",), OUTPUT, "Write the predicted label, as the model has it, instead of the score.",
-           default="off"),
-    Option("probability", ("--probability",), OUTPUT,
-           "Write and measure the probabilities of the classes, in the order of the model's labels, with --labels "
-           "behind the label; of a model trained with --probability or -l logistic.", default="off"),
-    Option("unlabelled", ("--unlabelled",), DATA,
-           "The first word of a line may be anything but INDEX:VALUE; nothing is measured.", default="off"),
-    Option("format", ("--format",), OUTPUT,
-           "Measures of two classes in plain words with a table of the classes, or in svm_perf's lines.",
-           default="plain", kind=one_of(("plain", "svm_perf"))),
-    Option("report", ("--report",), OUTPUT, "Write all measures as one JSON document.", default="none", kind=PATH),
-    Option("verbosity", ("-v",), OUTPUT, "Verbosity; 0 prints the measures alone.", default="1", kind=LEVEL),
-    Option("beam", ("--beam", "--b"), RUNNING,
-           "Sequences: states kept a token while the best tags are sought; 0 keeps all.", default="0",
-           kind=KINDS["beam"]),
-    Option("zero_based", ("--zero-based",), DATA, "Feature indices start at 0, as where the model was "
-           "trained; of a model of LIBSVM those in its file too.",
-           default="off"),
-    Option("input", ("--input",), DATA,
-           "Text of EXAMPLE_FILE: svm, or crfsuite where the model was trained on that: tags and attributes by name.",
-           default="svm", kind=KINDS["input"]),
-    Option("scheduler", ("--scheduler",), RUNNING,
-           "Score on the workers of this Dask scheduler, or with local:N on N that are started here. EXAMPLE_FILE may "
-           "be a quoted pattern, PREDICTIONS_FILE is a folder that gets one file each.", default="none", kind=ADDRESS),
-    Option("scheduler_file", ("--scheduler-file",), RUNNING, "The same, of the scheduler that wrote this file.",
-           default="none", kind=PATH),
-    Option("threads", ("--threads",), RUNNING, "Threads; results do not depend on them.", default="all",
-           kind=KINDS["threads"]),
-    Option("light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", kind=LEVEL, inert=True),
+    Option(
+        "labels",
+        ("--labels",),
+        OUTPUT,
+        "Write the predicted label, as the model has it, instead of the score.",
+        default="off",
+    ),
+    Option(
+        "probability",
+        ("--probability",),
+        OUTPUT,
+        "Write and measure the probabilities of the classes, in the order of the model's labels, "
+        "with --labels "
+        "behind the label; of a model trained with --probability or -l logistic.",
+        default="off",
+    ),
+    Option(
+        "unlabelled",
+        ("--unlabelled",),
+        DATA,
+        "The first word of a line may be anything but INDEX:VALUE; nothing is measured.",
+        default="off",
+    ),
+    Option(
+        "format",
+        ("--format",),
+        OUTPUT,
+        "Measures of two classes in plain words with a table of the classes, or in svm_perf's "
+        "lines.",
+        default="plain",
+        kind=one_of(("plain", "svm_perf")),
+    ),
+    Option(
+        "report",
+        ("--report",),
+        OUTPUT,
+        "Write all measures as one JSON document.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
+        "verbosity",
+        ("-v",),
+        OUTPUT,
+        "Verbosity; 0 prints the measures alone.",
+        default="1",
+        kind=LEVEL,
+    ),
+    Option(
+        "beam",
+        ("--beam", "--b"),
+        RUNNING,
+        "Sequences: states kept a token while the best tags are sought; 0 keeps all.",
+        default="0",
+        kind=KINDS["beam"],
+    ),
+    Option(
+        "zero_based",
+        ("--zero-based",),
+        DATA,
+        "Feature indices start at 0, as where the model was "
+        "trained; of a model of LIBSVM those in its file too.",
+        default="off",
+    ),
+    Option(
+        "input",
+        ("--input",),
+        DATA,
+        "Text of EXAMPLE_FILE: svm, or crfsuite where the model was trained on that: tags and "
+        "attributes by name.",
+        default="svm",
+        kind=KINDS["input"],
+    ),
+    Option(
+        "scheduler",
+        ("--scheduler",),
+        RUNNING,
+        "Score on the workers of this Dask scheduler, or with local:N on N that are started "
+        "here. EXAMPLE_FILE may "
+        "be a quoted pattern, PREDICTIONS_FILE is a folder that gets one file each.",
+        default="none",
+        kind=ADDRESS,
+    ),
+    Option(
+        "scheduler_file",
+        ("--scheduler-file",),
+        RUNNING,
+        "The same, of the scheduler that wrote this file.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
+        "threads",
+        ("--threads",),
+        RUNNING,
+        "Threads; results do not depend on them.",
+        default="all",
+        kind=KINDS["threads"],
+    ),
+    Option(
+        "light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", kind=LEVEL, inert=True
+    ),
     Option("dense", ("--d",), COMPATIBILITY, "Dense vectors.", kind=LEVEL, inert=True),
-)  # fmt: skip
+)
 
 
 def train(options: LearnOptions) -> int:
@@ -80,8 +153,12 @@ def score(values: dict[str, Any]) -> None:
     from svmcut.cli.scoring import run_scoring
     from svmcut.resources import usable_cpus
 
-    examples, model, predictions = (values[name] for name in ("example_file", "model_file", "predictions_file"))
-    read = {row.field: values[row.field] for row in SCORING if row.field in values and not row.inert}
+    examples, model, predictions = (
+        values[name] for name in ("example_file", "model_file", "predictions_file")
+    )
+    read = {
+        row.field: values[row.field] for row in SCORING if row.field in values and not row.inert
+    }
     read = {"threads": usable_cpus()} | read
     address = [read.pop(name, None) for name in ("scheduler", "scheduler_file")]
     if any(address):
@@ -106,13 +183,25 @@ def plain(words: Sequence[str]) -> Callable[[], int | None] | None:
         return None if values is None else partial(train, collected(command, rest, values))
     if command == "classify":
         values = read(rest, SCORING, ("example_file", "model_file", "predictions_file"), 2)
-        return None if values is None else partial(score, {"predictions_file": "svm_predictions"} | values)
+        return (
+            None
+            if values is None
+            else partial(score, {"predictions_file": "svm_predictions"} | values)
+        )
     return None
 
 
-def read(words: Sequence[str], rows: Iterable[Option], files: Sequence[str], least: int) -> dict[str, Any] | None:
-    """Values of the options and files that a command line gives; None of one that is for click to read."""
-    known = {flag: (row, k == 0) for row in rows for spelt in row.flags for k, flag in enumerate(spelt.split("/"))}
+def read(
+    words: Sequence[str], rows: Iterable[Option], files: Sequence[str], least: int
+) -> dict[str, Any] | None:
+    """Values of the options and files that a command line gives; None of one that is for click to
+    read."""
+    known = {
+        flag: (row, k == 0)
+        for row in rows
+        for spelt in row.flags
+        for k, flag in enumerate(spelt.split("/"))
+    }
     texts: dict[str, tuple[Option, Any]] = {}
     named, coming = [], iter(words)
     value: bool | str | None
@@ -132,7 +221,10 @@ def read(words: Sequence[str], rows: Iterable[Option], files: Sequence[str], lea
     if not least <= len(named) <= len(files):
         return None
     try:
-        values = {name: value if row.kind is FLAG else row.kind.parse(value) for name, (row, value) in texts.items()}
+        values = {
+            name: value if row.kind is FLAG else row.kind.parse(value)
+            for name, (row, value) in texts.items()
+        }
     except ValueError:
         return None
     return values | dict(zip(files, named))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is said of the end of a run: why it came, and where a signal or a limit ended it how to go on."""
+"""What is said of the end of a run: why it came, and where a signal or a limit ended it how to go
+on."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 
 def remedy(path: str | None, checkpoints: Checkpoints | None, larger: str = "") -> str:
-    """How to go on; ``larger`` is what the next command needs beside --resume. Empty before the path was looked at."""
+    """How to go on; ``larger`` is what the next command needs beside --resume. Empty before the
+    path was looked at."""
     if path is None:
         return "a run with --checkpoint FILE can go on"
     if checkpoints is None:
@@ -46,8 +48,11 @@ def told(how: Callable[[], str]):
         raise
 
 
-def ending(outcomes: list[Outcome], left: list[str], path: str | None, checkpoints: Checkpoints | None) -> str | None:
-    """The end of the line on a run that was ended before all its models converged; None where none was.
+def ending(
+    outcomes: list[Outcome], left: list[str], path: str | None, checkpoints: Checkpoints | None
+) -> str | None:
+    """The end of the line on a run that was ended before all its models converged; None where none
+    was.
 
     Parameters
     ----------
@@ -73,7 +78,10 @@ def stop_reason(outcome: Outcome) -> str:
         gap += f" (in the span of {basis['vectors']} points: {basis['gap']:.6g})"
     bracket = outcome.details.get("fourier", {})
     if "kernel_dual" in bracket:
-        gap += f" (the kernel's minimum is from {bracket['kernel_dual']:.6g} to {bracket['kernel_primal']:.6g})"
+        gap += (
+            f" (the kernel's minimum is from {bracket['kernel_dual']:.6g} to "
+            f"{bracket['kernel_primal']:.6g})"
+        )
     if outcome.stopped_by == "file":
         gap += f", and the primal is {outcome.primal_of_file:.6g} with the digits of the model file"
     reasons = {
@@ -85,7 +93,8 @@ def stop_reason(outcome: Outcome) -> str:
         "limit": "stopped by a limit",
         "interrupt": "interrupted",
         "stationary": "stationary",
-        "cap": "stopped after all passes the solver makes; lower C, scale the features or name another --solver",
+        "cap": "stopped after all passes the solver makes; lower C, scale the features or name "
+        "another --solver",
         "rounding": "stopped where rounding forbids progress",
         "float32": "stopped at the least gap that kernel values in single precision allow",
         "basis": "stopped at the least gap the span of the basis allows; raise --basis",
@@ -96,7 +105,8 @@ def stop_reason(outcome: Outcome) -> str:
 
 
 def time_limit(options: LearnOptions) -> float | None:
-    """Seconds training may take: --time-limit, or what is left until SVMCUT_DEADLINE (Unix time) where that is less.
+    """Seconds training may take: --time-limit, or what is left until SVMCUT_DEADLINE (Unix time)
+    where that is less.
 
     Raises
     ------
@@ -109,5 +119,7 @@ def time_limit(options: LearnOptions) -> float | None:
     try:
         left = max(0.0, float(deadline) - time.time())
     except ValueError:
-        raise UsageError("SVMCUT_DEADLINE is {!r}; expected a Unix time in seconds", deadline) from None
+        raise UsageError(
+            "SVMCUT_DEADLINE is {!r}; expected a Unix time in seconds", deadline
+        ) from None
     return left if options.time_limit is None else min(left, options.time_limit)

@@ -33,7 +33,9 @@ _GROUPS = 8
 _POINTS = 300
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a model may have scores beyond float64
+@np.errstate(
+    over="ignore", invalid="ignore", divide="ignore"
+)  # a model may have scores beyond float64
 def run_inspection(
     model: str,
     *,
@@ -47,14 +49,21 @@ def run_inspection(
     json: bool = False,
     html: str | None = None,
 ) -> list[str]:
-    """Reads a model and what is given beside it, prints what is found and writes the page; returns warnings.
+    """Reads a model and what is given beside it, prints what is found and writes the page; returns
+    warnings.
 
     Raises
     ------
     SvmcutError
         Whatever the files or the system refuse; nothing is printed or written then.
     """
-    read = {"MODEL_FILE": model, "--names": names, "--report": report, "--trace": trace, "--data": data}
+    read = {
+        "MODEL_FILE": model,
+        "--names": names,
+        "--report": report,
+        "--trace": trace,
+        "--data": data,
+    }
     inputs = [File(name, path) for name, path in read.items() if path is not None]
     outputs = [] if html is None else [File("--html", html)]
     check_roles(inputs, outputs)
@@ -66,11 +75,20 @@ def run_inspection(
         raise UsageError("--names and --data cannot both be standard input; name one of them")
     first, scorer = read_named(model, zero_based=zero_based)
     words = None if names is None else _names(names)
-    head = {"command": "inspect", "version": __version__, "model": model, "format": first, "tasks": tasks_of(scorer)}
+    head = {
+        "command": "inspect",
+        "version": __version__,
+        "model": model,
+        "format": first,
+        "tasks": tasks_of(scorer),
+    }
     found = head | facts(scorer, top, words)
     warnings = []
     if words is not None and len(words) < found["features"]["highest"]:
-        warnings.append(f"{printable(names)} names {len(words)} features, the model has {found['features']['highest']}")
+        warnings.append(
+            f"{printable(names)} names {len(words)} features, the model has "
+            f"{found['features']['highest']}"
+        )
     if report is not None:
         found["certificate"] = _certificate(report, model, found)
         found["loss"], task = (found["certificate"][key] for key in ("loss", "task"))
@@ -112,12 +130,25 @@ def _names(path: str) -> list[str]:
     return [line.strip() for line in (lines if lines[-1] else lines[:-1])]
 
 
-_OF_RUN = ("solver", "task", "loss", "examples", "primal", "dual", "gap", "relative_gap", "primal_of_file", "converged",
-           "stopped_by", "iterations")  # fmt: skip
+_OF_RUN = (
+    "solver",
+    "task",
+    "loss",
+    "examples",
+    "primal",
+    "dual",
+    "gap",
+    "relative_gap",
+    "primal_of_file",
+    "converged",
+    "stopped_by",
+    "iterations",
+)
 
 
 def _certificate(path: str, model: str, found: dict[str, Any]) -> dict[str, Any]:
-    """What a report of learn says of a model: of a path of C, the entry of this file, else of the chosen one.
+    """What a report of learn says of a model: of a path of C, the entry of this file, else of the
+    chosen one.
 
     Raises
     ------
@@ -127,7 +158,9 @@ def _certificate(path: str, model: str, found: dict[str, Any]) -> dict[str, Any]
     text = _bytes(path)
     try:
         report = jsons.loads(text.decode())
-        run = {"file": path} | {key: report[key] for key in _OF_RUN if key != "primal_of_file" or key in report}
+        run = {"file": path} | {
+            key: report[key] for key in _OF_RUN if key != "primal_of_file" or key in report
+        }
         options = report["options"]
         cost = "cost" if options["cost"] is not None else "example_cost"
         entries = report.get("path", ())
@@ -136,15 +169,24 @@ def _certificate(path: str, model: str, found: dict[str, Any]) -> dict[str, Any]
         if entry is not None:  # an entry has no more than these
             gap, primal = entry["gap"], entry["primal"]
             relative = gap / primal if gap is not None and primal else None
-            run |= {key: entry[key] for key in ("solver", "primal", "dual", "gap", "converged", "iterations")}
+            run |= {
+                key: entry[key]
+                for key in ("solver", "primal", "dual", "gap", "converged", "iterations")
+            }
             run |= {"relative_gap": relative, "stopped_by": None, "primal_of_file": None}
         elif entries:
             entry = next(row for row in entries if row["primal"] == report["primal"])
         C, features = entry["C"] if entry else C, report["features"]
     except (ValueError, KeyError, TypeError, StopIteration):
-        raise DataError(path, "no report of svmcut learn or svmcut rank; expected what their --report wrote") from None
+        raise DataError(
+            path, "no report of svmcut learn or svmcut rank; expected what their --report wrote"
+        ) from None
     loss = found["loss"]
-    if run["task"] not in found["tasks"] or loss not in (None, run["loss"]) or features < found["features"]["highest"]:
+    if (
+        run["task"] not in found["tasks"]
+        or loss not in (None, run["loss"])
+        or features < found["features"]["highest"]
+    ):
         what = f"{run['task']} with the loss {run['loss']} on {features} features"
         raise DataError(path, f"is the report of another model: {what}")
     return run | {cost: C}
@@ -164,20 +206,27 @@ def _convergence(path: str) -> dict[str, Any]:
         for line in text.decode().splitlines():
             number += 1
             row = jsons.loads(line)
-            point = {key: row[key] for key in ("C", "iteration", "seconds", "primal", "dual", "gap")}
+            point = {
+                key: row[key] for key in ("C", "iteration", "seconds", "primal", "dual", "gap")
+            }
             if lines and lines[-1]["C"] != point["C"]:
                 lines.clear()
             lines.append(point)
     except (ValueError, KeyError, TypeError):
-        raise DataError(path, "no line of a trace; expected what --trace of svmcut learn wrote", number) from None
+        raise DataError(
+            path, "no line of a trace; expected what --trace of svmcut learn wrote", number
+        ) from None
     if not lines:
         raise DataError(path, "the trace is empty")
     places = np.unique(np.linspace(0, len(lines) - 1, _POINTS).round().astype(int)).tolist()
     return {"file": path, "lines": len(lines), "points": [lines[k] for k in places]}
 
 
-def _measured(scorer: Any, path: str, input: str, how: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Measures of a model on a file and, where a row has a score, how the scores are spread; and warnings."""
+def _measured(
+    scorer: Any, path: str, input: str, how: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Measures of a model on a file and, where a row has a score, how the scores are spread; and
+    warnings."""
     tasks, threads = tasks_of(scorer), usable_cpus()
     reader = named(tasks[-1], input=input)
     skill, reliability = Skill(), Reliability()
@@ -186,7 +235,12 @@ def _measured(scorer: Any, path: str, input: str, how: dict[str, Any]) -> tuple[
     tally: Any = tallied(reader, scorer, blocks, threads, judges=judges)
     name = tasks[-1 if tally.queries else 0]
     judge = named(name, input=input)
-    found = {"file": path, "task": name, **judge.counts_of(tally), "measures": judge.measured(tally).values}
+    found = {
+        "file": path,
+        "task": name,
+        **judge.counts_of(tally),
+        "measures": judge.measured(tally).values,
+    }
     if judges and not tally.queries:
         found |= skill.values() | {"reliability": reliability.points()}
     if isinstance(tally, Scores):
@@ -194,11 +248,17 @@ def _measured(scorer: Any, path: str, input: str, how: dict[str, Any]) -> tuple[
         if name == "classification":
             positive, _, unknown = tally.of_classes()
             low, high = (label_text(label) for label in tally.labels or SIGNS)
-            groups = {low: ~positive & ~unknown, high: positive} | ({"other": unknown} if unknown.any() else {})
+            groups = {low: ~positive & ~unknown, high: positive} | (
+                {"other": unknown} if unknown.any() else {}
+            )
             found["curves"] = curves(positive, scores)
         else:
             grades = np.unique(tally.y)
             few = name == "rank" and len(grades) <= _GROUPS
-            groups = {label_text(grade): tally.y == grade for grade in grades} if few else {"all": tally.y == tally.y}
+            groups = (
+                {label_text(grade): tally.y == grade for grade in grades}
+                if few
+                else {"all": tally.y == tally.y}
+            )
         found["scores"] = distribution(scores, groups)
     return found, judge.warnings(tally, path)

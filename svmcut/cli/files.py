@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def model_files(options: LearnOptions) -> list[str]:
-    """Where each model goes: MODEL_FILE for one, MODEL_FILE.C for those of a path of several values of C."""
+    """Where each model goes: MODEL_FILE for one, MODEL_FILE.C for those of a path of several values
+    of C."""
     if len(options.path) == 1 or options.searches:
         return [options.model_file]
     return [f"{options.model_file}.{cost.text}" for cost in options.path]
@@ -33,20 +34,31 @@ def check_training_files(options: LearnOptions, original: bool) -> list[File]:
     """
     models = model_files(options)
     if options.model_file == "-" and len(models) > 1:
-        raise UsageError("several values of C train several models, for which standard output is no place; name a file")
+        raise UsageError(
+            "several values of C train several models, for which standard output is no place; "
+            "name a file"
+        )
     if options.select and len(models) > 1:
         models.append(options.model_file)
-    read = (("EXAMPLE_FILE", options.example_file), ("--validate", options.validate), ("--f", options.basis_file),
-            ("--initial", options.initial),
-            ("--weights", options.weights))  # fmt: skip
+    read = (
+        ("EXAMPLE_FILE", options.example_file),
+        ("--validate", options.validate),
+        ("--f", options.basis_file),
+        ("--initial", options.initial),
+        ("--weights", options.weights),
+    )
     written: list[tuple[str, str | None]] = [
-        *(("MODEL_FILE", path) for path in models), ("--report", options.report), ("--trace", options.trace),
+        *(("MODEL_FILE", path) for path in models),
+        ("--report", options.report),
+        ("--trace", options.trace),
         ("-a", options.alphas),
-    ]  # fmt: skip
+    ]
     if options.checkpoint is not None:
         from svmcut.files.generations import lock_of, newest, previous
 
-        written += [("--checkpoint", name(options.checkpoint)) for name in (newest, previous, lock_of)]
+        written += [
+            ("--checkpoint", name(options.checkpoint)) for name in (newest, previous, lock_of)
+        ]
     inputs, outputs = (
         [File(name.lower() if original else name, path) for name, path in named if path is not None]
         for named in (read, written)
@@ -56,7 +68,8 @@ def check_training_files(options: LearnOptions, original: bool) -> list[File]:
 
 
 def log_beside(outputs: Iterable[File]) -> contextlib.AbstractContextManager:
-    """What the run prints goes to standard error where one of its outputs is ``-``, standard output."""
+    """What the run prints goes to standard error where one of its outputs is ``-``, standard
+    output."""
     if any(file.path == "-" for file in outputs):
         return contextlib.redirect_stdout(sys.stderr)
     return contextlib.nullcontext()

@@ -9,7 +9,15 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from svmcut.cli.termination import INTERRUPTED, STOPPED, TERMINATED, Terminated, asked, settle, signals_raised
+from svmcut.cli.termination import (
+    INTERRUPTED,
+    STOPPED,
+    TERMINATED,
+    Terminated,
+    asked,
+    settle,
+    signals_raised,
+)
 from svmcut.errors import FileError, SvmcutError
 from svmcut.messages import Message, printable
 
@@ -22,14 +30,16 @@ STARTED = 50_000
 
 
 class CtrlC(BaseException):
-    """Takes a KeyboardInterrupt past click, which would print an empty line and forget its message."""
+    """Takes a KeyboardInterrupt past click, which would print an empty line and forget its
+    message."""
 
     def __init__(self, interrupt: KeyboardInterrupt):
         self.interrupt = interrupt
 
 
 def collect_late() -> None:
-    """Looks for cycles of objects from STARTED on: a tenth of a start is spent in looking through what it keeps."""
+    """Looks for cycles of objects from STARTED on: a tenth of a start is spent in looking through
+    what it keeps."""
     usual = gc.get_threshold()
 
     def first(phase: str, _: object) -> None:
@@ -59,8 +69,8 @@ def guard(
     program : callable
         The name that opens messages which name no file; asked when a message is due.
     statuses : tuple of int or None
-        The statuses allowed; any other becomes 1. None allows all. Where they are given the messages are those of the
-        executables with the originals' names.
+        The statuses allowed; any other becomes 1. None allows all. Where they are given the
+        messages are those of the executables with the originals' names.
     resumable : bool
         Whether a run stopped by SIGTERM can go on, which is status 75.
     final : bool
@@ -118,7 +128,9 @@ def drop_stdout() -> None:
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def _report(error: BaseException, program: Callable[[], str], resumable: bool, original: bool) -> int:
+def _report(
+    error: BaseException, program: Callable[[], str], resumable: bool, original: bool
+) -> int:
     if os.environ.get("SVMCUT_DEBUG") == "1":
         raise error
     if asked() and not isinstance(error, SvmcutError | KeyboardInterrupt | Terminated):
@@ -127,8 +139,13 @@ def _report(error: BaseException, program: Callable[[], str], resumable: bool, o
         if isinstance(error, KeyboardInterrupt):
             what, status = "interrupted", INTERRUPTED
         else:
-            what, status = f"stopped by {asked()}", STOPPED if resumable and error.kept else TERMINATED
-        early = ["no state was written, the same command goes on from one that was there"] if resumable else []
+            what = f"stopped by {asked()}"
+            status = STOPPED if resumable and error.kept else TERMINATED
+        early = (
+            ["no state was written, the same command goes on from one that was there"]
+            if resumable
+            else []
+        )
         _complain("; ".join((f"{program()}: {what}", *getattr(error, "__notes__", early))))
         return status
     if isinstance(error, BrokenPipeError):
@@ -152,7 +169,10 @@ def _report(error: BaseException, program: Callable[[], str], resumable: bool, o
     elif isinstance(error, ImportError):
         _complain(f"{program()}: a library cannot be loaded: {_cause(error)}")
     else:
-        _complain(f"{program()}: internal error: {type(error).__name__}: {error}; SVMCUT_DEBUG=1 shows where")
+        _complain(
+            f"{program()}: internal error: {type(error).__name__}: {error}; SVMCUT_DEBUG=1 shows "
+            "where"
+        )
     return 1
 
 
@@ -171,7 +191,8 @@ def _complain(text: str) -> None:
 
 
 def _silence_stdout() -> None:
-    """What is still buffered for a stdout that fails would fail again, loudly, when the interpreter ends."""
+    """What is still buffered for a stdout that fails would fail again, loudly, when the interpreter
+    ends."""
     if sys.stdout is None:
         return
     with contextlib.suppress(OSError, ValueError):
@@ -183,7 +204,8 @@ def _silence_stdout() -> None:
 
 @contextlib.contextmanager
 def _any_text(final: bool) -> Iterator[None]:
-    """Standard output takes characters its encoding lacks, as escapes: a name in a model is no reason to die."""
+    """Standard output takes characters its encoding lacks, as escapes: a name in a model is no
+    reason to die."""
     stream = sys.stdout
     errors = getattr(stream, "errors", None)
     if errors is not None and hasattr(stream, "reconfigure"):
@@ -191,12 +213,18 @@ def _any_text(final: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        if errors is not None and not final and not stream.closed and hasattr(stream, "reconfigure"):
+        if (
+            errors is not None
+            and not final
+            and not stream.closed
+            and hasattr(stream, "reconfigure")
+        ):
             stream.reconfigure(errors=errors)
 
 
 def _occupy_standard_descriptors() -> None:
-    """Fill closed descriptors 0 to 2, so that no file opened later is taken for standard output or error.
+    """Fill closed descriptors 0 to 2, so that no file opened later is taken for standard output or
+    error.
 
     Each is opened the wrong way round: using it fails as it would have failed when closed.
     """

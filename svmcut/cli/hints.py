@@ -13,12 +13,14 @@ from svmcut.data.examples import Csr
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
 
-#: Ratio of the largest values of two features that draws a hint; entries a feature needs to count; entries looked at.
+#: Ratio of the largest values of two features that draws a hint; entries a feature needs to count;
+#: entries looked at.
 FAR, OFTEN, ENOUGH = 1e3, 5, 1 << 14
 
 
 def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
-    """One line each, which names the remedy; of svmcut.tasks' data, in time that hardly grows with it.
+    """One line each, which names the remedy; of svmcut.tasks' data, in time that hardly grows with
+    it.
 
     Parameters
     ----------
@@ -28,13 +30,18 @@ def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
     if task == "multilabel":  # svmcut scale reads one label a line
         return []
     queries = task in ("classification", "multiclass") and data.qid is not None
-    told = [f"qid has no effect in {task}; svmcut rank learns the order within queries"] if queries else []
+    told = (
+        [f"qid has no effect in {task}; svmcut rank learns the order within queries"]
+        if queries
+        else []
+    )
     bias = settings is not None and bool(settings.bias) and not settings.has_kernel
     return told + (coarse_warning(data.X, data.source.path, bias) or _scales(data.X))
 
 
 def _scales(X: Csr) -> list[str]:
-    """Whether features of at least OFTEN entries differ in scale by more than FAR, in rows evenly spaced."""
+    """Whether features of at least OFTEN entries differ in scale by more than FAR, in rows evenly
+    spaced."""
     some = X.take(np.arange(0, X.n_rows, max(1, X.nnz // ENOUGH)))
     columns, places = np.unique(some.indices, return_inverse=True)
     largest = np.zeros(len(columns), np.float32)
@@ -45,6 +52,7 @@ def _scales(X: Csr) -> list[str]:
         return []
     low, high = largest.argmin(), largest.argmax()
     return [
-        f"the values of feature {columns[low] + 1} go to {largest[low]:.3g} and those of feature {columns[high] + 1} "
+        f"the values of feature {columns[low] + 1} go to {largest[low]:.3g} and those of feature "
+        f"{columns[high] + 1} "
         f"to {largest[high]:.3g}; svmcut scale brings features to one range"
     ]

@@ -19,24 +19,73 @@ Examples:
 """
 
 ROWS = (
-    Option("names", ("--names",), DATA, "Names of the features, one a line, from feature 1 on.", default="numbers",
-           kind=PATH),
-    Option("report", ("--report",), DATA, "The JSON report of the training run: adds its certificate.", default="none",
-           kind=PATH),
-    Option("trace", ("--trace",), DATA, "The trace of the training run: adds its convergence.", default="none",
-           kind=PATH),
-    Option("data", ("--data",), DATA, "Examples: adds measures, and the scores of each class.", default="none",
-           kind=PATH),
-    Option("input", ("--input",), DATA, "Text of --data: svm, or crfsuite, tags and attributes by name.", default="svm",
-           kind=KINDS["input"]),
-    Option("zero_based", ("--zero-based",), DATA,
-           "Feature indices start at 0, in --data and in a model of LIBSVM; they are shown from 1.", default="off"),
-    Option("top", ("--top",), OUTPUT, "How many of the highest and of the lowest weights are named.", default="10",
-           kind=integer(0)),
-    Option("json", ("--json",), OUTPUT, "Print one JSON document in place of the text.", default="off"),
-    Option("html", ("--html",), OUTPUT, "Write one page with pictures, which needs no other file.", default="none",
-           kind=PATH),
-)  # fmt: skip
+    Option(
+        "names",
+        ("--names",),
+        DATA,
+        "Names of the features, one a line, from feature 1 on.",
+        default="numbers",
+        kind=PATH,
+    ),
+    Option(
+        "report",
+        ("--report",),
+        DATA,
+        "The JSON report of the training run: adds its certificate.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
+        "trace",
+        ("--trace",),
+        DATA,
+        "The trace of the training run: adds its convergence.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
+        "data",
+        ("--data",),
+        DATA,
+        "Examples: adds measures, and the scores of each class.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
+        "input",
+        ("--input",),
+        DATA,
+        "Text of --data: svm, or crfsuite, tags and attributes by name.",
+        default="svm",
+        kind=KINDS["input"],
+    ),
+    Option(
+        "zero_based",
+        ("--zero-based",),
+        DATA,
+        "Feature indices start at 0, in --data and in a model of LIBSVM; they are shown from 1.",
+        default="off",
+    ),
+    Option(
+        "top",
+        ("--top",),
+        OUTPUT,
+        "How many of the highest and of the lowest weights are named.",
+        default="10",
+        kind=integer(0),
+    ),
+    Option(
+        "json", ("--json",), OUTPUT, "Print one JSON document in place of the text.", default="off"
+    ),
+    Option(
+        "html",
+        ("--html",),
+        OUTPUT,
+        "Write one page with pictures, which needs no other file.",
+        default="none",
+        kind=PATH,
+    ),
+)
 
 
 @click.command(cls=PanelCommand, rows=ROWS, epilog=_EPILOG)
@@ -44,11 +93,14 @@ ROWS = (
 def inspect(model_file, **given):
     """Show what the model of MODEL_FILE is and has learnt.
 
-    Printed are its kind, loss, labels, features and sparsity; the highest and lowest weights of each class, label or
-    tag; support vectors and their multipliers; transitions of sequences and pairs of label sets.
+    Printed are its kind, loss, labels, features and sparsity; the highest and lowest weights of
+    each class, label or tag; support vectors and their multipliers; transitions of sequences and
+    pairs of label sets.
     """
     from svmcut.cli.examining import run_inspection
     from svmcut.cli.guard import warn
 
-    for warning in run_inspection(model_file, **{name: value for name, value in given.items() if value is not None}):
+    for warning in run_inspection(
+        model_file, **{name: value for name, value in given.items() if value is not None}
+    ):
         warn("svmcut inspect", warning)

@@ -15,7 +15,8 @@ TASK, WORDS = "svmcut.task", "svmcut.words"
 
 
 class TrainingCommand(PanelCommand):
-    """A command whose options and examples are those of its task, or of the task that its command line names."""
+    """A command whose options and examples are those of its task, or of the task that its command
+    line names."""
 
     def parse_args(self, ctx, args):
         ctx.meta[TASK], ctx.meta[WORDS] = named_task(self.name, args), tuple(args)
@@ -75,7 +76,7 @@ Examples:
 """,
     "regression": """\b
 Examples:
-  svmcut learn --task regression -c 1 train.dat model              LIBLINEAR's and LIBSVM's unit of C
+  svmcut learn --task regression -c 1 train.dat model            LIBLINEAR's and LIBSVM's unit of C
   svmcut learn --task regression -c 1 --tube 0.5 --gap 1e-5 train.dat model
   svmcut learn --task regression -c 0.1,1,10 --validate dev.dat --select mse train.dat model
   svmcut learn --task regression -c 10 -t 2 -g 0.5 train.dat model                 svm-train -s 3
@@ -87,7 +88,7 @@ Examples:
   svmcut learn --task multiclass --multiclass one-vs-rest train.dat model
   svmcut learn --task multiclass -t 2 -g 0.5 --solver smo train.dat model    svm-train's -g 0.5
   svmcut learn --task multiclass -c 100 train.dat model              svm_multiclass's unit of C
-  svmcut classify test.dat model labels.txt                          label and the scores of all classes
+  svmcut classify test.dat model labels.txt                      label and the scores of all classes
 """,
     "multilabel": """\b
 Examples:
@@ -105,19 +106,22 @@ Examples:
 def learn(**values):
     """Train a support vector machine on EXAMPLE_FILE and write it to MODEL_FILE.
 
-    EXAMPLE_FILE holds one example a line, LABEL INDEX:VALUE INDEX:VALUE ... (LIBSVM and svm_light format); it may be
-    compressed (gzip, bzip2, xz, zstd), a pipe, or - for standard input. MODEL_FILE may be - for standard output; what
-    is printed goes to standard error then. Two labels are two classes, the larger is positive (--positive names
-    another), three or more whole ones as many classes; the model keeps them. Every option of svm_perf_learn is taken
-    with the same meaning.
+    EXAMPLE_FILE holds one example a line, LABEL INDEX:VALUE INDEX:VALUE ... (LIBSVM and svm_light
+    format); it may be compressed (gzip, bzip2, xz, zstd), a pipe, or - for standard input.
+    MODEL_FILE may be - for standard output; what is printed goes to standard error then. Two labels
+    are two classes, the larger is positive (--positive names another), three or more whole ones as
+    many classes; the model keeps them. Every option of svm_perf_learn is taken with the same
+    meaning.
 
-    With --task sequence a line is a token, TAG qid:SEQUENCE INDEX:VALUE ..., tags are integers from 1, and the lines of
-    a sequence stand together. Every option of svm_hmm_learn is taken with the same meaning.
+    With --task sequence a line is a token, TAG qid:SEQUENCE INDEX:VALUE ..., tags are integers from
+    1, and the lines of a sequence stand together. Every option of svm_hmm_learn is taken with the
+    same meaning.
 
     With --task regression LABEL is the number to predict.
 
-    With --task multilabel a line is LABEL,LABEL,... INDEX:VALUE ..., labels are whole numbers from 0, and a line that
-    starts with a blank has none; a first line EXAMPLES FEATURES LABELS says that features are counted from 0.
+    With --task multilabel a line is LABEL,LABEL,... INDEX:VALUE ..., labels are whole numbers from
+    0, and a line that starts with a blank has none; a first line EXAMPLES FEATURES LABELS says that
+    features are counted from 0.
     """
 
 
@@ -127,7 +131,8 @@ def learn(**values):
 def rank(**values):
     """Learn to rank from EXAMPLE_FILE and write the model to MODEL_FILE.
 
-    EXAMPLE_FILE holds one row a line, LABEL qid:QUERY INDEX:VALUE INDEX:VALUE ... Rows of a query stand together, query
-    numbers do not decrease; a larger label belongs above a smaller one of the same query. Without qid all rows are one
-    query (ordinal regression). Every option of svm_rank_learn is taken with the same meaning.
+    EXAMPLE_FILE holds one row a line, LABEL qid:QUERY INDEX:VALUE INDEX:VALUE ... Rows of a query
+    stand together, query numbers do not decrease; a larger label belongs above a smaller one of the
+    same query. Without qid all rows are one query (ordinal regression). Every option of
+    svm_rank_learn is taken with the same meaning.
     """

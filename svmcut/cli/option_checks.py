@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What no command line can honour: svmcut.spec.refusals, and what hangs on options that are no parameters."""
+"""What no command line can honour: svmcut.spec.refusals, and what hangs on options that are no
+parameters."""
 
 from __future__ import annotations
 
@@ -48,7 +49,11 @@ def check(options: LearnOptions) -> list[str]:
         if not by_cuts:
             raise UsageError("-a writes the multipliers of cuts; add {solver=}", CUTTING_PLANE)
     given = options.given or frozenset()
-    read = {name for solver in refusals.candidates(settings) for name in refusals.reads(settings, solver)}
+    read = {
+        name
+        for solver in refusals.candidates(settings)
+        for name in refusals.reads(settings, solver)
+    }
     if options.basis != DEFAULTS["basis"] and "basis" not in given | read:
         idle.append("--k has no effect without a subspace or a polish")
     if options.algorithm == 9 and "rescaling" in given:
@@ -66,16 +71,25 @@ def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
     UsageError
         For options that are no parameters and mean nothing there.
     """
-    own = {name: value for name, value in task_defaults("multiclass").items() if getattr(options, name) is None}
+    own = {
+        name: value
+        for name, value in task_defaults("multiclass").items()
+        if getattr(options, name) is None
+    }
     found, reason = replace(options, **(own | {"task": "multiclass"})), ""
     if options.algorithm not in (None, *TASKS[found.task].algorithms):
         reason = f"-w {options.algorithm} is an algorithm for two; leave it out"
     elif options.select and options.select not in measures(found.task):
         known = ", ".join(name.replace("_", "-") for name in measures(found.task))
-        reason = f"--select {options.select.replace('_', '-')} is a measure of two; expected one of {known}"
+        reason = (
+            f"--select {options.select.replace('_', '-')} is a measure of two; expected one of "
+            f"{known}"
+        )
     if reason:
         y = examples.y
-        raise beside_classes(examples.source.path, len(np.unique(y)), reason, label_text(float(y.max())))
+        raise beside_classes(
+            examples.source.path, len(np.unique(y)), reason, label_text(float(y.max()))
+        )
     return found
 
 
@@ -87,15 +101,23 @@ def _check_outputs(options: LearnOptions) -> None:
         raise UsageError("--weights - and EXAMPLE_FILE - are one standard input; name a file")
     if options.select and not (options.validate or options.cv):
         measure = options.select.replace("_", "-")
-        raise UsageError("--select {} needs --validate FILE to measure the models on, or --cv K", measure)
+        raise UsageError(
+            "--select {} needs --validate FILE to measure the models on, or --cv K", measure
+        )
     if options.alphas and len(options.path) > 1 and not options.searches:
         raise UsageError("-a writes the multipliers of one model; give a single C")
     if "checkpoint_every" in (options.given or ()) and options.checkpoint is None:
-        raise UsageError("--checkpoint-every is the time between checkpoints; name them with --checkpoint FILE")
+        raise UsageError(
+            "--checkpoint-every is the time between checkpoints; name them with --checkpoint FILE"
+        )
     if options.scheduler is not None and options.scheduler_file is not None:
-        raise UsageError("--scheduler and --scheduler-file name one scheduler; leave one of them out")
+        raise UsageError(
+            "--scheduler and --scheduler-file name one scheduler; leave one of them out"
+        )
     if options.work_dir is not None and not options.scheduled:
-        raise UsageError("--work-dir is a folder for the workers of a scheduler; name one with --scheduler")
+        raise UsageError(
+            "--work-dir is a folder for the workers of a scheduler; name one with --scheduler"
+        )
     if options.resume and options.checkpoint is None:
         raise UsageError("--resume goes on from a checkpoint; name it with --checkpoint FILE")
 
@@ -109,8 +131,12 @@ def _check_grid(options: LearnOptions) -> None:
 
         check_grid(options.kernel, lists)
         if options.cv is None and not (options.validate and options.select):
-            raise UsageError("several values of {} are a grid to choose from; add --cv K, or --validate FILE and "
-                             "--select MEASURE", Parameter(next(iter(lists))))  # fmt: skip
+            raise UsageError(
+                "several values of {} are a grid to choose from; add --cv K, or --validate FILE "
+                "and "
+                "--select MEASURE",
+                Parameter(next(iter(lists))),
+            )
 
 
 def _check_algorithm(options: LearnOptions) -> None:
@@ -121,9 +147,15 @@ def _check_algorithm(options: LearnOptions) -> None:
         return
     known = TASKS[options.task].algorithms
     if algorithm not in known:
-        raise UsageError("-w {} is no algorithm; expected one of {}", algorithm, ", ".join(map(str, known)))
+        raise UsageError(
+            "-w {} is no algorithm; expected one of {}", algorithm, ", ".join(map(str, known))
+        )
     if algorithm == 9 and options.loss != TASKS[options.task].loss:
-        raise UsageError("-w 9 trains for {} only; use -w 3 with loss '{}'", TASKS[options.task].loss, options.loss)
+        raise UsageError(
+            "-w 9 trains for {} only; use -w 3 with loss '{}'",
+            TASKS[options.task].loss,
+            options.loss,
+        )
     if algorithm == 4 and options.constraint_cache <= 0:
         raise UsageError("-f must be at least 1 with -w 4")
     if algorithm != 9 and options.solver not in (AUTO, CUTTING_PLANE):
@@ -148,6 +180,13 @@ def _check_preimages(options: LearnOptions) -> None:
         raise UsageError("--i {} is unknown; expected 0, 1, 2 or 4", options.preimage)
     check_basis(options)
     if options.algorithm == 9 and options.preimage == 0:
-        raise UsageError("-w 9 with a kernel trains on a basis of its own and needs --i 1, 2 or 4; use -w 3 with --i 0")
+        raise UsageError(
+            "-w 9 with a kernel trains on a basis of its own and needs --i 1, 2 or 4; use -w 3 "
+            "with --i 0"
+        )
     if options.algorithm == 9 and options.preimage in (2, 4) and options.kernel != "rbf":
-        raise UsageError("--i {} is for the rbf kernel; use --i 1 with the {} kernel", options.preimage, options.kernel)
+        raise UsageError(
+            "--i {} is for the rbf kernel; use --i 1 with the {} kernel",
+            options.preimage,
+            options.kernel,
+        )

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of training by task: the rows of option_rows with their kinds, texts and defaults, those of parameters.
+"""The options of training by task: the rows of option_rows with their kinds, texts and defaults,
+those of parameters.
 
-What a task, its losses and its solvers cannot use is not offered; the rows of svmcut.spec.catalog say which. The click
-commands, the originals' argument lists, the report and the tests all read `options`.
+What a task, its losses and its solvers cannot use is not offered; the rows of svmcut.spec.catalog
+say which. The click commands, the originals' argument lists, the report and the tests all read
+`options`.
 """
 
 from __future__ import annotations
@@ -136,7 +138,8 @@ class LearnOptions(Settings):
         return self.cv is not None or any(len(values) > 1 for values in self.grid.values())
 
     def settings(self) -> Settings:
-        """What the library is asked for: the first of several values, the solver of -w and --t without --solver."""
+        """What the library is asked for: the first of several values, the solver of -w and --t
+        without --solver."""
         values = {item.name: getattr(self, item.name) for item in fields(Settings)}
         for name in ("cost", "example_cost"):
             values[name] = values[name][0].value if values[name] else None
@@ -165,7 +168,11 @@ def solver_name(options: LearnOptions) -> str:
     if options.has_kernel and (options.basis_method or options.algorithm == 9):
         return SUBSPACE
     # of classes the descent ends in a hundredth of the passes; -a writes the multipliers of cuts
-    classes = options.task == "multiclass" and options.is_plain and not (options.has_kernel or options.alphas)
+    classes = (
+        options.task == "multiclass"
+        and options.is_plain
+        and not (options.has_kernel or options.alphas)
+    )
     return AUTO if options.algorithm == 9 or classes else CUTTING_PLANE
 
 
@@ -189,7 +196,9 @@ def offered(task: str) -> set[str]:
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
     needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))
     for option in ROWS:
-        if option.panel == COMPATIBILITY or option.field == "alphas":  # two dashes and a letter: svm_perf alone
+        if (
+            option.panel == COMPATIBILITY or option.field == "alphas"
+        ):  # two dashes and a letter: svm_perf alone
             needs[option.field] = row.original is not None and (
                 len(option.flags[0]) == 2 or row.original == TASKS[LEARNT[0]].original
             )
@@ -197,10 +206,15 @@ def offered(task: str) -> set[str]:
 
 
 def numbered(rows) -> str:
-    """Names with the originals' numbers, and what there is to say of each: f1 (1), error-rate (2)."""
+    """Names with the originals' numbers, and what there is to say of each: f1 (1), error-rate
+    (2)."""
     names = [row.name if row.number is None else f"{row.name} ({row.number})" for row in rows]
     told = any(row.help for row in rows)
-    return "; ".join(f"{name}, {row.help}" for name, row in zip(names, rows)) if told else ", ".join(names)
+    return (
+        "; ".join(f"{name}, {row.help}" for name, row in zip(names, rows))
+        if told
+        else ", ".join(names)
+    )
 
 
 def _words(task: str) -> dict[str, Any]:
@@ -208,44 +222,76 @@ def _words(task: str) -> dict[str, Any]:
     row, known, rows = TASKS[task], solvers(task), list(losses(task).values())
     rescalings = {name for loss in rows for name in loss.rescalings}
     tolerant = [name for name, solver in known.items() if solver.by_conditions]
-    passes = {name: solver.defaults["epochs"] for name, solver in known.items() if "epochs" in solver.defaults}
+    passes = {
+        name: solver.defaults["epochs"]
+        for name, solver in known.items()
+        if "epochs" in solver.defaults
+    }
     usual = max(passes.values(), default=0)
-    by_data = [listed((AUTO, *names), "or") for names in (solvers(task, False), solvers(task, True)) if names]
-    sums = "" if all(loss.is_sum for loss in rows) else listed([loss.name for loss in rows if loss.is_sum])
+    by_data = [
+        listed((AUTO, *names), "or")
+        for names in (solvers(task, False), solvers(task, True))
+        if names
+    ]
+    sums = (
+        ""
+        if all(loss.is_sum for loss in rows)
+        else listed([loss.name for loss in rows if loss.is_sum])
+    )
     bare = [name for name, solver in known.items() if solver.polished is False]
-    ways = {way: [name for name, kernel in KERNELS.items() if kernel.maintenance[0] == way]
-            for kernel in KERNELS.values() for way in kernel.maintenance}  # fmt: skip
+    ways = {
+        way: [name for name, kernel in KERNELS.items() if kernel.maintenance[0] == way]
+        for kernel in KERNELS.values()
+        for way in kernel.maintenance
+    }
     return {
         "tasks": listed([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
         "needed": f" Required for every loss but {sums}." if sums else "",
         "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {sums} alone" if sums else ""),
-        "objective": row.objective, "original": row.original or row.like, "one": row.one, "points": row.points,
-        "single": row.one.partition("'")[0], "weighing": listed([loss.name for loss in rows if loss.is_sum]),
-        "losses": numbered(rows), "first": DEFAULTS["task"],
+        "objective": row.objective,
+        "original": row.original or row.like,
+        "one": row.one,
+        "points": row.points,
+        "single": row.one.partition("'")[0],
+        "weighing": listed([loss.name for loss in rows if loss.is_sum]),
+        "losses": numbered(rows),
+        "first": DEFAULTS["task"],
         "at": listed([loss.name for loss in rows if loss.at]),
         "ranked": listed([loss.name for loss in rows if loss.ranked]),
         "at_default": listed([f"{loss.at[2]:g}" for loss in rows if loss.at]),
-        "rescalings": listed([f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in rescalings], "or"),
-        "bias": f"{row.defaults.get('bias', 1):g}" + (" without a kernel, 0 with one" if solvers(task, True) else ""),
+        "rescalings": listed(
+            [f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in rescalings], "or"
+        ),
+        "bias": f"{row.defaults.get('bias', 1):g}"
+        + (" without a kernel, 0 with one" if solvers(task, True) else ""),
         "free_bias": "on where --solver names one of them" if row.original else "on",
-        "kernels": ", ".join(f"{name} ({kernel.number}) {kernel.formula}".strip() for name, kernel in KERNELS.items()),
+        "kernels": ", ".join(
+            f"{name} ({kernel.number}) {kernel.formula}".strip() for name, kernel in KERNELS.items()
+        ),
         "examples": row.objects.capitalize() if task == "sequence" else "Examples",
-        "maintenance": ", ".join(f"{way} for {listed(names)}" for way, names in ways.items() if names),
+        "maintenance": ", ".join(
+            f"{way} for {listed(names)}" for way, names in ways.items() if names
+        ),
         "adaptive": listed([name for name, solver in known.items() if solver.adaptive]),
         "polish": f"on, for {listed(bare)} off" if bare else "on",
         "certified": f"{CERTIFIED_ROWS:,} {'tokens' if task == 'sequence' else 'rows'}",
-        "kkt": f"{listed(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}." if tolerant else "",
+        "kkt": f"{listed(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}."
+        if tolerant
+        else "",
         "epsilon": "none" if row.gap else f"{row.defaults.get('epsilon', EPSILON):g}",
         "gap": f"{row.gap:g}" if row.gap else "none",
-        "epochs": ", ".join((f"{usual:g}", *(f"{name} {n:g}" for name, n in passes.items() if n != usual))),
+        "epochs": ", ".join(
+            (f"{usual:g}", *(f"{name} {n:g}" for name, n in passes.items() if n != usual))
+        ),
         "measures": ", ".join(name.replace("_", "-") for name in measures(task)),
         "measure": row.measure.replace("_", "-"),
         "solvers": "; with kernels ".join(by_data),
         "algorithms": listed([str(number) for number in row.algorithms], "or"),
         "parts": "tags" if task == "sequence" else "labels",
         "parts_default": "1 for every 100 tags" if task == "sequence" else "1",
-        "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()), "qp": next(iter(QPS)),
-    }  # fmt: skip
+        "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()),
+        "qp": next(iter(QPS)),
+    }
 
 
 def _kinds(task: str) -> dict[str, Kind]:
@@ -297,7 +343,8 @@ def options(task: str) -> tuple[Option, ...]:
 
 
 def named_task(command: str | None, words: Sequence[str]) -> str:
-    """The task of a command line of learn or rank; where it is misspelt, the option itself says so later."""
+    """The task of a command line of learn or rank; where it is misspelt, the option itself says so
+    later."""
     task = LEARNT[0]
     for k, text in enumerate(words):
         if text.startswith("--task="):
@@ -310,7 +357,9 @@ def named_task(command: str | None, words: Sequence[str]) -> str:
 def collected(command: str | None, words: Sequence[str], values: dict[str, Any]) -> LearnOptions:
     """The options of a run of learn or rank, whose command line gave these values."""
     asked = {*values}
-    if any(word.partition("=")[0] == "--k" for word in words):  # svm_perf's, not refused as --basis is
+    if any(
+        word.partition("=")[0] == "--k" for word in words
+    ):  # svm_perf's, not refused as --basis is
         asked.discard("basis")
     own = task_defaults(named_task(command, words))
     found = LearnOptions(**{"command": command, "given": frozenset(asked), **own, **values})

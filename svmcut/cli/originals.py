@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The executables with the originals' names: their command lines, their reports, exit status 0 or 1."""
+"""The executables with the originals' names: their command lines, their reports, exit status 0 or
+1."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ class Flag:
     name : str
         Key of the value.
     type : type or Kind
-        int, float or str, or a Kind of the table of options. Integers drop what follows a decimal point, as the
-        originals do.
+        int, float or str, or a Kind of the table of options. Integers drop what follows a decimal
+        point, as the originals do.
     default : object
     help : str
     """
@@ -76,7 +77,13 @@ class Grammar:
 
     def usage(self) -> str:
         """The help text."""
-        lines = [f"usage: {self.program} [options] {self.arguments}", "", self.summary, "", "options:"]
+        lines = [
+            f"usage: {self.program} [options] {self.arguments}",
+            "",
+            self.summary,
+            "",
+            "options:",
+        ]
         for dashes, table in (("-", self.flags), ("--", self.long_flags)):
             for letter, flag in table.items():
                 kind = getattr(flag.type, "__name__", None) or flag.type.name.lower()
@@ -95,8 +102,9 @@ class TextRequested(Exception):
 def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[str]]:
     """Read a command line as the originals do.
 
-    Options come first: the scan ends at the first argument that does not start with a dash, and at a lone dash. One
-    character of an option counts, and every option takes the next argument as its value.
+    Options come first: the scan ends at the first argument that does not start with a dash, and at
+    a lone dash. One character of an option counts, and every option takes the next argument as its
+    value.
 
     Parameters
     ----------
@@ -118,7 +126,11 @@ def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[s
     TextRequested
         For a help character, and for --help and --version, which are looked at whole.
     """
-    values = {flag.name: flag.default for table in (grammar.flags, grammar.long_flags) for flag in table.values()}
+    values = {
+        flag.name: flag.default
+        for table in (grammar.flags, grammar.long_flags)
+        for flag in table.values()
+    }
     at = 0
     while at < len(argv) and argv[at].startswith("-") and argv[at] != "-":
         option = argv[at]
@@ -127,21 +139,30 @@ def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[s
         if option == "--help" or option[1] in grammar.help_characters:
             raise TextRequested(grammar.usage())
         long = option.startswith("--")
-        flag = grammar.long_flags.get(option[2:3], grammar.other) if long else grammar.flags.get(option[1])
+        flag = (
+            grammar.long_flags.get(option[2:3], grammar.other)
+            if long
+            else grammar.flags.get(option[1])
+        )
         if flag is None:
-            raise UsageError("unrecognized option {}; -{} lists the options", option, grammar.help_characters[0])
+            raise UsageError(
+                "unrecognized option {}; -{} lists the options", option, grammar.help_characters[0]
+            )
         if at + 1 == len(argv):
             raise UsageError("option {} needs a value", option)
         values[flag.name] = _convert(option, argv[at + 1], flag.type)
         at += 2
     arguments = argv[at:]
     if len(arguments) < grammar.least:
-        raise UsageError("not enough arguments; expected {} [options] {}", grammar.program, grammar.arguments)
+        raise UsageError(
+            "not enough arguments; expected {} [options] {}", grammar.program, grammar.arguments
+        )
     return values, arguments
 
 
 def run_original(grammar: Grammar, work, argv: list[str] | None) -> int:
-    """Read the command line, call ``work(values, arguments)`` and return 0 or 1, with one message on failure."""
+    """Read the command line, call ``work(values, arguments)`` and return 0 or 1, with one message
+    on failure."""
 
     def run() -> int | None:
         try:
@@ -186,7 +207,13 @@ def svm_rank_classify(argv: list[str] | None = None) -> int:
 def svm_hmm_classify(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_hmm_classify``."""
     beam = {"b": Flag("beam", int, 0, "states kept a token; 0 keeps all")}
-    return _classify("svm_hmm_classify", "Tags the tokens of sequences and counts wrong tags.", "sequence", beam, argv)
+    return _classify(
+        "svm_hmm_classify",
+        "Tags the tokens of sequences and counts wrong tags.",
+        "sequence",
+        beam,
+        argv,
+    )
 
 
 def svm_perf_learn(argv: list[str] | None = None) -> int:
@@ -214,10 +241,19 @@ def svm_multiclass_learn(argv: list[str] | None = None) -> int:
 def svm_multiclass_classify(argv: list[str] | None = None) -> int:
     """Entry point of ``svm_multiclass_classify``."""
     summary = "Predicts classes and counts wrong ones."
-    return _classify("svm_multiclass_classify", summary, "multiclass", {}, argv, Flag(IDLE, str, None, "no effect"))
+    return _classify(
+        "svm_multiclass_classify",
+        summary,
+        "multiclass",
+        {},
+        argv,
+        Flag(IDLE, str, None, "no effect"),
+    )
 
 
-def classify_grammar(program: str, summary: str, long: dict[str, Flag], other: Flag | None = None) -> Grammar:
+def classify_grammar(
+    program: str, summary: str, long: dict[str, Flag], other: Flag | None = None
+) -> Grammar:
     """What the classifiers share, and the long options of one."""
     of_light = program in ("svm_perf_classify", "svm_rank_classify")
     read = "svm_light's verbosity; 1 tells what was read" if of_light else "no effect"
@@ -230,23 +266,28 @@ def classify_grammar(program: str, summary: str, long: dict[str, Flag], other: F
 
 
 def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Grammar:
-    """The options of a task that its original knows: those of one letter. Defaults of others stay unset."""
+    """The options of a task that its original knows: those of one letter. Defaults of others stay
+    unset."""
     from svmcut.cli.options import numbered, options
     from svmcut.spec.catalog import losses
     from svmcut.spec.kinds import one_of
 
-    known, arguments = [loss for loss in losses(task).values() if not loss.added], "example_file [model_file]"
+    known = [loss for loss in losses(task).values() if not loss.added]
+    arguments = "example_file [model_file]"
     own = {"cost": "required", "bias": 1, "algorithm": algorithm}
     short: dict[str, Flag] = {}
     long: dict[str, Flag] = {}
     for option in options(task):
-        kind, default = option.kind.plain or option.kind, algorithm if option.field == "algorithm" else None
+        kind = option.kind.plain or option.kind
+        default = algorithm if option.field == "algorithm" else None
         option = option._replace(default=str(own.get(option.field, option.default)))
         if option.field == "loss":
             kind = one_of({loss.name: loss.number for loss in known})
             option = option._replace(help=f"What to minimise: {numbered(known)}.")
         if option.field == "beam":
-            option = option._replace(help="taken; training keeps every state and is exact", default="")
+            option = option._replace(
+                help="taken; training keeps every state and is exact", default=""
+            )
         flag = Flag(option.field, kind, default, option.stated)
         short |= {spelt[1]: flag for spelt in option.flags if len(spelt) == 2}
         long |= {spelt[2]: flag for spelt in option.flags if len(spelt) == 3 and task != "rank"}
@@ -264,20 +305,33 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
         from svmcut.spec.catalog import MULTICLASS
         from svmcut.spec.parameters import task_defaults
 
-        given = {name: value for name, value in values.items() if value is not None and name != IDLE}
+        given = {
+            name: value for name, value in values.items() if value is not None and name != IDLE
+        }
         if "cost" not in given:
             raise UsageError("C is missing; give -c")
         if given.get("kernel", "linear") != "linear" and task == "classification":
-            given.setdefault("bias", 1.0)  # svm_perf_learn's default, which it refuses with a kernel
+            given.setdefault(
+                "bias", 1.0
+            )  # svm_perf_learn's default, which it refuses with a kernel
         if task == "multiclass":
             given["bias"] = 0.0
             if given.get("kernel", "linear") != "linear":
                 given["multiclass"] = MULTICLASS[0]
-        if task == "sequence":  # a beam may miss labellings, and a certificate over all of them asks for every state
+        if (
+            task == "sequence"
+        ):  # a beam may miss labellings, and a certificate over all of them asks for every state
             given.pop("beam", None)
         files = dict(zip(("example_file", "model_file"), arguments))
         command = "rank" if task == "rank" else "learn"
-        values = {"command": command, "given": frozenset(), "original": True, **files, **task_defaults(task), **given}
+        values = {
+            "command": command,
+            "given": frozenset(),
+            "original": True,
+            **files,
+            **task_defaults(task),
+            **given,
+        }
         with watching():
             return run(_without_idle_basis(LearnOptions(**values)), original=program)
 
@@ -285,7 +339,8 @@ def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str
 
 
 def _without_idle_basis(options: LearnOptions) -> LearnOptions:
-    """Options without what svm_perf_learn does not look at: a basis for the linear kernel, a file of vectors for none.
+    """Options without what svm_perf_learn does not look at: a basis for the linear kernel, a file
+    of vectors for none.
 
     Raises
     ------
@@ -302,7 +357,12 @@ def _without_idle_basis(options: LearnOptions) -> LearnOptions:
 
 
 def _classify(
-    program: str, summary: str, task: str, long: dict[str, Flag], argv: list[str] | None, other: Flag | None = None
+    program: str,
+    summary: str,
+    task: str,
+    long: dict[str, Flag],
+    argv: list[str] | None,
+    other: Flag | None = None,
 ) -> int:
     def work(values: dict[str, Any], arguments: list[str]) -> None:
         from svmcut.cli.scoring import run_scoring
@@ -313,7 +373,14 @@ def _classify(
             raise UsageError("option --b: {} is refused; expected 0 or more", beam)
         files = [*arguments, "svm_predictions"][:3]
         names = ("example_file", "model_file", "output_file")
-        run_scoring(*files, task=task, verbosity=values["verbosity"], threads=usable_cpus(), beam=beam,
-                    light_verbosity=values["light_verbosity"], arguments=names)  # fmt: skip
+        run_scoring(
+            *files,
+            task=task,
+            verbosity=values["verbosity"],
+            threads=usable_cpus(),
+            beam=beam,
+            light_verbosity=values["light_verbosity"],
+            arguments=names,
+        )
 
     return run_original(classify_grammar(program, summary, long, other), work, argv)

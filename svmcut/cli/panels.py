@@ -46,7 +46,9 @@ class PanelOption(click.Option):
         switch = row.kind is FLAG
         how: dict[str, Any] = {"is_flag": True} if switch else {"type": KindType(row.kind)}
         text = " ".join(filter(None, (row.help, row.more)))
-        made = cls([*row.flags, row.field], default=None, help=row._replace(help=text).stated, **how)
+        made = cls(
+            [*row.flags, row.field], default=None, help=row._replace(help=text).stated, **how
+        )
         made.panel = row.panel
         return made
 
@@ -54,8 +56,13 @@ class PanelOption(click.Option):
 class PanelCommand(click.Command):
     """A command whose help shows its options in panels, and whose width is that of the text."""
 
-    def __init__(self, *args: Any, rows: tuple[Option, ...] = (), help_names: str = "-? --help", **named: Any):
-        named["context_settings"] = {"help_option_names": help_names.split(), "max_content_width": 110}
+    def __init__(
+        self, *args: Any, rows: tuple[Option, ...] = (), help_names: str = "-? --help", **named: Any
+    ):
+        named["context_settings"] = {
+            "help_option_names": help_names.split(),
+            "max_content_width": 110,
+        }
         super().__init__(*args, **named)
         for param in self.params:
             if isinstance(param, click.Argument):

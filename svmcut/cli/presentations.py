@@ -48,7 +48,8 @@ class Presentation:
     foreign : str
         What is wrong with such a model where the program of another task is to score with it.
     no_labels, no_missing, no_probability : str
-        What is wrong with --labels, and with --unlabelled; what to do about a model without probabilities.
+        What is wrong with --labels, and with --unlabelled; what to do about a model without
+        probabilities.
     has_plain : bool
         Whether there is a report in plain words.
     has_beam : bool
@@ -57,11 +58,18 @@ class Presentation:
         Whether the original reads its files as svm_light does.
     """
 
-    note, width, always, no_labels, no_missing, has_plain, has_beam = "", 6, False, "", "", False, False
+    note = ""
+    width = 6
+    always = False
+    no_labels = ""
+    no_missing = ""
+    has_plain = False
+    has_beam = False
     of_light = False
     no_probability = "; --probability is for models of classes"
     foreign = "no model of sequences; expected one that starts with " + listed(
-        [repr(row.first.decode()) for row in FORMATS if row.models[0] in TASKS["sequence"].models], "or"
+        [repr(row.first.decode()) for row in FORMATS if row.models[0] in TASKS["sequence"].models],
+        "or",
     )
 
     def __init__(self, task: str):
@@ -77,19 +85,28 @@ class Presentation:
 
     def properties(self, data: Any, driver: Any) -> list[str]:
         """The size of the training set."""
-        sizes = f"{data.X.n_features + (driver.settings.bias != 0)} features, {self.objects(data, driver)}"
+        sizes = (
+            f"{data.X.n_features + (driver.settings.bias != 0)} features, "
+            f"{self.objects(data, driver)}"
+        )
         return [f"Training set properties: {sizes}"]
 
     def objects(self, data: Any, driver: Any) -> str:
         """What the training set has beside features."""
         raise NotImplementedError
 
-    def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:
+    def final_lines(
+        self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool
+    ) -> list[str]:
         """The summary of a model."""
         shares = ""
         if original and running:
-            shares = runtime_shares(options.algorithm, options.verbosity, cpu_seconds, running[-1].seconds)
-        return final_lines(outcome, options.algorithm, options.slack_norm, cpu_seconds, original, shares)
+            shares = runtime_shares(
+                options.algorithm, options.verbosity, cpu_seconds, running[-1].seconds
+            )
+        return final_lines(
+            outcome, options.algorithm, options.slack_norm, cpu_seconds, original, shares
+        )
 
     def timing(self, outcome: Any) -> list[str]:
         """What the original alone says behind the summary."""
@@ -104,7 +121,8 @@ class Presentation:
         _, loss, correct, total = measured
         wrong = total - correct
         return (
-            f"Average loss on test set: {loss:.4f}\nZero/one-error on test set: {100.0 * wrong / total:.2f}% "
+            f"Average loss on test set: {loss:.4f}\nZero/one-error on test set: "
+            f"{100.0 * wrong / total:.2f}% "
             f"({correct} correct, {wrong} incorrect, {total} total)\n"
         )
 
@@ -124,7 +142,9 @@ class Presentation:
     def measures(self, measured: Measured) -> str:
         """The measures, one a line."""
         rows, values = measures(self.task).values(), measured.values
-        return self.note + "".join(f"{row.line}: {self.number(values[row.name])}\n" for row in rows if row.line)
+        return self.note + "".join(
+            f"{row.line}: {self.number(values[row.name])}\n" for row in rows if row.line
+        )
 
     def table(self, tally: Any) -> str:
         """What is said of every tag by name."""
@@ -165,8 +185,12 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
         for row in measures(self.task).values():
             value = measured.values[row.name]
             if row.plain:
-                lines.append(f"{row.plain:<18}" + (" undefined" if math.isnan(value) else f"{value:7.2f} %"))
-        classes = {names[0]: ~positive & ~unknown, names[1]: positive} | ({"other": unknown} if unknown.any() else {})
+                lines.append(
+                    f"{row.plain:<18}" + (" undefined" if math.isnan(value) else f"{value:7.2f} %")
+                )
+        classes = {names[0]: ~positive & ~unknown, names[1]: positive} | (
+            {"other": unknown} if unknown.any() else {}
+        )
         table = [["true \\ predicted", *names]]
         for name, rows in classes.items():
             above = int((rows & (scores > 0)).sum())
@@ -178,7 +202,10 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
         loss = None if model.loss is None else losses(self.task)[model.loss]
         if loss is None or loss.table or loss.is_sum:
             return ""
-        return f"the model was trained for {model.loss}, which orders the examples: 0 is no threshold of its scores"
+        return (
+            f"the model was trained for {model.loss}, which orders the examples: 0 is no threshold "
+            "of its scores"
+        )
 
 
 class Multiclass(Presentation):
@@ -190,7 +217,9 @@ class Multiclass(Presentation):
     def objects(self, data: Any, driver: Any) -> str:
         return f"{len(data)} examples, {len(driver.counts['labels'])} classes"
 
-    def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:
+    def final_lines(
+        self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool
+    ) -> list[str]:
         return [
             f"Upper bound on duality gap: {max(0.0, outcome.gap):.5f}",
             f"Dual objective value: dval={outcome.dual:.5f}",
@@ -203,7 +232,9 @@ class Multiclass(Presentation):
     def plain(self, tally: Any, measured: Measured, model: Any) -> str:
         """The measures, and a table of the examples by their class and the predicted one."""
         lines = [
-            f"{row.plain:<18}{measured.values[row.name]:7.2f} %" for row in measures(self.task).values() if row.plain
+            f"{row.plain:<18}{measured.values[row.name]:7.2f} %"
+            for row in measures(self.task).values()
+            if row.plain
         ]
         names = [*map(label_text, tally.names.tolist())]
         if len(names) > MOST_CLASSES:
@@ -230,19 +261,26 @@ class SvmMulticlass(Multiclass):
     def objects(self, data: Any, driver: Any) -> str:
         return f"{len(driver.plan.names)} classes"
 
-    def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:
-        """In its units: its weights are as many times those of losses of height 1 as its margin is high."""
+    def final_lines(
+        self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool
+    ) -> list[str]:
+        """In its units: its weights are as many times those of losses of height 1 as its margin is
+        high."""
         from svmcut.training.outcome import PERCENT
 
         objective, progress = outcome.objective, outcome.progress
         square = options.path[0].value / objective.c
         cut = outcome.longest_cut / (PERCENT if square != 1.0 else 1.0)
         scaled = replace(
-            outcome, objective=replace(objective, c=square * objective.c), norm=math.sqrt(square) * outcome.norm,
+            outcome,
+            objective=replace(objective, c=square * objective.c),
+            norm=math.sqrt(square) * outcome.norm,
             longest_cut=cut,
-            progress=progress._replace(primal=square * progress.primal, dual=square * progress.dual),
+            progress=progress._replace(
+                primal=square * progress.primal, dual=square * progress.dual
+            ),
             certificate=outcome.certificate and (square * outcome.primal, square * outcome.dual),
-        )  # fmt: skip
+        )
         return Presentation.final_lines(self, scaled, options, cpu_seconds, original)
 
 
@@ -264,7 +302,9 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
         lines = super().properties(data, driver)
         if losses(self.task)[driver.settings.loss].in_pairs:
             epsilon = driver.objective(1.0, None).epsilon
-            lines.append(f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}")
+            lines.append(
+                f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}"
+            )
         return [*lines, *(f"NOTE: {note}" for note in driver.notes)]
 
 
@@ -299,7 +339,8 @@ class Tagging(Presentation):
         return []  # the line of reading has them
 
     def timing(self, outcome: Any) -> list[str]:
-        # the original times two parts of its search; here they are one, and what is timed is training
+        # the original times two parts of its search; here they are one, and what is timed is
+        # training
         return [f"Viterbi timing: CreateTransEmitMatrix={0:f} Viterbi={outcome.seconds:f}"]
 
     def table(self, tally: Any) -> str:
@@ -310,7 +351,13 @@ class Tagging(Presentation):
         for tag, tokens, *shares in (row.values() for row in rows):
             if all(map(math.isnan, shares)):
                 continue
-            table.append([tag, str(tokens), *("-" if math.isnan(share) else f"{share:.2f} %" for share in shares)])
+            table.append(
+                [
+                    tag,
+                    str(tokens),
+                    *("-" if math.isnan(share) else f"{share:.2f} %" for share in shares),
+                ]
+            )
         return "\n".join(["", *aligned(table), ""]) if len(table) <= MOST_TAGS else ""
 
     def number(self, value: float) -> str:
@@ -322,12 +369,19 @@ class Labelling(Presentation):
 
     foreign = "a model of label sets; score with svmcut classify"
     no_labels = "--labels has no meaning for label sets; their predictions are labels already"
-    no_missing = "--unlabelled has no meaning for label sets; a line that starts with a blank has no labels"
+    no_missing = (
+        "--unlabelled has no meaning for label sets; a line that starts with a blank has no labels"
+    )
 
     def objects(self, data: Any, driver: Any) -> str:
-        return f"{len(data)} examples, {len(data.names)} labels, {len(data.labels) / len(data):.2f} a row"
+        return (
+            f"{len(data)} examples, {len(data.names)} labels, {len(data.labels) / len(data):.2f} a "
+            "row"
+        )
 
-    def final_lines(self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool) -> list[str]:
+    def final_lines(
+        self, outcome: Any, options: LearnOptions, cpu_seconds: float, original: bool
+    ) -> list[str]:
         v = outcome.model.v
         return [
             f"Upper bound on duality gap: {max(0.0, outcome.gap):.5f}",
@@ -346,10 +400,14 @@ class Labelling(Presentation):
 PRESENTATIONS = {
     shown.task: shown
     for shown in (
-        Classification("classification"), Ranking("rank"), Tagging("sequence"), Labelling("multilabel"),
-        Regression("regression"), Multiclass("multiclass"),
+        Classification("classification"),
+        Ranking("rank"),
+        Tagging("sequence"),
+        Labelling("multilabel"),
+        Regression("regression"),
+        Multiclass("multiclass"),
     )
-}  # fmt: skip
+}
 #: Where the original's lines are others than svmcut's.
 ORIGINALS = {"multiclass": SvmMulticlass("multiclass")}
 

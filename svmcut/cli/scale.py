@@ -17,23 +17,43 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG, context_settings={"help_option_names": ["-?", "--help"], "max_content_width": 110})
-@click.option("-l", "lower", type=float, help="Where the lowest value of a feature goes.  [default: -1]")
+@click.command(
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-?", "--help"], "max_content_width": 110},
+)
+@click.option(
+    "-l", "lower", type=float, help="Where the lowest value of a feature goes.  [default: -1]"
+)
 @click.option("-u", "upper", type=float, help="Where the highest value goes.  [default: 1]")
-@click.option("-y", "labels", type=(float, float), metavar="LOWER UPPER", help="Scale labels too, to these limits.")
-@click.option("-s", "save", metavar="RANGE_FILE", type=FILE, help="Write the ranges of the features, for -r.")
-@click.option("-r", "restore", metavar="RANGE_FILE", type=FILE, help="Scale by these ranges and limits; one pass.")
+@click.option(
+    "-y",
+    "labels",
+    type=(float, float),
+    metavar="LOWER UPPER",
+    help="Scale labels too, to these limits.",
+)
+@click.option(
+    "-s", "save", metavar="RANGE_FILE", type=FILE, help="Write the ranges of the features, for -r."
+)
+@click.option(
+    "-r",
+    "restore",
+    metavar="RANGE_FILE",
+    type=FILE,
+    help="Scale by these ranges and limits; one pass.",
+)
 @click.argument("example_file", metavar="[EXAMPLE_FILE]", default="-", type=FILE)
 def scale(lower, upper, labels, save, restore, example_file):
     """Scale every feature of EXAMPLE_FILE to one range, to standard output.
 
-    The lowest value of a feature becomes -1 and the highest 1, or what -l and -u say. A feature that a row leaves out
-    is 0 in it; where 0 is scaled to another number the row names it afterwards, so sparse files want -l 0. Features
-    that are the same in all rows are left out. Options, numbers and range files are those of LIBSVM's svm-scale; qid:,
-    sid:, cost: and comments, which it does not know, stay as they are.
+    The lowest value of a feature becomes -1 and the highest 1, or what -l and -u say. A feature
+    that a row leaves out is 0 in it; where 0 is scaled to another number the row names it
+    afterwards, so sparse files want -l 0. Features that are the same in all rows are left out.
+    Options, numbers and range files are those of LIBSVM's svm-scale; qid:, sid:, cost: and
+    comments, which it does not know, stay as they are.
 
-    The file is read twice; standard input, the default, from a copy among the temporary files (TMPDIR). With -r the
-    file is read once.
+    The file is read twice; standard input, the default, from a copy among the temporary files
+    (TMPDIR). With -r the file is read once.
     """
     from svmcut.cli.guard import warn
     from svmcut.errors import UsageError
@@ -52,22 +72,45 @@ def scale(lower, upper, labels, save, restore, example_file):
     label_limits = (single(labels[0]), single(labels[1])) if labels else None
     for names, pair in (("-l and -u", limits), ("-y", label_limits or (0, 1))):
         if not (all(map(math.isfinite, pair)) and pair[0] < pair[1]):
-            raise UsageError("{}: limits {:g} and {:g}; the first must be below the second", names, pair[0], pair[1])
-    inputs = [File("EXAMPLE_FILE", example_file), *([File("-r", restore)] if restore is not None else ())]
+            raise UsageError(
+                "{}: limits {:g} and {:g}; the first must be below the second",
+                names,
+                pair[0],
+                pair[1],
+            )
+    inputs = [
+        File("EXAMPLE_FILE", example_file),
+        *([File("-r", restore)] if restore is not None else ()),
+    ]
     check_roles(inputs, [File("-s", save)] if save is not None else ())
     ranges = read_ranges(restore) if restore is not None else None
     if ranges and not lower is upper is None:
-        warn("svmcut scale", f"-l and -u have no effect: the limits are those of {printable(restore)}")
+        warn(
+            "svmcut scale",
+            f"-l and -u have no effect: the limits are those of {printable(restore)}",
+        )
     if ranges and ranges.labels and labels:
         warn("svmcut scale", f"-y has no effect: the limits are those of {printable(restore)}")
-    done = scale_examples(example_file, limits, label_limits, restored=(restore, ranges) if ranges else None, save=save)
+    done = scale_examples(
+        example_file,
+        limits,
+        label_limits,
+        restored=(restore, ranges) if ranges else None,
+        save=save,
+    )
     if ranges and done.missing:
-        first = ", ".join(map(str, done.first_missing)) + (", ..." if done.missing > len(done.first_missing) else "")
-        warn("svmcut scale", f"{printable(restore)}: no range for {done.missing} features of "
-             f"{printable(example_file)}, left out: {first}")
+        first = ", ".join(map(str, done.first_missing)) + (
+            ", ..." if done.missing > len(done.first_missing) else ""
+        )
+        warn(
+            "svmcut scale",
+            f"{printable(restore)}: no range for {done.missing} features of "
+            f"{printable(example_file)}, left out: {first}",
+        )
     if done.after > done.before:
         warn(
             "svmcut scale",
-            f"{done.after} values were written and {done.before} read: zeros are no zeros any more; "
+            f"{done.after} values were written and {done.before} read: zeros are no zeros any "
+            "more; "
             "-l 0 keeps them where values are not negative",
         )

@@ -38,7 +38,9 @@ def count_vectors(model: Any) -> int:
     return model.support.n_rows if hasattr(model, "support") else 1
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a model may have scores beyond float64
+@np.errstate(
+    over="ignore", invalid="ignore", divide="ignore"
+)  # a model may have scores beyond float64
 def run_scoring(
     examples: str,
     model: str,
@@ -64,7 +66,8 @@ def run_scoring(
     Parameters
     ----------
     task : str or None
-        Whose measures are printed; None lets the model and the file say: ranking where it has queries.
+        Whose measures are printed; None lets the model and the file say: ranking where it has
+        queries.
     verbosity : int
         0 prints the measures alone; 2 adds the contingency table.
     light_verbosity : int
@@ -107,7 +110,10 @@ def run_scoring(
             except ModelError:
                 if not is_model(examples):
                     raise
-                swapped = f"no model, but {examples} is one; expected {' '.join(arguments)}, in this order"
+                swapped = (
+                    f"no model, but {examples} is one; expected {' '.join(arguments)}, in this "
+                    "order"
+                )
                 raise ModelError(model, swapped) from None
             say_light(f"Reading model...OK. ({count_vectors(scorer)} support vectors read)")
             close("done.")
@@ -116,7 +122,9 @@ def run_scoring(
             shown = presentation(own[0], task is not None)
             if task not in (None, *own):
                 raise ModelError(model, shown.foreign, 1, 1)
-            if task is not None and getattr(scorer, "labels", None):  # the originals know one rule for labels
+            if task is not None and getattr(
+                scorer, "labels", None
+            ):  # the originals know one rule for labels
                 scorer = replace(scorer, labels=None)
             if labels and shown.no_labels:
                 raise UsageError("{}", shown.no_labels)
@@ -129,16 +137,26 @@ def run_scoring(
             if beam and task is None and not shown.has_beam:
                 raise UsageError("{beam} is for models of sequences; leave it out")
             reader = named(task or own[-1], task is not None, input)
-            given: dict[str, Any] = {"threads": threads, "beam": beam, "labels": labels, "probability": probability}
+            given: dict[str, Any] = {
+                "threads": threads,
+                "beam": beam,
+                "labels": labels,
+                "probability": probability,
+            }
             if zero_based and input != INPUTS[0]:
                 raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
-            how = {"unlabelled": unlabelled, "zero_based": zero_based} | names_for(scorer, model, input)
+            how = {"unlabelled": unlabelled, "zero_based": zero_based} | names_for(
+                scorer, model, input
+            )
             if spread is None:
                 found = predict(reader, scorer, examples, predictions, **given, **how)
             else:
                 found = spread.predict(reader, scorer, **given, **how)
             say_light("Scanning examples...done")
-            say_light(f"Reading examples into memory...OK. ({found.tally.counts()['examples']} examples read)")
+            say_light(
+                f"Reading examples into memory...OK. ({found.tally.counts()['examples']} examples "
+                "read)"
+            )
             close(f"{shown.sizes(found.tally)}.")
         if task is not None and verbosity <= 0:
             print(shown.quiet(found.tally), end="", flush=True)
@@ -152,7 +170,9 @@ def run_scoring(
         measured = None if unlabelled else judge.measured(found.tally)
         skill = found.skill.values() if found.skill and shown.has_plain else {}
         plain = shown.has_plain and (format or ("svm_perf" if task else "plain")) == "plain"
-        details = shown.details(found.tally, measured) if verbosity > 1 and measured and not plain else ""
+        details = (
+            shown.details(found.tally, measured) if verbosity > 1 and measured and not plain else ""
+        )
         say(f"Classifying test examples...{details}done")
         say(f"Runtime (without IO) in cpu-seconds: {found.cpu_seconds:.2f}")
         if measured:
@@ -165,5 +185,8 @@ def run_scoring(
             seconds = dict(found.seconds, total=time.perf_counter() - began)
             head = {"command": "classify", "version": __version__, **judge.counts_of(found.tally)}
             values = measured.values | skill if measured else {}
-            write_report(report, head | values | {"seconds": seconds, "warnings": [*map(in_options, warnings)]})
+            write_report(
+                report,
+                head | values | {"seconds": seconds, "warnings": [*map(in_options, warnings)]},
+            )
     return warnings

@@ -15,9 +15,12 @@ from svmcut.files.patterns import files_of
 def score_on(
     address: Sequence[str | None], examples: str, model: str, folder: str, options: dict[str, Any]
 ) -> list[str]:
-    """As run_scoring, of the files that fit a pattern; address: of the scheduler, or of its file."""
+    """As run_scoring, of the files that fit a pattern; address: of the scheduler, or of its
+    file."""
     if all(address):
-        raise UsageError("--scheduler and --scheduler-file name one scheduler; leave one of them out")
+        raise UsageError(
+            "--scheduler and --scheduler-file name one scheduler; leave one of them out"
+        )
     name, files = files_of(examples)
     from svmcut.distributed.engine import connected
     from svmcut.distributed.scoring import predict_files, targets_of

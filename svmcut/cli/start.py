@@ -31,7 +31,9 @@ def main(args: list[str] | None = None) -> int:
 
         try:
             return svmcut.main(args=args, prog_name="svmcut", standalone_mode=False)
-        except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:  # not in the oldest click
+        except getattr(
+            click.exceptions, "NoArgsIsHelpError", ()
+        ) as error:  # not in the oldest click
             error.show()
             return error.exit_code
         except click.ClickException as error:
@@ -50,7 +52,9 @@ def refusal(error: Any, program: str) -> str:
 
     see = f"{program} --help lists the options"
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        return f"{error.param.human_readable_name} is missing; {program} --help shows what goes where"
+        return (
+            f"{error.param.human_readable_name} is missing; {program} --help shows what goes where"
+        )
     if isinstance(error, click.BadParameter) and error.param is not None:
         return f"option {error.param.opts[-1]}: {error.message}"
     if isinstance(error, click.NoSuchOption):
@@ -61,7 +65,8 @@ def refusal(error: Any, program: str) -> str:
 
 
 def _names_checkpoint(words: list[str]) -> bool:
-    """Whether a command line asks for checkpoints; what SIGTERM ends with does not wait for its being parsed."""
+    """Whether a command line asks for checkpoints; what SIGTERM ends with does not wait for its
+    being parsed."""
     return any(word.partition("=")[0] == "--checkpoint" for word in takewhile("--".__ne__, words))
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SIGTERM, SIGHUP and Ctrl-C as exceptions that reach the end of the run wherever they are raised."""
+"""SIGTERM, SIGHUP and Ctrl-C as exceptions that reach the end of the run wherever they are
+raised."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ STOPPED = 75
 
 
 class Terminated(BaseException):
-    """SIGTERM or SIGHUP, raised where the run is so that what it holds open is put away; no failure, so no Exception.
+    """SIGTERM or SIGHUP, raised where the run is so that what it holds open is put away; no
+    failure, so no Exception.
 
     Parameters
     ----------
@@ -28,7 +30,8 @@ class Terminated(BaseException):
         self.kept = kept
 
 
-#: What ends a run so. A terminal that closes sends SIGHUP; under nohup it is ignored from the start, and stays so.
+#: What ends a run so. A terminal that closes sends SIGHUP; under nohup it is ignored from the
+#: start, and stays so.
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -42,15 +45,17 @@ _state = _State()
 
 @contextlib.contextmanager
 def signals_raised(final: bool):
-    """SIGTERM and SIGHUP raise Terminated within the context, once: a second must not disturb the clearing away.
+    """SIGTERM and SIGHUP raise Terminated within the context, once: a second must not disturb the
+    clearing away.
 
     A SIGHUP that is ignored stays ignored.
 
     Parameters
     ----------
     final : bool
-        The process ends after the context: no signal may change its status any more. Python gives signals back
-        to the system while it clears its modules away, so they are ignored from here on.
+        The process ends after the context: no signal may change its status any more. Python gives
+        signals back to the system while it clears its modules away, so they are ignored from here
+        on.
     """
     global _state
     state = _state = _State()
@@ -92,8 +97,8 @@ def settle() -> None:
 
 
 def asked() -> str:
-    """The name of the signal that came, if one did: what fails from then on may fail of its exception, raised within a
-    library.
+    """The name of the signal that came, if one did: what fails from then on may fail of its
+    exception, raised within a library.
     """
     return _state.asked
 
@@ -101,7 +106,8 @@ def asked() -> str:
 def look() -> None:
     """Raises a signal's exception again where it was lost.
 
-    Raised in a destructor or in a callback of the import system, it is dropped there and the run would go on.
+    Raised in a destructor or in a callback of the import system, it is dropped there and the run
+    would go on.
     """
     if _state.asked:
         raise Terminated

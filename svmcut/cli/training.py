@@ -45,21 +45,27 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Outcome
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is found where it matters
-def run(options: LearnOptions, original: str = "", make: Callable[..., Training] | None = None) -> int:
+@np.errstate(
+    over="ignore", invalid="ignore", divide="ignore"
+)  # what is not finite is found where it matters
+def run(
+    options: LearnOptions, original: str = "", make: Callable[..., Training] | None = None
+) -> int:
     """Reads, trains, writes and reports.
 
     Parameters
     ----------
     original : str
-        The original's name where it runs under that: warnings stay off stderr but for what a status of 1 is due to.
+        The original's name where it runs under that: warnings stay off stderr but for what a status
+        of 1 is due to.
     make : callable or None
         Gives the Training, where the examples are not read here.
 
     Returns
     -------
     int
-        Exit status: 0 done, 3 stopped by a limit, 130 interrupted; the best model is written in each case.
+        Exit status: 0 done, 3 stopped by a limit, 130 interrupted; the best model is written in
+        each case.
 
     Notes
     -----
@@ -70,7 +76,9 @@ def run(options: LearnOptions, original: str = "", make: Callable[..., Training]
     with contextlib.ExitStack() as stack:
         stack.enter_context(log_beside(outputs))
         checkpoints = None
-        stack.enter_context(told(lambda: "" if original else remedy(options.checkpoint, checkpoints)))
+        stack.enter_context(
+            told(lambda: "" if original else remedy(options.checkpoint, checkpoints))
+        )
         look()  # for a signal that was lost while modules were imported
         if options.checkpoint is not None:
             from svmcut.cli.checkpoints import Checkpoints
@@ -82,7 +90,9 @@ def run(options: LearnOptions, original: str = "", make: Callable[..., Training]
         training.open(stack)
         if options.searches:
             training.choose()
-        for cost, target in list(zip(training.options.path, targets, strict=True))[len(training.outcomes) :]:
+        for cost, target in list(zip(training.options.path, targets, strict=True))[
+            len(training.outcomes) :
+        ]:
             training.fit(cost, target)
             if training.over():
                 break
@@ -102,10 +112,17 @@ class Training:
     rows : list of dict
         One entry of the report's path for each outcome.
     going_on : callable
-        Gives the context of what reads a resumed state, which names the checkpoint where that fails.
+        Gives the context of what reads a resumed state, which names the checkpoint where that
+        fails.
     """
 
-    def __init__(self, options: LearnOptions, original: str, idle: list[str], checkpoints: Checkpoints | None = None):
+    def __init__(
+        self,
+        options: LearnOptions,
+        original: str,
+        idle: list[str],
+        checkpoints: Checkpoints | None = None,
+    ):
         self.options, self.original, self._checkpoints = options, original, checkpoints
         self._search: Search | None = None
         self._ahead: Ahead | None = None
@@ -117,8 +134,11 @@ class Training:
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
         self._task = named(options.task, bool(original), options.input)
         self._shown = presentation(options.task, bool(original))
-        given: dict[str, Any] = {"threads": options.threads, "max_memory": options.max_memory,
-                                 "zero_based": options.zero_based}  # fmt: skip
+        given: dict[str, Any] = {
+            "threads": options.threads,
+            "max_memory": options.max_memory,
+            "zero_based": options.zero_based,
+        }
         given |= {} if options.cache is None else {"cache": options.cache}
         weights = None if options.weights is None else read_weights(options.weights)
         settings = self._read(given, weights)
@@ -137,12 +157,16 @@ class Training:
             self._seconds["read"] += time.perf_counter() - reading
             self._warnings += self._task.label_warnings(self._validation, self._driver)
         self._asked, self._state, self._searched = options, None, None
-        self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+        self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = (
+            contextlib.nullcontext
+        )
         if checkpoints is not None:
             checkpoints.identify(self.examples, options)
             saved = checkpoints.resume() if options.resume else None
             if saved is not None:
-                self.outcomes, self.rows, self._state = list(saved["outcomes"]), list(saved["rows"]), saved["driver"]
+                self.outcomes = list(saved["outcomes"])
+                self.rows = list(saved["rows"])
+                self._state = saved["driver"]
                 self._searched = saved.get("search")
                 self.going_on = checkpoints.unfit
 
@@ -155,7 +179,9 @@ class Training:
         if self.original and options.verbosity <= 0:
             report.out(self._shown.quiet(examples), end="")
         settings = options.settings()
-        self.examples, left_out = weighed(self._task, examples, settings, weights, options.weights or "")
+        self.examples, left_out = weighed(
+            self._task, examples, settings, weights, options.weights or ""
+        )
         if left_out:
             self._say(f"Left out: {left_out} of weight 0")
         if settings.is_open and not self.original:
@@ -169,34 +195,49 @@ class Training:
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
         """The driver, and what a user should know of the examples."""
         driver = self._task.plan(self.examples, settings, bool(self.original), self._time_limit)
-        return driver, [] if self.original else hints(self.options.task, self.examples, driver.settings)
+        return driver, [] if self.original else hints(
+            self.options.task, self.examples, driver.settings
+        )
 
     def _measured(self, model: Any, data: Any) -> dict[str, float]:
         """Every measure of a model on data."""
-        return measure(self._task, model, data, threads=self.options.threads, beam=self.options.beam)
+        return measure(
+            self._task, model, data, threads=self.options.threads, beam=self.options.beam
+        )
 
     def open(self, stack: contextlib.ExitStack) -> None:
         """Opens the trace, and prints what is known of the examples."""
         options, self._stack = self.options, stack
-        self._trace = stack.enter_context(write_atomically(options.trace)) if options.trace else None
+        self._trace = (
+            stack.enter_context(write_atomically(options.trace)) if options.trace else None
+        )
         self._bar = ProgressBar(options.progress, self._driver.settings, self._driver.target)
         say = report.out if self.original and self._shown.always else self._say
         for line in self._shown.properties(self.examples, self._driver):
             say(line)
 
     def choose(self) -> None:
-        """Trains the cells of a grid, prints their table, and leaves the options and the driver of the best."""
+        """Trains the cells of a grid, prints their table, and leaves the options and the driver of
+        the best."""
         from svmcut.cli import choosing
         from svmcut.selection import Search
 
         options, began = self.options, time.perf_counter()
-        parts, settings, warnings = choosing.parts(options, self.examples, self._validation, self._driver.settings)
+        parts, settings, warnings = choosing.parts(
+            options, self.examples, self._validation, self._driver.settings
+        )
         self._warnings += warnings
         with self.going_on():
             self._search = search = Search(
-                self._task, settings, choosing.cells(options), parts, self._driver, time_limit=self._left(),
-                state=self._searched, keep=self._checkpoints is not None,
-            )  # fmt: skip
+                self._task,
+                settings,
+                choosing.cells(options),
+                parts,
+                self._driver,
+                time_limit=self._left(),
+                state=self._searched,
+                keep=self._checkpoints is not None,
+            )
             self._say(choosing.head(options, search))
 
             def keep() -> None:
@@ -225,13 +266,21 @@ class Training:
         self.options = choosing.chosen(options, search.best(name))
         if self.options.grid != choosing.chosen(options, 0).grid:
             others = self._driver.warnings
-            self._driver = self._task.plan(self.examples, self.options.settings(), False, self._left())
-            self._warnings = [text for text in self._warnings if text not in others] + self._driver.warnings
+            self._driver = self._task.plan(
+                self.examples, self.options.settings(), False, self._left()
+            )
+            self._warnings = [
+                text for text in self._warnings if text not in others
+            ] + self._driver.warnings
         self._seconds["train"] += time.perf_counter() - began
 
     def _left(self) -> float | None:
         """Seconds that are left of the limit."""
-        return None if self._time_limit is None else max(0.0, self._time_limit - (time.perf_counter() - self._planned))
+        return (
+            None
+            if self._time_limit is None
+            else max(0.0, self._time_limit - (time.perf_counter() - self._planned))
+        )
 
     def fit(self, cost: Typed, target: str) -> None:
         """Trains for one C, prints the originals' lines and writes the model."""
@@ -256,7 +305,9 @@ class Training:
             self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         if "log_loss" in outcome.details:
             loss, brier = outcome.details["log_loss"], outcome.details["brier"]
-            self._say(f"Probabilities: log loss {loss:.4f}, Brier score {brier:.4f} on rows held out")
+            self._say(
+                f"Probabilities: log loss {loss:.4f}, Brier score {brier:.4f} on rows held out"
+            )
         writing = time.perf_counter()
         if not options.has_kernel or options.basis_method:
             self._say("Compacting linear model...done")
@@ -264,28 +315,44 @@ class Training:
             write_model(target, outcome.model, bool(self.original))
             if options.alphas:
                 with write_atomically(options.alphas) as output:
-                    output.write("".join(f"{value:.17g}\n" for value in outcome.multipliers).encode())
+                    output.write(
+                        "".join(f"{value:.17g}\n" for value in outcome.multipliers).encode()
+                    )
         self._seconds["write"] += time.perf_counter() - writing
         self.outcomes.append(outcome)
         self._warnings.extend(map(in_options, outcome.warnings))
         if not outcome.done:
             self._failures.append(f"{printable(target)}: {stop_reason(outcome)}")
         if path or options.validate:
-            self.rows.append(self._row(cost, target, outcome) | (measured or self._measures(outcome.model)))
+            self.rows.append(
+                self._row(cost, target, outcome) | (measured or self._measures(outcome.model))
+            )
 
     def _costs(self, cost: Typed) -> tuple[float | None, float | None]:
         return (cost.value, None) if self.options.cost else (None, cost.value)
 
-    def _trained(self, costs: tuple[float | None, float | None], state: Any) -> tuple[Outcome, dict[str, Any] | None]:
-        """The model of the next C, and its measures where the thread that trained it has taken them."""
+    def _trained(
+        self, costs: tuple[float | None, float | None], state: Any
+    ) -> tuple[Outcome, dict[str, Any] | None]:
+        """The model of the next C, and its measures where the thread that trained it has taken
+        them."""
         options, place, observe = self.options, len(self.outcomes), self._observe
         if len(options.path) > 1 and self._ahead is None:
             from svmcut.cli.ahead import Ahead
 
-            ends = self._checkpoints is not None or self._time_limit is not None or options.scheduled
+            ends = (
+                self._checkpoints is not None or self._time_limit is not None or options.scheduled
+            )
             plan = functools.partial(self._task.plan, self.examples)
             path = [self._costs(cost) for cost in options.path]
-            ahead = Ahead(path, 1 if ends else options.threads, options.settings(), plan, self._lines, self._measures)
+            ahead = Ahead(
+                path,
+                1 if ends else options.threads,
+                options.settings(),
+                plan,
+                self._lines,
+                self._measures,
+            )
             self._ahead = self._stack.enter_context(ahead)
         if self._ahead is not None:
             if place in self._ahead.starts:
@@ -306,7 +373,11 @@ class Training:
     def complete(self) -> bool:
         """Whether there is a model for every C, and all did what was asked."""
         whole = self._search is None or self._search.complete
-        return whole and len(self.outcomes) == len(self.options.path) and all(outcome.done for outcome in self.outcomes)
+        return (
+            whole
+            and len(self.outcomes) == len(self.options.path)
+            and all(outcome.done for outcome in self.outcomes)
+        )
 
     def finish(self) -> None:
         """Selects, prints the table of a path, writes the report, gives the warnings."""
@@ -315,22 +386,33 @@ class Training:
         if options.select:
             sign = 1 if measures(options.task)[options.select].rises else -1
             values = [sign * row["validation"][options.select] for row in self.rows]
-            chosen = max(range(len(values)), key=lambda k: -math.inf if math.isnan(values[k]) else values[k])
+            chosen = max(
+                range(len(values)), key=lambda k: -math.inf if math.isnan(values[k]) else values[k]
+            )
             if len(options.path) > 1:
                 write_model(options.model_file, self.outcomes[chosen].model)
         if self.rows:
-            self._say(report.path_table(options.task, self.rows, chosen if options.select else None), end="")
+            self._say(
+                report.path_table(options.task, self.rows, chosen if options.select else None),
+                end="",
+            )
         if self._checkpoints is not None:
             self._checkpoints.finish(keep=self._unfinished())
-        largest = max(self.outcomes, key=lambda outcome: outcome.objective.c)  # with the others it was compared
+        largest = max(
+            self.outcomes, key=lambda outcome: outcome.objective.c
+        )  # with the others it was compared
         self._warnings += map(in_options, self._driver.underfitted(largest))
         self._say_ending()
         self._warnings += report.lost
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
-            warnings = self._warnings + (self._checkpoints.warnings if self._checkpoints is not None else [])
+            warnings = self._warnings + (
+                self._checkpoints.warnings if self._checkpoints is not None else []
+            )
             X, counts = self.examples.X, self._task.counts(self.examples) | self._driver.counts
-            document = report.learn_report(self._asked, X, counts, self.outcomes[chosen], self._seconds, warnings)
+            document = report.learn_report(
+                self._asked, X, counts, self.outcomes[chosen], self._seconds, warnings
+            )
             document |= self._grid
             if self.rows:
                 document["path"] = self.rows
@@ -342,13 +424,19 @@ class Training:
     def _unfinished(self) -> bool:
         """Whether a run with larger limits has something to do after the state of the last look."""
         searching = self._search is not None and not self._search.complete
-        return searching or len(self.outcomes) < len(self.options.path) or not self.outcomes[-1].done
+        return (
+            searching or len(self.outcomes) < len(self.options.path) or not self.outcomes[-1].done
+        )
 
     def _say_ending(self) -> None:
         """Adds to the warnings which models did not converge, and what the user may do about it."""
         options = self.options
         left = [cost.text for cost in options.path[len(self.outcomes) :]]
-        last = None if self.original else ending(self.outcomes, left, options.checkpoint, self._checkpoints)
+        last = (
+            None
+            if self.original
+            else ending(self.outcomes, left, options.checkpoint, self._checkpoints)
+        )
         if self._search is not None and not self._search.complete:
             last = remedy(options.checkpoint, self._checkpoints, " and larger limits")
         if last is not None and not self._failures:
@@ -385,10 +473,16 @@ class Training:
         """What the table and the report say of one model beside its measures."""
         progress = outcome.progress
         return {
-            "C": cost.value, "model": target, "solver": outcome.solver, "primal": outcome.primal,
-            "dual": outcome.dual, "gap": outcome.gap, "converged": outcome.converged,
-            "iterations": progress.iteration, "seconds": outcome.seconds,
-        }  # fmt: skip
+            "C": cost.value,
+            "model": target,
+            "solver": outcome.solver,
+            "primal": outcome.primal,
+            "dual": outcome.dual,
+            "gap": outcome.gap,
+            "converged": outcome.converged,
+            "iterations": progress.iteration,
+            "seconds": outcome.seconds,
+        }
 
     def _measures(self, model: Any) -> dict[str, dict[str, float]]:
         """Every measure of a model on the examples, and on those of --validate."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def out(text: str = "", end: str = "\n") -> None:
-    """Prints at once; nothing where standard output is closed, and nothing more once it cannot be written.
+    """Prints at once; nothing where standard output is closed, and nothing more once it cannot be
+    written.
 
     A log decides nothing: training goes on without it.
     """
@@ -29,7 +30,10 @@ def out(text: str = "", end: str = "\n") -> None:
     except OSError as error:
         drop_stdout()
         if not isinstance(error, BrokenPipeError):
-            lost.append(f"the log is cut short: standard output cannot be written: {error.strerror or error}")
+            lost.append(
+                "the log is cut short: standard output cannot be written: "
+                f"{error.strerror or error}"
+            )
 
 
 #: What became of the log, for the warnings of the run.
@@ -38,7 +42,8 @@ lost: list[str] = []
 
 @contextlib.contextmanager
 def step(say, text: str):
-    """The originals' ``text...done`` around a piece of work; a failure ends the line before its message comes.
+    """The originals' ``text...done`` around a piece of work; a failure ends the line before its
+    message comes.
 
     Gives a function that takes another text for ``done``.
     """
@@ -58,29 +63,46 @@ def cost_line(options, driver, cost: float | None, example_cost: float | None) -
     row, objective = TASKS[options.task], driver.objective(cost, example_cost)
     weight, unit = driver.example_cost(objective), f"{row.original or row.like}'s unit"
     one = row.one.partition("'")[0]
-    each = "for all examples together" if weight is None else f"{weight:.6g} per {one} (--example-cost)"
+    each = (
+        "for all examples together"
+        if weight is None
+        else f"{weight:.6g} per {one} (--example-cost)"
+    )
     return f"C: {objective.c:.6g} in {unit} (-c), {each}"
 
 
 def iteration_line(progress, objective, algorithm: int | None) -> str:
     """The original's line of one iteration; CEps is the violation the gap stands for."""
     if progress.extra is not None:
-        values = ", ".join(f"{name.replace('_', ' ')} {value:.6g}" for name, value in progress.extra.items())
-        return f"Epoch {progress.passes:.2f}: best primal {progress.primal:.6g}, SV {progress.support}, {values}"
+        values = ", ".join(
+            f"{name.replace('_', ' ')} {value:.6g}" for name, value in progress.extra.items()
+        )
+        return (
+            f"Epoch {progress.passes:.2f}: best primal {progress.primal:.6g}, SV "
+            f"{progress.support}, {values}"
+        )
     violation = max(0.0, progress.gap / objective.c)
-    counts = f"(NumConst={progress.cuts}, SV={progress.support}, CEps={violation:.4f}, QPEps=0.0000)"
+    counts = (
+        f"(NumConst={progress.cuts}, SV={progress.support}, CEps={violation:.4f}, QPEps=0.0000)"
+    )
     if algorithm in (0, 1):
         return f"Iter {progress.iteration} ({objective.structures} active): .*{counts}"
     return f"Iter {progress.iteration}: {':' if algorithm in (None, 9) else '.'}*{counts}"
 
 
 def final_lines(
-    outcome, algorithm: int | None, slack_norm: int, cpu_seconds: float, original: bool = False, shares: str = ""
+    outcome,
+    algorithm: int | None,
+    slack_norm: int,
+    cpu_seconds: float,
+    original: bool = False,
+    shares: str = "",
 ) -> list[str]:
     """The originals' summary, in their units; |w| includes the weight of the constant feature.
 
-    The numbers are those of the certificate; under an original's name, of a basis, those of the problem in its span,
-    which is the one the original states. shares: what ends the line of CPU seconds.
+    The numbers are those of the certificate; under an original's name, of a basis, those of the
+    problem in its span, which is the one the original states. shares: what ends the line of CPU
+    seconds.
     """
     progress, objective = outcome.progress, outcome.objective
     n_slack = algorithm in (0, 1)
@@ -92,7 +114,8 @@ def final_lines(
     if slack_norm == 2:
         slack, risk = math.sqrt(slack), math.sqrt(risk)
         norm = math.sqrt(norm**2 + 2 * objective.c * risk**2)
-        norm_text, bounded = "Norm of weight vector (including L2-loss)", "(including 0 at upper bound)"
+        norm_text = "Norm of weight vector (including L2-loss)"
+        bounded = "(including 0 at upper bound)"
     slack_text = "Norm. sum of slack variables (on working set): sum(xi_i)/n"
     if not n_slack:
         slack_text = "Value of slack variable (on working set): xi"
@@ -103,7 +126,8 @@ def final_lines(
         f"Upper bound on duality gap: {gap:.5f}",
         f"Dual objective value: dval={dual:.5f}",
         None if n_slack else f"Primal objective value: pval={primal:.5f}",
-        f"Total number of constraints in final working set: {progress.cuts} (of {progress.iteration - 1})",
+        f"Total number of constraints in final working set: {progress.cuts} (of "
+        f"{progress.iteration - 1})",
         f"Number of iterations: {progress.iteration}",
         f"Number of calls to 'find_most_violated_constraint': {progress.iteration * structures}",
         f"Number of SV: {progress.support} {bounded}",
@@ -113,24 +137,35 @@ def final_lines(
         f"{norm_text}: |w|={norm:.5f}",
         f"{slack_text}={slack:.5f}",
         f"Value of slack variable (global): xi={risk:.5f}" if joint else None,
-        f"Norm of longest difference vector: ||Psi(x,y)-Psi(x,ybar)||={outcome.longest_cut * objective.unit:.5f}",
+        "Norm of longest difference vector: "
+        f"||Psi(x,y)-Psi(x,ybar)||={outcome.longest_cut * objective.unit:.5f}",
         f"Runtime in cpu-seconds: {cpu_seconds:.2f}{shares}",
     ]
     return [line for line in lines if line is not None]
 
 
-def runtime_shares(algorithm: int | None, verbosity: int, cpu_seconds: float, spent: dict[str, float]) -> str:
-    """What svm_struct's programs say of the parts of the CPU seconds, from the verbosity on where they do.
+def runtime_shares(
+    algorithm: int | None, verbosity: int, cpu_seconds: float, spent: dict[str, float]
+) -> str:
+    """What svm_struct's programs say of the parts of the CPU seconds, from the verbosity on where
+    they do.
 
     Constraints are kept in no cache here, and none of the time is that of one.
     """
     if algorithm is None or verbosity < (1 if algorithm in (0, 1) else 2):
         return ""
-    percent = {name: f"{100 * seconds / max(cpu_seconds, seconds, 1e-9):.2f}%" for name, seconds in spent.items()}
+    percent = {
+        name: f"{100 * seconds / max(cpu_seconds, seconds, 1e-9):.2f}%"
+        for name, seconds in spent.items()
+    }
     names = [QP, *([] if algorithm in (0, 1) else [KERNEL]), ARGMAX, PSI, INIT]
     said = [f"{percent[name]} for {name}" for name in names]
     if algorithm in (2, 3, 4):
-        said += ["0.00% for cache update", "0.00% for cache const", "0.00% for cache add (incl. 0.00% for sum)"]
+        said += [
+            "0.00% for cache update",
+            "0.00% for cache const",
+            "0.00% for cache add (incl. 0.00% for sum)",
+        ]
     return f" ({', '.join(said)})"
 
 
@@ -140,25 +175,46 @@ def trace_line(progress, objective) -> str:
 
     return json.dumps(
         {
-            "C": objective.C, "iteration": progress.iteration, "passes": progress.passes, "primal": progress.primal,
-            "dual": progress.dual, "gap": progress.gap, "cuts": progress.cuts, "support": progress.support,
-            "seconds": round(progress.seconds, 6), **(progress.extra or {}),
+            "C": objective.C,
+            "iteration": progress.iteration,
+            "passes": progress.passes,
+            "primal": progress.primal,
+            "dual": progress.dual,
+            "gap": progress.gap,
+            "cuts": progress.cuts,
+            "support": progress.support,
+            "seconds": round(progress.seconds, 6),
+            **(progress.extra or {}),
         }
-    )  # fmt: skip
+    )
 
 
 def path_table(task: str, rows: list[dict[str, Any]], chosen: int | None) -> str:
-    """One line a model of a path: objective, training error, and the measures on a validation file if there is one."""
+    """One line a model of a path: objective, training error, and the measures on a validation file
+    if there is one."""
     known = [measure for measure in measures(task).values() if measure.heading is not None]
     error = next(measure for measure in known if not measure.rises)
     shown = [measure for measure in known if "validation" in rows[0]]
-    table = [["C", "objective", "gap", f"train {error.heading}", *(str(measure.heading) for measure in shown)]]
+    table = [
+        [
+            "C",
+            "objective",
+            "gap",
+            f"train {error.heading}",
+            *(str(measure.heading) for measure in shown),
+        ]
+    ]
     for row in rows:
         wrong = row["training"].get(error.name, math.nan)
         cells = [f"{row['C']:g}", f"{row['primal']:.6g}", f"{row['gap']:.3g}", f"{wrong:.2f}"]
-        table.append(cells + [f"{row['validation'][measure.name]:.{measure.digits}f}" for measure in shown])
+        table.append(
+            cells + [f"{row['validation'][measure.name]:.{measure.digits}f}" for measure in shown]
+        )
     widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table]
+    lines = [
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in table
+    ]
     if chosen is not None:
         lines[1 + chosen] += "  <- selected"
     return "\n".join(lines) + "\n"
@@ -167,8 +223,12 @@ def path_table(task: str, rows: list[dict[str, Any]], chosen: int | None) -> str
 def peak_memory_mb() -> float:
     """Largest resident size of this process so far, in 10^6 bytes."""
     try:
-        with open("/proc/self/status", encoding="ascii") as lines:  # ru_maxrss may be the parent's, kept across exec
-            return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM"))
+        with open(
+            "/proc/self/status", encoding="ascii"
+        ) as lines:  # ru_maxrss may be the parent's, kept across exec
+            return next(
+                int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM")
+            )
     except (OSError, StopIteration):
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
@@ -182,7 +242,8 @@ def learn_report(
     return {
         "command": options.command,
         "version": __version__,
-        "options": options.as_dict() | ({} if options.epsilon else {"epsilon": outcome.objective.epsilon}),
+        "options": options.as_dict()
+        | ({} if options.epsilon else {"epsilon": outcome.objective.epsilon}),
         "solver": outcome.solver,
         "task": options.task,
         "loss": options.loss,
@@ -198,7 +259,9 @@ def learn_report(
         "stopped_by": outcome.stopped_by,
         "iterations": progress.iteration,
         "cuts": progress.cuts,
-        "support_vectors": outcome.model.support.n_rows if hasattr(outcome.model, "support") else None,
+        "support_vectors": outcome.model.support.n_rows
+        if hasattr(outcome.model, "support")
+        else None,
         "kernel_evaluations": outcome.kernel_evaluations,
         **outcome.details,
         "threads": options.threads,

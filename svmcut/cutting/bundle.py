@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cuts in use: offsets, Gram matrix, and beta on the unit simplex.
 
-    lower model   1/2 |w|^2 + C max_t (b_t + a_t.w)          cuts t, one of them the flat plane (0, 0): R >= 0
-    its dual      D(beta) = C b.beta - (C^2/2) beta'H beta,   H = A A',  w = -C sum_t beta_t a_t
+    lower model   1/2 |w|^2 + C max_t (b_t + a_t.w)          cuts t, one of them the flat plane (0,
+    0): R >= 0 its dual      D(beta) = C b.beta - (C^2/2) beta'H beta,   H = A A',  w = -C sum_t
+    beta_t a_t
 
-    near v        + (mu/2) |w - v|^2: the same QP with C/(1 + mu) for C and b + mu/(1 + mu) A v for b;
+    near v        + (mu/2) |w - v|^2: the same QP with C/(1 + mu) for C and b + mu/(1 + mu) A v for
+    b;
                   w = (mu v - C sum_t beta_t a_t)/(1 + mu)
 
-D is a lower bound of the primal for any feasible beta, those of the QP near v among them. It is computed from the w it
-belongs to and not from H, so that rounding in H can cost steps but never the certificate.
+D is a lower bound of the primal for any feasible beta, those of the QP near v among them. It is
+computed from the w it belongs to and not from H, so that rounding in H can cost steps but never the
+certificate.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ class Cut(NamedTuple):
 
 
 class BundleSolution(NamedTuple):
-    """Minimiser of a model, the certified bound of its multipliers, and max_t b_t + a_t.w over the cuts in use."""
+    """Minimiser of a model, the certified bound of its multipliers, and max_t b_t + a_t.w over the
+    cuts in use."""
 
     w: Any
     lower: float
@@ -60,8 +64,9 @@ class CutBundle:
 
     Notes
     -----
-    (I1) index 0 is the flat plane and is never pruned. (I2) beta >= 0 and sum beta = 1; the multipliers of the model
-    near a point likewise. (I3) H is symmetric. The space says what is kept of a normal; it may be less.
+    (I1) index 0 is the flat plane and is never pruned. (I2) beta >= 0 and sum beta = 1; the
+    multipliers of the model near a point likewise. (I3) H is symmetric. The space says what is kept
+    of a normal; it may be less.
     """
 
     def __init__(self, space, qp: SimplexQp):
@@ -74,17 +79,30 @@ class CutBundle:
         self._idle = np.zeros(1, np.int64)
 
     @classmethod
-    def restored(cls, space, qp: SimplexQp, state: dict[str, Any], normal: schemas.Check | None = None) -> Self:
-        """The bundle whose `state` this is; normal: of what is kept of a cut, where it is not the space's."""
+    def restored(
+        cls, space, qp: SimplexQp, state: dict[str, Any], normal: schemas.Check | None = None
+    ) -> Self:
+        """The bundle whose `state` this is; normal: of what is kept of a cut, where it is not the
+        space's."""
         elements = schemas.many(normal or space.kinds().normal)
         schemas.checked(state, schemas.fields(elements=elements), "bundle")
         bundle = cls(space, qp)
         k = 1 + len(state["elements"])
         weights = schemas.reals(k, low=0, high=1 + 1e-6)
-        schemas.checked(state, schemas.fields(
-            H=schemas.reals(k, k), b=schemas.reals(k), beta=weights, near=weights, idle=schemas.array(np.int64, k, low=0),
-        ), "bundle")  # fmt: skip
-        schemas.require(abs(float(state["beta"].sum()) - 1) <= 1e-6, "the multipliers of bundle", "a sum of 1")
+        schemas.checked(
+            state,
+            schemas.fields(
+                H=schemas.reals(k, k),
+                b=schemas.reals(k),
+                beta=weights,
+                near=weights,
+                idle=schemas.array(np.int64, k, low=0),
+            ),
+            "bundle",
+        )
+        schemas.require(
+            abs(float(state["beta"].sum()) - 1) <= 1e-6, "the multipliers of bundle", "a sum of 1"
+        )
         size = max(16, 1 << (k - 1).bit_length())
         bundle._elements = [None, *state["elements"]]
         bundle._H, bundle._b = np.zeros((size, size)), np.zeros(size)
@@ -96,9 +114,13 @@ class CutBundle:
         """The bundle as it stands; later cuts do not change it."""
         k = len(self._elements)
         return {
-            "elements": self.elements(), "H": self._H[:k, :k].copy(), "b": self._b[:k].copy(),
-            "beta": self.beta.copy(), "near": self._near.copy(), "idle": self._idle.copy(),
-        }  # fmt: skip
+            "elements": self.elements(),
+            "H": self._H[:k, :k].copy(),
+            "b": self._b[:k].copy(),
+            "beta": self.beta.copy(),
+            "near": self._near.copy(),
+            "idle": self._idle.copy(),
+        }
 
     def __len__(self) -> int:
         """Number of cuts, without the flat plane."""
@@ -140,7 +162,8 @@ class CutBundle:
         self._idle = np.append(self._idle, 0)
 
     def solve(self, C: float, tol: float) -> BundleSolution:
-        """Minimises the lower model to within tol, in units of D/C; the multipliers are kept as the next start."""
+        """Minimises the lower model to within tol, in units of D/C; the multipliers are kept as the
+        next start."""
         self._maximise(C, tol)
         return self.solution(C)
 
@@ -149,7 +172,9 @@ class CutBundle:
         self._maximise(C, tol)
         squared = self.space.combined_square(*self._sum(C, self.beta))
         products = self._at_sum(C, self.beta)
-        return self._dual(C, self.beta, squared), max(0.0, float(np.max(self._b[: len(products)] + products)))
+        return self._dual(C, self.beta, squared), max(
+            0.0, float(np.max(self._b[: len(products)] + products))
+        )
 
     def solution(self, C: float) -> BundleSolution:
         """w, bound and slack of the multipliers as they stand."""
@@ -201,7 +226,8 @@ class CutBundle:
         return w, squared, self._dual(C, beta, squared), self._at_sum(C, beta)
 
     def prune(self, max_idle: int) -> int:
-        """Drops the cuts whose multiplier was 0 in the last max_idle solutions; returns how many."""
+        """Drops the cuts whose multiplier was 0 in the last max_idle solutions; returns how
+        many."""
         keep = self._idle < max_idle
         keep[0] = True
         dropped = int(np.count_nonzero(~keep))

@@ -3,7 +3,8 @@
 
     phi(t) = (ww + 2 t wd + t^2 dd) / 2 + C R(s + t e)
 
-with s the scores of w, e those of the direction d, and ww, wd, dd the dot products of w and d. No pass over features.
+with s the scores of w, e those of the direction d, and ww, wd, dd the dot products of w and d. No
+pass over features.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from svmcut._native.sparse import dot
 
 
 class LinePoint(NamedTuple):
-    """Step, phi(step), a certified lower bound of phi on the whole half line t >= 0, and what the line knows there."""
+    """Step, phi(step), a certified lower bound of phi on the whole half line t >= 0, and what the
+    line knows there."""
 
     t: float
     value: float
@@ -41,9 +43,17 @@ class ScoreLine:
 
 
 def line_minimum(
-    line, ww: float, wd: float, dd: float, C: float, tol: float, max_evaluations: int = 30, first: float = 1.0
+    line,
+    ww: float,
+    wd: float,
+    dd: float,
+    C: float,
+    tol: float,
+    max_evaluations: int = 30,
+    first: float = 1.0,
 ) -> LinePoint:
-    """Cutting planes in one dimension: between two tangents of R the model is a parabola, minimised in closed form.
+    """Cutting planes in one dimension: between two tangents of R the model is a parabola, minimised
+    in closed form.
 
     Parameters
     ----------

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that a cutting-plane solver may ask of a risk and a space: points, lines between them, and cuts.
+"""All that a cutting-plane solver may ask of a risk and a space: points, lines between them, and
+cuts.
 
     point        R(w) and |w|^2, one pass over the features
-    line         R and its slope at (1 - t) u + t w for any t, the minimum of 1/2 |.|^2 + C R on it: one pass in all
+    line         R and its slope at (1 - t) u + t w for any t, the minimum of 1/2 |.|^2 + C R on it:
+                 one pass in all
     cut          R(w') >= b + a.w' for every w', one pass
 
-Rows of scores stay behind this door. So the solver does not know where the rows are: an oracle whose rows lie in many
-places answers the same questions, one round each.
+Rows of scores stay behind this door. So the solver does not know where the rows are: an oracle
+whose rows lie in many places answers the same questions, one round each.
 """
 
 from __future__ import annotations
@@ -22,12 +24,13 @@ from svmcut.risks.protocol import ExactLineRisk, Linearization, LineRisk
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
 
-#: Cuts and steps along lines after which normals and scores are formed afresh, so that rounding does not add up.
+#: Cuts and steps along lines after which normals and scores are formed afresh, so that rounding
+#: does not add up.
 REFRESH = 50
 #: Step tried first where each value on a line decodes: most minima are nearer than the other end.
 FIRST_STEP = 0.3
-#: Parts of the gap to which a line is searched; where its values need no scores a closer minimum costs little and saves
-#: cuts.
+#: Parts of the gap to which a line is searched; where its values need no scores a closer minimum
+#: costs little and saves cuts.
 _TOLERANCE, _CLOSE = 0.1, 0.03
 
 
@@ -55,7 +58,8 @@ class Point(NamedTuple):
 class Line(Protocol):
     """From a point, t = 0, towards another w, t = 1.
 
-    What comes first: `minimum` or `value`, then `point` at the step chosen, then `cut`, the last that is asked.
+    What comes first: `minimum` or `value`, then `point` at the step chosen, then `cut`, the last
+    that is asked.
     """
 
     def value(self, t: float) -> tuple[float, float]:
@@ -63,7 +67,8 @@ class Line(Protocol):
         ...
 
     def minimum(self, C: float, gap: float) -> float:
-        """A t >= 0 near the minimum of 1/2 |w|^2 + C R, as near as a part of the gap; 0 where it does not fall."""
+        """A t >= 0 near the minimum of 1/2 |w|^2 + C R, as near as a part of the gap; 0 where it
+        does not fall."""
         ...
 
     def point(self, t: float) -> Point:
@@ -71,7 +76,8 @@ class Line(Protocol):
         ...
 
     def cut(self, t: float, share: float) -> Cut:
-        """The cut at (1 - share) p + share w, p being the last `point` and at t; the first point where t is 0."""
+        """The cut at (1 - share) p + share w, p being the last `point` and at t; the first point
+        where t is 0."""
         ...
 
 
@@ -117,8 +123,8 @@ class Normals:
     ----------
     space : Space
     refresh : int
-        A normal is formed from the last one where few coefficients changed (a fraction of the rows is read), and afresh
-        every `refresh` cuts. 1 switches this off.
+        A normal is formed from the last one where few coefficients changed (a fraction of the rows
+        is read), and afresh every `refresh` cuts. 1 switches this off.
     """
 
     def __init__(self, space, refresh: int):
@@ -133,10 +139,18 @@ class Normals:
     def restore(self, state: dict[str, Any]) -> None:
         """Goes on from a `state`."""
         kinds = self._space.kinds()
-        schemas.checked(state, schemas.fields(
-            coef=schemas.maybe(kinds.coef), a=schemas.maybe(kinds.element), age=schemas.COUNT
-        ), "oracle")  # fmt: skip
-        schemas.require((state["coef"] is None) == (state["a"] is None), "oracle.coef and oracle.a", "both or none")
+        schemas.checked(
+            state,
+            schemas.fields(
+                coef=schemas.maybe(kinds.coef), a=schemas.maybe(kinds.element), age=schemas.COUNT
+            ),
+            "oracle",
+        )
+        schemas.require(
+            (state["coef"] is None) == (state["a"] is None),
+            "oracle.coef and oracle.a",
+            "both or none",
+        )
         self._coef, self._a, self._age = state["coef"], state["a"], state["age"]
 
     @part(PSI)
@@ -163,7 +177,8 @@ class RiskOracle:
     risk : BoundRisk
     space : Space
     carry : bool
-        Whether a normal may be formed from the one before it. Coefficients that are labellings are never differences.
+        Whether a normal may be formed from the one before it. Coefficients that are labellings are
+        never differences.
     """
 
     def __init__(self, risk, space, carry: bool = True):
@@ -180,9 +195,13 @@ class RiskOracle:
 
     def form(self) -> schemas.Check:
         kinds, real = self.space.kinds(), schemas.REAL
-        cut = schemas.instance(Linearization, value=real, coef=schemas.maybe(kinds.coef), offset=real)
+        cut = schemas.instance(
+            Linearization, value=real, coef=schemas.maybe(kinds.coef), offset=real
+        )
         known = schemas.instance(Scored, scores=kinds.scores, cut=cut)
-        return schemas.instance(Point, w=kinds.element, risk=real, squared=real, age=schemas.COUNT, known=known)
+        return schemas.instance(
+            Point, w=kinds.element, risk=real, squared=real, age=schemas.COUNT, known=known
+        )
 
     def at(self, w) -> Point:
         """One pass for the scores."""
@@ -218,7 +237,8 @@ class RiskOracle:
 
 
 class _Line:
-    """What both lines share: products of u and d = w - u, the scores' rates of change, and values of `_line`."""
+    """What both lines share: products of u and d = w - u, the scores' rates of change, and values
+    of `_line`."""
 
     _line: Any
 
@@ -228,7 +248,9 @@ class _Line:
         self._oracle, self._here, self._w = oracle, here, w
         cross = space.dot(here.w, w)
         self._wd, self._dd = cross - here.squared, squared - 2 * cross + here.squared
-        self._target = space.scores(w)  # a space may know the scores of an element: they are not to be changed
+        self._target = space.scores(
+            w
+        )  # a space may know the scores of an element: they are not to be changed
         self._rates = self._target - here.known.scores
         self._found: Any = None
 
@@ -260,7 +282,9 @@ class FormedLine(_Line):
         risk, here = self._oracle.risk, self._here
         if self._oracle.exact:
             return risk.line_minimum(here.known.scores, self._rates, self._wd, self._dd, C)
-        self._found = line_minimum(self._line, here.squared, self._wd, self._dd, C, _TOLERANCE * gap)
+        self._found = line_minimum(
+            self._line, here.squared, self._wd, self._dd, C, _TOLERANCE * gap
+        )
         return self._found.t
 
     def point(self, t: float) -> Point:
@@ -281,8 +305,8 @@ class FormedLine(_Line):
 
 
 class ValuedLine(_Line):
-    """A line whose values the risk knows without their scores: those of the point alone are formed, in place, for they
-    may take more memory than all else."""
+    """A line whose values the risk knows without their scores: those of the point alone are formed,
+    in place, for they may take more memory than all else."""
 
     def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
         super().__init__(oracle, here, w, squared)
@@ -297,7 +321,11 @@ class ValuedLine(_Line):
         return self._found.t
 
     def point(self, t: float) -> Point:
-        known = self._found.known if self._found is not None and self._found.t == t else self._line.at(t)[2]
+        known = (
+            self._found.known
+            if self._found is not None and self._found.t == t
+            else self._line.at(t)[2]
+        )
         return self._oracle.known(self._blended(t), self._rates, known, self._here.age + 1)
 
     def cut(self, t: float, share: float) -> Cut:

@@ -35,30 +35,38 @@ def given_weights(values: Any) -> Any:
     weights = _column(values, "weights")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
-        raise DataError("weights", f"entry {bad[0]} is {weights[bad[0]]:g}; expected a finite number of at least 0")
+        raise DataError(
+            "weights",
+            f"entry {bad[0]} is {weights[bad[0]]:g}; expected a finite number of at least 0",
+        )
     return weights
 
 
 def as_rows(X: Any, name: str = "X") -> Csr:
-    """An array, a scipy.sparse matrix or rows that are Csr already, as Csr; the caller's matrix is left as it is.
+    """An array, a scipy.sparse matrix or rows that are Csr already, as Csr; the caller's matrix is
+    left as it is.
 
     Raises
     ------
     DataError
-        For what is not two-dimensional or holds a value that no float32 can; for a sparse matrix whose index arrays are
-        not within its shape.
+        For what is not two-dimensional or holds a value that no float32 can; for a sparse matrix
+        whose index arrays are not within its shape.
     """
     if isinstance(X, Csr):
         return X
     sparse = hasattr(X, "tocsr")
     matrix: Any = X if sparse else np.asarray(X)
     if len(matrix.shape) != 2 or matrix.dtype.kind not in "fiub":
-        raise DataError(name, f"is {len(matrix.shape)}-dimensional of {matrix.dtype}; expected a matrix of numbers")
+        raise DataError(
+            name,
+            f"is {len(matrix.shape)}-dimensional of {matrix.dtype}; expected a matrix of numbers",
+        )
     return _of_sparse(matrix, name) if sparse else Csr.from_dense(_float32(matrix, name))
 
 
 def check_sparse(X: Any, name: str = "X") -> None:
-    """Refuses a scipy.sparse matrix whose index arrays point outside it, which SciPy's own functions trust; O(nnz).
+    """Refuses a scipy.sparse matrix whose index arrays point outside it, which SciPy's own
+    functions trust; O(nnz).
 
     Raises
     ------
@@ -72,18 +80,26 @@ def check_sparse(X: Any, name: str = "X") -> None:
         for what, places, most in (("row", X.row, X.shape[0]), ("col", X.col, X.shape[1])):
             _check_places(name, what, places, most)
             if len(places) != len(X.data):
-                raise DataError(name, f"{what} has {len(places)} entries, data {len(X.data)}; expected one each")
+                raise DataError(
+                    name, f"{what} has {len(places)} entries, data {len(X.data)}; expected one each"
+                )
     elif kind in ("csr", "csc", "bsr"):
         block = X.blocksize if kind == "bsr" else (1, 1)
         lines, most = [length // size for length, size in zip(X.shape, block, strict=True)]
         lines, most = (most, lines) if kind == "csc" else (lines, most)
         indptr = _integers(name, "indptr", X.indptr)
         if len(indptr) != lines + 1:
-            raise DataError(name, f"indptr has {len(indptr)} entries; expected {lines + 1} for shape {X.shape}")
+            raise DataError(
+                name, f"indptr has {len(indptr)} entries; expected {lines + 1} for shape {X.shape}"
+            )
         if len(X.data) != len(X.indices):
-            raise DataError(name, f"data has {len(X.data)} entries, indices {len(X.indices)}; expected one each")
+            raise DataError(
+                name, f"data has {len(X.data)} entries, indices {len(X.indices)}; expected one each"
+            )
         if indptr[0] != 0 or indptr[-1] > len(X.indices) or np.any(indptr[1:] < indptr[:-1]):
-            raise DataError(name, f"indptr must rise from 0 to at most {len(X.indices)}, the length of indices")
+            raise DataError(
+                name, f"indptr must rise from 0 to at most {len(X.indices)}, the length of indices"
+            )
         _check_places(name, "indices", X.indices, most)
 
 
@@ -92,12 +108,18 @@ def _check_places(name: str, what: str, places: Any, most: int) -> None:
     places = _integers(name, what, places)
     if len(places) and not 0 <= places.min() <= places.max() < most:
         entry = int(np.argmax((places < 0) | (places >= most)))
-        raise DataError(name, f"entry {entry} of {what} is {places[entry]}; expected 0 to {most - 1}")
+        raise DataError(
+            name, f"entry {entry} of {what} is {places[entry]}; expected 0 to {most - 1}"
+        )
 
 
 def _integers(name: str, what: str, array: Any) -> Any:
     if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "iu"):
-        found = f"{array.ndim}-dimensional of {array.dtype}" if isinstance(array, np.ndarray) else type(array).__name__
+        found = (
+            f"{array.ndim}-dimensional of {array.dtype}"
+            if isinstance(array, np.ndarray)
+            else type(array).__name__
+        )
         raise DataError(name, f"{what} is {found}; expected a 1-dimensional array of integers")
     return array
 
@@ -111,12 +133,16 @@ def _of_sparse(X: Any, name: str) -> Csr:
     if matrix is not X:
         check_sparse(matrix, name)
     if not _rising(matrix):
-        # a new matrix: what one says of its own order may be of the time before its arrays were changed
+        # a new matrix: what one says of its own order may be of the time before its arrays were
+        # changed
         matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), matrix.shape, copy=True)
         matrix.sum_duplicates()
     stored = int(matrix.indptr[-1])
-    values, indices = _float32(matrix.data[:stored], name), np.ascontiguousarray(matrix.indices[:stored], np.int32)
-    return Csr(values, indices, np.ascontiguousarray(matrix.indptr, np.int64), matrix.shape[1], True)
+    values = _float32(matrix.data[:stored], name)
+    indices = np.ascontiguousarray(matrix.indices[:stored], np.int32)
+    return Csr(
+        values, indices, np.ascontiguousarray(matrix.indptr, np.int64), matrix.shape[1], True
+    )
 
 
 def _rising(matrix: Any) -> bool:
@@ -149,10 +175,12 @@ def gathered_rows(lengths: Any, columns: Any, values: Any, n_features: int, name
 
 
 def named_rows(tokens: Iterable[Any], columns: dict[str, int], learn: bool = False) -> Csr:
-    """Tokens as rows of the columns by name, which grow where they are learnt; other names are left out.
+    """Tokens as rows of the columns by name, which grow where they are learnt; other names are left
+    out.
 
-    A token is a mapping of features or a list of their names, as python-crfsuite has them: {"word": "dog"} is the name
-    word:dog, True is 1, {"near": {"dog": 2.0}} is near:dog of 2, and {"near": ["dog", "cat"]} both names.
+    A token is a mapping of features or a list of their names, as python-crfsuite has them: {"word":
+    "dog"} is the name word:dog, True is 1, {"near": {"dog": 2.0}} is near:dog of 2, and {"near":
+    ["dog", "cat"]} both names.
     """
     places, values, lengths = array("i"), array("d"), array("q")
     for token in tokens:
@@ -183,7 +211,9 @@ def _float32(values: Any, name: str) -> Any:
     with np.errstate(over="ignore"):
         single = np.ascontiguousarray(values, np.float32)
     if not np.isfinite(single).all():
-        raise DataError(name, "a value is nan or beyond a float of 32 bits; expected finite numbers")
+        raise DataError(
+            name, "a value is nan or beyond a float of 32 bits; expected finite numbers"
+        )
     return single
 
 
@@ -199,11 +229,18 @@ def _column(values: Any, name: str) -> Any:
     if column.ndim != 1:
         raise DataError(name, f"is {column.ndim}-dimensional; expected one number a row")
     if given.dtype.kind in "iuO":
-        large = np.flatnonzero(np.abs(column) >= 2**53)  # Python compares what NumPy would round first
-        for k, value, exact in zip(large.tolist(), column[large].tolist(), given[large].tolist(), strict=True):
+        large = np.flatnonzero(
+            np.abs(column) >= 2**53
+        )  # Python compares what NumPy would round first
+        for k, value, exact in zip(
+            large.tolist(), column[large].tolist(), given[large].tolist(), strict=True
+        ):
             if value != exact:
-                raise DataError(name, f"entry {k} is {exact}, which no float of 64 bits holds; give smaller numbers, "
-                                "as numpy.unique(.., return_inverse=True) does of names")  # fmt: skip
+                raise DataError(
+                    name,
+                    f"entry {k} is {exact}, which no float of 64 bits holds; give smaller numbers, "
+                    "as numpy.unique(.., return_inverse=True) does of names",
+                )
     return column
 
 

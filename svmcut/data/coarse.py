@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Features whose values are far from 0 beside what they differ by, as seconds since 1970 are.
 
-Rows are kept as floats of 32 bits, which round such values by much of their spread; and a linear machine, whose bias is
-regularised as LinearSVC's is, would need a bias that costs more than it gains.
+Rows are kept as floats of 32 bits, which round such values by much of their spread; and a linear
+machine, whose bias is regularised as LinearSVC's is, would need a bias that costs more than it
+gains.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from svmcut.messages import Message
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What is told: a rounding above this part of the spread; a mean above so many spreads, where there is a bias.
+#: What is told: a rounding above this part of the spread; a mean above so many spreads, where there
+#: is a bias.
 PART, FAR = 1 / 32, 1000.0
-#: Rows that must have a feature; how many rows must be, all of one number beyond float32's whole ones, to be told.
+#: Rows that must have a feature; how many rows must be, all of one number beyond float32's whole
+#: ones, to be told.
 ROWS, SAME_ROWS, SAME = 3, 10, 2.0**24
-#: Numbers of 32 bits below are not looked at; of 64 bits, smaller differences are roundings themselves.
+#: Numbers of 32 bits below are not looked at; of 64 bits, smaller differences are roundings
+#: themselves.
 LEAST, NOISE = 2.0**13, 1e-12
 #: Entries looked at, of rows that lie evenly among all.
 _ENTRIES = 50_000
@@ -56,7 +60,8 @@ def coarse_features(X: Any, bias: bool = False) -> list[Coarse]:
     Parameters
     ----------
     X : Csr, (n, d) array or scipy.sparse matrix
-        Before it is rounded, where it is of 64 bits. Of more than 50,000 entries some rows are looked at.
+        Before it is rounded, where it is of 64 bits. Of more than 50,000 entries some rows are
+        looked at.
     bias : bool
         Whether a regularised bias is trained.
     """
@@ -99,11 +104,25 @@ def coarse_warning(X: Any, file: str | None = None, bias: bool = False) -> list[
     where = f"feature {worst.column + 1} of {file}" if file else f"column {worst.column} of X"
     others = f", and {len(found) - 1} more," if len(found) > 1 else ""
     if worst.part > PART:
-        much = "which hides what they differ by" if worst.part >= 1 else f"{worst.part:.0%} of their standard deviation"
-        what = f"values near {worst.value:.4g} are rounded to floats of 32 bits in steps of {worst.step:g}, {much}"
+        much = (
+            "which hides what they differ by"
+            if worst.part >= 1
+            else f"{worst.part:.0%} of their standard deviation"
+        )
+        what = (
+            f"values near {worst.value:.4g} are rounded to floats of 32 bits in steps of "
+            f"{worst.step:g}, {much}"
+        )
     else:
-        what = f"the mean is {worst.far:.0f} standard deviations from 0, and the bias that would undo it is regularised"
-    remedy = "scale the features with svmcut scale" if file else "centre and scale the columns, as StandardScaler does"
+        what = (
+            f"the mean is {worst.far:.0f} standard deviations from 0, and the bias that would undo "
+            "it is regularised"
+        )
+    remedy = (
+        "scale the features with svmcut scale"
+        if file
+        else "centre and scale the columns, as StandardScaler does"
+    )
     return [Message("{}{}: {}; {}", where, others, what, remedy)]
 
 
@@ -113,7 +132,9 @@ def _entries(X: Any) -> tuple[int, NDArray, NDArray]:
         matrix: Any = X if isinstance(X, Csr) else X.tocsr()
         n, (first, last) = len(matrix.indptr) - 1, matrix.indptr[[0, -1]].tolist()
         values, columns = matrix.data[first:last], matrix.indices[first:last]
-        if values.dtype == np.float32 and not (len(values) and max(values.max(), -values.min()) >= LEAST):
+        if values.dtype == np.float32 and not (
+            len(values) and max(values.max(), -values.min()) >= LEAST
+        ):
             return n, values[:0], columns[:0]
         if len(values) <= _ENTRIES:
             return n, values, columns

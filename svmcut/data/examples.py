@@ -29,16 +29,19 @@ class Csr:
     indices : (nnz,) int32
         0-based columns, strictly increasing within a row.
     indptr : (n + 1,) int64
-        Row i holds entries indptr[i] to indptr[i + 1]; indptr[0] need not be 0 (a block of rows shares its arrays).
+        Row i holds entries indptr[i] to indptr[i + 1]; indptr[0] need not be 0 (a block of rows
+        shares its arrays).
     n_features : int
         d, one more than the largest column.
     proven : bool
-        Whether the arrays are known to be as above, as those of the file reader are. The C++ side is handed no others:
-        any that are not go through `checked` there, and once on the way into a trainer.
+        Whether the arrays are known to be as above, as those of the file reader are. The C++ side
+        is handed no others: any that are not go through `checked` there, and once on the way into a
+        trainer.
 
     Notes
     -----
-    Three plain arrays and not a scipy matrix: importing scipy costs more CPU time than a small run needs.
+    Three plain arrays and not a scipy matrix: importing scipy costs more CPU time than a small run
+    needs.
     """
 
     data: NDArray[np.float32]
@@ -53,43 +56,65 @@ class Csr:
         Raises
         ------
         ValueError
-            For arrays of another type or length, bounds that fall, columns that do not increase within a row or lie
-            outside, and values that are not finite; names the place.
+            For arrays of another type or length, bounds that fall, columns that do not increase
+            within a row or lie outside, and values that are not finite; names the place.
         """
         if self.proven:
             return self
         for name, dtype in (("data", np.float32), ("indices", np.int32), ("indptr", np.int64)):
             array = getattr(self, name)
             if not (isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == 1):
-                found = f"{array.dtype}, {array.ndim}-d" if isinstance(array, np.ndarray) else type(array).__name__
+                found = (
+                    f"{array.dtype}, {array.ndim}-d"
+                    if isinstance(array, np.ndarray)
+                    else type(array).__name__
+                )
                 raise ValueError(f"{name} is {found}; expected a 1-d array of {np.dtype(dtype)}")
             if not array.flags.c_contiguous:
-                raise ValueError(f"{name} is not contiguous; expected numpy.ascontiguousarray of it")
+                raise ValueError(
+                    f"{name} is not contiguous; expected numpy.ascontiguousarray of it"
+                )
         if not (isinstance(self.n_features, int | np.integer) and 0 <= self.n_features < 2**31):
             raise ValueError(f"n_features is {self.n_features}; expected 0 to 2147483647")
         if not len(self.indptr):
             raise ValueError("indptr is empty; expected one entry more than there are rows")
         if len(self.data) != len(self.indices):
-            raise ValueError(f"data has {len(self.data)} entries, indices {len(self.indices)}; expected one each")
-        if self.indptr[0] < 0 or self.indptr[-1] > len(self.data) or np.any(self.indptr[1:] < self.indptr[:-1]):
-            raise ValueError(f"indptr must rise from 0 or more to at most {len(self.data)}, the length of data")
+            raise ValueError(
+                f"data has {len(self.data)} entries, indices {len(self.indices)}; expected one each"
+            )
+        if (
+            self.indptr[0] < 0
+            or self.indptr[-1] > len(self.data)
+            or np.any(self.indptr[1:] < self.indptr[:-1])
+        ):
+            raise ValueError(
+                f"indptr must rise from 0 or more to at most {len(self.data)}, the length of data"
+            )
         start, stop = int(self.indptr[0]), int(self.indptr[-1])
         columns, d = self.indices[start:stop], self.n_features
         if len(columns) and not 0 <= columns.min() <= columns.max() < d:
             place = start + int(np.argmax((columns < 0) | (columns >= d)))
-            raise ValueError(f"{self._place(place)}: column {self.indices[place]} is none of the {d} features")
+            raise ValueError(
+                f"{self._place(place)}: column {self.indices[place]} is none of the {d} features"
+            )
         falls = columns[1:] <= columns[:-1]
         firsts = self.indptr[1:-1][(self.indptr[1:-1] > start) & (self.indptr[1:-1] < stop)] - start
         falls[firsts - 1] = False  # from one row to the next
         if falls.any():
             place = start + 1 + int(np.argmax(falls))
             before, column = self.indices[place - 1], self.indices[place]
-            raise ValueError(f"{self._place(place)}: column {column} follows {before}; columns increase within a row")
+            raise ValueError(
+                f"{self._place(place)}: column {column} follows {before}; columns increase within "
+                "a row"
+            )
         wrong = ~np.isfinite(self.data[start:stop])
         if wrong.any():
             place = start + int(np.argmax(wrong))
-            raise ValueError(f"{self._place(place)}: the value of column {self.indices[place]} is {self.data[place]}; "
-                             "expected a finite number")  # fmt: skip
+            raise ValueError(
+                f"{self._place(place)}: the value of column {self.indices[place]} is "
+                f"{self.data[place]}; "
+                "expected a finite number"
+            )
         return replace(self, proven=True)
 
     def _place(self, entry: int) -> str:
@@ -119,7 +144,9 @@ class Csr:
 
     def rows(self, start: int, stop: int) -> Csr:
         """Rows start to stop as a view on the same arrays, O(1)."""
-        return Csr(self.data, self.indices, self.indptr[start : stop + 1], self.n_features, self.proven)
+        return Csr(
+            self.data, self.indices, self.indptr[start : stop + 1], self.n_features, self.proven
+        )
 
     def take(self, rows: NDArray) -> Csr:
         """The named rows, copied, in the order given; O(their nonzeros)."""
@@ -133,15 +160,19 @@ class Csr:
         return Csr(data, indices, indptr, self.n_features, True)
 
     def compact(self) -> tuple[Csr, NDArray[np.int32] | None]:
-        """The same rows on the columns that occur, and those columns, where most do not; else self and None.
+        """The same rows on the columns that occur, and those columns, where most do not; else self
+        and None.
 
-        A file with the feature 2,147,483,646 then costs vectors of a few numbers and not 16 GB each.
+        A file with the feature 2,147,483,646 then costs vectors of a few numbers and not 16 GB
+        each.
         """
         if self.n_features <= 2 * self.nnz + 1_000_000:
             return self, None
         columns, places = np.unique(self.indices[self.stored], return_inverse=True)
         starts = self.indptr - self.indptr[0]
-        return Csr(self.data[self.stored], places.astype(np.int32), starts, len(columns), self.proven), columns
+        return Csr(
+            self.data[self.stored], places.astype(np.int32), starts, len(columns), self.proven
+        ), columns
 
     def to_dense(self) -> NDArray[np.float32]:
         """(n, d) float32; for tests and small data."""
@@ -151,17 +182,23 @@ class Csr:
         return dense
 
     def to_scipy(self, n_features: int | None = None) -> csr_matrix:
-        """These rows on the same data and indices; indptr is int32 where it can, as scikit-learn wants them both."""
+        """These rows on the same data and indices; indptr is int32 where it can, as scikit-learn
+        wants them both."""
         from scipy.sparse import csr_matrix
 
         indptr = (self.indptr - self.indptr[0]).astype(np.int32 if self.nnz < 2**31 else np.int64)
         shape = self.n_rows, n_features or self.n_features
-        return csr_matrix((self.data[self.stored], self.indices[self.stored], indptr), shape, copy=False)
+        return csr_matrix(
+            (self.data[self.stored], self.indices[self.stored], indptr), shape, copy=False
+        )
 
     @classmethod
     def from_dense(cls, dense) -> Csr:
         """Nonzeros of a 2-D array; where there are no zeros, on the same values."""
-        dense, columns = np.asarray(dense, np.float32), np.arange(np.shape(dense)[1], dtype=np.int32)
+        dense, columns = (
+            np.asarray(dense, np.float32),
+            np.arange(np.shape(dense)[1], dtype=np.int32),
+        )
         mask, indptr = dense != 0, np.zeros(len(dense) + 1, np.int64)
         np.cumsum(np.count_nonzero(mask, axis=1), out=indptr[1:])
         data = dense.ravel() if indptr[-1] == dense.size else dense[mask]
@@ -177,8 +214,8 @@ class Source:
     path : str
         As the user named it.
     skips : (k, 2) int64
-        Row numbers before which lines without an example (comments, blanks) stand, and how many lines stand before that
-        row in all; rows in between are on consecutive lines.
+        Row numbers before which lines without an example (comments, blanks) stand, and how many
+        lines stand before that row in all; rows in between are on consecutive lines.
     """
 
     path: str
@@ -213,7 +250,8 @@ class Examples:
     qid : (n,) int64 or None
         Query of each row; None when no line has one.
     weights : (n,) float64 or None
-        What the rows weigh, svm_light's ``cost:``; None for 1 each. Rows of one query have one weight.
+        What the rows weigh, svm_light's ``cost:``; None for 1 each. Rows of one query have one
+        weight.
     source : Source
         Path and line numbers.
     """
@@ -233,7 +271,8 @@ class Examples:
         Raises
         ------
         DataError
-            For rows that Csr.checked refuses, and for labels, queries or weights that are not one finite number a row.
+            For rows that Csr.checked refuses, and for labels, queries or weights that are not one
+            finite number a row.
         """
         X = checked_rows(self.X, self.source)
         for name in ("y", "qid", "weights"):
@@ -241,11 +280,16 @@ class Examples:
             if values is None and name != "y":
                 continue
             if np.shape(values) != (X.n_rows,):
-                raise DataError(self.source.path, f"{name} has shape {np.shape(values)}; expected ({X.n_rows},)")
+                raise DataError(
+                    self.source.path, f"{name} has shape {np.shape(values)}; expected ({X.n_rows},)"
+                )
             wrong = ~np.isfinite(values)
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise DataError(self.source.path, f"row {row}: {name} is {values[row]}; expected a finite number")
+                raise DataError(
+                    self.source.path,
+                    f"row {row}: {name} is {values[row]}; expected a finite number",
+                )
         return self if X is self.X else replace(self, X=X)
 
     def part(self, start: int, stop: int) -> Examples:
@@ -315,15 +359,19 @@ class Sequences:
 
     def take(self, keep: NDArray[np.bool_]) -> Sequences:
         """The sequences to keep."""
-        lengths, weights = np.diff(self.indptr), None if self.weights is None else self.weights[keep]
-        rows, indptr = np.flatnonzero(np.repeat(keep, lengths)), np.concatenate([[0], np.cumsum(lengths[keep])])
+        lengths = np.diff(self.indptr)
+        weights = None if self.weights is None else self.weights[keep]
+        rows = np.flatnonzero(np.repeat(keep, lengths))
+        indptr = np.concatenate([[0], np.cumsum(lengths[keep])])
         taken = self.X.take(rows), indptr.astype(np.int64), self.tags[rows], self.source.take(rows)
         return Sequences(*taken, weights, self.names)
 
     def part(self, first: int, last: int) -> Sequences:
         """Sequences first to last as views, without the lines they came from."""
         start, stop = self.indptr[first], self.indptr[last]
-        return Sequences(self.X.rows(start, stop), self.indptr[first : last + 1] - start, self.tags[start:stop])
+        return Sequences(
+            self.X.rows(start, stop), self.indptr[first : last + 1] - start, self.tags[start:stop]
+        )
 
 
 @record
@@ -361,10 +409,15 @@ class MultilabelExamples:
         if self.X.proven:
             return self
         X = checked_rows(self.X, self.source)
-        sets = Csr(np.zeros(len(self.labels), np.float32), self.labels, self.indptr, len(self.names))
+        sets = Csr(
+            np.zeros(len(self.labels), np.float32), self.labels, self.indptr, len(self.names)
+        )
         if len(self.indptr) != X.n_rows + 1:
-            raise DataError(self.source.path, f"indptr of the labels has {len(self.indptr)} entries; expected "
-                            f"{X.n_rows + 1}, one more than rows")  # fmt: skip
+            raise DataError(
+                self.source.path,
+                f"indptr of the labels has {len(self.indptr)} entries; expected "
+                f"{X.n_rows + 1}, one more than rows",
+            )
         try:
             sets.checked()
         except ValueError as error:
@@ -376,14 +429,19 @@ class MultilabelExamples:
         rows, (row, labels) = np.flatnonzero(keep), self.entries()
         indptr = np.concatenate([[0], np.cumsum(np.diff(self.indptr)[keep])]).astype(np.int64)
         used, places = np.unique(labels[keep[row]], return_inverse=True)
-        source, weights = self.source.take(rows), None if self.weights is None else self.weights[rows]
+        source = self.source.take(rows)
+        weights = None if self.weights is None else self.weights[rows]
         labels = places.astype(np.int32)
-        return MultilabelExamples(self.X.take(rows), self.names[used], indptr, labels, source, weights)
+        return MultilabelExamples(
+            self.X.take(rows), self.names[used], indptr, labels, source, weights
+        )
 
     def part(self, start: int, stop: int) -> MultilabelExamples:
         """Rows start to stop as views, without the lines they came from."""
         indptr = self.indptr[start : stop + 1]
-        return MultilabelExamples(self.X.rows(start, stop), self.names, indptr, self.labels, Source("memory"))
+        return MultilabelExamples(
+            self.X.rows(start, stop), self.names, indptr, self.labels, Source("memory")
+        )
 
     def gold(self) -> NDArray[np.bool_]:
         """(n, K) bool, whether row i has label k."""
@@ -393,4 +451,6 @@ class MultilabelExamples:
 
     def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Rows and places in ``names`` of all labels."""
-        return np.repeat(np.arange(len(self)), np.diff(self.indptr)), self.labels[self.indptr[0] : self.indptr[-1]]
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr)), self.labels[
+            self.indptr[0] : self.indptr[-1]
+        ]

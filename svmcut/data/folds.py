@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Folds of cross-validation: parts of a training set, each held out once while the others are trained on.
+"""Folds of cross-validation: parts of a training set, each held out once while the others are
+trained on.
 
-What is dealt is what has a loss of its own: an example, in ranking a query, of sequences a sequence. Those of one class
-are shuffled and dealt round-robin, and the next class goes on where the last one stopped: sizes of folds, and the
-counts of every class in them, differ by 1 at most.
+What is dealt is what has a loss of its own: an example, in ranking a query, of sequences a
+sequence. Those of one class are shuffled and dealt round-robin, and the next class goes on where
+the last one stopped: sizes of folds, and the counts of every class in them, differ by 1 at most.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ class Fold(NamedTuple):
 
 
 def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
-    """K folds of training data: `data.take(fold.train)` and `data.take(fold.held)`, with their weights; O(n log n).
+    """K folds of training data: `data.take(fold.train)` and `data.take(fold.held)`, with their
+    weights; O(n log n).
 
     Parameters
     ----------
     task : str
-        Of svmcut.spec.catalog: labels of classification and multiclass are classes, examples of rank belong to queries.
+        Of svmcut.spec.catalog: labels of classification and multiclass are classes, examples of
+        rank belong to queries.
     data : Examples, Sequences or MultilabelExamples
         Without rows of weight 0. The labels of classification may be any two.
     K : int
@@ -45,7 +48,8 @@ def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
     Raises
     ------
     UsageError
-        Where there are fewer examples, queries or sequences than folds, and for less than two folds.
+        Where there are fewer examples, queries or sequences than folds, and for less than two
+        folds.
     """
     if K < 2:
         raise UsageError("folds is {}; expected at least 2", K)
@@ -57,7 +61,11 @@ def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
     if len(places) < K:
         what = {"rank": "queries", "sequence": "sequences"}.get(task, "examples")
         raise UsageError(
-            "{} has {} {}, too few for {} folds; expected one each", data.source.path, len(places), what, K
+            "{} has {} {}, too few for {} folds; expected one each",
+            data.source.path,
+            len(places),
+            what,
+            K,
         )
     of_rows = places[units]
     return [Fold(of_rows != k, of_rows == k) for k in range(K)]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Labellings of chains as coefficients of scores.
 
-Scores of a chain are one row of `stride` numbers a token, one number a tag, and the transitions behind them:
+Scores of a chain are one row of `stride` numbers a token, one number a tag, and the transitions
+behind them:
 
     score(y) = sum_t s[t, y_t] + sum_{j=1..order} V_j[y_(t-j), ..., y_t]
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 
 class Labelling(NamedTuple):
-    """Tags of all sequences and a weight for each: in place of coefficients of scores, all but a few of which are 0.
+    """Tags of all sequences and a weight for each: in place of coefficients of scores, all but a
+    few of which are 0.
 
     Attributes
     ----------
@@ -43,12 +45,19 @@ class Labelling(NamedTuple):
 
 
 def featureless_chains(
-    sequences: NDArray[np.int64], tags: NDArray[np.int32], n_tags: int, stride: int, transition_order: int
+    sequences: NDArray[np.int64],
+    tags: NDArray[np.int32],
+    n_tags: int,
+    stride: int,
+    transition_order: int,
 ) -> chain.Chains:
-    """Sequences as tokens without features, their tags the right ones: the weights are the transitions."""
+    """Sequences as tokens without features, their tags the right ones: the weights are the
+    transitions."""
     n = len(tags)
     tokens = Csr(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(n + 1, np.int64), 0, True)
-    return chain.Chains(sparse.Rows(tokens), sequences, tags, 0, n_tags, stride, transition_order, 0)
+    return chain.Chains(
+        sparse.Rows(tokens), sequences, tags, 0, n_tags, stride, transition_order, 0
+    )
 
 
 class Labellings:
@@ -72,19 +81,23 @@ class Labellings:
     """
 
     def __init__(self, sequences: Sequences, n_tags: int, stride: int, transition_order: int):
-        self.chains = featureless_chains(sequences.indptr, sequences.tags, n_tags, stride, transition_order)
+        self.chains = featureless_chains(
+            sequences.indptr, sequences.tags, n_tags, stride, transition_order
+        )
         self.gold, self.stride = sequences.tags, stride
         self.lengths = np.diff(sequences.indptr)
         self.n_nodes = len(sequences.tags) * stride
         self.dim = self.n_nodes + self.chains.dim
 
     def coefficients(self, labelling: Labelling) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Places of scores, increasing, and the coefficients of sum_n weights[n] (score(labels_n) - score(right_n)).
+        """Places of scores, increasing, and the coefficients of sum_n weights[n] (score(labels_n) -
+        score(right_n)).
 
         Returns
         -------
         (m,) int64, (m,) float64
-            Two a wrong token whose sequence weighs something, and the transitions whose counts differ.
+            Two a wrong token whose sequence weighs something, and the transitions whose counts
+            differ.
         """
         labels, weights = labelling
         weight = np.repeat(weights, self.lengths)
@@ -95,5 +108,7 @@ class Labellings:
         transitions = np.zeros(self.chains.dim)
         chain.joint(self.chains, labels, -weights, transitions)
         behind = np.flatnonzero(transitions)
-        places = np.concatenate([(tokens[:, None] * self.stride + pair).ravel(), self.n_nodes + behind])
+        places = np.concatenate(
+            [(tokens[:, None] * self.stride + pair).ravel(), self.n_nodes + behind]
+        )
         return places, np.concatenate([np.column_stack([sign, -sign]).ravel(), transitions[behind]])

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from svmcut.spec.parameters import Settings
 
-#: Labels of the negative and the positive class; None for the first stands for every label but the second. Where there
-#: is None in place of a pair, labels above 0 are positive, and the classes go by -1 and 1.
+#: Labels of the negative and the positive class; None for the first stands for every label but the
+#: second. Where there is None in place of a pair, labels above 0 are positive, and the classes go
+#: by -1 and 1.
 Labels: TypeAlias = "tuple[float | None, float]"
 SIGNS = (-1.0, 1.0)
 REST = "rest"
@@ -28,7 +29,8 @@ MOST_CLASSES, FEWEST_ROWS = 100, 5
 
 
 def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings:
-    """Settings that name no task with the one the labels name: multiclass of three or more; O(n log n).
+    """Settings that name no task with the one the labels name: multiclass of three or more; O(n log
+    n).
 
     Parameters
     ----------
@@ -50,23 +52,38 @@ def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings
     if ((y == low) | (y == high)).all():
         if "multiclass" in settings.wishes():
             raise UsageError(
-                "{multiclass} is for three labels or more, but the labels of {} are {}; leave it out or give "
+                "{multiclass} is for three labels or more, but the labels of {} are {}; leave it "
+                "out or give "
                 "{task=multiclass}",
                 path,
                 _listed(y),
             )
         return settings
-    names, positive = np.unique(y), Message("name the positive class of two as in {positive=}", label_text(high))
+    names = np.unique(y)
+    positive = Message("name the positive class of two as in {positive=}", label_text(high))
     if (names != np.round(names)).any():
         raise DataError(
-            path, Message("the labels are {}, which are no names of classes, for not all are whole; give "
-                          "{task=regression} to learn numbers, or {}", _listed(y), positive)
-        )  # fmt: skip
+            path,
+            Message(
+                "the labels are {}, which are no names of classes, for not all are whole; give "
+                "{task=regression} to learn numbers, or {}",
+                _listed(y),
+                positive,
+            ),
+        )
     if len(names) > MOST_CLASSES or len(y) < FEWEST_ROWS * len(names):
         raise DataError(
-            path, Message("the labels of {} rows are {} whole numbers, {}; give {task=multiclass} if they are classes, "
-                          "{task=regression} if they are numbers, or {}", len(y), len(names), _listed(y), positive)
-        )  # fmt: skip
+            path,
+            Message(
+                "the labels of {} rows are {} whole numbers, {}; give {task=multiclass} if they "
+                "are classes, "
+                "{task=regression} if they are numbers, or {}",
+                len(y),
+                len(names),
+                _listed(y),
+                positive,
+            ),
+        )
     found = replace(settings, task="multiclass")
     try:
         check(found)
@@ -78,7 +95,11 @@ def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings
 def beside_classes(path: str, count: int, reason: str, label: str) -> UsageError:
     """The refusal of what several classes cannot honour."""
     return UsageError(
-        "{} has {} classes: {}; or train one against the others as in {positive=}", path, count, reason, label
+        "{} has {} classes: {}; or train one against the others as in {positive=}",
+        path,
+        count,
+        reason,
+        label,
     )
 
 
@@ -90,7 +111,8 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
     y : (n,)
         Labels as in the file, at least one.
     positive : float, ">0" or None
-        The label of the positive class, or the rule that has labels above 0 in it; None for the larger one of two.
+        The label of the positive class, or the rule that has labels above 0 in it; None for the
+        larger one of two.
 
     Raises
     ------
@@ -106,9 +128,13 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
         if not ((y == low) | (y == high)).all():
             task = "multiclass" if (y == np.round(y)).all() else "regression"
             message = Message(
-                "the labels are {}, but two classes are trained; name the positive one as in {positive=}, give "
-                "{positive} with '>0' for all labels above 0, or {task=}", _listed(y), label_text(high), task
-            )  # fmt: skip
+                "the labels are {}, but two classes are trained; name the positive one as in "
+                "{positive=}, give "
+                "{positive} with '>0' for all labels above 0, or {task=}",
+                _listed(y),
+                label_text(high),
+                task,
+            )
             raise DataError(path, message)
         if low == high in SIGNS:
             return None
@@ -117,7 +143,9 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
         named = float(positive) + 0.0
         rest = y[y != named]
         if len(rest) == len(y):
-            raise UsageError("{positive} is {}, but the labels of {} are {}", label_text(named), path, _listed(y))
+            raise UsageError(
+                "{positive} is {}, but the labels of {} are {}", label_text(named), path, _listed(y)
+            )
         found = (float(rest[0]) + 0.0 if len(rest) and (rest == rest[0]).all() else None, named)
     return None if found == SIGNS else found
 

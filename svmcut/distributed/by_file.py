@@ -23,7 +23,8 @@ LARGE = 10_000_000
 
 
 class InFile:
-    """A vector in a file, which is removed with this. Pickled, it is the file's name, and arrives as the vector."""
+    """A vector in a file, which is removed with this. Pickled, it is the file's name, and arrives
+    as the vector."""
 
     def __init__(self, path: str, w: NDArray):
         self.path, head = path, io.BytesIO()
@@ -48,7 +49,9 @@ def read(path: str) -> NDArray[np.float64]:
         return np.load(path)
     except OSError as error:
         text = error.strerror or str(error)
-        raise ClusterError("a worker cannot read {}: {}; all workers must see that folder", path, text) from None
+        raise ClusterError(
+            "a worker cannot read {}: {}; all workers must see that folder", path, text
+        ) from None
 
 
 def _removed(path: str) -> None:
@@ -81,4 +84,8 @@ class Folder:
         if self._path is not None or 8 * features <= LARGE:
             return []
         where = Message("name a folder that all of them see with {work_dir}")
-        return [Message("{:.0f} MB of weights go to the workers by messages; {}", 8e-06 * features, where)]
+        return [
+            Message(
+                "{:.0f} MB of weights go to the workers by messages; {}", 8e-06 * features, where
+            )
+        ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes of whole labels over parts, all at once or one against the rest: cutting planes over the sum of the risks."""
+"""Classes of whole labels over parts, all at once or one against the rest: cutting planes over the
+sum of the risks."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ NO_WEIGHT = "all weights are 0; give a weight above 0 to every row that counts"
 
 
 class ClassSpace(WeightSpace):
-    """Weights of K classes, those of a feature being neighbours; X: the numbers of rows, features and nonzeros."""
+    """Weights of K classes, those of a feature being neighbours; X: the numbers of rows, features
+    and nonzeros."""
 
     def __init__(self, X: Any, K: int, bias: float, threads: int):
         super().__init__(K * (X.n_features + (bias != 0)), 0.0, threads)
@@ -50,7 +52,11 @@ class PartedClasses(MulticlassPlan):
 
     def __init__(self, rows: Rows, parted: Any, settings: Settings, names: NDArray):
         s, path, K = settings, parted.source.path, len(names)
-        self.rows, self.bias, self.names, self._examples, self._columns = rows, s.bias or 0.0, names, parted, None
+        self.rows = rows
+        self.bias = s.bias or 0.0
+        self.names = names
+        self._examples = parted
+        self._columns = None
         self._rest, self._original = s.multiclass != MULTICLASS[0], False
         check_class_numbers(path, K, parted.X.n_features)
         check_class_memory(path, K, 0, parted.X.n_features, s.max_memory)
@@ -61,8 +67,12 @@ class PartedClasses(MulticlassPlan):
     def next(self, objective, found):
         """Cutting planes."""
         s, oracle = self.settings, PartedOracle(self.rows, self.space)
-        problem = PartedProblem(lambda carry: oracle, oracle.risk, self.space, objective.C, self.stop(objective), s.qp)
-        return Stage(CUTTING_PLANE, make_solver(CUTTING_PLANE, s.seed, s.task), problem, objective, warm=True)
+        problem = PartedProblem(
+            lambda carry: oracle, oracle.risk, self.space, objective.C, self.stop(objective), s.qp
+        )
+        return Stage(
+            CUTTING_PLANE, make_solver(CUTTING_PLANE, s.seed, s.task), problem, objective, warm=True
+        )
 
     def finish(self, objective, found, ended):
         """As MulticlassPlan's, with what the parts say."""
@@ -87,6 +97,9 @@ def names_of(path: str, found: Sequence[Found]) -> NDArray:
         raise DataError(path, NO_WEIGHT)
     fraction = names[names != names.round()]
     if len(fraction):
-        message = f"label {label_text(float(fraction[0]))} is not whole; expected whole numbers as names of classes"
+        message = (
+            f"label {label_text(float(fraction[0]))} is not whole; expected whole numbers as names "
+            "of classes"
+        )
         raise DataError(path, message)
     return names

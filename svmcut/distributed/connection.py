@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients of Dask's schedulers: of one that is there, or of one with workers that is started here for a run."""
+"""Clients of Dask's schedulers: of one that is there, or of one with workers that is started here
+for a run."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from svmcut.errors import ClusterError, UsageError
 _OWN: dict[str, Security] = {}
 #: What is missing where encryption cannot begin.
 CERTIFICATES = (
-    "this scheduler is reached by tls:// and with certificates; set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
+    "this scheduler is reached by tls:// and with certificates; set "
+    "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
     "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
 )
 
@@ -32,8 +34,11 @@ class OwnCluster(LocalCluster):
 
 
 @contextlib.contextmanager
-def client_of(scheduler: Any, scheduler_file: str | None, seconds: float, patience: float) -> Iterator[Any]:
-    """A client of a scheduler: at an address, as its file says, or `local:N`, one started here with N workers.
+def client_of(
+    scheduler: Any, scheduler_file: str | None, seconds: float, patience: float
+) -> Iterator[Any]:
+    """A client of a scheduler: at an address, as its file says, or `local:N`, one started here with
+    N workers.
 
     It has so many seconds to answer, and its file so much patience to come.
 
@@ -42,15 +47,29 @@ def client_of(scheduler: Any, scheduler_file: str | None, seconds: float, patien
     ClusterError
         Where nobody answers.
     """
-    for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm", "tornado", "asyncio"):
+    for name in (
+        "distributed",
+        "distributed.client",
+        "distributed.core",
+        "distributed.comm",
+        "tornado",
+        "asyncio",
+    ):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         if scheduler is not None and scheduler.startswith("local:"):
             stack.enter_context(dask.config.set(local.SETTINGS))
-            cluster = stack.enter_context(OwnCluster(
-                n_workers=0, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL, security=_own_security(),
-            ))  # fmt: skip
+            cluster = stack.enter_context(
+                OwnCluster(
+                    n_workers=0,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                    security=_own_security(),
+                )
+            )
             cluster.sync(_spare_workers)
             cluster.scale(int(scheduler.removeprefix("local:")))
             _OWN[cluster.scheduler_address] = cluster.security
@@ -60,7 +79,9 @@ def client_of(scheduler: Any, scheduler_file: str | None, seconds: float, patien
             if scheduler is None:
                 _wait_for(scheduler_file or "", patience)
             known = _OWN.get(scheduler) if isinstance(scheduler, str) else None
-            client = Client(scheduler, scheduler_file=scheduler_file, timeout=seconds, security=known)
+            client = Client(
+                scheduler, scheduler_file=scheduler_file, timeout=seconds, security=known
+            )
         except (TypeError, RuntimeError):  # what Dask says of encryption
             raise ClusterError("{}: {}", scheduler or scheduler_file, CERTIFICATES) from None
         except (OSError, ValueError) as error:
@@ -76,17 +97,23 @@ def client_of(scheduler: Any, scheduler_file: str | None, seconds: float, patien
 
 
 def _own_security() -> Security:
-    """With credentials of one run, in memory alone; without encryption where nothing here makes them."""
+    """With credentials of one run, in memory alone; without encryption where nothing here makes
+    them."""
     made = local.temporary()
     if made is None:
         return Security(require_encryption=False)
     names = [f"tls_{role}_" for role in ("client", "scheduler", "worker")]
-    parts = {name + what: text for name in names for what, text in zip(("key", "cert"), made, strict=True)}
+    parts = {
+        name + what: text
+        for name in names
+        for what, text in zip(("key", "cert"), made, strict=True)
+    }
     return Security(require_encryption=True, tls_ca_file=made[1], **parts)
 
 
 def _wait_for(path: str, patience: float) -> None:
-    """Waits for the file of a scheduler, which may only just have been started; an OSError where none comes."""
+    """Waits for the file of a scheduler, which may only just have been started; an OSError where
+    none comes."""
     ends = time.monotonic() + patience
     while not os.path.exists(path):
         if time.monotonic() > ends:
@@ -95,8 +122,10 @@ def _wait_for(path: str, patience: float) -> None:
 
 
 async def _spare_workers() -> None:
-    """Ctrl-C and a hang-up go to all processes of a terminal; those that are started from here on leave it to this."""
-    resource_tracker.ensure_running()  # which would let the signal through to what it is started with
+    """Ctrl-C and a hang-up go to all processes of a terminal; those that are started from here on
+    leave it to this."""
+    # which would let the signal through to what it is started with
+    resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
 
 
@@ -111,4 +140,6 @@ def here(client: Any = None) -> Client:
     try:
         return get_client() if client is None else client
     except ValueError:
-        raise UsageError("there is no client of Dask; make one as in client=dask.distributed.Client(address)") from None
+        raise UsageError(
+            "there is no client of Dask; make one as in client=dask.distributed.Client(address)"
+        ) from None

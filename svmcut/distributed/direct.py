@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The short road to the parts: one message to every worker that has some, and one back, without tasks of the scheduler.
+"""The short road to the parts: one message to every worker that has some, and one back, without
+tasks of the scheduler.
 
-A round of tasks makes eight steps between processes for each, this one four in all, and a vector that workers know is
-not sent again. Nothing is computed again on this road: where a worker is gone, or has a part no more, it is `Lost`, and
-the round goes by tasks, to the same bytes.
+A round of tasks makes eight steps between processes for each, this one four in all, and a vector
+that workers know is not sent again. Nothing is computed again on this road: where a worker is gone,
+or has a part no more, it is `Lost`, and the round goes by tasks, to the same bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
     from svmcut.distributed.parts import Place
 
-#: Bytes of vectors a round up to which the scheduler passes them on; above, workers give them to each other.
+#: Bytes of vectors a round up to which the scheduler passes them on; above, workers give them to
+#: each other.
 MOST_PASSED = 100e6
 
 
@@ -31,8 +33,8 @@ class Lost(Exception):
 
 
 class Sent:
-    """A vector with its name and what is sent for it, the task it is where it went by tasks, and whether workers were
-    told it directly."""
+    """A vector with its name and what is sent for it, the task it is where it went by tasks, and
+    whether workers were told it directly."""
 
     def __init__(self, name: str, way: Any):
         self.name, self.way, self.told = name, way, False
@@ -56,7 +58,11 @@ class Direct:
         self._client, self.moved = client, 0
 
     def sums(
-        self, asked: Mapping[str, list], task: Callable[..., NDArray], places: Sequence[Place], numbers: tuple
+        self,
+        asked: Mapping[str, list],
+        task: Callable[..., NDArray],
+        places: Sequence[Place],
+        numbers: tuple,
     ) -> dict[tuple[int, int], NDArray] | None:
         """Nodes of the tree that cover the parts; None where this is not the road for so much.
 
@@ -70,15 +76,25 @@ class Direct:
         Lost
         """
         vectors = [vector for place in places for vector in place.vectors]
-        if not asked or len(asked) * bytes_of([vector.way for vector in vectors[-1:]]) > MOST_PASSED:
+        if (
+            not asked
+            or len(asked) * bytes_of([vector.way for vector in vectors[-1:]]) > MOST_PASSED
+        ):
             return None
         by_name = [(place.names, place.steps) for place in places]
         for again in (False, True):
             new = {vector.name: vector.way for vector in vectors if again or not vector.told}
             self.moved += len(asked) * bytes_of(list(new.values()))
             found = self._client.run(
-                work.sums, task, asked, by_name, new, numbers, workers=list(asked), on_error="return"
-            )  # fmt: skip
+                work.sums,
+                task,
+                asked,
+                by_name,
+                new,
+                numbers,
+                workers=list(asked),
+                on_error="return",
+            )
             for vector in vectors:
                 vector.told = True
             for answer in found.values():

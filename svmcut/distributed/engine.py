@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parts on the workers of Dask; with connection.py what alone imports it.
 
-Every part is a task that reads its file, every round a task for some neighbouring parts of one worker and, of many,
-some that add. All are pure: what is lost is computed again, to the same bytes. Rows never travel, for a pickled part is
-the name of its file; a vector is a task with a literal, which workers pass on to each other.
+Every part is a task that reads its file, every round a task for some neighbouring parts of one
+worker and, of many, some that add. All are pure: what is lost is computed again, to the same bytes.
+Rows never travel, for a pickled part is the name of its file; a vector is a task with a literal,
+which workers pass on to each other.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ try:
     from svmcut.distributed.connection import OwnCluster, client_of, here
 except ImportError as error:
     raise UsageError(
-        "training on a cluster needs Dask, which is not here ({}); install it with: pip install 'svmcut[dask]'", error
+        "training on a cluster needs Dask, which is not here ({}); install it with: pip install "
+        "'svmcut[dask]'",
+        error,
     ) from None
 
 if TYPE_CHECKING:
@@ -72,7 +75,8 @@ class DaskRows:
         self.warnings: list[str] = []
         self._client, self._run = client, uuid.uuid4().hex[:12]
         self._folder = Folder(work_dir, self._run)
-        self._names, self._direct = Names(lambda name, w: Sent(name, self._folder.way(name, w))), Direct(client)
+        self._names = Names(lambda name, w: Sent(name, self._folder.way(name, w)))
+        self._direct = Direct(client)
         self._paths: list[Any] = []
         self._parts: list[Any] = []
         self._workers: dict[str, int] = {}
@@ -97,11 +101,14 @@ class DaskRows:
             if len(paths) < (threads := sum(self._workers.values())):
                 cut = "cut the rows into more files" if len(paths) > 1 else "cut it"
                 self.warnings.append(
-                    f"{len(paths)} file{'s are' if len(paths) > 1 else ' is'} work for as many of {threads} threads of "
+                    f"{len(paths)} file{'s are' if len(paths) > 1 else ' is'} work for as many of "
+                    f"{threads} threads of "
                     f"workers; {cut}"
                 )
             self._raw = self._reads()
-            found = self._surely(lambda: [self._client.submit(work.found, part, pure=False) for part in self._raw])
+            found = self._surely(
+                lambda: [self._client.submit(work.found, part, pure=False) for part in self._raw]
+            )
             full = [k for k, one in enumerate(found) if one is not None]
             self._paths, self._raw = [self._paths[k] for k in full], [self._raw[k] for k in full]
             return found
@@ -113,14 +120,18 @@ class DaskRows:
                 self._client.submit(work.bind, raw, bound, key=self._key("part", index))
                 for index, (raw, bound) in enumerate(zip(self._raw, bounds, strict=True))
             ]
-            known = self._surely(lambda: [self._client.submit(work.sizes, part, pure=False) for part in self._parts])
+            known = self._surely(
+                lambda: [self._client.submit(work.sizes, part, pure=False) for part in self._parts]
+            )
             self._raw = []
             self.warnings += self._folder.warnings(max(size.features for size in known))
             self._place()
             self._looked = time.monotonic()
             return known
 
-    def sum(self, task: Any, places: Sequence[Any], *numbers: float, each: Sequence[Any] | None = None) -> NDArray:
+    def sum(
+        self, task: Any, places: Sequence[Any], *numbers: float, each: Sequence[Any] | None = None
+    ) -> NDArray:
         self.rounds += 1
         with told(self._client):
             self._look()
@@ -144,13 +155,16 @@ class DaskRows:
             own = None if each is None else list(each[start:stop])
             parts = self._parts[start:stop]
             futures[node_of(start, stop, len(self._parts))] = (
-                self._client.submit(work.ask, task, parts, ends, numbers, own, pure=False), self._home[start]
-            )  # fmt: skip
+                self._client.submit(work.ask, task, parts, ends, numbers, own, pure=False),
+                self._home[start],
+            )
         nodes = {node: future for node, (future, _) in futures.items()}
         if len(nodes) > ADDED_HERE:
             nodes = placing.added(nodes, len(self._parts), ADDED_HERE, self._add)
         got = dict(zip(nodes, self._gathered(list(nodes.values())), strict=True))
-        if len(nodes) == len(futures) and any(got[node][1] != home for node, (_, home) in futures.items()):
+        if len(nodes) == len(futures) and any(
+            got[node][1] != home for node, (_, home) in futures.items()
+        ):
             self._looked = -LOOK  # a part has moved
         return {node: value for node, (value, _) in got.items()}
 
@@ -159,10 +173,14 @@ class DaskRows:
         with told(self._client):
             self._look()
             ends = self._ends([self._names.place(place) for place in places])
-            groups = self._surely(lambda: [
-                self._client.submit(work.answers, task, self._parts[start:stop], ends, pure=False)
-                for start, stop in self._groups
-            ])  # fmt: skip
+            groups = self._surely(
+                lambda: [
+                    self._client.submit(
+                        work.answers, task, self._parts[start:stop], ends, pure=False
+                    )
+                    for start, stop in self._groups
+                ]
+            )
             return [item for group in groups for item in group]
 
     def close(self) -> None:
@@ -171,13 +189,19 @@ class DaskRows:
 
     def details(self) -> dict[str, Any]:
         return {
-            "partitions": len(self._paths), "rounds": self.rounds, "workers": len(self._workers),
-            "workers_lost": self._lost, "bytes_moved": self._moved + self._direct.moved,
-        }  # fmt: skip
+            "partitions": len(self._paths),
+            "rounds": self.rounds,
+            "workers": len(self._workers),
+            "workers_lost": self._lost,
+            "bytes_moved": self._moved + self._direct.moved,
+        }
 
     def _ends(self, where: list[Place]) -> list[tuple]:
         """Places in which tasks stand for vectors."""
-        return [(names, steps, [self._literal(vector) for vector in vectors]) for names, steps, vectors in where]
+        return [
+            (names, steps, [self._literal(vector) for vector in vectors])
+            for names, steps, vectors in where
+        ]
 
     def _literal(self, vector: Sent) -> Any:
         if vector.task is None:
@@ -191,15 +215,25 @@ class DaskRows:
         return f"svmcut-{self._run}-{what}", index
 
     def _reads(self) -> list[Any]:
-        """Tasks that read all files, bound where that is known, each at home on a worker there is now."""
+        """Tasks that read all files, bound where that is known, each at home on a worker there is
+        now."""
         self._generation += 1
         homes = placing.homes(len(self._paths), self._workers)
         bounds: Sequence[Bound | None] = self._bounds or [None] * len(self._paths)
         return [
-            self._client.submit(work.read, path, self._reading, bound, key=self._key(f"read-{self._generation}", index),
-                                workers=[home], allow_other_workers=True)
-            for index, (path, home, bound) in enumerate(zip(self._paths, homes, bounds, strict=True))
-        ]  # fmt: skip
+            self._client.submit(
+                work.read,
+                path,
+                self._reading,
+                bound,
+                key=self._key(f"read-{self._generation}", index),
+                workers=[home],
+                allow_other_workers=True,
+            )
+            for index, (path, home, bound) in enumerate(
+                zip(self._paths, homes, bounds, strict=True)
+            )
+        ]
 
     def _surely(self, submit: Callable[[], list[Any]]) -> list[Any]:
         """What these tasks give, submitted again where all workers were lost."""
@@ -208,7 +242,8 @@ class DaskRows:
                 return self._gathered(submit())
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
-        """What tasks give; Lost, with all files read again, where others are in the place of all workers there were."""
+        """What tasks give; Lost, with all files read again, where others are in the place of all
+        workers there were."""
         self._wait(futures)
         found = self._client.gather(futures)
         self._moved += bytes_of(found)
@@ -222,7 +257,9 @@ class DaskRows:
                 return
             members = self._members()
             without = 0.0 if members else without + LOOK
-            if members and members.keys().isdisjoint(self._workers):  # Dask keeps tasks that were at home with those
+            if members and members.keys().isdisjoint(
+                self._workers
+            ):  # Dask keeps tasks that were at home with those
                 check_versions(self._client, members)
                 self._lost += len(self._workers)
                 self._workers = members
@@ -232,10 +269,15 @@ class DaskRows:
                 else:
                     self._raw = self._reads()
                 raise Lost
-            if (own := self._own) is not None and (without >= WITHOUT_OWN or (without and not own.workers)):
+            if (own := self._own) is not None and (
+                without >= WITHOUT_OWN or (without and not own.workers)
+            ):
                 raise ClusterError("{}", local.GONE)
             if without >= WITHOUT_WORKERS:
-                raise ClusterError("no worker has been there for {:.0f} s; start one, and this command again", without)
+                raise ClusterError(
+                    "no worker has been there for {:.0f} s; start one, and this command again",
+                    without,
+                )
 
     @property
     def _own(self) -> OwnCluster | None:
@@ -279,7 +321,8 @@ class DaskRows:
             self._balance()
 
     def _place(self) -> None:
-        """Where the parts are, and which neighbours are asked together: as many as a thread of their worker has."""
+        """Where the parts are, and which neighbours are asked together: as many as a thread of
+        their worker has."""
         with contextlib.suppress(Lost):
             self._wait(self._parts)
             return self._placed()
@@ -293,17 +336,25 @@ class DaskRows:
         self._groups, self._asked = placing.groups(self._home, self._workers), {}
         for start, stop in self._groups:
             keys = [part.key for part in self._parts[start:stop]]
-            self._asked.setdefault(self._home[start], []).append((node_of(start, stop, len(self._parts)), keys))
+            self._asked.setdefault(self._home[start], []).append(
+                (node_of(start, stop, len(self._parts)), keys)
+            )
 
     def _balance(self) -> None:
-        """Gives parts of the fullest workers to the emptiest, which read them; Dask moves none by itself."""
+        """Gives parts of the fullest workers to the emptiest, which read them; Dask moves none by
+        itself."""
         moved = False
         for index, address in [*placing.transfers(self._home, self._workers)]:
             self._generation += 1
             self._parts[index] = self._client.submit(
-                work.read, self._paths[index], self._reading, self._bounds[index], workers=[address],
-                allow_other_workers=True, key=self._key(f"part-{self._generation}", index),
-            )  # fmt: skip
+                work.read,
+                self._paths[index],
+                self._reading,
+                self._bounds[index],
+                workers=[address],
+                allow_other_workers=True,
+                key=self._key(f"part-{self._generation}", index),
+            )
             moved = True
         if moved:
             self._place()
@@ -319,7 +370,8 @@ def told(client: Client) -> Iterator[None]:
     except KilledWorker as error:
         last = f", the last at {error.last_worker.address}" if error.last_worker else ""
         raise ClusterError(
-            "{} workers died under the same task{}; where they had no memory left, use smaller files or more memory a "
+            "{} workers died under the same task{}; where they had no memory left, use smaller "
+            "files or more memory a "
             "worker",
             error.allowed_failures + 1,
             last,
@@ -341,6 +393,8 @@ def each(client: Client, task: Callable[..., Any], shared: Any, jobs: Sequence[t
         return client.gather([client.submit(task, held, *job, pure=False) for job in jobs])
 
 
-def connected(scheduler: Any, scheduler_file: str | None = None) -> contextlib.AbstractContextManager[Any]:
+def connected(
+    scheduler: Any, scheduler_file: str | None = None
+) -> contextlib.AbstractContextManager[Any]:
     """The context of a client of a scheduler, as svmcut.distributed.connection.client_of has it."""
     return client_of(scheduler, scheduler_file, CONNECT, FIRST_WORKER)

@@ -4,8 +4,8 @@
     x_1 +- x_2 +- ..      of float32 numbers, all multiples of u, in float64
     exact where           sum |x_i| <= 2^53 u
 
-Then a normal may be formed from the one before it, of rows whose coefficient changed alone, to the same bytes as
-afresh: what a part keeps is no more than a short way to what it would compute anyway.
+Then a normal may be formed from the one before it, of rows whose coefficient changed alone, to the
+same bytes as afresh: what a part keeps is no more than a short way to what it would compute anyway.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ BLOCK = 1 << 16
 
 
 def sums_are_exact(X: Csr, bias: float) -> bool:
-    """Whether sums over the rows of a feature, and of the constant one, with coefficients -1, 0 and 1 are exact.
+    """Whether sums over the rows of a feature, and of the constant one, with coefficients -1, 0 and
+    1 are exact.
 
     Every value is a multiple of the spacing of float32 at the smallest.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Losses of all examples together: the scores of the parts come to one place, the coefficients of a cut go back."""
+"""Losses of all examples together: the scores of the parts come to one place, the coefficients of a
+cut go back."""
 
 from __future__ import annotations
 
@@ -69,7 +70,9 @@ class GatheredSpace(WeightSpace):
         As in WeightSpace.
     """
 
-    def __init__(self, rows: Rows, bounds: Sequence[int], n_features: int, bias: float, threads: int):
+    def __init__(
+        self, rows: Rows, bounds: Sequence[int], n_features: int, bias: float, threads: int
+    ):
         super().__init__(n_features, bias, threads)
         self._rows, self._bounds = rows, bounds
 
@@ -83,5 +86,7 @@ class GatheredSpace(WeightSpace):
 
     def adjoint(self, coef) -> NDArray[np.float64]:
         """A^T coef; one round."""
-        each = [coef[start:stop] for start, stop in zip(self._bounds, self._bounds[1:], strict=False)]
+        each = [
+            coef[start:stop] for start, stop in zip(self._bounds, self._bounds[1:], strict=False)
+        ]
         return self._rows.sum(normal, [], float(self.dim), each=each)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Losses of all examples together whose scores are too many for one place: parts answer with counts and sums by bins.
+"""Losses of all examples together whose scores are too many for one place: parts answer with counts
+and sums by bins.
 
-    spread       the largest |s| and the mean of it, of every point that is met: a round when a line begins
-    bins         between them, as keys of the risk; the outer two take what is far off
-    value        the cut of the bins, which is one of R: where a line goes is decided by it
-    certificate  an upper bound of R, so that what the bins hide is part of the gap; see svmcut.risks.binned
+spread       the largest |s| and the mean of it, of every point that is met: a round when a line
+             begins
+bins         between them, as keys of the risk; the outer two take what is far off
+value        the cut of the bins, which is one of R: where a line goes is decided by it
+certificate  an upper bound of R, so that what the bins hide is part of the gap; see
+             svmcut.risks.binned
 """
 
 from __future__ import annotations
@@ -62,9 +65,11 @@ def places_of(keys: NDArray, edges: NDArray) -> NDArray[np.int64]:
 
 
 def histograms(part: Part, here: Place, target: Place, *numbers: float) -> NDArray[np.float64]:
-    """(steps, 3, 2, bins): counts, sums of keys, and rates of change of the scores, of positives and of negatives.
+    """(steps, 3, 2, bins): counts, sums of keys, and rates of change of the scores, of positives
+    and of negatives.
 
-    numbers : bins, signs and shifts of the keys, then step, far and near of every point on the line.
+    numbers : bins, signs and shifts of the keys, then step, far and near of every point on the
+        line.
     """
     bins, signs, shifts = int(numbers[0]), numbers[1:3], numbers[3:5]
     steps = np.reshape(numbers[5:], (-1, 3))
@@ -85,8 +90,11 @@ def histograms(part: Part, here: Place, target: Place, *numbers: float) -> NDArr
     return found.reshape(-1, 3, 2, bins)
 
 
-def normal(part: Part, here: Place, target: Place, table: Place, *numbers: float) -> NDArray[np.float64]:
-    """(dim,): A^T coef, with the coefficients of the members of every bin in a table; numbers as for one step above."""
+def normal(
+    part: Part, here: Place, target: Place, table: Place, *numbers: float
+) -> NDArray[np.float64]:
+    """(dim,): A^T coef, with the coefficients of the members of every bin in a table; numbers as
+    for one step above."""
     bins, signs, shifts, (t, far, near) = int(numbers[0]), numbers[1:3], numbers[3:5], numbers[5:]
     edges, s, dim = edges_of(far, near, shifts, bins), part.scores(here), len(here.vectors[0])
     if t:
@@ -117,8 +125,11 @@ class BinnedOracle(PartedOracle):
         mean = found[:, :, 1].sum(axis=0) / found[:, :, 2].sum(axis=0)
         return np.column_stack([found[:, :, 0].max(axis=0), _INNER * mean])
 
-    def seen(self, here: Carried, target: Carried, steps: Sequence[tuple[float, Any]]) -> list[tuple[Bins, NDArray]]:
-        """The bins, and sums of rates in them, at steps that come with the spread there; one round."""
+    def seen(
+        self, here: Carried, target: Carried, steps: Sequence[tuple[float, Any]]
+    ) -> list[tuple[Bins, NDArray]]:
+        """The bins, and sums of rates in them, at steps that come with the spread there; one
+        round."""
         risk = self.of_bins
         numbers = [number for t, (far, near) in steps for number in (t, float(far), float(near))]
         found = self.rows.sum(histograms, [here, target], *self._keys(), *numbers)
@@ -142,7 +153,11 @@ class BinnedOracle(PartedOracle):
         ((bins, _),) = self.seen(here, target, [(t, at)])
         value, coef, offset = self.of_bins.linearize(bins)
         places = [here, target, Carried(np.ascontiguousarray(coef).ravel())]
-        return Cut(self.rows.sum(normal, places, *self._keys(), t, *map(float, at)), float(offset), float(value))
+        return Cut(
+            self.rows.sum(normal, places, *self._keys(), t, *map(float, at)),
+            float(offset),
+            float(value),
+        )
 
     def _keys(self) -> tuple[float, ...]:
         return (float(self.bins), *self.of_bins.signs, *self.of_bins.shifts)
@@ -161,14 +176,21 @@ class BinnedLine(PartedLine):
     def value(self, t: float) -> tuple[float, float]:
         if t not in self._values:
             steps = (t,) if self._values else tuple(dict.fromkeys((t, 0.0, 1.0)))
-            found = self._oracle.seen(self._here.known, self._target, [(step, self._spread(step)) for step in steps])
+            found = self._oracle.seen(
+                self._here.known, self._target, [(step, self._spread(step)) for step in steps]
+            )
             for step, (bins, rates) in zip(steps, found, strict=True):
                 cut = self._oracle.of_bins.linearize(bins)
-                self._values[step], self._bins[step] = (float(cut.value), float((cut.coef * rates).sum())), bins
+                self._values[step], self._bins[step] = (
+                    (float(cut.value), float((cut.coef * rates).sum())),
+                    bins,
+                )
         return self._values[t]
 
     def minimum(self, C: float, gap: float) -> float:
-        return line_minimum(self, self._here.squared, self._wd, self._dd, C, TOLERANCE * gap, _VALUES).t
+        return line_minimum(
+            self, self._here.squared, self._wd, self._dd, C, TOLERANCE * gap, _VALUES
+        ).t
 
     def cut(self, t: float, share: float) -> Cut:
         t += share * (1 - t)

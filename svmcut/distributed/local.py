@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a scheduler and workers on this machine have for one run: settings, and a key with a certificate of its own."""
+"""What a scheduler and workers on this machine have for one run: settings, and a key with a
+certificate of its own."""
 
 from __future__ import annotations
 
@@ -10,39 +11,63 @@ import subprocess
 import tempfile
 from typing import Any
 
-#: Of an elliptic curve, which costs no time; for a day or so, as whoever has the key has the certificate too.
+#: Of an elliptic curve, which costs no time; for a day or so, as whoever has the key has the
+#: certificate too.
 _NAME, _DAYS = "svmcut", 30
 _OPENSSL = (
-    "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-sha256",
-    "-days", str(_DAYS), "-subj", f"/CN={_NAME}", "-addext", f"subjectAltName=DNS:{_NAME}",
-)  # fmt: skip
+    "openssl",
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:prime256v1",
+    "-nodes",
+    "-sha256",
+    "-days",
+    str(_DAYS),
+    "-subj",
+    f"/CN={_NAME}",
+    "-addext",
+    f"subjectAltName=DNS:{_NAME}",
+)
 GONE = (
-    "all workers of local:N are gone, and none came up again; where they had no memory left, use fewer of them or "
+    "all workers of local:N are gone, and none came up again; where they had no memory left, use "
+    "fewer of them or "
     "smaller files"
 )
 PLAIN = (
-    "workers of local:N are reached without encryption, on 127.0.0.1 alone, where every user of this machine may reach "
+    "workers of local:N are reached without encryption, on 127.0.0.1 alone, where every user of "
+    "this machine may reach "
     "them; install the Python package cryptography or the program openssl"
 )
-#: Of Dask's scheduler and workers that are started here. A worker that ended has the first of these to come again.
+#: Of Dask's scheduler and workers that are started here. A worker that ended has the first of these
+#: to come again.
 SETTINGS: dict[str, Any] = {
     "distributed.deploy.lost-worker-timeout": "80s",
-    "distributed.scheduler.worker-ttl": "60s", "distributed.scheduler.allowed-failures": 30,
-    "distributed.scheduler.work-stealing": False, "distributed.worker.memory.target": False,
+    "distributed.scheduler.worker-ttl": "60s",
+    "distributed.scheduler.allowed-failures": 30,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     # what looks at the processes themselves takes 7 % of two cores otherwise
-    "distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms",
-    "distributed.admin.system-monitor.interval": "5s", "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.memory.monitor-interval": "1s",
     # scores and coefficients come and go every round: their memory stays with the process
     "distributed.nanny.pre-spawn-environ": {
-        "OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1, "MALLOC_TRIM_THRESHOLD_": 1 << 27,
+        "OMP_NUM_THREADS": 1,
+        "OPENBLAS_NUM_THREADS": 1,
+        "MALLOC_TRIM_THRESHOLD_": 1 << 27,
         "MALLOC_MMAP_THRESHOLD_": 1 << 25,
     },
-}  # fmt: skip
+}
 
 
 def temporary() -> tuple[str, str] | None:
-    """Key and certificate as PEM texts, by the library `cryptography` or by openssl; None where neither is there."""
+    """Key and certificate as PEM texts, by the library `cryptography` or by openssl; None where
+    neither is there."""
     for make in (_by_library, _by_program):
         with contextlib.suppress(ImportError, OSError, subprocess.SubprocessError, ValueError):
             return make()
@@ -60,7 +85,9 @@ def _by_library() -> tuple[str, str]:
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
     builder = builder.not_valid_before(now - datetime.timedelta(hours=1))
     builder = builder.not_valid_after(now + datetime.timedelta(days=_DAYS))
-    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(_NAME)]), critical=False)
+    builder = builder.add_extension(
+        x509.SubjectAlternativeName([x509.DNSName(_NAME)]), critical=False
+    )
     certificate = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
     form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     return key.private_bytes(serialization.Encoding.PEM, *form).decode(), certificate.decode()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The oracle of a risk that is a sum over parts: points, lines and cuts by a round of questions each."""
+"""The oracle of a risk that is a sum over parts: points, lines and cuts by a round of questions
+each."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ TOLERANCE = 0.03
 
 
 class Carried(NamedTuple):
-    """A point whose scores parts form by lines from those of another: base, then t of the way to w, for all moves."""
+    """A point whose scores parts form by lines from those of another: base, then t of the way to w,
+    for all moves."""
 
     base: Any
     moves: Any = ()
@@ -58,8 +60,12 @@ class PartedOracle:
     def form(self) -> schemas.Check:
         kinds, real = self.space.kinds(), schemas.REAL
         move = schemas.row(schemas.real(0), kinds.element)
-        known = schemas.instance(Carried, base=kinds.element, moves=schemas.many(move, 0, MOST_MOVES))
-        return schemas.instance(Point, w=kinds.element, risk=real, squared=real, age=schemas.COUNT, known=known)
+        known = schemas.instance(
+            Carried, base=kinds.element, moves=schemas.many(move, 0, MOST_MOVES)
+        )
+        return schemas.instance(
+            Point, w=kinds.element, risk=real, squared=real, age=schemas.COUNT, known=known
+        )
 
     def risk(self, w) -> float:
         """R(w); one round."""
@@ -102,7 +108,9 @@ class PartedLine:
             steps = (t,) if self._values else tuple(dict.fromkeys((t, 0.0, 1.0)))
             ends = [self._here.known, self._target]
             found = self._oracle.scale * self._oracle.rows.sum(parts.along, ends, *steps)
-            self._values.update({step: (float(value), float(slope)) for step, (value, slope) in zip(steps, found)})
+            self._values.update(
+                {step: (float(value), float(slope)) for step, (value, slope) in zip(steps, found)}
+            )
         return self._values[t]
 
     def at(self, t: float) -> tuple[float, float, None]:
@@ -131,7 +139,9 @@ class GridLine(PartedLine):
 
     def minimum(self, C: float, gap: float) -> float:
         oracle = self._oracle
-        values, slopes = oracle.scale * oracle.rows.sum(parts.grid, [self._here.known, self._target])
+        values, slopes = oracle.scale * oracle.rows.sum(
+            parts.grid, [self._here.known, self._target]
+        )
         k = int(np.argmin(0.5 * STEPS * (STEPS * self._dd + 2 * self._wd) + C * values))
         self._values[float(STEPS[k])] = float(values[k]), float(slopes[k])
         return float(STEPS[k])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One part of the rows, and what it is asked: pure functions of the part and of a few vectors, whose answers add up."""
+"""One part of the rows, and what it is asked: pure functions of the part and of a few vectors,
+whose answers add up."""
 
 from __future__ import annotations
 
@@ -36,12 +37,16 @@ if TYPE_CHECKING:
     from svmcut.data.labels import Labels
     from svmcut.spec.parameters import Settings
 
-#: Steps along a line at which sums of hinge losses are known in one round: by 1/512 to STEPS[EVEN] = 2, then 20 in
-#: every octave. No function of a library makes them, so they are the same numbers everywhere.
+#: Steps along a line at which sums of hinge losses are known in one round: by 1/512 to STEPS[EVEN]
+#: = 2, then 20 in every octave. No function of a library makes them, so they are the same numbers
+#: everywhere.
 EVEN = 1024
-STEPS = np.concatenate([np.arange(EVEN + 1) / 512, [2.0**k * (1 + j / 20) for k in range(1, 14) for j in range(1, 21)]])
+STEPS = np.concatenate(
+    [np.arange(EVEN + 1) / 512, [2.0**k * (1 + j / 20) for k in range(1, 14) for j in range(1, 21)]]
+)
 STEPS = STEPS[: EVEN + 256]
-#: Vectors of scores that a part keeps: those of the best point, of the target, and of the next best point.
+#: Vectors of scores that a part keeps: those of the best point, of the target, and of the next best
+#: point.
 KEPT_SCORES = 3
 #: A part keeps its last normal where that is no more than this share of its rows.
 SHARE = 8
@@ -132,7 +137,8 @@ class Bound:
 
 
 class Sizes(NamedTuple):
-    """What a part says once it is bound: of rows that weigh above 0, sums of weights and of squares."""
+    """What a part says once it is bound: of rows that weigh above 0, sums of weights and of
+    squares."""
 
     rows: int
     features: int
@@ -191,9 +197,13 @@ class Part:
             labels, places = labels[[0, -1]], np.where(places == 0, 0, 1)
         cost = examples.weights
         counts = np.bincount(places, minlength=len(labels)).astype(np.float64)
-        costs = counts if cost is None else np.bincount(places, cost, len(labels)).astype(np.float64)
+        costs = (
+            counts if cost is None else np.bincount(places, cost, len(labels)).astype(np.float64)
+        )
         queries = None if examples.qid is None else (int(examples.qid[0]), int(examples.qid[-1]))
-        return Found(len(examples), labels, counts, costs, cost is not None, queries, digest_of(examples))
+        return Found(
+            len(examples), labels, counts, costs, cost is not None, queries, digest_of(examples)
+        )
 
     def bind(self, bound: Bound) -> Part:
         """This, bound to its labels, weights and risk.
@@ -201,13 +211,16 @@ class Part:
         Raises
         ------
         DataError
-            Where the file is no more what it was, for negative weights, and for queries that decrease.
+            Where the file is no more what it was, for negative weights, and for queries that
+            decrease.
         """
         examples = self._read
         if examples is None:
             return self
         if digest_of(examples) != bound.digest:
-            changed = "the file changed since training began; start again with the files as they are"
+            changed = (
+                "the file changed since training began; start again with the files as they are"
+            )
             raise DataError(examples.source.path, changed)
         s, self._bound = bound.settings, bound
         examples, self._left_out = weighed(examples, bound)
@@ -219,11 +232,22 @@ class Part:
         if len(examples) and bound.names is not None:
             places = np.minimum(np.searchsorted(bound.names, y), len(bound.names) - 1)
             if (bound.names[places] != y).any():
-                raise DataError(examples.source.path, f"more than {MOST_LABELS} labels; train on one machine")
+                raise DataError(
+                    examples.source.path, f"more than {MOST_LABELS} labels; train on one machine"
+                )
             self._risk = class_risk(s, places, bound.names, self.reading.threads, examples.weights)
-        elif len(examples) and (s.of_scores or s.task == "rank"):  # else the loss is one of all parts together
-            risk = make_risk(s.loss or "", p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm,
-                             one_class=bound.one_class)  # fmt: skip
+        elif len(examples) and (
+            s.of_scores or s.task == "rank"
+        ):  # else the loss is one of all parts together
+            risk = make_risk(
+                s.loss or "",
+                p=s.p,
+                at=s.at,
+                tube=s.tube,
+                rescaling=s.rescaling,
+                slack_norm=s.slack_norm,
+                one_class=bound.one_class,
+            )
             try:
                 self._risk = risk.bind(y, examples.qid, examples.weights, self.reading.threads)
             except TrainingError as error:
@@ -234,7 +258,8 @@ class Part:
         return self
 
     def _weigh(self) -> None:
-        """What stands before the part's risk in the sum: of a mean over queries or pairs what it divides by."""
+        """What stands before the part's risk in the sum: of a mean over queries or pairs what it
+        divides by."""
         v, n = self.examples.weights, len(self.examples)
         self._weight, self._queries, self._pairs, self.factor = float(total(v, n)), 0, 0.0, 1.0
         if self.bound.settings.task == "rank":
@@ -251,11 +276,23 @@ class Part:
         data = X.data[X.stored]
         squares = float(n) if v is None else float(v @ v)
         positive = int(np.count_nonzero(self.examples.y > 0))
-        return Sizes(n, X.n_features, X.nnz, self._left_out, positive, self._weight, squares,
-                     float(np.dot(data, data)), self._queries, self._pairs, X.nbytes)  # fmt: skip
+        return Sizes(
+            n,
+            X.n_features,
+            X.nnz,
+            self._left_out,
+            positive,
+            self._weight,
+            squares,
+            float(np.dot(data, data)),
+            self._queries,
+            self._pairs,
+            X.nbytes,
+        )
 
     def placed(self, places: Sequence[tuple], new: Mapping[str, NDArray]) -> list[Place]:
-        """Places of which names and steps are given: their vectors are new, or those of earlier rounds.
+        """Places of which names and steps are given: their vectors are new, or those of earlier
+        rounds.
 
         Raises
         ------
@@ -263,7 +300,10 @@ class Part:
         """
         with self._lock:
             vectors = self._told.of([names for names, _ in places], new)
-        return [Place(names, steps, known) for (names, steps), known in zip(places, vectors, strict=True)]
+        return [
+            Place(names, steps, known)
+            for (names, steps), known in zip(places, vectors, strict=True)
+        ]
 
     def scores(self, place: Place) -> NDArray[np.float64]:
         """Those of a point; not to be changed."""
@@ -292,7 +332,11 @@ class Part:
             K = 1 if names is None else len(names)
             X = replace(self.examples.X, n_features=dim // K - (bias != 0))
             threads = self.reading.threads
-            self._space = LinearSpace(X, bias, threads) if names is None else LabelSpace(X, K, 0, bias, threads)
+            self._space = (
+                LinearSpace(X, bias, threads)
+                if names is None
+                else LabelSpace(X, K, 0, bias, threads)
+            )
             signs = isinstance(self._risk, BoundHinge) and self._risk.weights is None
             light = SHARE * 8 * dim <= X.nbytes  # a normal beside the rows
             carry = signs and light and sums_are_exact(X, bias)
@@ -300,7 +344,8 @@ class Part:
         return self._space
 
     def normal(self, dim: int, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A^T coef, not to be changed; by the rows whose coefficient changed, where that makes no difference."""
+        """A^T coef, not to be changed; by the rows whose coefficient changed, where that makes no
+        difference."""
         space = self.space(dim)
         if self._normals is None:
             return space.adjoint(coef)
@@ -366,7 +411,9 @@ def _factors(examples: Examples, bound: Bound) -> NDArray[np.float64] | None:
 
 def value(part: Part, at: Place) -> NDArray[np.float64]:
     """(1,): R at a point."""
-    return np.array([part.factor * part.risk.linearize(part.scores(at)).value if part.risk else 0.0])
+    return np.array(
+        [part.factor * part.risk.linearize(part.scores(at)).value if part.risk else 0.0]
+    )
 
 
 def grid(part: Part, here: Place, target: Place) -> NDArray[np.float64]:

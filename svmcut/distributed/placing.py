@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which worker gets which parts, which parts are asked together, and who adds: no Dask here, and no rows."""
+"""Which worker gets which parts, which parts are asked together, and who adds: no Dask here, and no
+rows."""
 
 from __future__ import annotations
 
@@ -19,16 +20,19 @@ def homes(n: int, workers: Mapping[str, int]) -> list[str]:
 def groups(home: Sequence[str], workers: Mapping[str, int]) -> list[tuple[int, int]]:
     """First part and end of neighbours that are asked together.
 
-    They are the leaves of one node of the tree, on one worker, and no more than leave work for all its threads.
+    They are the leaves of one node of the tree, on one worker, and no more than leave work for all
+    its threads.
     """
     counts = {address: home.count(address) for address in home}
     found, start, n = [], 0, len(home)
     while start < n:
         most, size = counts[home[start]] // max(1, workers.get(home[start], 1)), 1
         while (
-            start % (2 * size) == 0 and 2 * size <= max(1, most) and start + size < n
+            start % (2 * size) == 0
+            and 2 * size <= max(1, most)
+            and start + size < n
             and set(home[start : start + 2 * size]) == {home[start]}
-        ):  # fmt: skip
+        ):
             size *= 2
         found.append((start, min(n, start + size)))
         start += size
@@ -54,7 +58,9 @@ def transfers(home: Sequence[str], workers: Mapping[str, int]) -> Iterator[tuple
         yield index, empty
 
 
-def added(nodes: Mapping[tuple[int, int], Any], n: int, most: int, add: Callable[[Any, Any], Any]) -> dict:
+def added(
+    nodes: Mapping[tuple[int, int], Any], n: int, most: int, add: Callable[[Any, Any], Any]
+) -> dict:
     """Nodes over the same n leaves, about `most` of them, made of these by adding neighbours.
 
     Parameters
@@ -68,11 +74,17 @@ def added(nodes: Mapping[tuple[int, int], Any], n: int, most: int, add: Callable
         if (level, index) in nodes:
             return nodes[level, index]
         first = at(level - 1, 2 * index)
-        return add(first, at(level - 1, 2 * index + 1)) if (2 * index + 1) << (level - 1) < n else first
+        return (
+            add(first, at(level - 1, 2 * index + 1))
+            if (2 * index + 1) << (level - 1) < n
+            else first
+        )
 
     found = {node: value for node, value in nodes.items() if node[0] >= level}
     covered = {index << of >> level for of, index in found} | {
-        place for of, index in found for place in range(index << (of - level), (index + 1) << (of - level))
+        place
+        for of, index in found
+        for place in range(index << (of - level), (index + 1) << (of - level))
     }
     places = range(-(-n // (1 << level)))
     return found | {(level, place): at(level, place) for place in places if place not in covered}

@@ -75,7 +75,9 @@ class Parted:
         self.sizes, self.digest, self.source, self.y = sizes, digest, Source(path), y
         self.left_out = sum(size.left_out for size in sizes)
         features = max(size.features for size in sizes)
-        self.X = Shape(sum(size.rows for size in sizes), features, sum(size.nonzeros for size in sizes))
+        self.X = Shape(
+            sum(size.rows for size in sizes), features, sum(size.nonzeros for size in sizes)
+        )
 
     def __len__(self) -> int:
         return self.X.n_rows
@@ -86,7 +88,8 @@ class Parted:
 
 
 class PartedPlan(Linear):
-    """Cutting planes over the sums of the parts, over scores that are gathered, or over bins of them.
+    """Cutting planes over the sums of the parts, over scores that are gathered, or over bins of
+    them.
 
     Parameters
     ----------
@@ -114,26 +117,36 @@ class PartedPlan(Linear):
             else:
                 self._bin(parted, most_gathered)
             return
-        risk = make_risk(loss, p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm)
-        self.space = WeightSpace(parted.X.n_features, self.bias, usable_cpus())  # while workers wait
+        risk = make_risk(
+            loss, p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm
+        )
+        self.space = WeightSpace(
+            parted.X.n_features, self.bias, usable_cpus()
+        )  # while workers wait
         if self.summed:
             self.steepness = self.total * risk.bind(np.ones(1)).steepest  # type: ignore[attr-defined]
             scale = self.total if s.task == "regression" else PERCENT
             self.units = Units(loss, s.epsilon or 0.0, self.total, scale, summed=True)
         else:
             pairs, queries = parted.sum("pairs"), int(parted.sum("queries"))
-            epsilon = (s.epsilon or 0.0) * (pairs / self.total if losses(s.task)[loss].in_pairs else 1.0)
+            epsilon = (s.epsilon or 0.0) * (
+                pairs / self.total if losses(s.task)[loss].in_pairs else 1.0
+            )
             self.units = Units(loss, epsilon, self.total, structures=queries)
             self.scale = 1 / ((pairs or 1.0) if loss == "pairs" else self.total)
             if not pairs:
-                self.warnings.append("no query has two rows with different labels; all weights will be 0")
+                self.warnings.append(
+                    "no query has two rows with different labels; all weights will be 0"
+                )
         self._oracle = PartedOracle(rows, self.space, self.scale, isinstance(risk, HingeRisk))
 
     def _gather(self, parted: Parted) -> None:
         """For a loss of all examples together."""
         s, risk, n = self.settings, self._whole(), len(parted)
         y = np.concatenate(self.rows.gather(signs, []))
-        self.risk = (SquaredRisk(risk) if s.slack_norm == 2 else risk).bind(y, None, None, s.threads)
+        self.risk = (SquaredRisk(risk) if s.slack_norm == 2 else risk).bind(
+            y, None, None, s.threads
+        )
         bounds = np.cumsum([0, *(size.rows for size in parted.sizes)]).tolist()
         self.space = GatheredSpace(self.rows, bounds, parted.X.n_features, self.bias, s.threads)
         at_zero = float(self.risk.linearize(np.zeros(n)).value)
@@ -145,7 +158,8 @@ class PartedPlan(Linear):
         binned = make_binned(self._whole(), positive, n - positive)
         if binned is None:
             raise TrainingError(
-                "{}: loss '{}' needs the scores of all {:,} examples in one place, where at most {:,} are gathered; "
+                "{}: loss '{}' needs the scores of all {:,} examples in one place, where at most "
+                "{:,} are gathered; "
                 "use fewer examples, or one of the losses {}",
                 self.path,
                 s.loss,
@@ -170,7 +184,9 @@ class PartedPlan(Linear):
             problem = Problem(self.risk, self.space, objective.C, stop, s.qp)
         else:
             oracle = self._oracle
-            problem = PartedProblem(lambda carry: oracle, oracle.risk, self.space, objective.C, stop, s.qp)
+            problem = PartedProblem(
+                lambda carry: oracle, oracle.risk, self.space, objective.C, stop, s.qp
+            )
         solver = make_solver(CUTTING_PLANE, s.seed, s.task, s.loss, line_search=s.line_search)
         return Stage(CUTTING_PLANE, solver, problem, objective, warm=True, start=self._start())
 
@@ -190,7 +206,8 @@ def refuse(settings: Settings) -> None:
     """Refuses what does not train on parts, as a UsageError."""
     if settings.task not in PARTED:
         raise UsageError(
-            "training on {} does not spread over parts in this version; leave out {scheduler} and train on one machine",
+            "training on {} does not spread over parts in this version; leave out {scheduler} "
+            "and train on one machine",
             TASKS[settings.task].objects,
         )
     if settings.probability:
@@ -198,14 +215,23 @@ def refuse(settings: Settings) -> None:
     if settings.has_kernel:
         raise UsageError("kernels do not spread over parts in this version; use {kernel=linear}")
     if settings.solver not in (AUTO, CUTTING_PLANE):
-        raise UsageError("solver '{}' needs all rows in one place; use {solver=}", settings.solver, CUTTING_PLANE)
+        raise UsageError(
+            "solver '{}' needs all rows in one place; use {solver=}", settings.solver, CUTTING_PLANE
+        )
 
 
 def planned(
-    rows: Rows, paths: Sequence[str], settings: Settings, reading: Reading, *, path: str = "",
-    weights: NDArray | None = None, where: str = "weights", time_limit: float | None = None,
+    rows: Rows,
+    paths: Sequence[str],
+    settings: Settings,
+    reading: Reading,
+    *,
+    path: str = "",
+    weights: NDArray | None = None,
+    where: str = "weights",
+    time_limit: float | None = None,
     most_gathered: int = MOST_GATHERED,
-) -> tuple[Parted, Driver]:  # fmt: skip
+) -> tuple[Parted, Driver]:
     """What the files hold, and the driver that trains on them.
 
     Parameters
@@ -219,7 +245,8 @@ def planned(
     weights : (n,) float64 or None
         Beside those of the files; `where` is what messages call them.
     most_gathered : int
-        Examples up to which a loss of all together has their scores in one place, and knows bins of them else.
+        Examples up to which a loss of all together has their scores in one place, and knows bins of
+        them else.
 
     Raises
     ------
@@ -232,21 +259,33 @@ def planned(
     if settings.task == "rank":
         _check_queries(paths, found)
     several = settings.task == "multiclass"
-    y = names_of(path, found) if several else np.unique(np.concatenate([part.labels for part in found]))
+    y = (
+        names_of(path, found)
+        if several
+        else np.unique(np.concatenate([part.labels for part in found]))
+    )
     labels = labels_of(y, settings.positive, path) if settings.task == "classification" else None
     n = sum(part.rows for part in found)
     settings = resolved(settings, n, time_limit)
     if not settings.is_sum and any(part.weighed for part in found):
         raise TrainingError("{}: cost: {}; leave it out", path, no_sum(settings.loss))
     if weights is not None and len(weights) != n:
-        raise DataError(where, f"{len(weights)} weights for {path}; expected {n}, one for every row")
+        raise DataError(
+            where, f"{len(weights)} weights for {path}; expected {n}, one for every row"
+        )
     factors = _factors(settings, labels, found, y, path, weights is not None)
     bound = Bound(settings, labels, y if several else None, factors)
     bounds = np.cumsum([0, *(part.rows for part in found)])
-    sizes = rows.bind([
-        replace(bound, digest=part.digest, given=None if weights is None else weights[start : start + part.rows])
-        for part, start in zip(found, bounds, strict=False)
-    ])  # fmt: skip
+    sizes = rows.bind(
+        [
+            replace(
+                bound,
+                digest=part.digest,
+                given=None if weights is None else weights[start : start + part.rows],
+            )
+            for part, start in zip(found, bounds, strict=False)
+        ]
+    )
     parted = Parted(path, sizes, "-".join(f"{part.digest:08x}" for part in found), y)
     if not parted.sum("weight"):
         raise DataError(path, NO_WEIGHT)
@@ -280,15 +319,22 @@ MOST_NAMED = 3
 
 def _with_rows(
     path: str, paths: Sequence[str], found: Sequence[Found | None]
-) -> tuple[list[str], list[Found], list[str]]:  # fmt: skip
-    """The files that have rows, what they say, and a warning of the others; a DataError where none has any."""
+) -> tuple[list[str], list[Found], list[str]]:
+    """The files that have rows, what they say, and a warning of the others; a DataError where none
+    has any."""
     full = [(name, one) for name, one in zip(paths, found, strict=True) if one is not None]
     if not full:
         raise NoExamples(path)
     empty = [name for name, one in zip(paths, found, strict=True) if one is None]
     few = ", ".join(empty[:MOST_NAMED]) + (", ..." if len(empty) > MOST_NAMED else "")
     told = (
-        [Message("no examples in {} of {} files, which are left out: {}", len(empty), len(paths), few)] if empty else []
+        [
+            Message(
+                "no examples in {} of {} files, which are left out: {}", len(empty), len(paths), few
+            )
+        ]
+        if empty
+        else []
     )
     return [name for name, _ in full], [one for _, one in full], [*told]
 
@@ -301,13 +347,20 @@ def _check_queries(paths: Sequence[str], found: Sequence[Found]) -> None:
             raise DataError(without, "no qid; files of rankings need one in every line")
         if two.queries[0] <= one.queries[1]:
             raise DataError(
-                after, f"begins with qid {two.queries[0]}, and {before} ends with {one.queries[1]}; a query "
-                "stands whole in one file, and qids rise from file to file"
-            )  # fmt: skip
+                after,
+                f"begins with qid {two.queries[0]}, and {before} ends with {one.queries[1]}; a "
+                "query "
+                "stands whole in one file, and qids rise from file to file",
+            )
 
 
 def _factors(
-    settings: Settings, labels: Labels | None, found: Sequence[Found], y: NDArray, path: str, given: bool
+    settings: Settings,
+    labels: Labels | None,
+    found: Sequence[Found],
+    y: NDArray,
+    path: str,
+    given: bool,
 ) -> tuple[tuple[float, float], ...]:
     """What rows weigh by their labels."""
     if settings.class_weight is None:
@@ -317,20 +370,31 @@ def _factors(
         for label in named:
             if label not in y:
                 known = ", ".join(f"{known:g}" for known in y[:10])
-                raise DataError(path, Message("no row has the label {:g} of {class_weight}; expected {}", label, known))
+                raise DataError(
+                    path,
+                    Message(
+                        "no row has the label {:g} of {class_weight}; expected {}", label, known
+                    ),
+                )
         return tuple(named.items())
     if given:
-        raise UsageError("{class_weight=balanced} does not go with {weights} here; leave one of them out")
+        raise UsageError(
+            "{class_weight=balanced} does not go with {weights} here; leave one of them out"
+        )
     sums = {float(label): 0.0 for label in y}
     for part in found:
         for label, cost in zip(part.labels, part.costs, strict=True):
             sums[float(label)] += float(cost)
     positive = 0.0 if labels is None else labels[1]
-    sides: dict[float, Any] = {label: label > 0 if labels is None else label == positive for label in sums}
+    sides: dict[float, Any] = {
+        label: label > 0 if labels is None else label == positive for label in sums
+    }
     if settings.task == "multiclass":
         sides = {label: label for label in sums}
     of_side = dict.fromkeys(sides.values(), 0.0)
     for label, side in sides.items():
         of_side[side] += sums[label]
     whole, classes = sum(sums.values()), sum(cost > 0 for cost in of_side.values())
-    return tuple((label, whole / (classes * of_side[side])) for label, side in sides.items() if of_side[side])
+    return tuple(
+        (label, whole / (classes * of_side[side])) for label, side in sides.items() if of_side[side]
+    )

@@ -47,8 +47,11 @@ class Rows(Protocol):
         """Binds every part."""
         ...
 
-    def sum(self, task: Task, places: Sequence[Any], *numbers: float, each: Sequence[Any] | None = None) -> NDArray:
-        """The sum of task(part, *places, *numbers, *each) over the parts, each being one more argument a part.
+    def sum(
+        self, task: Task, places: Sequence[Any], *numbers: float, each: Sequence[Any] | None = None
+    ) -> NDArray:
+        """The sum of task(part, *places, *numbers, *each) over the parts, each being one more
+        argument a part.
 
         Places are points of the oracle, `Carried`, and come to the parts as `Place`.
         """
@@ -73,7 +76,8 @@ def tree_sum(values: Sequence[NDArray]) -> NDArray:
 
 
 def node_of(start: int, stop: int, n: int) -> tuple[int, int]:
-    """Level and place in the tree of n leaves of the node over leaves start to stop, 2^level of them but at the end."""
+    """Level and place in the tree of n leaves of the node over leaves start to stop, 2^level of
+    them but at the end."""
     level = (stop - start - 1).bit_length()
     return level, start >> level
 
@@ -141,7 +145,8 @@ def part_of(path: Any, reading: Reading, bound: Bound | None = None) -> Part | N
 
 
 class SerialRows:
-    """Parts in this process, asked one after the other; each computes with as many threads as it reads with."""
+    """Parts in this process, asked one after the other; each computes with as many threads as it
+    reads with."""
 
     def __init__(self):
         self.rounds = 0
@@ -157,17 +162,23 @@ class SerialRows:
     def bind(self, bounds: Sequence[Bound]) -> list[Sizes]:
         return [part.bind(bound).sizes() for part, bound in zip(self._parts, bounds, strict=True)]
 
-    def sum(self, task: Task, places: Sequence[Any], *numbers: float, each: Sequence[Any] | None = None) -> NDArray:
+    def sum(
+        self, task: Task, places: Sequence[Any], *numbers: float, each: Sequence[Any] | None = None
+    ) -> NDArray:
         return tree_sum(self._ask(task, places, numbers, each))
 
     def gather(self, task: Task, places: Sequence[Any]) -> list[NDArray]:
         return self._ask(task, places, (), None)
 
-    def _ask(self, task: Task, places: Sequence[Any], numbers, each: Sequence[Any] | None) -> list[NDArray]:
+    def _ask(
+        self, task: Task, places: Sequence[Any], numbers, each: Sequence[Any] | None
+    ) -> list[NDArray]:
         self.rounds += 1
         where = [self._names.place(place) for place in places]
         own = [()] * len(self._parts) if each is None else [(item,) for item in each]
-        return [task(part, *where, *numbers, *more) for part, more in zip(self._parts, own, strict=True)]
+        return [
+            task(part, *where, *numbers, *more) for part, more in zip(self._parts, own, strict=True)
+        ]
 
     def details(self) -> dict[str, Any]:
         return {"partitions": len(self._parts), "rounds": self.rounds}

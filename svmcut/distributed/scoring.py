@@ -29,12 +29,16 @@ def targets_of(files: Sequence[str], folder: str) -> list[str]:
     """
     if not os.path.isdir(folder):
         raise UsageError(
-            "{!r} is no folder; the predictions of every file go there, under the name of the file", folder
+            "{!r} is no folder; the predictions of every file go there, under the name of the file",
+            folder,
         )
     names = [os.path.basename(path) for path in files]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError("two files are called {}, and their predictions would be one file; give them two names", twice)
+        raise UsageError(
+            "two files are called {}, and their predictions would be one file; give them two names",
+            twice,
+        )
     return [os.path.abspath(os.path.join(folder, name)) for name in names]
 
 
@@ -51,7 +55,8 @@ def score(shared: tuple[Task, Any, dict[str, Any]], path: str, target: str) -> P
 def predict_files(
     client: Any, task: Task, model: Any, files: Sequence[str], targets: Sequence[str], **how: Any
 ) -> Predictions:
-    """As svmcut.tasks.prediction.predict, of many files; what is counted of them comes together here.
+    """As svmcut.tasks.prediction.predict, of many files; what is counted of them comes together
+    here.
 
     Raises
     ------
@@ -63,10 +68,13 @@ def predict_files(
     tally = task.tally(model)
     if not isinstance(tally, Scores | Confusion) or how.get("probability"):
         raise UsageError(
-            "workers score with models of classes, rankings and numbers, without probabilities; leave out {scheduler}"
+            "workers score with models of classes, rankings and numbers, without probabilities; "
+            "leave out {scheduler}"
         )
     began, cpu, warnings = time.perf_counter(), 0.0, []
-    for found in each(client, score, (task, model, how | {"threads": 1}), list(zip(files, targets, strict=True))):
+    for found in each(
+        client, score, (task, model, how | {"threads": 1}), list(zip(files, targets, strict=True))
+    ):
         tally.join(found.tally)
         cpu += found.cpu_seconds
         warnings += found.warnings

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Moves after which the scores of a point are formed from its w again: a part that is lost is brought to where it was
-#: by a pass for every move. Of long vectors fewer are kept, and none from LARGE_DIM numbers on.
+#: Moves after which the scores of a point are formed from its w again: a part that is lost is
+#: brought to where it was by a pass for every move. Of long vectors fewer are kept, and none from
+#: LARGE_DIM numbers on.
 MOST_MOVES, LARGE_DIM = 24, 1_000_000
 
 
@@ -25,7 +26,8 @@ class UnknownVector(LookupError):
 
 
 def kept_last(vectors: OrderedDict[Any, Any], length: Callable[[Any], int] = len) -> None:
-    """Lets go of all but the last few: those of a point with its moves, of targets, and what is looked at beside."""
+    """Lets go of all but the last few: those of a point with its moves, of targets, and what is
+    looked at beside."""
     if not vectors:
         return
     moves = most_moves(length(next(reversed(vectors.values()))))

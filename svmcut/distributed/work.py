@@ -33,7 +33,9 @@ def named(address: str | None = None) -> Iterator[None]:
     except SvmcutError:
         raise
     except MemoryError as error:
-        text = f"the worker {address or worker()} is out of memory{': ' if str(error) else ''}{error}"
+        text = (
+            f"the worker {address or worker()} is out of memory{': ' if str(error) else ''}{error}"
+        )
         raise ClusterError("{}; use smaller files or more memory a worker", text) from None
 
 
@@ -43,20 +45,29 @@ def read(path: Any, reading: Reading, bound: Bound | None = None) -> Part | None
         return part_of(path, reading, bound)
 
 
-def ask(task: Callable[..., NDArray], parts: Sequence[Part], places: list, numbers: tuple, each: Any) -> Any:
+def ask(
+    task: Callable[..., NDArray], parts: Sequence[Part], places: list, numbers: tuple, each: Any
+) -> Any:
     """The sum of the answers of neighbouring parts, and who gave it."""
     where = [Place(*place) for place in places]
     own = [()] * len(parts) if each is None else [(item,) for item in each]
     with named():
-        found = tree_sum([task(part, *where, *numbers, *more) for part, more in zip(parts, own, strict=True)])
+        found = tree_sum(
+            [task(part, *where, *numbers, *more) for part, more in zip(parts, own, strict=True)]
+        )
     return found, worker()
 
 
 async def sums(
-    task: Callable[..., NDArray], asked: Mapping[str, list], places: list, new: Mapping[str, NDArray], numbers: tuple,
+    task: Callable[..., NDArray],
+    asked: Mapping[str, list],
+    places: list,
+    new: Mapping[str, NDArray],
+    numbers: tuple,
     dask_worker: Any,
-) -> dict[tuple[int, int], NDArray] | None:  # fmt: skip
-    """Sums over the parts of this worker, by node of the tree; None where it does not know all vectors.
+) -> dict[tuple[int, int], NDArray] | None:
+    """Sums over the parts of this worker, by node of the tree; None where it does not know all
+    vectors.
 
     Parameters
     ----------
@@ -66,7 +77,9 @@ async def sums(
     new : mapping
         Vectors by name, in the order of their use; those of earlier rounds are known.
     """
-    nodes = [(node, [dask_worker.data[key] for key in keys]) for node, keys in asked[dask_worker.address]]
+    nodes = [
+        (node, [dask_worker.data[key] for key in keys]) for node, keys in asked[dask_worker.address]
+    ]
 
     def answer(parts: list[Part]) -> NDArray:
         return tree_sum([task(part, *part.placed(places, new), *numbers) for part in parts])
@@ -74,7 +87,9 @@ async def sums(
     loop, threads = asyncio.get_running_loop(), dask_worker.executors["default"]
     with named(dask_worker.address):
         try:
-            found = await asyncio.gather(*(loop.run_in_executor(threads, answer, parts) for _, parts in nodes))
+            found = await asyncio.gather(
+                *(loop.run_in_executor(threads, answer, parts) for _, parts in nodes)
+            )
         except UnknownVector:
             return None
     return merged({node: value for (node, _), value in zip(nodes, found, strict=True)})

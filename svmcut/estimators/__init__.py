@@ -4,4 +4,6 @@
 try:
     import sklearn  # noqa: F401
 except ImportError:
-    raise ImportError("the estimators need scikit-learn; install it with: pip install 'svmcut[sklearn]'") from None
+    raise ImportError(
+        "the estimators need scikit-learn; install it with: pip install 'svmcut[sklearn]'"
+    ) from None

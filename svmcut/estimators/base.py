@@ -43,12 +43,20 @@ if TYPE_CHECKING:
     from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 
-#: What estimators call the parameters of svmcut.spec.parameters.Settings that have another name there.
+#: What estimators call the parameters of svmcut.spec.parameters.Settings that have another name
+#: there.
 WORDS = {
-    "cost": "C", "example_cost": "C", "gap": "tol", "max_iterations": "max_iter", "threads": "n_jobs",
-    "bias": "intercept_scaling", "free_bias": "fit_intercept", "seed": "random_state", "p": "k",
+    "cost": "C",
+    "example_cost": "C",
+    "gap": "tol",
+    "max_iterations": "max_iter",
+    "threads": "n_jobs",
+    "bias": "intercept_scaling",
+    "free_bias": "fit_intercept",
+    "seed": "random_state",
+    "p": "k",
     "multiclass": "multi_class",
-}  # fmt: skip
+}
 P = ParamSpec("P")
 T = TypeVar("T")
 #: multi_class in their words, scikit-learn's, with those of the catalog.
@@ -61,7 +69,9 @@ def word(parameter: Parameter) -> str:
     if name not in WORDS:
         return in_python(parameter)
     own = {theirs: ours for ours, theirs in MULTI_CLASS.items()}
-    return in_python(Parameter(WORDS[name], own.get(value, value) if isinstance(value, str) else value))
+    return in_python(
+        Parameter(WORDS[name], own.get(value, value) if isinstance(value, str) else value)
+    )
 
 
 @contextlib.contextmanager
@@ -75,9 +85,11 @@ def own_words() -> Iterator[None]:
 
 
 def whole(fit: Callable[Concatenate[T, P], Any]) -> Callable[Concatenate[T, P], T]:
-    """A fit that sets all attributes or none: it trains a copy, whose attributes are taken over in one step.
+    """A fit that sets all attributes or none: it trains a copy, whose attributes are taken over in
+    one step.
 
-    What it raises, and Ctrl-C at any moment, leaves the estimator as it was. Failures speak of its parameters.
+    What it raises, and Ctrl-C at any moment, leaves the estimator as it was. Failures speak of its
+    parameters.
     """
 
     @functools.wraps(fit)
@@ -93,9 +105,12 @@ def whole(fit: Callable[Concatenate[T, P], Any]) -> Callable[Concatenate[T, P], 
     return fitted
 
 
-#: What a value of these parameters must be, which Python would take anything for; of those that a default allows, None.
+#: What a value of these parameters must be, which Python would take anything for; of those that a
+#: default allows, None.
 _KINDS: dict[str, tuple[Any, str]] = {
-    **dict.fromkeys(("fit_intercept", "probability", "quick", "warm_start"), ((bool, np.bool_), "True or False")),
+    **dict.fromkeys(
+        ("fit_intercept", "probability", "quick", "warm_start"), ((bool, np.bool_), "True or False")
+    ),
     **dict.fromkeys(("C", "intercept_scaling"), (numbers.Real, "a number")),
     **dict.fromkeys(("n_jobs", "verbose"), (numbers.Integral, "a whole number")),
 }
@@ -105,7 +120,9 @@ def _check_kinds(estimator: Any) -> None:
     """Refuses texts and the like in the place of flags and numbers."""
     defaults = inspect.signature(type(estimator)).parameters
     for name, (kind, expected) in _KINDS.items():
-        if name not in defaults or ((value := getattr(estimator, name)) is None and defaults[name].default is None):
+        if name not in defaults or (
+            (value := getattr(estimator, name)) is None and defaults[name].default is None
+        ):
             continue
         if not isinstance(value, kind) or (name == "intercept_scaling" and not value >= 0):
             most = " of at least 0" * (name == "intercept_scaling")
@@ -166,9 +183,13 @@ class Trained(BaseEstimator):
         """Checked settings; those every estimator has and those given."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         usual: dict[str, Any] = {
-            "gap": self.tol, "solver": self.solver, "max_iterations": self.max_iter, "seed": seed,
-            "threads": threads_of(self.n_jobs), "task": self.task,
-        }  # fmt: skip
+            "gap": self.tol,
+            "solver": self.solver,
+            "max_iterations": self.max_iter,
+            "seed": seed,
+            "threads": threads_of(self.n_jobs),
+            "task": self.task,
+        }
         settings = plain(Settings(**{**usual, **parameters}))
         for message in check(settings):
             warn(message)
@@ -178,11 +199,15 @@ class Trained(BaseEstimator):
         """X, or X and y, as scikit-learn checks them."""
         if hasattr(X, "tocsr"):
             check_sparse(X)
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", **options)
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", **options
+        )
 
     def _training_rows(self, X: Any) -> Csr:
         """Rows to train on; warns of columns that are far from 0."""
-        biased = bool(getattr(self, "intercept_scaling", 0.0) and getattr(self, "fit_intercept", False))
+        biased = bool(
+            getattr(self, "intercept_scaling", 0.0) and getattr(self, "fit_intercept", False)
+        )
         for message in coarse_warning(X, None, biased):
             warn(message)
         return as_rows(X)
@@ -197,7 +222,9 @@ class Trained(BaseEstimator):
         """The task, and data without what weighs 0."""
         given = None if weights is None else given_weights(weights)
         if given is not None and not given.any():
-            raise DataError("sample_weight", "all weights are zero; give one above 0 to every row that counts")
+            raise DataError(
+                "sample_weight", "all weights are zero; give one above 0 to every row that counts"
+            )
         own = named(settings.task)
         return own, weighed(own, data, settings, given, "sample_weight", tight=False)[0]
 
@@ -222,11 +249,15 @@ class Trained(BaseEstimator):
         return outcome
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
-        """Sets the attributes of the machines, and what of the parameters they were trained with."""
-        self._loss, self._k, self._calibrated = settings.loss or "", settings.p, settings.probability
+        """Sets the attributes of the machines, and what of the parameters they were trained
+        with."""
+        self._loss = settings.loss or ""
+        self._k = settings.p
+        self._calibrated = settings.probability
 
     def _last(self, data: Examples, y: NDArray, settings: Settings) -> dict[int | None, Any]:
-        """What the last fit left by machine, where it was on the same rows and differed in C alone; to be filled."""
+        """What the last fit left by machine, where it was on the same rows and differed in C alone;
+        to be filled."""
         settings = replace(settings, cost=None, example_cost=None, seed=0, threads=1)
         X, known = data.X, hashlib.blake2b(repr((settings, data.X.n_features, data.X.nnz)).encode())
         weights = np.zeros(0) if data.weights is None else data.weights
@@ -239,7 +270,9 @@ class Trained(BaseEstimator):
     def _certify(self, outcomes: list[Outcome]) -> Self:
         """Sets what is known of the runs, and warns where they ended before their aim."""
         machines = [part for outcome in outcomes for part in _parts(outcome)]
-        self.primal_, self.dual_, iterations = map(np.array, zip(*(part[:3] for part in machines), strict=True))
+        self.primal_, self.dual_, iterations = map(
+            np.array, zip(*(part[:3] for part in machines), strict=True)
+        )
         self.gap_ = self.primal_ - self.dual_
         ends = [part[3] for part in machines]
         # a machine in memory has all its digits, so those of a file do not count
@@ -252,14 +285,16 @@ class Trained(BaseEstimator):
             of = f"{len(short)} of {len(machines)} machines" if len(machines) > 1 else "training"
             warn(
                 f"{of} ended ({ends[worst]}) at gap {self.gap_[worst]:.4g} of primal "
-                f"{self.primal_[worst]:.6g}, above tol={self.tol:g}; raise max_iter or tol, or scale the features",
+                f"{self.primal_[worst]:.6g}, above tol={self.tol:g}; raise max_iter or tol, or "
+                "scale the features",
                 ConvergenceWarning,
             )
         return self
 
 
 def _parts(outcome: Outcome) -> list[tuple[float, float, int, str | None]]:
-    """Primal, dual, iterations and early end of every machine of an outcome; of those it did not come to, the sums."""
+    """Primal, dual, iterations and early end of every machine of an outcome; of those it did not
+    come to, the sums."""
     keys = ("primal", "dual", "iterations", "stopped_by")
     found = [tuple(row[key] for key in keys) for row in outcome.details.get("machines", ())]
     if found and (outcome.converged or any(end for *_, end in found)):
@@ -280,6 +315,9 @@ def numeric(classes: NDArray) -> NDArray[np.float64] | None:
     numbers = classes.astype(np.float64)
     for number, label in zip(numbers.tolist(), classes.tolist(), strict=True):
         if number != label:
-            raise DataError("classes_", f"a model file's labels are floats of 64 bits, and {label} is none; train with "
-                            "smaller numbers, or keep the estimator with pickle")  # fmt: skip
+            raise DataError(
+                "classes_",
+                f"a model file's labels are floats of 64 bits, and {label} is none; train with "
+                "smaller numbers, or keep the estimator with pickle",
+            )
     return numbers

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classifiers: two classes by one machine, more by one a class against the rest or all at once, on the same rows."""
+"""Classifiers: two classes by one machine, more by one a class against the rest or all at once, on
+the same rows."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def _with_probability(machines: Machines) -> bool:
 
 
 class Machines(ClassifierMixin, Trained):
-    """A classifier of one machine, of one a class, or of all classes at once where the settings' task is that.
+    """A classifier of one machine, of one a class, or of all classes at once where the settings'
+    task is that.
 
     Attributes
     ----------
@@ -59,8 +61,14 @@ class Machines(ClassifierMixin, Trained):
         """Trains the machines and keeps them."""
         X, y = self._validated(X, y=y)
         check_classification_targets(y)
-        if not self.__sklearn_tags__().classifier_tags.multi_class and type_of_target(y) == "multiclass":
-            raise DataError("y", "Only binary classification is supported. The type of the target is multiclass.")
+        if (
+            not self.__sklearn_tags__().classifier_tags.multi_class
+            and type_of_target(y) == "multiclass"
+        ):
+            raise DataError(
+                "y",
+                "Only binary classification is supported. The type of the target is multiclass.",
+            )
         rows = self._training_rows(X)
         settings = self._settings(**self._parameters(rows))
         classes, codes = np.unique(y, return_inverse=True)
@@ -74,8 +82,14 @@ class Machines(ClassifierMixin, Trained):
         if len(left) == 1:
             what = f"all rows that weigh anything are of one class, {self.classes_.tolist()[0]!r}"
             raise DataError("y", f"{what}; {type(self).__name__} needs two")
-        outcomes, held, starts = [], [], self._last(data, codes, settings) if self.warm_start else {}
-        for k in (range(1, 2) if len(left) == 2 else range(len(left))) if settings.task == self.task else (None,):
+        outcomes = []
+        held = []
+        starts = self._last(data, codes, settings) if self.warm_start else {}
+        for k in (
+            (range(1, 2) if len(left) == 2 else range(len(left)))
+            if settings.task == self.task
+            else (None,)
+        ):
             y = codes.astype(np.float64) if k is None else np.where(codes == k, *reversed(SIGNS))
             driver = own.plan(replace(data, y=y), settings)
             driver.warm = starts.get(k)
@@ -83,7 +97,9 @@ class Machines(ClassifierMixin, Trained):
             starts[k] = driver.warm
             held.append(getattr(driver, "held_out", None))
         self._keep(outcomes, settings)
-        self._calibration = calibration(outcomes, held, codes, data.weights) if settings.probability else None
+        self._calibration = (
+            calibration(outcomes, held, codes, data.weights) if settings.probability else None
+        )
         return self._certify(outcomes)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
@@ -107,7 +123,9 @@ class Machines(ClassifierMixin, Trained):
     def predict(self, X: Any) -> NDArray:
         """The class (n,) of every row."""
         scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self.classes_[
+            (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        ]
 
     @available_if(_with_probability)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -115,7 +133,11 @@ class Machines(ClassifierMixin, Trained):
         scores = self.decision_function(X)
         if not self._calibrated:
             raise NotFittedError(Message("the last fit was without {probability=True}; fit again"))
-        return of_two(scores, self._calibration) if scores.ndim == 1 else of_several(scores, self._calibration)
+        return (
+            of_two(scores, self._calibration)
+            if scores.ndim == 1
+            else of_several(scores, self._calibration)
+        )
 
     @available_if(_with_probability)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -124,7 +146,8 @@ class Machines(ClassifierMixin, Trained):
             return np.log(self.predict_proba(X))
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the model file of the command line, whose numbers have eight digits; pickle keeps them all.
+        """Writes the model file of the command line, whose numbers have eight digits; pickle keeps
+        them all.
 
         Classes that are no numbers are -1 and 1 there, and of more than two 1, 2, 3, ...
         """
@@ -135,7 +158,11 @@ class Machines(ClassifierMixin, Trained):
             write_model(str(path), self._of_classes(names))
             return
         (machine,) = self._machines()
-        labels = None if numbers is None or tuple(numbers) == SIGNS else (float(numbers[0]), float(numbers[1]))
+        labels = (
+            None
+            if numbers is None or tuple(numbers) == SIGNS
+            else (float(numbers[0]), float(numbers[1]))
+        )
         sigmoid = self._calibration if self._calibrated else None
         write_model(str(path), replace(machine, labels=labels, loss=self._mark(), sigmoid=sigmoid))
 
@@ -148,8 +175,11 @@ class Machines(ClassifierMixin, Trained):
         return None if self._loss in ("", TASKS[self.task].loss) else self._loss
 
 
-def calibration(outcomes: list[Outcome], held: list[Any], codes: NDArray, weights: NDArray | None) -> Any:
-    """A and B of two classes; of more the temperature of the scores, None where each machine has its own probability.
+def calibration(
+    outcomes: list[Outcome], held: list[Any], codes: NDArray, weights: NDArray | None
+) -> Any:
+    """A and B of two classes; of more the temperature of the scores, None where each machine has
+    its own probability.
 
     Parameters
     ----------
@@ -189,10 +219,15 @@ def class_weights(codes: NDArray, classes: NDArray, class_weight: Any, weights: 
         own[rows] *= balanced(codes[rows], own[rows])
         return own
     if not hasattr(class_weight, "items"):
-        raise DataError("class_weight", f"is {class_weight!r}; expected 'balanced', weights by class, or None")
+        raise DataError(
+            "class_weight", f"is {class_weight!r}; expected 'balanced', weights by class, or None"
+        )
     factors, places = np.ones(len(classes)), {label: k for k, label in enumerate(classes.tolist())}
     for label, weight in class_weight.items():
         if label not in places:
-            raise DataError("class_weight", f"no row is of class {label!r}; expected {', '.join(map(repr, places))}")
+            raise DataError(
+                "class_weight",
+                f"no row is of class {label!r}; expected {', '.join(map(repr, places))}",
+            )
         factors[places[label]] = weight
     return own * given_weights(factors)[codes]

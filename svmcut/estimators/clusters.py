@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class LinearSVM(linear.LinearSVM):
-    """svmcut.LinearSVM on rows that lie with the workers of Dask: files that they read, or blocks of a dask.array.
+    """svmcut.LinearSVM on rows that lie with the workers of Dask: files that they read, or blocks
+    of a dask.array.
 
     Parameters
     ----------
@@ -39,14 +40,28 @@ class LinearSVM(linear.LinearSVM):
     """
 
     def __init__(
-        self, C: float = 1.0, *, tol: float = 1e-3, fit_intercept: bool = True, intercept_scaling: float = 1.0,
-        class_weight: Any = None, loss: str = linear.HINGE, max_iter: int | None = None, verbose: int = 0,
+        self,
+        C: float = 1.0,
+        *,
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        loss: str = linear.HINGE,
+        max_iter: int | None = None,
+        verbose: int = 0,
         client: Any = None,
-    ):  # fmt: skip
+    ):
         super().__init__(
-            C, tol=tol, fit_intercept=fit_intercept, intercept_scaling=intercept_scaling, class_weight=class_weight,
-            loss=loss, max_iter=max_iter, verbose=verbose,
-        )  # fmt: skip
+            C,
+            tol=tol,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            class_weight=class_weight,
+            loss=loss,
+            max_iter=max_iter,
+            verbose=verbose,
+        )
         self.client = client
 
     def __getstate__(self) -> Any:
@@ -54,7 +69,8 @@ class LinearSVM(linear.LinearSVM):
 
     @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Trains on files, or on a dask.array X (n, d) in blocks of rows and y (n,), labels of two classes as numbers.
+        """Trains on files, or on a dask.array X (n, d) in blocks of rows and y (n,), labels of two
+        classes as numbers.
 
         Parameters
         ----------
@@ -69,21 +85,29 @@ class LinearSVM(linear.LinearSVM):
             Where the scheduler or its workers are lost.
         """
         if sample_weight is not None:
-            raise UsageError("weights of rows in blocks are not taken; give class_weight, or cost: in the files")
+            raise UsageError(
+                "weights of rows in blocks are not taken; give class_weight, or cost: in the files"
+            )
         client, parts, name = here(self.client), X, "X"
         if hasattr(X, "to_delayed"):
             X = X.rechunk({1: -1})
-            blocks = [client.compute(X.to_delayed().ravel().tolist()),
-                      client.compute(y.rechunk((X.chunks[0],)).to_delayed().ravel().tolist())]  # fmt: skip
+            blocks = [
+                client.compute(X.to_delayed().ravel().tolist()),
+                client.compute(y.rechunk((X.chunks[0],)).to_delayed().ravel().tolist()),
+            ]
             parts = list(zip(*blocks, strict=True))
         elif y is not None:
             raise UsageError("y is for a dask.array X; the lines of files begin with their labels")
         else:
             name, parts = files_of(X if isinstance(X, str | os.PathLike) else [*X])
         settings = self._settings(
-            loss=linear.SUMS.get(self.loss, self.loss), example_cost=self.C, bias=self._bias(),
-            class_weight=self.class_weight, threads=1, given=frozenset({"task"}),
-        )  # fmt: skip
+            loss=linear.SUMS.get(self.loss, self.loss),
+            example_cost=self.C,
+            bias=self._bias(),
+            class_weight=self.class_weight,
+            threads=1,
+            given=frozenset({"task"}),
+        )
         rows = DaskRows(client)
         try:
             parted, driver = planned(rows, parts, settings, Reading(False), path=name)
@@ -109,4 +133,6 @@ class LinearSVM(linear.LinearSVM):
         return super().predict(X)
 
     def _mapped(self, X: Any, function: Any, dtype: Any) -> Any:
-        return X.rechunk({1: -1}).map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
+        return X.rechunk({1: -1}).map_blocks(
+            function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype)
+        )

@@ -60,12 +60,18 @@ class Expansions(Trained):
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if self.kernel not in KERNELS:
-            raise UsageError("kernel {!r} is unknown; expected one of {}", self.kernel, ", ".join(KERNELS))
+            raise UsageError(
+                "kernel {!r} is unknown; expected one of {}", self.kernel, ", ".join(KERNELS)
+            )
         kernel = KERNELS[self.kernel]
         found: dict[str, Any] = {
-            "example_cost": self.C, "kernel": kernel, "cache_size": self.cache_size, "budget": self.budget,
-            "basis": self.basis, "epochs": self.epochs,
-        } | ({"probability": True} if getattr(self, "probability", False) else {})  # fmt: skip
+            "example_cost": self.C,
+            "kernel": kernel,
+            "cache_size": self.cache_size,
+            "budget": self.budget,
+            "basis": self.basis,
+            "epochs": self.epochs,
+        } | ({"probability": True} if getattr(self, "probability", False) else {})
         if self.basis_kind != BASIS_KINDS[0]:
             found["basis_kind"] = self.basis_kind
         if kernel == "rbf":
@@ -87,7 +93,9 @@ class Expansions(Trained):
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
         super()._keep(outcomes, settings)
         self._kernel_machines = [outcome.model for outcome in outcomes]
-        self.intercept_ = np.concatenate([0.0 - np.atleast_1d(machine.b) for machine in self._kernel_machines])
+        self.intercept_ = np.concatenate(
+            [0.0 - np.atleast_1d(machine.b) for machine in self._kernel_machines]
+        )
 
     def _machines(self) -> list[ScoringModel]:
         return self._kernel_machines
@@ -109,7 +117,9 @@ class Expansions(Trained):
         first = self._kernel_machines[0]
         if isinstance(first, KernelMulticlassModel):
             coef = np.zeros((len(first.b), first.support.n_rows))
-            coef[np.repeat(np.arange(len(first.b)), np.diff(first.starts)), first.places] = first.alpha
+            coef[np.repeat(np.arange(len(first.b)), np.diff(first.starts)), first.places] = (
+                first.alpha
+            )
             return self._widened(first), coef
         for k, machine in enumerate(self._kernel_machines):
             parts.append(self._widened(machine))
@@ -118,7 +128,9 @@ class Expansions(Trained):
         rows = vstack(parts, "csr")
         firsts: dict[tuple[bytes, bytes], int] = {}
         places = np.empty(rows.shape[0], np.int64)
-        for i, (start, stop) in enumerate(zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True)):
+        for i, (start, stop) in enumerate(
+            zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True)
+        ):
             key = rows.indices[start:stop].tobytes(), rows.data[start:stop].tobytes()
             places[i] = firsts.setdefault(key, len(firsts))
         coef = np.zeros((len(parts), len(firsts)))
@@ -135,7 +147,8 @@ class Expansions(Trained):
 
 
 class KernelSVM(Expansions, Machines):
-    """Support vector machines with a kernel and a certificate: 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)).
+    """Support vector machines with a kernel and a certificate: 1/2 |f|^2 + C sum_i v_i max(0, 1 -
+    y_i f(x_i)).
 
     Parameters
     ----------
@@ -147,12 +160,14 @@ class KernelSVM(Expansions, Machines):
         As in SVC: 1 / (d variance of X), 1 / d.
     coef0 : float
     solver : str
-        One of ``svmcut learn --solver`` for kernels: smo and cutting-plane are exact, subspace, sampled-cuts, bsca,
-        bsgd and others choose some rows; "auto" is smo, and subspace from 50,000 rows on.
+        One of ``svmcut learn --solver`` for kernels: smo and cutting-plane are exact, subspace,
+        sampled-cuts, bsca, bsgd and others choose some rows; "auto" is smo, and subspace from
+        50,000 rows on.
     budget, basis : int
         Most support vectors of bsca and bsgd; most basis vectors of a subspace.
     basis_kind : {"pivoted", "even", "fourier"}
-        What spans a subspace: rows, or of the rbf kernel random Fourier features, which leave no support vectors.
+        What spans a subspace: rows, or of the rbf kernel random Fourier features, which leave no
+        support vectors.
     epochs : float or None
         Passes of solvers that go step by step, which end after them and not by tol.
     cache_size : float
@@ -162,8 +177,8 @@ class KernelSVM(Expansions, Machines):
     fit_intercept : bool or None
         A bias that is not regularised, as in SVC; None where the solver has one: smo and sbp.
     multi_class : {"ovr", "ovo"}
-        Of more than two classes a machine for each, against the rest, whose scores decide; or one for every pair, whose
-        votes do, as in SVC. Probabilities are those of the former.
+        Of more than two classes a machine for each, against the rest, whose scores decide; or one
+        for every pair, whose votes do, as in SVC. Probabilities are those of the former.
     max_iter : int or None
         Of more than two classes so many for every machine on the average.
     class_weight, probability, n_jobs, random_state, verbose
@@ -187,16 +202,39 @@ class KernelSVM(Expansions, Machines):
     """
 
     def __init__(
-        self, C: float = 1.0, *, kernel: str = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
-        solver: str = AUTO, budget: int = 500, basis: int = 500, basis_kind: str = BASIS_KINDS[0],
-        epochs: float | None = None, cache_size: float = 200.0,
-        tol: float = 1e-3, fit_intercept: bool | None = None, class_weight: Any = None, multi_class: str = "ovr",
-        max_iter: int | None = None, probability: bool = False, n_jobs: int | None = None, random_state: Any = None,
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        solver: str = AUTO,
+        budget: int = 500,
+        basis: int = 500,
+        basis_kind: str = BASIS_KINDS[0],
+        epochs: float | None = None,
+        cache_size: float = 200.0,
+        tol: float = 1e-3,
+        fit_intercept: bool | None = None,
+        class_weight: Any = None,
+        multi_class: str = "ovr",
+        max_iter: int | None = None,
+        probability: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
         verbose: int = 0,
-    ):  # fmt: skip
+    ):
         self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
-        self.solver, self.budget, self.basis, self.epochs, self.cache_size = solver, budget, basis, epochs, cache_size
-        self.tol, self.fit_intercept, self.class_weight, self.max_iter = tol, fit_intercept, class_weight, max_iter
+        self.solver = solver
+        self.budget = budget
+        self.basis = basis
+        self.epochs = epochs
+        self.cache_size = cache_size
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.max_iter = max_iter
         self.basis_kind, self.multi_class, self.probability = basis_kind, multi_class, probability
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
@@ -208,22 +246,34 @@ class KernelSVM(Expansions, Machines):
     def _of_several(self, settings: Settings, n_classes: int) -> Settings:
         """Machines share what they can but where each has probabilities of its own."""
         if self.multi_class not in (known := list(MULTI_CLASS)[1:]):
-            raise UsageError("multi_class {!r} is unknown; expected one of {}", self.multi_class, ", ".join(known))
+            raise UsageError(
+                "multi_class {!r} is unknown; expected one of {}",
+                self.multi_class,
+                ", ".join(known),
+            )
         paired = self.multi_class == known[1]
         if paired and self.probability:
-            raise UsageError("{probability=True} is for multi_class={!r}; leave one of them out", known[0])
+            raise UsageError(
+                "{probability=True} is for multi_class={!r}; leave one of them out", known[0]
+            )
         if n_classes == 2 or self.probability:
             return settings
         machines = n_classes * (n_classes - 1) // 2 if paired else n_classes
         most = None if settings.max_iterations is None else settings.max_iterations * machines
-        return replace(settings, task="multiclass", multiclass=MULTI_CLASS[self.multi_class], max_iterations=most)
+        return replace(
+            settings,
+            task="multiclass",
+            multiclass=MULTI_CLASS[self.multi_class],
+            max_iterations=most,
+        )
 
     def _of_classes(self, names: NDArray[np.float64]) -> KernelMulticlassModel:
         (model,) = self._kernel_machines if not self._calibrated else (None,)
         if model is None:
             raise ValueError(
                 Message(
-                    "a model file of kernels has no probabilities of more than two classes; fit with "
+                    "a model file of kernels has no probabilities of more than two classes; fit "
+                    "with "
                     "{probability=False}, or keep the estimator with pickle"
                 )
             )
@@ -231,18 +281,21 @@ class KernelSVM(Expansions, Machines):
 
 
 class KernelSVMRegressor(Expansions, Regressor):
-    """Regression with a kernel and a certificate: 1/2 |f|^2 + C sum_i v_i max(0, |y_i - f(x_i)| - tube).
+    """Regression with a kernel and a certificate: 1/2 |f|^2 + C sum_i v_i max(0, |y_i - f(x_i)| -
+    tube).
 
     Parameters
     ----------
     C : float
         Weighs the loss of one example, as in SVR.
-    kernel, degree, gamma, coef0, budget, basis, epochs, cache_size, tol, max_iter, n_jobs, random_state, verbose
+    kernel, degree, gamma, coef0, budget, basis, epochs, cache_size, tol, max_iter, n_jobs,
+    random_state, verbose
         As of KernelSVM.
     tube : float
         Errors up to this cost nothing: SVR's epsilon.
     solver : str
-        One of ``svmcut learn --task regression --solver`` for kernels; "auto" is smo, and subspace from 50,000 rows on.
+        One of ``svmcut learn --task regression --solver`` for kernels; "auto" is smo, and subspace
+        from 50,000 rows on.
     fit_intercept : bool or None
         A bias that is not regularised, as in SVR; None where the solver has one: smo.
 
@@ -257,20 +310,43 @@ class KernelSVMRegressor(Expansions, Regressor):
     Examples
     --------
     >>> from svmcut import KernelSVMRegressor
-    >>> machine = KernelSVMRegressor(C=100.0, gamma=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 0.0, -1.0])
+    >>> machine = KernelSVMRegressor(C=100.0, gamma=1.0)
+    >>> _ = machine.fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 0.0, -1.0])
     >>> machine.predict([[1.0], [3.0]]).round(1).tolist(), machine.solver_
     ([0.9, -0.9], 'smo')
     """
 
     def __init__(
-        self, C: float = 1.0, *, kernel: str = "rbf", degree: int = 3, gamma: Any = "scale", coef0: float = 0.0,
-        tube: float = 0.1, solver: str = AUTO, budget: int = 500, basis: int = 500, epochs: float | None = None,
-        cache_size: float = 200.0, tol: float = 1e-3, fit_intercept: bool | None = None, max_iter: int | None = None,
-        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
-    ):  # fmt: skip
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tube: float = 0.1,
+        solver: str = AUTO,
+        budget: int = 500,
+        basis: int = 500,
+        epochs: float | None = None,
+        cache_size: float = 200.0,
+        tol: float = 1e-3,
+        fit_intercept: bool | None = None,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
         self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
-        self.tube, self.solver, self.budget, self.basis, self.epochs = tube, solver, budget, basis, epochs
-        self.cache_size, self.tol, self.fit_intercept, self.max_iter = cache_size, tol, fit_intercept, max_iter
+        self.tube = tube
+        self.solver = solver
+        self.budget = budget
+        self.basis = basis
+        self.epochs = epochs
+        self.cache_size = cache_size
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:

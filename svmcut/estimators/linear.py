@@ -30,8 +30,9 @@ HINGE = "hinge"
 #: Losses of LinearSVM, sums over examples, and their names on the command line.
 SUMS = {
     HINGE if name == TASKS["classification"].loss else name: name
-    for name, row in losses("classification").items() if row.is_sum
-}  # fmt: skip
+    for name, row in losses("classification").items()
+    if row.is_sum
+}
 
 
 class LinearMachines(Machines):
@@ -67,15 +68,21 @@ class LinearMachines(Machines):
         bias = float(self.intercept_.any())
         known: dict[str, Any] = {"temperature": self._calibration} if self._calibrated else {}
         known["loss"] = self._mark()
-        return MulticlassModel(self.coef_.T, self.intercept_, bias, names, None, self.n_features_in_, **known)
+        return MulticlassModel(
+            self.coef_.T, self.intercept_, bias, names, None, self.n_features_in_, **known
+        )
 
     def _machines(self) -> list[ScoringModel]:
-        return [LinearModel(w, -b) for w, b in zip(self.coef_, self.intercept_.tolist(), strict=True)]
+        return [
+            LinearModel(w, -b) for w, b in zip(self.coef_, self.intercept_.tolist(), strict=True)
+        ]
 
     def _bias(self) -> float:
         if self.solver not in (AUTO, *solvers(self.task, False)):
             known = ", ".join((AUTO, *solvers(self.task, False)))
-            raise UsageError("solver {!r} trains no weights of features; expected one of {}", self.solver, known)
+            raise UsageError(
+                "solver {!r} trains no weights of features; expected one of {}", self.solver, known
+            )
         return self.intercept_scaling if self.fit_intercept else 0.0
 
 
@@ -90,17 +97,20 @@ class LinearSVM(LinearMachines):
         Training ends where the gap is at most this part of the primal value.
     fit_intercept : bool
     intercept_scaling : float
-        The bias is the weight of a constant feature of this value, and regularised, as in LinearSVC.
+        The bias is the weight of a constant feature of this value, and regularised, as in
+        LinearSVC.
     class_weight : dict, "balanced" or None
         Weights by class; those of sample_weight count too.
     probability : bool
-        Whether there are predict_proba and predict_log_proba: a sigmoid of the score of two classes, a temperature of
-        those of more, fitted to scores of five folds that are trained beside; of the logistic loss its own.
+        Whether there are predict_proba and predict_log_proba: a sigmoid of the score of two
+        classes, a temperature of those of more, fitted to scores of five folds that are trained
+        beside; of the logistic loss its own.
     loss : {"hinge", "squared-hinge", "logistic"}
     multi_class : {"ovr", "crammer_singer"}
-        Of more than two classes one machine each, against the rest; or all at once after Crammer and Singer, with one
-        certificate, for the hinge: sum_k |w_k|^2 / 2 + C sum_i v_i max_k(1 where k is wrong + f_k(x_i)) - f_right(x_i).
-        Two classes are then half the problem at twice this C.
+        Of more than two classes one machine each, against the rest; or all at once after Crammer
+        and Singer, with one certificate, for the hinge: sum_k |w_k|^2 / 2 + C sum_i v_i max_k(1
+        where k is wrong + f_k(x_i)) - f_right(x_i). Two classes are then half the problem at twice
+        this C.
     solver : str
         One of ``svmcut learn --solver`` for features; "auto" for the fastest.
     max_iter : int or None
@@ -122,19 +132,38 @@ class LinearSVM(LinearMachines):
     Examples
     --------
     >>> from svmcut import LinearSVM
-    >>> machine = LinearSVM(C=1.0, random_state=0).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]], ["no", "yes", "yes"])
+    >>> machine = LinearSVM(C=1.0, random_state=0)
+    >>> _ = machine.fit([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]], ["no", "yes", "yes"])
     >>> machine.predict([[3.0, 0.0]]).tolist(), machine.converged_
     (['yes'], True)
     """
 
     def __init__(
-        self, C: float = 1.0, *, tol: float = 1e-3, fit_intercept: bool = True, intercept_scaling: float = 1.0,
-        class_weight: Any = None, loss: str = HINGE, multi_class: str = "ovr", solver: str = "auto",
-        max_iter: int | None = None, warm_start: bool = False, probability: bool = False, n_jobs: int | None = None,
-        random_state: Any = None, verbose: int = 0,
-    ):  # fmt: skip
-        self.C, self.tol, self.fit_intercept, self.intercept_scaling = C, tol, fit_intercept, intercept_scaling
-        self.class_weight, self.loss, self.multi_class, self.solver = class_weight, loss, multi_class, solver
+        self,
+        C: float = 1.0,
+        *,
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        loss: str = HINGE,
+        multi_class: str = "ovr",
+        solver: str = "auto",
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        probability: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.C = C
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.loss = loss
+        self.multi_class = multi_class
+        self.solver = solver
         self.max_iter, self.warm_start, self.probability = max_iter, warm_start, probability
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
@@ -153,26 +182,38 @@ class LinearSVM(LinearMachines):
         if self.loss not in SUMS:
             raise UsageError("loss {!r} is unknown; expected one of {}", self.loss, ", ".join(SUMS))
         if self.multi_class not in (known := list(MULTI_CLASS)[:2]):
-            raise UsageError("multi_class {!r} is unknown; expected one of {}", self.multi_class, ", ".join(known))
-        found: dict[str, Any] = {"example_cost": self.C, "bias": self._bias(), "loss": SUMS[self.loss]}
+            raise UsageError(
+                "multi_class {!r} is unknown; expected one of {}",
+                self.multi_class,
+                ", ".join(known),
+            )
+        found: dict[str, Any] = {
+            "example_cost": self.C,
+            "bias": self._bias(),
+            "loss": SUMS[self.loss],
+        }
         found |= {"probability": True} if self.probability else {}
         kind = MULTI_CLASS[self.multi_class]
         return found | ({"task": "multiclass", "multiclass": kind} if kind == MULTICLASS[0] else {})
 
 
 class PerfClassifier(LinearMachines):
-    """Two classes, trained for a measure of all of them: F1, ROC area, precision among the first k, ...
+    """Two classes, trained for a measure of all of them: F1, ROC area, precision among the first k,
+    ...
 
     Parameters
     ----------
     loss : str
         One of ``svmcut learn --loss`` that is no sum over examples.
     C : float
-        Weighs the loss in percent, as svm_perf's -c. The loss is none of single examples, so they have no weights.
+        Weighs the loss in percent, as svm_perf's -c. The loss is none of single examples, so they
+        have no weights.
     k : float or None
         Of the losses at k, as a fraction of the positives; None for the loss's own.
     rescaling : {"margin", "slack"}
-    tol, fit_intercept, intercept_scaling, solver, max_iter, warm_start, n_jobs, random_state, verbose
+    tol, fit_intercept, intercept_scaling, solver, max_iter
+        As of LinearSVM.
+    warm_start, n_jobs, random_state, verbose
         As of LinearSVM.
 
     Attributes
@@ -189,12 +230,26 @@ class PerfClassifier(LinearMachines):
     """
 
     def __init__(
-        self, loss: str = "f1", C: float = 1.0, *, k: float | None = None, rescaling: str = "margin", tol: float = 1e-3,
-        fit_intercept: bool = True, intercept_scaling: float = 1.0, solver: str = "auto", max_iter: int | None = None,
-        warm_start: bool = False, n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
-    ):  # fmt: skip
+        self,
+        loss: str = "f1",
+        C: float = 1.0,
+        *,
+        k: float | None = None,
+        rescaling: str = "margin",
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        solver: str = "auto",
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
         self.loss, self.C, self.k, self.rescaling, self.tol = loss, C, k, rescaling, tol
-        self.fit_intercept, self.intercept_scaling, self.solver = fit_intercept, intercept_scaling, solver
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.solver = solver
         self.max_iter, self.warm_start, self.n_jobs = max_iter, warm_start, n_jobs
         self.random_state, self.verbose = random_state, verbose
 
@@ -223,20 +278,36 @@ class PerfClassifier(LinearMachines):
             For sample_weight: the measure is none of single examples.
         """
         if sample_weight is not None:
-            raise UsageError("sample_weight weighs examples, but {} is no measure of single examples", self.loss)
+            raise UsageError(
+                "sample_weight weighs examples, but {} is no measure of single examples", self.loss
+            )
         scores, positive = self.decision_function(X), np.asarray(y) == self.classes_[1]
         if (row := losses(self.task)[self._loss]).at is None:
             measured = classification_measures(positive, scores)
             value = measured.values.get(row.name.replace("-", "_"))
             return float(measured.correct) if value is None else value / PERCENT
-        k = ContingencyRisk(self._loss, self._k, one_class=True).bind(np.where(positive, 1.0, -1.0)).k
+        k = (
+            ContingencyRisk(self._loss, self._k, one_class=True)
+            .bind(np.where(positive, 1.0, -1.0))
+            .k
+        )
         hits = int(positive[np.lexsort((positive, -scores))][:k].sum())
-        return hits / (k if row.at[1] <= 1 else max(1, int(positive.sum())))  # of the first k, or of the positives
+        return hits / (
+            k if row.at[1] <= 1 else max(1, int(positive.sum()))
+        )  # of the first k, or of the positives
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         known = [name for name, row in losses(self.task).items() if not row.is_sum]
         if self.loss not in known:
-            raise UsageError("loss {!r} is no measure of this class; expected one of {}", self.loss, ", ".join(known))
+            raise UsageError(
+                "loss {!r} is no measure of this class; expected one of {}",
+                self.loss,
+                ", ".join(known),
+            )
         return {
-            "cost": self.C, "bias": self._bias(), "loss": self.loss, "p": self.k or 0.0, "rescaling": self.rescaling,
-        }  # fmt: skip
+            "cost": self.C,
+            "bias": self._bias(),
+            "loss": self.loss,
+            "p": self.k or 0.0,
+            "rescaling": self.rescaling,
+        }

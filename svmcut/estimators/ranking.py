@@ -41,8 +41,9 @@ class RankSVM(Trained):
 
     Notes
     -----
-    In cross-validation queries reach fit and score by scikit-learn's metadata routing, set_fit_request(qid=True) and
-    set_score_request(qid=True), with GroupKFold over the queries. Without, they raise.
+    In cross-validation queries reach fit and score by scikit-learn's metadata routing,
+    set_fit_request(qid=True) and set_score_request(qid=True), with GroupKFold over the queries.
+    Without, they raise.
 
     Examples
     --------
@@ -55,9 +56,17 @@ class RankSVM(Trained):
     task = "rank"
 
     def __init__(
-        self, C: float = 1.0, *, loss: str = "swapped-pairs", tol: float = 1e-3, solver: str = "auto",
-        max_iter: int | None = None, n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
-    ):  # fmt: skip
+        self,
+        C: float = 1.0,
+        *,
+        loss: str = "swapped-pairs",
+        tol: float = 1e-3,
+        solver: str = "auto",
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
         self.C, self.loss, self.tol, self.solver, self.max_iter = C, loss, tol, solver, max_iter
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
@@ -109,8 +118,11 @@ class RankSVM(Trained):
 
 def _queries(qid: Any, n: int) -> NDArray[np.int64]:
     if qid is None:
-        raise DataError("qid", "is missing; give the query of every row (in cross-validation with metadata routing: "
-                        "set_fit_request(qid=True), set_score_request(qid=True))")  # fmt: skip
+        raise DataError(
+            "qid",
+            "is missing; give the query of every row (in cross-validation with metadata routing: "
+            "set_fit_request(qid=True), set_score_request(qid=True))",
+        )
     if np.shape(qid) != (n,):
         raise DataError("qid", f"has shape {np.shape(qid)}; expected ({n},), one query a row")
     return np.unique(qid, return_inverse=True)[1].astype(np.int64)

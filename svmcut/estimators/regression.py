@@ -46,7 +46,9 @@ class Regressor(RegressorMixin, Trained):
         X, y = self._validated(X, y=y, y_numeric=True)
         rows = self._training_rows(X)
         settings = self._settings(**self._parameters(rows))
-        data = Examples(rows, np.ascontiguousarray(y, np.float64), None, None, Source("X")).checked()
+        data = Examples(
+            rows, np.ascontiguousarray(y, np.float64), None, None, Source("X")
+        ).checked()
         own, data = self._weighed(data, settings, sample_weight)
         starts = self._last(data, data.y, settings) if self.warm_start else {}
         driver = own.plan(data, settings)
@@ -70,7 +72,8 @@ class Regressor(RegressorMixin, Trained):
         return self._machines()[0].scores(rows, threads_of(self.n_jobs))
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the model file of the command line, whose numbers have eight digits; pickle keeps them all."""
+        """Writes the model file of the command line, whose numbers have eight digits; pickle keeps
+        them all."""
         check_is_fitted(self)
         write_model(str(path), replace(self._machines()[0], loss=TASKS[self.task].loss))
 
@@ -84,7 +87,8 @@ class LinearSVMRegressor(Regressor):
         Weighs the loss of one example, as in LinearSVR.
     tube : float
         Errors up to this cost nothing: LinearSVR's epsilon.
-    tol, fit_intercept, intercept_scaling, solver, max_iter, warm_start, n_jobs, random_state, verbose
+    tol, fit_intercept, intercept_scaling, solver, max_iter, warm_start, n_jobs, random_state,
+    verbose
         As of LinearSVM; the bias is regularised, so targets far from 0 are best centred.
 
     Attributes
@@ -97,26 +101,41 @@ class LinearSVMRegressor(Regressor):
     Examples
     --------
     >>> from svmcut import LinearSVMRegressor
-    >>> machine = LinearSVMRegressor(C=10.0, random_state=0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> machine = LinearSVMRegressor(C=10.0, random_state=0)
+    >>> _ = machine.fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
     >>> machine.predict([[3.0]]).round(1).tolist(), machine.converged_
     ([6.9], True)
     """
 
     def __init__(
-        self, C: float = 1.0, *, tube: float = 0.1, tol: float = 1e-3, fit_intercept: bool = True,
-        intercept_scaling: float = 1.0, solver: str = AUTO, max_iter: int | None = None, warm_start: bool = False,
-        n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
-    ):  # fmt: skip
-        self.C, self.tube, self.tol, self.fit_intercept, self.intercept_scaling = (
-            C, tube, tol, fit_intercept, intercept_scaling
-        )  # fmt: skip
+        self,
+        C: float = 1.0,
+        *,
+        tube: float = 0.1,
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        solver: str = AUTO,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.C = C
+        self.tube = tube
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.solver, self.max_iter, self.warm_start = solver, max_iter, warm_start
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if self.solver not in (AUTO, *solvers(self.task, False)):
             known = ", ".join((AUTO, *solvers(self.task, False)))
-            raise UsageError("solver {!r} trains no weights of features; expected one of {}", self.solver, known)
+            raise UsageError(
+                "solver {!r} trains no weights of features; expected one of {}", self.solver, known
+            )
         bias = self.intercept_scaling if self.fit_intercept else 0.0
         return {"example_cost": self.C, "tube": self.tube, "bias": bias}
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 
 class MultilabelSVM(Trained):
-    """Sets of labels with weights of their pairs, by the wrong labels of every row: 1/2 w'w + C sum_i v_i R_i(w).
+    """Sets of labels with weights of their pairs, by the wrong labels of every row: 1/2 w'w + C
+    sum_i v_i R_i(w).
 
     Parameters
     ----------
@@ -58,17 +59,27 @@ class MultilabelSVM(Trained):
     task = "multilabel"
 
     def __init__(
-        self, C: float = 1.0, *, pairs: str = "all", tol: float = 1e-3, fit_intercept: bool = True,
-        intercept_scaling: float = 1.0, solver: str = "auto", max_iter: int | None = None, n_jobs: int | None = None,
-        random_state: Any = None, verbose: int = 0,
-    ):  # fmt: skip
+        self,
+        C: float = 1.0,
+        *,
+        pairs: str = "all",
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        solver: str = "auto",
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
         self.C, self.pairs, self.tol, self.solver, self.max_iter = C, pairs, tol, solver, max_iter
         self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     @whole
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Trains on rows X (n, d) and the indicator matrix Y (n, K), dense or sparse, of their labels."""
+        """Trains on rows X (n, d) and the indicator matrix Y (n, K), dense or sparse, of their
+        labels."""
         X = self._validated(X)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
         settings = self._settings(example_cost=self.C, pairs=self.pairs, bias=bias)
@@ -83,7 +94,9 @@ class MultilabelSVM(Trained):
     def coef_(self) -> NDArray[np.float64]:
         """(K, d) weights of features."""
         W = np.zeros((self._labels, self.n_features_in_))
-        columns = np.arange(len(self._model.W)) if self._model.columns is None else self._model.columns
+        columns = (
+            np.arange(len(self._model.W)) if self._model.columns is None else self._model.columns
+        )
         W[np.ix_(self._model.names, columns)] = self._model.W.T
         return W
 
@@ -110,14 +123,18 @@ class MultilabelSVM(Trained):
         """(n, K) scores of every label alone; -inf for a label no row had."""
         rows = self._rows(X)
         scores = np.full((rows.n_rows, self._labels), -np.inf)
-        scores[:, self._model.names] = LabelDecoder(self._model).label_scores(rows, threads_of(self.n_jobs))
+        scores[:, self._model.names] = LabelDecoder(self._model).label_scores(
+            rows, threads_of(self.n_jobs)
+        )
         return scores
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """(n, K) indicator of the best set of every row."""
         rows = self._rows(X)
         sets = np.zeros((rows.n_rows, self._labels), np.int64)
-        sets[:, self._model.names] = LabelDecoder(self._model).decode(rows, threads_of(self.n_jobs))[0]
+        sets[:, self._model.names] = LabelDecoder(self._model).decode(
+            rows, threads_of(self.n_jobs)
+        )[0]
         return sets
 
     def score(self, X: Any, Y: Any) -> float:
@@ -132,7 +149,8 @@ class MultilabelSVM(Trained):
 
 
 class ChainSVM(Trained):
-    """Tags of sequences: 1/2 w'w + C sum over sequences of max over tags (wrong tags + score - right score).
+    """Tags of sequences: 1/2 w'w + C sum over sequences of max over tags (wrong tags + score -
+    right score).
 
     Parameters
     ----------
@@ -171,13 +189,29 @@ class ChainSVM(Trained):
     _model: ChainModel | Any
 
     def __init__(
-        self, C: float = 1.0, *, transitions: int = 1, emissions: int = 0, quick: bool = False, tol: float = 1e-2,
-        solver: str = "auto", max_iter: int | None = None, n_jobs: int | None = None, random_state: Any = None,
+        self,
+        C: float = 1.0,
+        *,
+        transitions: int = 1,
+        emissions: int = 0,
+        quick: bool = False,
+        tol: float = 1e-2,
+        solver: str = "auto",
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
         verbose: int = 0,
-    ):  # fmt: skip
-        self.C, self.transitions, self.emissions, self.tol, self.solver = C, transitions, emissions, tol, solver
+    ):
+        self.C = C
+        self.transitions = transitions
+        self.emissions = emissions
+        self.tol = tol
+        self.solver = solver
         self.quick = quick
-        self.max_iter, self.n_jobs, self.random_state, self.verbose = max_iter, n_jobs, random_state, verbose
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     @whole
     def fit(self, X: Sequence[Any], y: Sequence[Sequence[Any]], sample_weight: Any = None) -> Self:
@@ -186,9 +220,10 @@ class ChainSVM(Trained):
         Parameters
         ----------
         X : list of sequences
-            A sequence is a matrix of one row a token, or a list of tokens; a token is a dict of features or a list of
-            their names, as in sklearn-crfsuite: {"word": "dog", "title": True, "length": 3}. A text is the feature
-            word:dog of 1, as is each of a list of texts; those of a dict within have its name in front.
+            A sequence is a matrix of one row a token, or a list of tokens; a token is a dict of
+            features or a list of their names, as in sklearn-crfsuite: {"word": "dog", "title":
+            True, "length": 3}. A text is the feature word:dog of 1, as is each of a list of texts;
+            those of a dict within have its name in front.
         y : list of lists
             Tags of any type that sorts.
 
@@ -196,7 +231,8 @@ class ChainSVM(Trained):
         -----
         A sequence without tokens is left out.
         """
-        tags, lengths = [tag for sequence in y for tag in sequence], [len(sequence) for sequence in y]
+        tags = [tag for sequence in y for tag in sequence]
+        lengths = [len(sequence) for sequence in y]
         if len(X) != len(y) or [_length(sequence) for sequence in X] != lengths:
             raise DataError("y", "has not one tag for every token of X; expected one each")
         if not tags:
@@ -206,14 +242,20 @@ class ChainSVM(Trained):
             if sample_weight is not None:
                 given = np.asarray(sample_weight)
                 if len(given) != len(X):
-                    raise DataError("sample_weight", f"{len(given)} weights for {len(X)} sequences; expected one each")
+                    raise DataError(
+                        "sample_weight",
+                        f"{len(given)} weights for {len(X)} sequences; expected one each",
+                    )
                 sample_weight = given[full]
             X, lengths = [X[k] for k in full], [lengths[k] for k in full]
         self.classes_, codes = np.unique(np.asarray(tags), return_inverse=True)
         self._columns: dict[str, int] | None = None if _is_matrix(X[0]) else {}
         rows = self._tokens(X, learn=True)
         settings = self._settings(
-            example_cost=self.C, transitions=self.transitions, emissions=self.emissions, quick=self.quick,
+            example_cost=self.C,
+            transitions=self.transitions,
+            emissions=self.emissions,
+            quick=self.quick,
             gap=None if self.quick else self.tol,
         )
         bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -231,14 +273,20 @@ class ChainSVM(Trained):
         if not bounds[-1]:
             return [[] for _ in lengths]
         with own_words():
-            rows = self._tokens([sequence for sequence, length in zip(X, lengths, strict=True) if length])
+            rows = self._tokens(
+                [sequence for sequence, length in zip(X, lengths, strict=True) if length]
+            )
             tags = self._model.tags(rows, np.unique(bounds), threads_of(self.n_jobs))
         named = self.classes_[tags].tolist()
         return [named[start:stop] for start, stop in itertools.pairwise(bounds)]
 
     def score(self, X: Sequence[Any], y: Sequence[Sequence[Any]]) -> float:
         """The part of all tokens whose tag is right; nan of none."""
-        pairs = [(a, b) for one, other in zip(self.predict(X), y, strict=True) for a, b in zip(one, other, strict=True)]
+        pairs = [
+            (a, b)
+            for one, other in zip(self.predict(X), y, strict=True)
+            for a, b in zip(one, other, strict=True)
+        ]
         if not pairs:
             return math.nan
         return float(np.mean([a == b for a, b in pairs]))
@@ -266,14 +314,17 @@ class ChainSVM(Trained):
         shape = self._model.shape
         if shape.transition_order != 1:
             raise AttributeError("transition_coef_ is of transitions=1")
-        weights = self._model.w[shape.n_features * shape.node_size :].reshape(shape.n_tags, shape.stride)
+        weights = self._model.w[shape.n_features * shape.node_size :].reshape(
+            shape.n_tags, shape.stride
+        )
         return weights[:, : shape.n_tags].copy()
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the model file of the command line: tags and features are numbered from 1 in the order here.
+        """Writes the model file of the command line: tags and features are numbered from 1 in the
+        order here.
 
-        Of features by name it has their names and those of the tags, as texts: ``svmcut classify --input crfsuite``
-        tags with it, and `svmcut.load`.
+        Of features by name it has their names and those of the tags, as texts: ``svmcut classify
+        --input crfsuite`` tags with it, and `svmcut.load`.
         """
         check_is_fitted(self, "classes_")
         model = self._model
@@ -287,7 +338,9 @@ class ChainSVM(Trained):
         if self._columns is None:
             from scipy.sparse import csr_matrix, vstack
 
-            matrices = [part if hasattr(part, "tocsr") else csr_matrix(np.asarray(part)) for part in X]
+            matrices = [
+                part if hasattr(part, "tocsr") else csr_matrix(np.asarray(part)) for part in X
+            ]
             for matrix in matrices:
                 check_sparse(matrix)
             rows = vstack(matrices, "csr")
@@ -298,7 +351,9 @@ class ChainSVM(Trained):
 def _is_matrix(sequence: Any) -> bool:
     if hasattr(sequence, "shape"):
         return True
-    return not (isinstance(sequence[0], Mapping) or all(isinstance(name, str) for name in sequence[0]))
+    return not (
+        isinstance(sequence[0], Mapping) or all(isinstance(name, str) for name in sequence[0])
+    )
 
 
 def _length(sequence: Any) -> int:

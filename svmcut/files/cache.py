@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of example files kept as binary arrays, which later runs map into memory instead of reading the text.
+"""Rows of example files kept as binary arrays, which later runs map into memory instead of reading
+the text.
 
     FOLDER/FILES-STATE/rows.json                       what the arrays are, and of which text
     FOLDER/FILES-STATE/{indptr,indices,data,y,..}      the arrays, one a file
 
-FILES is a digest of the names and of how they are read, STATE one of their sizes, inodes and times, that of the last
-change among them, which no program sets: text that changed has another folder, and the one before goes. A folder is
-written under another name and moved to its own, so it is whole or not there, and of many jobs that write it at once
-one is kept. What is mapped and not in use counts as no memory of the process: rows may be larger than memory where
-training reads them one after the other.
+FILES is a digest of the names and of how they are read, STATE one of their sizes, inodes and times,
+that of the last change among them, which no program sets: text that changed has another folder, and
+the one before goes. A folder is written under another name and moved to its own, so it is whole or
+not there, and of many jobs that write it at once one is kept. What is mapped and not in use counts
+as no memory of the process: rows may be larger than memory where training reads them one after the
+other.
 
-Every array has a checksum in rows.json, which has its own; all are compared before the rows are used. Nothing here
-changes or shortens an array once it is written, and its file is not writable: a shorter one would end every process
-that has it mapped (SIGBUS).
+Every array has a checksum in rows.json, which has its own; all are compared before the rows are
+used. Nothing here changes or shortens an array once it is written, and its file is not writable: a
+shorter one would end every process that has it mapped (SIGBUS).
 """
 
 from __future__ import annotations
@@ -36,17 +38,29 @@ from svmcut.messages import Message
 FORMAT = 2
 #: What a row has beside features, and what stands for it in files whose lines have none.
 _OTHERS = {"qid": (np.int64, 0), "weights": (np.float64, 1.0)}
-_TYPES = {"indptr": np.int64, "indices": np.int32, "data": np.float32, "y": np.float64, "skips": np.int64,
-          "qid": np.int64, "weights": np.float64}  # fmt: skip
+_TYPES = {
+    "indptr": np.int64,
+    "indices": np.int32,
+    "data": np.float32,
+    "y": np.float64,
+    "skips": np.int64,
+    "qid": np.int64,
+    "weights": np.float64,
+}
 _BLOCK = 1 << 20
 #: Words of 64 bits that have one line of a checksum.
 _WORDS = 1 << 17
 
 
 def read_files(
-    name: str, paths: Sequence[str], *, cache: str | None = None, threads: int = 1, max_memory: float | None = None,
+    name: str,
+    paths: Sequence[str],
+    *,
+    cache: str | None = None,
+    threads: int = 1,
+    max_memory: float | None = None,
     zero_based: bool = False,
-) -> Examples:  # fmt: skip
+) -> Examples:
     """The examples of files, one behind the other.
 
     Parameters
@@ -66,14 +80,20 @@ def read_files(
         Where the cache cannot be written.
     """
     if cache is None:
-        how: dict[str, Any] = {"threads": threads, "max_memory": max_memory, "zero_based": zero_based}
+        how: dict[str, Any] = {
+            "threads": threads,
+            "max_memory": max_memory,
+            "zero_based": zero_based,
+        }
         return joined(name, [read_examples(path, **how) for path in paths])
     for _ in range(3):  # another job may take away what it has just been found to need no more
         target = os.path.join(cache, _name(paths, zero_based))
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return _mapped(name, target)
         _keep(name, paths, cache, target, threads, zero_based)
-    raise DataError(name, Message("its rows in {} come and go; use another folder for {cache}", cache))
+    raise DataError(
+        name, Message("its rows in {} come and go; use another folder for {cache}", cache)
+    )
 
 
 def joined(name: str, examples: Sequence[Examples]) -> Examples:
@@ -84,9 +104,12 @@ def joined(name: str, examples: Sequence[Examples]) -> Examples:
     starts = np.cumsum([0, *(X.nnz for X in parts)])
     indptr = [X.indptr[:-1] - X.indptr[0] + start for X, start in zip(parts, starts, strict=False)]
     X = Csr(
-        np.concatenate([X.data[X.stored] for X in parts]), np.concatenate([X.indices[X.stored] for X in parts]),
-        np.concatenate([*indptr, starts[-1:]]).astype(np.int64), max(X.n_features for X in parts), True,
-    )  # fmt: skip
+        np.concatenate([X.data[X.stored] for X in parts]),
+        np.concatenate([X.indices[X.stored] for X in parts]),
+        np.concatenate([*indptr, starts[-1:]]).astype(np.int64),
+        max(X.n_features for X in parts),
+        True,
+    )
     others = {field: _filled(examples, field) for field in _OTHERS}
     y = np.concatenate([part.y for part in examples])
     return Examples(X, y, others["qid"], others["weights"], Source(name, _skips(examples)))
@@ -97,8 +120,12 @@ def _filled(examples: Sequence[Examples], field: str) -> Any:
     found = [getattr(part, field) for part in examples]
     if all(values is None for values in found):
         return None
-    return np.concatenate([np.full(len(part), usual, dtype) if values is None else values
-                           for part, values in zip(examples, found, strict=True)])  # fmt: skip
+    return np.concatenate(
+        [
+            np.full(len(part), usual, dtype) if values is None else values
+            for part, values in zip(examples, found, strict=True)
+        ]
+    )
 
 
 def _skips(examples: Sequence[Examples]) -> Any:
@@ -120,15 +147,20 @@ def _name(paths: Sequence[str], zero_based: bool) -> str:
         except OSError as error:
             raise DataError(path, error.strerror or str(error)) from None
         if not stat.S_ISREG(status.st_mode):
-            raise DataError(path, Message("is no regular file, and its rows cannot be kept; leave out {cache}"))
+            raise DataError(
+                path, Message("is no regular file, and its rows cannot be kept; leave out {cache}")
+            )
         states.append((status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
     names = [os.path.realpath(path) for path in paths]
     return "-".join(
-        hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24] for what in ([FORMAT, names, zero_based], states)
+        hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]
+        for what in ([FORMAT, names, zero_based], states)
     )
 
 
-def _keep(name: str, paths: Sequence[str], cache: str, target: str, threads: int, zero_based: bool) -> None:
+def _keep(
+    name: str, paths: Sequence[str], cache: str, target: str, threads: int, zero_based: bool
+) -> None:
     """Writes the folder, in constant memory."""
     own = os.path.join(cache, f".{os.path.basename(target)}-{os.getpid():x}-{os.urandom(4).hex()}")
     try:
@@ -157,12 +189,16 @@ def _keep(name: str, paths: Sequence[str], cache: str, target: str, threads: int
             shutil.rmtree(os.path.join(cache, entry), ignore_errors=True)
 
 
-def _write(folder: str, name: str, paths: Sequence[str], threads: int, zero_based: bool) -> dict[str, Any]:
+def _write(
+    folder: str, name: str, paths: Sequence[str], threads: int, zero_based: bool
+) -> dict[str, Any]:
     """The arrays; what rows.json says of them."""
     n = nnz = features = lines = before = 0
     seen: set[str] = set()
     with contextlib.ExitStack() as stack:
-        files = {field: stack.enter_context(open(os.path.join(folder, field), "wb")) for field in _TYPES}
+        files = {
+            field: stack.enter_context(open(os.path.join(folder, field), "wb")) for field in _TYPES
+        }
 
         def put(field: str, values: Any) -> None:
             files[field].write(np.ascontiguousarray(values, _TYPES[field]).data)
@@ -182,7 +218,11 @@ def _write(folder: str, name: str, paths: Sequence[str], threads: int, zero_base
                     values = getattr(part, field)
                     seen |= set() if values is None else {field}
                     put(field, np.full(len(part), usual, dtype) if values is None else values)
-                lines_at = part.source.lines_of(np.arange(len(part))) + before - np.arange(n + 1, n + len(part) + 1)
+                lines_at = (
+                    part.source.lines_of(np.arange(len(part)))
+                    + before
+                    - np.arange(n + 1, n + len(part) + 1)
+                )
                 changed = np.flatnonzero(np.diff(lines_at, prepend=lines))
                 put("skips", np.column_stack([changed + n, lines_at[changed]]))
                 lines = int(lines_at[-1])
@@ -192,10 +232,19 @@ def _write(folder: str, name: str, paths: Sequence[str], threads: int, zero_base
         os.unlink(os.path.join(folder, field))
     kept = sorted(_TYPES.keys() - (_OTHERS.keys() - seen))
     sizes = {field: os.path.getsize(os.path.join(folder, field)) for field in kept}
-    arrays = {field: _array(os.path.join(folder, field), field, size) for field, size in sizes.items()}
-    about = {"format": FORMAT, "files": [os.path.realpath(path) for path in paths], "name": name, "rows": n,
-             "nonzeros": nnz, "features": features, "bytes": sizes,
-             "checksums": {field: _checksum(array) for field, array in arrays.items()}}  # fmt: skip
+    arrays = {
+        field: _array(os.path.join(folder, field), field, size) for field, size in sizes.items()
+    }
+    about = {
+        "format": FORMAT,
+        "files": [os.path.realpath(path) for path in paths],
+        "name": name,
+        "rows": n,
+        "nonzeros": nnz,
+        "features": features,
+        "bytes": sizes,
+        "checksums": {field: _checksum(array) for field, array in arrays.items()},
+    }
     return {**about, "checksum": _of_all(about)}
 
 
@@ -204,16 +253,22 @@ def _of_all(about: dict[str, Any]) -> str:
 
 
 def _checksum(array: Any) -> str:
-    """Of an array's bytes, some gigabytes a second: the sum and the exclusive or of every megabyte's words, hashed.
+    """Of an array's bytes, some gigabytes a second: the sum and the exclusive or of every
+    megabyte's words, hashed.
 
     It differs where a word does, and where megabytes change places.
     """
     given = np.ascontiguousarray(array).view(np.uint8)
     whole = len(given) // 8 * 8
-    words, found = given[:whole].view(np.uint64), hashlib.blake2b(given[whole:].tobytes(), digest_size=16)
+    words = given[:whole].view(np.uint64)
+    found = hashlib.blake2b(given[whole:].tobytes(), digest_size=16)
     for start in range(0, len(words), _WORDS):
         block = words[start : start + _WORDS]
-        found.update(np.array([block.sum(dtype=np.uint64), np.bitwise_xor.reduce(block)], np.uint64).tobytes())
+        found.update(
+            np.array(
+                [block.sum(dtype=np.uint64), np.bitwise_xor.reduce(block)], np.uint64
+            ).tobytes()
+        )
     return found.hexdigest()
 
 
@@ -233,19 +288,39 @@ def _mapped(name: str, folder: str) -> Examples:
         about = json.loads(text)
         right = about.pop("checksum") == _of_all(about)
         n, nnz, features = (int(about[key]) for key in ("rows", "nonzeros", "features"))
-        found = {field: _array(os.path.join(folder, field), field, size) for field, size in about["bytes"].items()}
+        found = {
+            field: _array(os.path.join(folder, field), field, size)
+            for field, size in about["bytes"].items()
+        }
         X, skips = (found["data"], found["indices"], found["indptr"]), found["skips"].reshape(-1, 2)
-        lengths = [len(array) for array in (*X, found["y"], *(found[key] for key in _OTHERS if key in found))]
-        rising = not (np.diff(found["indptr"]) < 0).any() and found["indptr"][0] == 0 and found["indptr"][-1] == nnz
+        lengths = [
+            len(array)
+            for array in (*X, found["y"], *(found[key] for key in _OTHERS if key in found))
+        ]
+        rising = (
+            not (np.diff(found["indptr"]) < 0).any()
+            and found["indptr"][0] == 0
+            and found["indptr"][-1] == nnz
+        )
         inside = not nnz or (found["indices"].min() >= 0 and found["indices"].max() < features)
-        right &= all(_checksum(array) == about["checksums"][field] for field, array in found.items())
-        whole = right and lengths == [nnz, nnz, n + 1, *[n] * (len(lengths) - 3)] and n > 0 and rising and inside
+        right &= all(
+            _checksum(array) == about["checksums"][field] for field, array in found.items()
+        )
+        whole = (
+            right
+            and lengths == [nnz, nnz, n + 1, *[n] * (len(lengths) - 3)]
+            and n > 0
+            and rising
+            and inside
+        )
     except (ValueError, LookupError, TypeError, AttributeError):
         whole = False
     if not whole:
         raise DataError(folder, "these kept rows are damaged; remove the folder")
     source = Source(name, np.array(skips))
-    return Examples(Csr(*X, features, True), found["y"], found.get("qid"), found.get("weights"), source)
+    return Examples(
+        Csr(*X, features, True), found["y"], found.get("qid"), found.get("weights"), source
+    )
 
 
 def _array(path: str, field: str, size: int) -> Any:

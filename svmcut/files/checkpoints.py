@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checkpoints: the state of a run as one file, checksummed, with the generation before it beside it.
+"""Checkpoints: the state of a run as one file, checksummed, with the generation before it beside
+it.
 
     svmcut checkpoint 1\\n
     one line of JSON: {"identity": ..., "tree": ..., "arrays": [[dtype, shape], ...]}
     the bytes of the arrays, little endian, one after the other
     SHA-256 of all before it
 
-FILE is the newest, FILE.1 the one before. A state is a tree of None, bool, int, float, str, lists, tuples, dicts with
-string keys, NumPy arrays, and instances of the classes that the caller lists; nothing in a file can name another.
+FILE is the newest, FILE.1 the one before. A state is a tree of None, bool, int, float, str, lists,
+tuples, dicts with string keys, NumPy arrays, and instances of the classes that the caller lists;
+nothing in a file can name another.
 """
 
 from __future__ import annotations
@@ -34,12 +36,21 @@ if TYPE_CHECKING:
 _DIGEST = hashlib.sha256().digest_size
 _KINDS = "biuf"
 _STUMBLES = (
-    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError, StopIteration,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    RecursionError,
+    StopIteration,
     TrainingError,
-)  # fmt: skip
+)
 
 
-def write_checkpoint(path: str, identity: dict[str, Any], state: Any, classes: Iterable[type] = ()) -> None:
+def write_checkpoint(
+    path: str, identity: dict[str, Any], state: Any, classes: Iterable[type] = ()
+) -> None:
     """Writes FILE; what was FILE becomes FILE.1.
 
     Parameters
@@ -75,7 +86,8 @@ def write_checkpoint(path: str, identity: dict[str, Any], state: Any, classes: I
 
 
 def read_checkpoint(path: str, classes: Iterable[type] = ()) -> tuple[dict[str, Any], Any] | None:
-    """Identity and state of the newest generation that is whole; None where there is no file of either.
+    """Identity and state of the newest generation that is whole; None where there is no file of
+    either.
 
     Raises
     ------
@@ -102,9 +114,13 @@ def read_checkpoint(path: str, classes: Iterable[type] = ()) -> tuple[dict[str, 
 def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, Any], Any]:
     if not data.startswith(MAGIC):
         raise CheckpointError(
-            path, Message("is no checkpoint of svmcut; remove it or name another file with {checkpoint}")
+            path,
+            Message("is no checkpoint of svmcut; remove it or name another file with {checkpoint}"),
         )
-    if len(data) < len(MAGIC) + _DIGEST or hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
+    if (
+        len(data) < len(MAGIC) + _DIGEST
+        or hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]
+    ):
         raise CheckpointError(path, "is damaged or cut short; remove it to start afresh")
     with unfit(path):
         end = data.index(b"\n", len(MAGIC))
@@ -112,7 +128,9 @@ def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, 
         arrays, at, body = [], end + 1, memoryview(data)[:-_DIGEST]
         for kind, shape in head["arrays"]:
             dtype = np.dtype(kind)
-            if dtype.kind not in _KINDS or not all(type(size) is int and size >= 0 for size in shape):
+            if dtype.kind not in _KINDS or not all(
+                type(size) is int and size >= 0 for size in shape
+            ):
                 raise StateError(f"an array {shape} of {kind}; expected one of numbers")
             array = np.frombuffer(body, dtype, math.prod(shape), at).reshape(shape).copy()
             arrays.append(array)
@@ -130,7 +148,8 @@ def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, 
 
 @contextlib.contextmanager
 def unfit(path: str):
-    """One message, which names the file, of whatever keeps a run from going on from the state within.
+    """One message, which names the file, of whatever keeps a run from going on from the state
+    within.
 
     A state is what a run wrote: one that any code stumbles over, in whatever way, is not its own.
 
@@ -141,7 +160,11 @@ def unfit(path: str):
     try:
         yield
     except _STUMBLES as error:
-        found = str(error) if isinstance(error, StateError | TrainingError) else f"{type(error).__name__}: {error}"
+        found = (
+            str(error)
+            if isinstance(error, StateError | TrainingError)
+            else f"{type(error).__name__}: {error}"
+        )
         reason = " ".join(found.split())
         message = f"is no state that this run can go on from: {reason}; remove it to start afresh"
         raise CheckpointError(path, message) from error
@@ -151,18 +174,30 @@ def _encode(value: Any, classes: set[str], arrays: list[np.ndarray], seen: dict[
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Message):
-        parts = [(part.name, part.value) if isinstance(part, Parameter) else part for part in value.values]
-        return {"message": [_encode(part, classes, arrays, seen) for part in (value.template, *parts)]}
+        parts = [
+            (part.name, part.value) if isinstance(part, Parameter) else part
+            for part in value.values
+        ]
+        return {
+            "message": [_encode(part, classes, arrays, seen) for part in (value.template, *parts)]
+        }
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
         if id(value) not in seen:
             seen[id(value)] = len(arrays)
-            arrays.append(np.ascontiguousarray(value, value.dtype.newbyteorder("<")).reshape(value.shape))
+            arrays.append(
+                np.ascontiguousarray(value, value.dtype.newbyteorder("<")).reshape(value.shape)
+            )
         return {"array": seen[id(value)]}
     name = type(value).__name__
     if name in classes:
-        return {name: {key: _encode(getattr(value, key), classes, arrays, seen) for key in _fields(type(value))}}
+        return {
+            name: {
+                key: _encode(getattr(value, key), classes, arrays, seen)
+                for key in _fields(type(value))
+            }
+        }
     if isinstance(value, dict):
         return {"dict": {key: _encode(item, classes, arrays, seen) for key, item in value.items()}}
     if isinstance(value, tuple | list):
@@ -188,7 +223,9 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
         return fields
     cls = classes[kind]
     if fields.keys() != set(_fields(cls)):
-        raise StateError(f"a {kind} of {', '.join(sorted(fields))}; expected {', '.join(sorted(_fields(cls)))}")
+        raise StateError(
+            f"a {kind} of {', '.join(sorted(fields))}; expected {', '.join(sorted(_fields(cls)))}"
+        )
     _check_types(cls, fields, classes)
     if "proven" in fields:  # no file can say so
         fields["proven"] = False
@@ -204,21 +241,36 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
 def _message(template: Any, *values: Any) -> Message:
     """A message whose values are words, numbers and the parts of a parameter."""
     schemas.checked(template, schemas.text(), "message")
-    return Message(template, *(Parameter(*value) if isinstance(value, tuple) else value for value in values))
+    return Message(
+        template, *(Parameter(*value) if isinstance(value, tuple) else value for value in values)
+    )
 
 
 def _check_types(cls: type, fields: dict[str, Any], classes: dict[str, type]) -> None:
-    """Refuses values that are none of the plain types, arrays and listed classes their annotations name."""
-    plain: dict[str, Any] = {"int": int, "float": int | float, "bool": bool, "str": str, "None": type(None)} | classes
+    """Refuses values that are none of the plain types, arrays and listed classes their annotations
+    name."""
+    plain: dict[str, Any] = {
+        "int": int,
+        "float": int | float,
+        "bool": bool,
+        "str": str,
+        "None": type(None),
+    } | classes
     for base in cls.__mro__:
         for name, annotation in inspect.get_annotations(base).items():
             if name not in fields:
                 continue
-            value, wanted = fields[name], getattr(annotation, "__forward_arg__", str(annotation)).split(" | ")
-            kinds = [np.ndarray if kind.startswith("NDArray") else plain.get(kind, object) for kind in wanted]
+            value = fields[name]
+            wanted = getattr(annotation, "__forward_arg__", str(annotation)).split(" | ")
+            kinds = [
+                np.ndarray if kind.startswith("NDArray") else plain.get(kind, object)
+                for kind in wanted
+            ]
             truth = isinstance(value, bool) and not {"bool", "Any"} & set(wanted)
             if truth or not any(isinstance(value, kind) for kind in kinds):
-                raise StateError(f"{name} of a {cls.__name__} is {type(value).__name__}; expected {annotation}")
+                raise StateError(
+                    f"{name} of a {cls.__name__} is {type(value).__name__}; expected {annotation}"
+                )
 
 
 def _fields(cls: type) -> list[str]:

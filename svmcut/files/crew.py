@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One text read and scanned by several threads.
 
-Every member of the crew does the whole way: it fills its own buffer with the next lines, which stay in its cache, scans
-them apart from the rows, and joins whatever parts are due. Reading is one at a time and so is joining, but both take
-little beside the scanning, and no member waits for another unless it is far ahead.
+Every member of the crew does the whole way: it fills its own buffer with the next lines, which stay
+in its cache, scans them apart from the rows, and joins whatever parts are due. Reading is one at a
+time and so is joining, but both take little beside the scanning, and no member waits for another
+unless it is far ahead.
 
-(I1) Blocks are numbered as they are read and joined in that order, so rows and the fault that is reported are those of
-one thread. (I2) A failure of the text takes a number too: what was read before it is scanned first.
+(I1) Blocks are numbered as they are read and joined in that order, so rows and the fault that is
+reported are those of one thread. (I2) A failure of the text takes a number too: what was read
+before it is scanned first.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ def read_together(scanner: Scanner, text, threads: int, check: Callable[[int, in
     Raises
     ------
     Exception
-        The first in the order of the text: DataError, MemoryError, those of the text and of the check.
+        The first in the order of the text: DataError, MemoryError, those of the text and of the
+        check.
     """
     crew = _Crew(scanner, text, threads, check)
     helpers = [threading.Thread(target=crew.work, daemon=True) for _ in range(threads - 1)]
@@ -78,7 +81,9 @@ class _Crew:
         self._kept, self._numbers, self._ended = b"", 0, False  # this and the next under _reading
         self._broken: Exception | None = None
         self._change = threading.Condition()
-        self._free = [ScanPart() for _ in range(PARTS * threads)]  # this and what follows under _change
+        self._free = [
+            ScanPart() for _ in range(PARTS * threads)
+        ]  # this and what follows under _change
         self._done: dict[int, _Done] = {}
         self._joined, self._joining, self._stopped = 0, False, False
 
@@ -126,7 +131,8 @@ class _Crew:
         return number, _Done(part, failure, position, left)
 
     def _fill(self, buffer: bytearray) -> int:
-        """Puts the next whole lines into the buffer; the bytes they take. The rest of the last line is kept."""
+        """Puts the next whole lines into the buffer; the bytes they take. The rest of the last line
+        is kept."""
         size = len(self._kept)
         buffer.extend(bytes(max(0, size + BLOCK_BYTES - len(buffer))))
         buffer[:size] = self._kept

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Files of sequences as CRFsuite takes them: one token a line, ``TAG<tab>ATTRIBUTE<tab>ATTRIBUTE ...``, and an empty
-line behind every sequence. An attribute is ``NAME``, whose value is 1, or ``NAME:VALUE``; within a name ``\:`` is a
-colon and ``\\`` a backslash. Names twice on a line add up. Attributes are numbered as they come, tags as they sort.
+r"""Files of sequences as CRFsuite takes them: one token a line, ``TAG<tab>ATTRIBUTE<tab>ATTRIBUTE
+...``, and an empty line behind every sequence. An attribute is ``NAME``, whose value is 1, or
+``NAME:VALUE``; within a name ``\:`` is a colon and ``\\`` a backslash. Names twice on a line add
+up. Attributes are numbered as they come, tags as they sort.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ _LARGEST = float(np.finfo(np.float32).max)
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put at the front
 
 
-def read_crfsuite(path: str, *, names: Names | None = None, max_memory: float | None = None) -> Sequences:
+def read_crfsuite(
+    path: str, *, names: Names | None = None, max_memory: float | None = None
+) -> Sequences:
     """All sequences of a file, with the names of their tags and attributes.
 
     Parameters
@@ -41,13 +44,15 @@ def read_crfsuite(path: str, *, names: Names | None = None, max_memory: float | 
     path, max_memory
         As in `svmcut.files.examples.read_examples`.
     names : Names or None
-        Those of another file: attributes that are none of them are left out, and such a tag is -1. None to learn them.
+        Those of another file: attributes that are none of them are left out, and such a tag is -1.
+        None to learn them.
 
     Raises
     ------
     DataError
-        Where lines have several words and none a tab, or there are no tokens; with line and column: a value that is no
-        finite float, a backslash in front of anything but ``:`` and ``\\``, a line without a tag.
+        Where lines have several words and none a tab, or there are no tokens; with line and column:
+        a value that is no finite float, a backslash in front of anything but ``:`` and ``\\``, a
+        line without a tag.
     MemoryLimitError
     """
     lines = _Lines(path, names)
@@ -61,7 +66,8 @@ def read_crfsuite(path: str, *, names: Names | None = None, max_memory: float | 
 
 
 def stream_crfsuite(path: str, names: Names, *, unlabelled: bool = False) -> Iterator[Sequences]:
-    """The sequences of a test file, block after block, none of them cut, as `read_crfsuite` with these names.
+    """The sequences of a test file, block after block, none of them cut, as `read_crfsuite` with
+    these names.
 
     Parameters
     ----------
@@ -133,7 +139,10 @@ class _Lines:
 
     def add(self, lines: list[bytes]) -> None:
         """Takes in lines."""
-        column_of, tag_of, columns, values = self._column_of, self._tag_of, self._columns, self._values
+        column_of = self._column_of
+        tag_of = self._tag_of
+        columns = self._columns
+        values = self._values
         for line in lines:
             self._line += 1
             if not line.strip():
@@ -163,7 +172,8 @@ class _Lines:
             self._places.append(self._line)
 
     def check_text(self) -> None:
-        """Refuses a text of several words a line without a tab in any, which is another format's; says which it may be.
+        """Refuses a text of several words a line without a tab in any, which is another format's;
+        says which it may be.
 
         Lines of a tag alone are tokens without attributes.
         """
@@ -172,8 +182,11 @@ class _Lines:
         if _SVM.match(self._first):
             what = Message("it looks like svm text, LABEL INDEX:VALUE ...; leave out {input}")
         elif self._several > 1 and not self._single:
-            what = Message("it looks like columns between blanks, as of CoNLL's files; expected TAG, a tab, and "
-                           "attributes NAME or NAME:VALUE with tabs in between")  # fmt: skip
+            what = Message(
+                "it looks like columns between blanks, as of CoNLL's files; expected TAG, a tab, "
+                "and "
+                "attributes NAME or NAME:VALUE with tabs in between"
+            )
         else:
             return
         raise DataError(self.path, Message("no line has a tab; {}", what))
@@ -195,13 +208,19 @@ class _Lines:
         tags, order = np.array(self._found[:n], np.int32), list(self._tags)
         if self._learns:
             order.sort()
-            tags = np.array([{name: k for k, name in enumerate(order)}[name] for name in self._tags], np.int32)[tags]
+            tags = np.array(
+                [{name: k for k, name in enumerate(order)}[name] for name in self._tags], np.int32
+            )[tags]
         skipped = np.array(self._places[:n]) - np.arange(1, n + 1)
         changed = np.flatnonzero(np.diff(skipped, prepend=0))
         source = Source(self.path, np.column_stack([changed, skipped[changed]]).astype(np.int64))
         for kept, used in (
-            (self._lengths, n), (self._found, n), (self._places, n), (self._columns, last), (self._values, last),
-        ):  # fmt: skip
+            (self._lengths, n),
+            (self._found, n),
+            (self._places, n),
+            (self._columns, last),
+            (self._values, last),
+        ):
             del kept[:used]
         self.bounds = []
         names = Names(tuple(order), tuple(self._attributes)) if named else None
@@ -212,7 +231,9 @@ class _Lines:
         if self._unlabelled:
             return -1
         if not word.strip():
-            raise self._refusal("the line has no tag; expected TAG, a tab, and attributes with tabs in between", b"")
+            raise self._refusal(
+                "the line has no tag; expected TAG, a tab, and attributes with tabs in between", b""
+            )
         if not _TAG.fullmatch(word):
             raise self._bad_escape(word)
         text = _ESCAPED.sub(rb"\1", word).decode("utf-8", "surrogateescape")
@@ -223,7 +244,8 @@ class _Lines:
         return number
 
     def _attribute(self, field: bytes) -> tuple[int, float]:
-        """The column and value of what is met for the first time, or has a value; -1 for no column."""
+        """The column and value of what is met for the first time, or has a value; -1 for no
+        column."""
         if not field:
             return -1, 0.0
         name, colon, text = field.partition(b":")
@@ -239,7 +261,10 @@ class _Lines:
             value = float(text) if _NUMBER.fullmatch(text) else np.inf
             if not abs(value) <= _LARGEST:
                 shown = text.decode("utf-8", "replace")[:40]
-                what = f"'{shown}' is no number that a float of 32 bits holds; expected NAME or NAME:VALUE"
+                what = (
+                    f"'{shown}' is no number that a float of 32 bits holds; expected NAME or "
+                    "NAME:VALUE"
+                )
                 raise self._refusal(f"{what}, with \\: for a colon within a name", field)
         key = name.decode("utf-8", "surrogateescape")
         columns = self._attributes
@@ -249,7 +274,11 @@ class _Lines:
         return column, value
 
     def _bad_escape(self, field: bytes) -> DataError:
-        return self._refusal("a backslash stands before neither ':' nor '\\'; write \\\\ for a backslash", field)
+        return self._refusal(
+            "a backslash stands before neither ':' nor '\\'; write \\\\ for a backslash", field
+        )
 
     def _refusal(self, message: str, field: bytes) -> DataError:
-        return DataError(self.path, message, self._line, max(0, (b"\t" + self._text).find(b"\t" + field)) + 1)
+        return DataError(
+            self.path, message, self._line, max(0, (b"\t" + self._text).find(b"\t" + field)) + 1
+        )

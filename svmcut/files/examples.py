@@ -43,7 +43,8 @@ class Comments:
             self._open, at = False, end
 
     def of(self, source: Source, rows: NDArray[np.int64]) -> list[bytes]:
-        """The comments of rows, without a carriage return at the end; empty where a line has none."""
+        """The comments of rows, without a carriage return at the end; empty where a line has
+        none."""
         if not self._found:
             return [b""] * len(rows)
         return [self._found.get(line, b"").rstrip(b"\r") for line in source.lines_of(rows).tolist()]
@@ -62,9 +63,13 @@ class _Commented:
 
 
 def read_examples(
-    path: str, *, threads: int = 1, max_memory: float | None = None, zero_based: bool = False,
+    path: str,
+    *,
+    threads: int = 1,
+    max_memory: float | None = None,
+    zero_based: bool = False,
     comments: Comments | None = None,
-) -> Examples:  # fmt: skip
+) -> Examples:
     """All examples of a file.
 
     Parameters
@@ -88,9 +93,11 @@ def read_examples(
     Raises
     ------
     DataError
-        The file cannot be read, has no examples or changes meanwhile, or a line is not as it should be.
+        The file cannot be read, has no examples or changes meanwhile, or a line is not as it should
+        be.
     MemoryLimitError
-        The arrays take more than max_memory, by what has been read so far, or more than the system gives.
+        The arrays take more than max_memory, by what has been read so far, or more than the system
+        gives.
 
     Notes
     -----
@@ -104,12 +111,19 @@ def read_examples(
             check_limit(scanner, position, bytes_left, max_memory)
 
         with memory_for(scanner, block_bytes):
-            if comments is None and threads > 1 and text.state is not None and text.state[0] >= CREW_BYTES:
+            if (
+                comments is None
+                and threads > 1
+                and text.state is not None
+                and text.state[0] >= CREW_BYTES
+            ):
                 from svmcut.files.crew import read_together
 
                 read_together(scanner, text, threads, check)
             else:
-                for _ in feed(scanner, text if comments is None else _Commented(text, comments), block_bytes):
+                for _ in feed(
+                    scanner, text if comments is None else _Commented(text, comments), block_bytes
+                ):
                     check(text.position, text.bytes_left())
             examples = _take(scanner)
         if not len(examples):
@@ -118,9 +132,14 @@ def read_examples(
 
 
 def stream_examples(
-    path: str, *, threads: int = 1, block_bytes: int = 1 << 20, unlabelled: bool = False, zero_based: bool = False,
+    path: str,
+    *,
+    threads: int = 1,
+    block_bytes: int = 1 << 20,
+    unlabelled: bool = False,
+    zero_based: bool = False,
     may_be_empty: bool = False,
-) -> Iterator[Examples]:  # fmt: skip
+) -> Iterator[Examples]:
     """The examples of a file in blocks of whole rows, in constant memory.
 
     Parameters
@@ -137,8 +156,8 @@ def stream_examples(
     Yields
     ------
     Examples
-        At least one row. n_features is the largest index of the block; qid and weights are None when no line of the
-        block has one; line numbers are those of the file.
+        At least one row. n_features is the largest index of the block; qid and weights are None
+        when no line of the block has one; line numbers are those of the file.
 
     Raises
     ------

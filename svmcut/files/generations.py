@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of a checkpoint: FILE, the generation before it in FILE.1, and FILE.lock while a run holds them.
+"""The files of a checkpoint: FILE, the generation before it in FILE.1, and FILE.lock while a run
+holds them.
 
-(I1) A file is overwritten or moved only where it begins as checkpoints do. (I2) Only what a run wrote, or went on from,
-is removed by it. (I3) Symbolic links are followed, and never replaced or removed.
+(I1) A file is overwritten or moved only where it begins as checkpoints do. (I2) Only what a run
+wrote, or went on from, is removed by it. (I3) Symbolic links are followed, and never replaced or
+removed.
 """
 
 from __future__ import annotations
@@ -44,13 +46,17 @@ def check_ours(path: str) -> None:
     Raises
     ------
     CheckpointError
-        When FILE is an open descriptor, when FILE or FILE.1 is there and is no regular file or does not begin as
-        checkpoints do, when FILE.lock is there and is no lock of ours.
+        When FILE is an open descriptor, when FILE or FILE.1 is there and is no regular file or does
+        not begin as checkpoints do, when FILE.lock is there and is no lock of ours.
     """
     another = Message("name another file with {checkpoint}")
     if descriptor_of(path) is not None:
         raise CheckpointError(path, Message("is no regular file; {}", another))
-    for name, magic in ((newest(path), MAGIC), (previous(path), MAGIC), (lock_of(path), _LOCK_MAGIC)):
+    for name, magic in (
+        (newest(path), MAGIC),
+        (previous(path), MAGIC),
+        (lock_of(path), _LOCK_MAGIC),
+    ):
         try:
             status = os.stat(name)
             if not stat.S_ISREG(status.st_mode):
@@ -61,10 +67,13 @@ def check_ours(path: str) -> None:
             continue
         except OSError as error:
             raise CheckpointError(name, f"cannot be read: {error.strerror or error}") from error
-        # A run killed between making its lock and writing into it leaves an empty one, which is locked and removed too.
+        # A run killed between making its lock and writing into it leaves an empty one, which is
+        # locked and removed too.
         if start != magic and (start or magic is MAGIC):
             what = "checkpoint" if magic is MAGIC else "lock"
-            raise CheckpointError(name, Message("is no {} of svmcut; remove it or {}", what, another))
+            raise CheckpointError(
+                name, Message("is no {} of svmcut; remove it or {}", what, another)
+            )
 
 
 def make_room(path: str) -> None:
@@ -79,7 +88,9 @@ def make_room(path: str) -> None:
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise OutputError(path, f"cannot be kept as {previous(path)}: {error.strerror or error}") from error
+        raise OutputError(
+            path, f"cannot be kept as {previous(path)}: {error.strerror or error}"
+        ) from error
 
 
 class Generations:
@@ -106,7 +117,9 @@ class Generations:
         """This run has just written FILE, and moved what was FILE to FILE.1."""
         there = self._there()
         self._mine = {identity for identity in there.values() if identity in self._mine}
-        self._mine.update(identity for name, identity in there.items() if name == newest(self._path))
+        self._mine.update(
+            identity for name, identity in there.items() if name == newest(self._path)
+        )
 
     def remove(self) -> None:
         """Removes what is this run's."""
@@ -127,7 +140,8 @@ class Generations:
 
 @contextlib.contextmanager
 def hold(path: str) -> Iterator[str | None]:
-    """Keeps the checkpoint for one run at a time, by a lock on FILE.lock, which is removed in the end.
+    """Keeps the checkpoint for one run at a time, by a lock on FILE.lock, which is removed in the
+    end.
 
     Yields
     ------
@@ -144,13 +158,16 @@ def hold(path: str) -> Iterator[str | None]:
         descriptor = _lock(name)
     except BlockingIOError:
         raise UsageError(
-            "the checkpoint {!r} is in use by another run; wait for its end or name another file with {checkpoint}",
+            "the checkpoint {!r} is in use by another run; wait for its end or name another "
+            "file with {checkpoint}",
             path,
         ) from None
     except (OSError, ImportError) as error:
         reason = getattr(error, "strerror", None) or error
         warning = Message(
-            "{}: cannot be locked: {}; another run with this checkpoint would not be noticed", name, reason
+            "{}: cannot be locked: {}; another run with this checkpoint would not be noticed",
+            name,
+            reason,
         )
     try:
         yield warning
@@ -162,7 +179,8 @@ def hold(path: str) -> Iterator[str | None]:
 
 
 def _lock(name: str) -> int:
-    """A descriptor of the locked file; once it is closed, or the process has ended, the lock is free again."""
+    """A descriptor of the locked file; once it is closed, or the process has ended, the lock is
+    free again."""
     import fcntl
 
     while True:

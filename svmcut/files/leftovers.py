@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Temporary files of runs that were killed: ``.svmcut-PID-HOME-RANDOM``, which the next run in the folder removes.
+"""Temporary files of runs that were killed: ``.svmcut-PID-HOME-RANDOM``, which the next run in the
+folder removes.
 
-A process id says something on one system alone, and folders are shared: HOME is a mark of the host and its process ids.
-A file goes at once where the mark is this system's and the process is gone; after a week where it is another's or there
-is none, as older versions wrote, and no process here has that id. It must be this user's, and a regular file.
+A process id says something on one system alone, and folders are shared: HOME is a mark of the host
+and its process ids. A file goes at once where the mark is this system's and the process is gone;
+after a week where it is another's or there is none, as older versions wrote, and no process here
+has that id. It must be this user's, and a regular file.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ def home() -> str:
 
 
 def clear(folder: str) -> None:
-    """Removes from a folder what processes left that are gone; whatever fails, another run may do."""
+    """Removes from a folder what processes left that are gone; whatever fails, another run may
+    do."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:

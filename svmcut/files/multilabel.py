@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Multilabel example files: LIBSVM's ``LABEL,LABEL,... INDEX:VALUE ...`` and the extreme-classification repository's.
+"""Multilabel example files: LIBSVM's ``LABEL,LABEL,... INDEX:VALUE ...`` and the
+extreme-classification repository's.
 
-A line that starts with a blank has no label; a blank after a comma is taken as well. The repository's files open with a
-line of three whole numbers, ``EXAMPLES FEATURES LABELS``, and count features and labels from 0.
+A line that starts with a blank has no label; a blank after a comma is taken as well. The
+repository's files open with a line of three whole numbers, ``EXAMPLES FEATURES LABELS``, and count
+features and labels from 0.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from svmcut.data.examples import Csr, MultilabelExamples, Source
 from svmcut.errors import DataError
 from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, opened
 
-_HEADER = re.compile(rb"\xef?\xbb?\xbf?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)")
+_HEADER = re.compile(
+    rb"\xef?\xbb?\xbf?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)"
+)
 
 
 def read_multilabel(
@@ -40,8 +44,8 @@ def read_multilabel(
     Raises
     ------
     DataError
-        The file cannot be read, has no examples, a line is not as it should be, a label stands twice in a line, or the
-        file holds other counts than its header announces.
+        The file cannot be read, has no examples, a line is not as it should be, a label stands
+        twice in a line, or the file holds other counts than its header announces.
     MemoryLimitError
         The arrays take more than max_memory, or more than the system gives.
     """
@@ -69,14 +73,14 @@ def stream_multilabel(
     Yields
     ------
     MultilabelExamples
-        At least one row. ``names`` are the labels of the block; n_features is what a header announces, else the largest
-        index of the block; line numbers are those of the file.
+        At least one row. ``names`` are the labels of the block; n_features is what a header
+        announces, else the largest index of the block; line numbers are those of the file.
 
     Raises
     ------
     DataError, MemoryLimitError
-        As in `read_multilabel`, when their place is reached; another number of examples than a header announces after
-        the last block.
+        As in `read_multilabel`, when their place is reached; another number of examples than a
+        header announces after the last block.
     """
     with opened(path) as text:
         (start, scanner), count = _started(text, path, threads, zero_based), 0
@@ -91,7 +95,9 @@ def stream_multilabel(
 
 def _started(text: Text, path: str, threads: int, zero_based: bool) -> tuple[_Start, Scanner]:
     start = _Start(text)
-    return start, Scanner(path, threads=threads, multilabel=True, zero_based=zero_based or start.header is not None)
+    return start, Scanner(
+        path, threads=threads, multilabel=True, zero_based=zero_based or start.header is not None
+    )
 
 
 def _take(scanner: Scanner, header: tuple[int, int, int] | None) -> MultilabelExamples:
@@ -104,14 +110,18 @@ def _take(scanner: Scanner, header: tuple[int, int, int] | None) -> MultilabelEx
     if header is not None:
         X = _as_announced(X, ids, indptr, header, source)
     names, places = np.unique(ids, return_inverse=True)
-    return MultilabelExamples(X, names.astype(np.int64), indptr, places.astype(np.int32), source, rows["cost"])
+    return MultilabelExamples(
+        X, names.astype(np.int64), indptr, places.astype(np.int32), source, rows["cost"]
+    )
 
 
 def _check_count(path: str, n: int, header: tuple[int, int, int] | None) -> None:
     if not n:
         raise DataError(path, "no examples")
     if header is not None and n != header[0]:
-        raise DataError(path, f"the header announces {header[0]} examples, and the file holds {n}", 1)
+        raise DataError(
+            path, f"the header announces {header[0]} examples, and the file holds {n}", 1
+        )
 
 
 def _sorted_rows(ids, indptr, source: Source):
@@ -141,7 +151,8 @@ def _as_announced(X: Csr, ids, indptr, header: tuple[int, int, int], source: Sou
 
 
 class _Start:
-    """A text whose first line is looked at; a header becomes a comment line, so that line numbers stay.
+    """A text whose first line is looked at; a header becomes a comment line, so that line numbers
+    stay.
 
     Attributes
     ----------

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Examples by name: of a file, or of all that fit a pattern. What only the latter need is imported for them alone."""
+"""Examples by name: of a file, or of all that fit a pattern. What only the latter need is imported
+for them alone."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def read_named(path: str, cache: str | None = None, **how: Any) -> Examples:
-    """The examples of a file, or of all files that fit a pattern; see `svmcut.files.cache.read_files`."""
+    """The examples of a file, or of all files that fit a pattern; see
+    `svmcut.files.cache.read_files`."""
     if cache is None and not is_pattern(path):
         return read_examples(path, **how)
     from svmcut.files.cache import read_files

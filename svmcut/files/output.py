@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing files so that a killed run leaves the old file or the new one.
 
-A regular file is written under another name in its folder, synced and renamed over the target. A pipe, a device or a
-terminal has no such thing as an old content and is written in place; so is ``-``, standard output.
+A regular file is written under another name in its folder, synced and renamed over the target. A
+pipe, a device or a terminal has no such thing as an old content and is written in place; so is
+``-``, standard output.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _cleared: set[str] = set()
 
 
 class Output:
-    """A file being written. Its failures are OutputError; a closed pipe stays BrokenPipeError, which is no failure."""
+    """A file being written. Its failures are OutputError; a closed pipe stays BrokenPipeError,
+    which is no failure."""
 
     def __init__(self, path: str, descriptor: int):
         self._path = path
@@ -54,34 +56,38 @@ class Output:
             self._file.close()
 
     def _abandon(self) -> None:
-        # Below its buffer: a flush may fail once more on a full disk, or wait for the reader of a pipe after a signal.
+        # Below its buffer: a flush may fail once more on a full disk, or wait for the reader of a
+        # pipe after a signal.
         with contextlib.suppress(OSError):
             self._file.raw.close()
 
 
 @contextlib.contextmanager
 def write_atomically(path: str) -> Iterator[Output]:
-    """A context manager that yields an Output and puts it at ``path`` when the block ends without an exception.
+    """A context manager that yields an Output and puts it at ``path`` when the block ends without
+    an exception.
 
     Parameters
     ----------
     path : str
-        Symbolic links are followed: what the link points to is replaced. Mode and owner of an existing file are kept;
-        a new file gets what the umask leaves. A target that is no regular file is written in place, as it comes;
-        ``-`` is standard output.
+        Symbolic links are followed: what the link points to is replaced. Mode and owner of an
+        existing file are kept; a new file gets what the umask leaves. A target that is no regular
+        file is written in place, as it comes; ``-`` is standard output.
 
     Raises
     ------
     OutputError
-        When the target cannot be written. The old content stands and no temporary file is left, as it is after any
-        exception of the block.
+        When the target cannot be written. The old content stands and no temporary file is left, as
+        it is after any exception of the block.
     """
     check_writable(path)
     output = temporary = None
     try:
         with _named(path):
             target, old = _resolve(path)
-            if descriptor_of(path) is not None or (old is not None and not stat.S_ISREG(old.st_mode)):
+            if descriptor_of(path) is not None or (
+                old is not None and not stat.S_ISREG(old.st_mode)
+            ):
                 output = Output(path, _open_in_place(path, target))
             else:
                 # Named before it exists: a signal may end the run between any two steps.
@@ -103,13 +109,14 @@ def write_atomically(path: str) -> Iterator[Output]:
 
 
 def check_writable(path: str) -> None:
-    """Find out before the work starts whether ``path`` can be written; nothing is created or changed.
+    """Find out before the work starts whether ``path`` can be written; nothing is created or
+    changed.
 
     Raises
     ------
     OutputError
-        For an empty name, a directory, a folder that is missing or read-only, a file without write permission, a name
-        the file system does not take.
+        For an empty name, a directory, a folder that is missing or read-only, a file without write
+        permission, a name the file system does not take.
     """
     with _named(path):
         if not path:
@@ -144,7 +151,8 @@ def _named(path: str) -> Iterator[None]:
 
 
 def _resolve(path: str) -> tuple[str, os.stat_result | None]:
-    """The file a name leads to through symbolic links, and its status; None where it does not exist yet."""
+    """The file a name leads to through symbolic links, and its status; None where it does not exist
+    yet."""
     target = os.path.realpath(path)
     try:
         return target, os.stat(target)
@@ -182,7 +190,8 @@ def _open_in_place(path: str, target: str) -> int:
 
 
 def _name_beside(target: str) -> str:
-    """A name nobody has in the folder of the target; short, as the target's may be as long as the system allows.
+    """A name nobody has in the folder of the target; short, as the target's may be as long as the
+    system allows.
 
     What killed runs left in the folder is removed, once a process.
     """
@@ -197,9 +206,12 @@ def _name_beside(target: str) -> str:
 
 
 def _create(name: str, old: os.stat_result | None) -> int:
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    descriptor = os.open(
+        name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
+    )
     if old is not None:
-        # Owner first: changing it clears set-id bits. Both are best effort; a file system may have neither.
+        # Owner first: changing it clears set-id bits. Both are best effort; a file system may have
+        # neither.
         with contextlib.suppress(OSError, AttributeError):
             if (old.st_uid, old.st_gid) != (os.getuid(), os.getgid()):
                 os.fchown(descriptor, old.st_uid, old.st_gid)

@@ -11,7 +11,12 @@ from typing import Any
 from svmcut.errors import DataError
 
 #: What compressed texts begin with.
-PACKINGS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+PACKINGS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
 LONGEST_MAGIC = max(map(len, PACKINGS))
 #: Compressed bytes taken at a time; of zstd fewer, as zstandard gives all that they hold at once.
 _PIECE, _ZSTD_PIECE = 1 << 16, 1 << 10
@@ -66,7 +71,8 @@ class _Damaged(Exception):
 
 
 class _Joined(io.RawIOBase):
-    """Streams one behind the other, unpacked; Python's own readers drop what follows the first if it is damaged.
+    """Streams one behind the other, unpacked; Python's own readers drop what follows the first if
+    it is damaged.
 
     Parameters
     ----------
@@ -82,8 +88,16 @@ class _Joined(io.RawIOBase):
         What a stream begins with; what may stand behind one.
     """
 
-    def __init__(self, start: Callable[[], Any], packed: Any, magic: bytes, *, piece: int = _PIECE,
-                 limited: bool = True, padding: bytes = b""):  # fmt: skip
+    def __init__(
+        self,
+        start: Callable[[], Any],
+        packed: Any,
+        magic: bytes,
+        *,
+        piece: int = _PIECE,
+        limited: bool = True,
+        padding: bytes = b"",
+    ):
         super().__init__()
         self._start, self._packed, self._piece, self._limited = start, packed, piece, limited
         self._magic, self._padding = magic, padding
@@ -114,7 +128,11 @@ class _Joined(io.RawIOBase):
         while len(rest) < len(self._magic) and (more := self._packed.read(self._piece)):
             rest = (rest + more).lstrip(self._padding)
         if rest and not rest.startswith(self._magic):
-            raise EOFError if self._magic.startswith(rest) else _Damaged("what follows is no other stream")
+            raise (
+                EOFError
+                if self._magic.startswith(rest)
+                else _Damaged("what follows is no other stream")
+            )
         return rest
 
 
@@ -129,7 +147,9 @@ def _bzip2(path: str, packed: _Rejoined) -> Any:
     try:
         from bz2 import BZ2Decompressor
     except ImportError:
-        raise _unread(path, "bzip2", "this Python was built without bz2; unpack it first, with bzcat") from None
+        raise _unread(
+            path, "bzip2", "this Python was built without bz2; unpack it first, with bzcat"
+        ) from None
     return _Joined(BZ2Decompressor, packed, b"BZh"), (_Damaged, OSError)
 
 
@@ -137,7 +157,9 @@ def _xz(path: str, packed: _Rejoined) -> Any:
     try:
         from lzma import LZMADecompressor, LZMAError
     except ImportError:
-        raise _unread(path, "xz", "this Python was built without lzma; unpack it first, with xzcat") from None
+        raise _unread(
+            path, "xz", "this Python was built without lzma; unpack it first, with xzcat"
+        ) from None
     return _Joined(LZMADecompressor, packed, b"\xfd7zXZ\x00", padding=b"\0"), (_Damaged, LZMAError)
 
 
@@ -154,7 +176,10 @@ def _zstd(path: str, packed: _Rejoined) -> Any:
         else:
             text = _Joined(library.ZstdDecompressor, packed, magic)
         return text, (_Damaged, library.ZstdError)
-    remedy = "Python reads it from 3.14 on, or with the package zstandard; else unpack it first, with zstdcat"
+    remedy = (
+        "Python reads it from 3.14 on, or with the package zstandard; else unpack it first, with "
+        "zstdcat"
+    )
     raise _unread(path, "zstd", remedy)
 
 
@@ -162,4 +187,9 @@ def _unread(path: str, packing: str, remedy: str) -> DataError:
     return DataError(path, f"the data is {packing}, which cannot be read here: {remedy}")
 
 
-_STREAMS: dict[str, Callable[[str, _Rejoined], Any]] = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}
+_STREAMS: dict[str, Callable[[str, _Rejoined], Any]] = {
+    "gzip": _gzip,
+    "bzip2": _bzip2,
+    "xz": _xz,
+    "zstd": _zstd,
+}

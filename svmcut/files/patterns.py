@@ -10,7 +10,8 @@ from svmcut.errors import DataError, UsageError
 
 
 def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[str, list[str]]:
-    """What messages call all of them, and their absolute paths in the order of their names, or as they are listed.
+    """What messages call all of them, and their absolute paths in the order of their names, or as
+    they are listed.
 
     Raises
     ------

@@ -23,7 +23,8 @@ def write_scores(output: Output, scores: NDArray[np.float64]) -> None:
 
 
 def write_short_scores(output: Output, scores: NDArray[np.float64], signed: bool = False) -> None:
-    """(n,) scores as svm_light's ``%.8g`` lines; signed: as ``SCORE:+1 -SCORE:-1`` or ``|SCORE|:-1 -|SCORE|:+1``."""
+    """(n,) scores as svm_light's ``%.8g`` lines; signed: as ``SCORE:+1 -SCORE:-1`` or ``|SCORE|:-1
+    -|SCORE|:+1``."""
     if not signed:
         output.write(b"%.8g\n" * len(scores) % tuple(scores.tolist()))
         return
@@ -33,28 +34,41 @@ def write_short_scores(output: Output, scores: NDArray[np.float64], signed: bool
 
 
 def write_labels(output: Output, scores: NDArray[np.float64], labels: tuple[str, ...]) -> None:
-    """(n,) scores as the label they predict: the second where the score is above 0, else the first."""
+    """(n,) scores as the label they predict: the second where the score is above 0, else the
+    first."""
     lines = np.array([f"{label}\n".encode() for label in labels], object)
     output.write(b"".join(lines[(scores > 0).astype(np.int8)].tolist()))
 
 
 def write_classes(
-    output: Output, scores: NDArray[np.float64], labels: list[str], alone: bool = False, number: str = "%.8f"
+    output: Output,
+    scores: NDArray[np.float64],
+    labels: list[str],
+    alone: bool = False,
+    number: str = "%.8f",
 ) -> None:
-    """(n, K) scores as lines ``LABEL s1 .. sK`` of the first class with the largest; alone the label."""
+    """(n, K) scores as lines ``LABEL s1 .. sK`` of the first class with the largest; alone the
+    label."""
     names = [labels[k] for k in np.argmax(scores, axis=1).tolist()] if scores.size else []
     if alone:
         output.write("".join(f"{name}\n" for name in names).encode())
         return
     row = " ".join([number] * scores.shape[1])
-    lines = (f"{name} {row % tuple(values)}\n" for name, values in zip(names, scores.tolist(), strict=True))
+    lines = (
+        f"{name} {row % tuple(values)}\n"
+        for name, values in zip(names, scores.tolist(), strict=True)
+    )
     output.write("".join(lines).encode())
 
 
 def write_probabilities(
-    output: Output, probabilities: NDArray[np.float64], labels: Sequence[str] | None, chosen: NDArray
+    output: Output,
+    probabilities: NDArray[np.float64],
+    labels: Sequence[str] | None,
+    chosen: NDArray,
 ) -> None:
-    """(n, K) probabilities as lines of K numbers of eight digits; with labels behind that of the chosen place (n,)."""
+    """(n, K) probabilities as lines of K numbers of eight digits; with labels behind that of the
+    chosen place (n,)."""
     row = " ".join(["%.8g"] * probabilities.shape[1]) + "\n"
     lines = (row % tuple(values) for values in probabilities.tolist())
     if labels is not None:
@@ -63,12 +77,16 @@ def write_probabilities(
 
 
 def write_tags(output: Output, tags: NDArray[np.int32]) -> None:
-    """(tokens,) tags from 0 as the file numbers them, from 1, one a line; no line between sequences."""
+    """(tokens,) tags from 0 as the file numbers them, from 1, one a line; no line between
+    sequences."""
     output.write(format_integers(tags.astype(np.int64) + 1))
 
 
-def write_names(output: Output, tags: NDArray[np.int32], indptr: NDArray[np.int64], names: tuple[str, ...]) -> None:
-    """(tokens,) tags by name, one a line, and an empty line behind every sequence, as crfsuite tag writes them."""
+def write_names(
+    output: Output, tags: NDArray[np.int32], indptr: NDArray[np.int64], names: tuple[str, ...]
+) -> None:
+    """(tokens,) tags by name, one a line, and an empty line behind every sequence, as crfsuite tag
+    writes them."""
     lines = [f"{names[tag]}\n" for tag in tags.tolist()]
     for end in (indptr[1:] - indptr[0]).tolist():
         lines[end - 1] += "\n"
@@ -76,6 +94,7 @@ def write_names(output: Output, tags: NDArray[np.int32], indptr: NDArray[np.int6
 
 
 def write_label_sets(output: Output, sets: NDArray[np.bool_], names: NDArray[np.int64]) -> None:
-    """(rows, K) sets as lines of labels with commas in between; a row without labels is an empty line."""
+    """(rows, K) sets as lines of labels with commas in between; a row without labels is an empty
+    line."""
     lines = [",".join(map(str, names[row].tolist())) for row in sets]
     output.write(("\n".join(lines) + "\n").encode())

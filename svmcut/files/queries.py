@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Queries in a file beside that of the rows, FILE.group or FILE.query, as LightGBM and XGBoost have them."""
+"""Queries in a file beside that of the rows, FILE.group or FILE.query, as LightGBM and XGBoost have
+them."""
 
 from __future__ import annotations
 
@@ -19,7 +20,10 @@ SUFFIXES = (".group", ".query")
 
 def beside(path: str) -> str | None:
     """The file of the queries of a file, the first there is."""
-    return next((path + suffix for suffix in SUFFIXES if path != "-" and os.path.isfile(path + suffix)), None)
+    return next(
+        (path + suffix for suffix in SUFFIXES if path != "-" and os.path.isfile(path + suffix)),
+        None,
+    )
 
 
 def read_queries(path: str, rows: int, of: str) -> NDArray[np.int64]:
@@ -47,17 +51,23 @@ def read_queries(path: str, rows: int, of: str) -> NDArray[np.int64]:
         word = line.strip()
         if not (word.isdigit() and len(word) < 19):
             shown = word[:40].decode("utf-8", "replace")
-            raise DataError(path, f"'{shown}' is no whole number; expected the rows of a query a line", k + 1)
+            raise DataError(
+                path, f"'{shown}' is no whole number; expected the rows of a query a line", k + 1
+            )
         numbers[k] = int(word)
     if int(numbers.astype(object).sum()) == rows:
         return np.repeat(np.arange(1, len(numbers) + 1), numbers)
     if len(numbers) != rows:
         raise DataError(
-            path, f"its {len(numbers)} numbers are neither counts that add up to the {rows} rows of {of} nor "
-            "one qid a row"
-        )  # fmt: skip
+            path,
+            f"its {len(numbers)} numbers are neither counts that add up to the {rows} rows of "
+            f"{of} nor "
+            "one qid a row",
+        )
     falls = np.flatnonzero(numbers[1:] < numbers[:-1])
     if len(falls):
         k = int(falls[0]) + 1
-        raise DataError(path, f"qid {numbers[k]} follows {numbers[k - 1]}; qids must not decrease", k + 1)
+        raise DataError(
+            path, f"qid {numbers[k]} follows {numbers[k - 1]}; qids must not decrease", k + 1
+        )
     return numbers

@@ -29,7 +29,8 @@ _STREAMS = (File("standard output", "/dev/stdout"), File("standard error", "/dev
 
 
 def check_roles(inputs: Iterable[File], outputs: Iterable[File]) -> None:
-    """Refuses outputs that are inputs or other outputs, and those that cannot be written; nothing is read or changed.
+    """Refuses outputs that are inputs or other outputs, and those that cannot be written; nothing
+    is read or changed.
 
     Parameters
     ----------
@@ -39,9 +40,10 @@ def check_roles(inputs: Iterable[File], outputs: Iterable[File]) -> None:
     Raises
     ------
     UsageError
-        When an output is the file of another role, by whatever name: another path, a link, what the shell has standard
-        input or output redirected to. Two inputs may be one file. What is no regular file (/dev/null, a pipe) may have
-        any number of roles, and so may what is written as it comes through an open descriptor.
+        When an output is the file of another role, by whatever name: another path, a link, what the
+        shell has standard input or output redirected to. Two inputs may be one file. What is no
+        regular file (/dev/null, a pipe) may have any number of roles, and so may what is written as
+        it comes through an open descriptor.
     OutputError
         As check_writable.
     """
@@ -55,7 +57,9 @@ def check_roles(inputs: Iterable[File], outputs: Iterable[File]) -> None:
         identity, as_it_comes = _identity(file.path, descriptor), descriptor is not None
         other, shared = holders.setdefault(identity, (file, as_it_comes))
         if identity is not None and other is not file and not (shared and as_it_comes):
-            raise UsageError("{} and {} are the same file; give the output a name of its own", other, file)
+            raise UsageError(
+                "{} and {} are the same file; give the output a name of its own", other, file
+            )
     for file in outputs:
         check_writable(file.path)
 

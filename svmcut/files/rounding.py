@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a model file keeps of the numbers of a model: eight digits of weights and thresholds, by an original of all."""
+"""What a model file keeps of the numbers of a model: eight digits of weights and thresholds, by an
+original of all."""
 
 from __future__ import annotations
 
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
     from svmcut.models import KernelModel
     from svmcut.models.kernels import Kernel
 
-#: A weight or feature comes back from a file with at most this relative error: to float32, to %.8g, to float32.
+#: A weight or feature comes back from a file with at most this relative error: to float32, to %.8g,
+#: to float32.
 KEPT = 2.0**-24 * 2 + 5e-8
 
 
 def read_back(values: NDArray) -> NDArray[np.float32]:
-    """(k,) float32 these weights or features as a reader of the file gets them; not finite ones stay as they are."""
+    """(k,) float32 these weights or features as a reader of the file gets them; not finite ones
+    stay as they are."""
     with np.errstate(over="ignore"):
         narrow = np.ascontiguousarray(values, np.float32).copy()
     places = np.flatnonzero(np.isfinite(narrow) & (narrow != 0))
@@ -38,7 +41,8 @@ def read_back_number(value: float) -> float:
 
 
 def expansion_read_back(kernel: Kernel, support: Csr, original: bool = False) -> tuple[Kernel, Csr]:
-    """Kernel and support vectors as a file has them; the very same vectors where no feature changes, as in svmcut's."""
+    """Kernel and support vectors as a file has them; the very same vectors where no feature
+    changes, as in svmcut's."""
     if not original:
         return kernel, support
     values = support.data.copy()
@@ -67,10 +71,11 @@ def change_in_file(model: KernelModel, kept: KernelModel) -> float:
 
 
 def _value_change(kernel: Kernel, largest: float) -> float:
-    """How much a kernel value changes at most when features of a z and the parameters change as in a file, to first
-    order; no |x|^2 is above `largest`."""
+    """How much a kernel value changes at most when features of a z and the parameters change as in
+    a file, to first order; no |x|^2 is above `largest`."""
     if kernel.name == "rbf":
-        # |dK| <= 2 gamma d K |dz| <= sqrt(2 gamma / e) |dz|, and gamma d^2 K <= 1 / e of the change of gamma
+        # |dK| <= 2 gamma d K |dz| <= sqrt(2 gamma / e) |dz|, and gamma d^2 K <= 1 / e of the change
+        # of gamma
         return KEPT * (0.86 * float(np.sqrt(kernel.gamma * largest)) + 0.4)
     if kernel.is_linear:
         return KEPT * largest

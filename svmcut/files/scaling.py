@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scaling of example files: svm-scale's arithmetic, digits and range files; memory does not grow with the file."""
+"""Scaling of example files: svm-scale's arithmetic, digits and range files; memory does not grow
+with the file."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ class Ranges(NamedTuple):
     ----------
     limits : (float, float)
     features : tuple
-        (k,) int32 indices from 1, which increase, (k,) float64 lowest and (k,) float64 highest values. Features that
-        are not here are scaled to 0.
+        (k,) int32 indices from 1, which increase, (k,) float64 lowest and (k,) float64 highest
+        values. Features that are not here are scaled to 0.
     labels : Labels or None
         None where labels stay as they are.
     """
@@ -52,7 +53,8 @@ class Ranges(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """What was written: features of all rows before and after, features without a range and the first of them."""
+    """What was written: features of all rows before and after, features without a range and the
+    first of them."""
 
     before: int
     after: int
@@ -78,8 +80,13 @@ def write_ranges(path: str, ranges: Ranges) -> None:
     with write_atomically(path) as output:
         output.write((head + "x\n{:.17g} {:.17g}\n".format(*ranges.limits)).encode())
         for start in range(0, len(ranges.features[0]), 1 << 16):
-            rows = zip(*(column[start : start + (1 << 16)].tolist() for column in ranges.features), strict=True)
-            output.write("".join([f"{index} {low:.17g} {high:.17g}\n" for index, low, high in rows]).encode())
+            rows = zip(
+                *(column[start : start + (1 << 16)].tolist() for column in ranges.features),
+                strict=True,
+            )
+            output.write(
+                "".join([f"{index} {low:.17g} {high:.17g}\n" for index, low, high in rows]).encode()
+            )
 
 
 def read_ranges(path: str) -> Ranges:
@@ -117,7 +124,9 @@ def read_ranges(path: str) -> Ranges:
         labels = Labels(lower, upper, low, high)
     place += 1
     if place > len(lines) or lines[place - 1].strip() != "x":
-        raise DataError(path, "expected x; a range file is what svmcut scale or svm-scale saves", place)
+        raise DataError(
+            path, "expected x; a range file is what svmcut scale or svm-scale saves", place
+        )
     limits = numbers(2, "LOWER UPPER, the limits of features")
     first = place
     what = "INDEX LOW HIGH, a feature, its lowest and its highest value"
@@ -125,7 +134,9 @@ def read_ranges(path: str) -> Ranges:
     index, low_values, high_values = table.reshape(-1, 3).T.copy()
     whole = (index == np.floor(index)) & (index <= 2147483646)
     if len(wrong := np.flatnonzero(~whole | (np.diff(index, prepend=0) <= 0))):
-        message = f"feature index {index[wrong[0]]:.10g}; expected whole numbers from 1 that increase"
+        message = (
+            f"feature index {index[wrong[0]]:.10g}; expected whole numbers from 1 that increase"
+        )
         raise DataError(path, message, first + 1 + int(wrong[0]))
     return Ranges((limits[0], limits[1]), (index.astype(np.int32), low_values, high_values), labels)
 
@@ -146,12 +157,13 @@ def scale_examples(
     path : str
         A file or pipe, plain or compressed by content; ``-`` for standard input.
     limits : (float, float)
-        Where the lowest and the highest value of each feature go. A feature that a row leaves out is 0 there; what is
-        the same in all rows is left out.
+        Where the lowest and the highest value of each feature go. A feature that a row leaves out
+        is 0 there; what is the same in all rows is left out.
     label_limits : (float, float), optional
         The same for labels, which else stay as they are.
     restored : (str, Ranges), optional
-        A range file and its content, which take the place of limits, and of label_limits where it has some.
+        A range file and its content, which take the place of limits, and of label_limits where it
+        has some.
     save : str, optional
         A range file to be written.
     target : str
@@ -160,16 +172,16 @@ def scale_examples(
     Raises
     ------
     DataError
-        The file cannot be read, has no examples or changes meanwhile, a line is not as it should be, or the scale of a
-        number is beyond doubles.
+        The file cannot be read, has no examples or changes meanwhile, a line is not as it should
+        be, or the scale of a number is beyond doubles.
     OutputError
         Neither the temporary copy of what cannot be read twice nor the target can be written.
     MemoryLimitError
 
     Notes
     -----
-    Memory: 32 bytes a feature, in pages of 256 indices, and the text of features whose zeros are scaled to something
-    else. Disk: the text of what is no named file, unless one pass will do.
+    Memory: 32 bytes a feature, in pages of 256 indices, and the text of features whose zeros are
+    scaled to something else. Disk: the text of what is no named file, unless one pass will do.
     """
     ranges = restored[1] if restored else None
     twice = ranges is None or (label_limits is not None and ranges.labels is None)
@@ -196,7 +208,9 @@ def scale_examples(
             def write(data: bytes) -> None:
                 try:
                     output.write(data)
-                except BrokenPipeError as error:  # no failure of the input, as which it would be taken below
+                except (
+                    BrokenPipeError
+                ) as error:  # no failure of the input, as which it would be taken below
                     raise _Gone(error) from None
 
             try:
@@ -204,10 +218,14 @@ def scale_examples(
                     if twice and spool is None and text.state != state:
                         raise DataError(path, "the file changed between the two passes over it")
                     try:
-                        scale = Scale(path, write, ranges.limits, ranges.features, ranges.labels, twice)
+                        scale = Scale(
+                            path, write, ranges.limits, ranges.features, ranges.labels, twice
+                        )
                     except OverflowError as error:
                         named = restored[0] if restored else path
-                        raise DataError(named, f"the range of feature {error} is beyond double precision") from None
+                        raise DataError(
+                            named, f"the range of feature {error} is beyond double precision"
+                        ) from None
                     with memory_for(scale, BLOCK_BYTES):
                         _run(scale, text)
             except _Gone as gone:
@@ -234,10 +252,14 @@ def _check_widths(path: str, ranges: Ranges) -> None:
         wide = np.flatnonzero(~np.isfinite((upper - lower) * (high - low)))
     if len(wide):
         name = f"feature {indices[wide[0]]} ranges from {low[wide[0]]:g} to {high[wide[0]]:g}"
-    elif (labels := ranges.labels) and not math.isfinite((labels.upper - labels.lower) * (labels.high - labels.low)):
+    elif (labels := ranges.labels) and not math.isfinite(
+        (labels.upper - labels.lower) * (labels.high - labels.low)
+    ):
         name = f"labels range from {labels.low:g} to {labels.high:g}"
     if name:
-        raise DataError(path, f"{name}, which is too wide for double precision; divide by 1000 first")
+        raise DataError(
+            path, f"{name}, which is too wide for double precision; divide by 1000 first"
+        )
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of sequences, as svm_hmm takes them: one token a line, ``TAG qid:N INDEX:VALUE ...``; lines of a sequence stand
-together and qids increase."""
+"""Files of sequences, as svm_hmm takes them: one token a line, ``TAG qid:N INDEX:VALUE ...``; lines
+of a sequence stand together and qids increase."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def read_sequences(path: str, *, least: int = 1, costs: bool = False, **how: Any
     Raises
     ------
     DataError
-        With the line: whatever `read_examples` refuses, a tag that is no integer from there on, a qid that decreases;
-        lines of a sequence that differ in ``cost:``.
+        With the line: whatever `read_examples` refuses, a tag that is no integer from there on, a
+        qid that decreases; lines of a sequence that differ in ``cost:``.
     """
     tokens = read_examples(path, **how)
     return as_sequences(tokens if costs else replace(tokens, weights=None), least)
@@ -50,7 +50,8 @@ def as_sequences(tokens: Examples, least: int = 1) -> Sequences:
 
 
 def stream_sequences(path: str, **how: Any) -> Iterator[Sequences]:
-    """The sequences of a test file, block after block, none of them cut; how as in `stream_examples`.
+    """The sequences of a test file, block after block, none of them cut; how as in
+    `stream_examples`.
 
     Yields
     ------
@@ -75,7 +76,9 @@ def stream_sequences(path: str, **how: Any) -> Iterator[Sequences]:
         cut = int(here.indptr[-2])
         if cut:
             yield Sequences(here.X.rows(0, cut), here.indptr[:-1], here.tags[:cut], here.source)
-        kept = Sequences(_copied(here.X, cut), np.array([0, here.X.n_rows - cut]), here.tags[cut:], here.source)
+        kept = Sequences(
+            _copied(here.X, cut), np.array([0, here.X.n_rows - cut]), here.tags[cut:], here.source
+        )
     if kept is not None:
         yield kept
 
@@ -90,7 +93,9 @@ def _check_tags(tokens: Examples, least: int) -> None:
     if len(bad):
         row = int(bad[0])
         expected = f"an integer from {least} to {MOST_TAGS}"
-        raise DataError(source.path, f"tag {y[row]:.15g} is refused; expected {expected}", source.line_of(row))
+        raise DataError(
+            source.path, f"tag {y[row]:.15g} is refused; expected {expected}", source.line_of(row)
+        )
 
 
 def _bounds(tokens: Examples, last: int) -> NDArray[np.int64]:
@@ -102,7 +107,9 @@ def _bounds(tokens: Examples, last: int) -> NDArray[np.int64]:
     if len(falls):
         row = int(falls[0])
         if qid[row] < 0:
-            raise DataError(source.path, f"qid {qid[row]} is negative; expected 0 or more", source.line_of(row))
+            raise DataError(
+                source.path, f"qid {qid[row]} is negative; expected 0 or more", source.line_of(row)
+            )
         message = f"qid {qid[row]} follows {before[row]}; qids must not decrease"
         raise DataError(source.path, message, source.line_of(row))
     inner = 1 + np.flatnonzero(qid[1:] != qid[:-1])
@@ -112,11 +119,18 @@ def _bounds(tokens: Examples, last: int) -> NDArray[np.int64]:
 def _copied(X: Csr, start: int) -> Csr:
     """Rows from start on in arrays of their own, so that the block they came from can go."""
     X = X.rows(start, X.n_rows)
-    return Csr(X.data[X.stored].copy(), X.indices[X.stored].copy(), X.indptr - X.indptr[0], X.n_features, X.proven)
+    return Csr(
+        X.data[X.stored].copy(),
+        X.indices[X.stored].copy(),
+        X.indptr - X.indptr[0],
+        X.n_features,
+        X.proven,
+    )
 
 
 def _joined(first: Sequences, second: Sequences, goes_on: bool) -> Sequences:
-    """Two sets one behind the other; with goes_on the first sequence of the second is the end of the last."""
+    """Two sets one behind the other; with goes_on the first sequence of the second is the end of
+    the last."""
     a, b = first.X, _copied(second.X, 0)
     X = Csr(
         np.concatenate([a.data, b.data]),

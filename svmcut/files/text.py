@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Text of example files, plain or compressed, from a file, a pipe or standard input, read once.
 
-The file is read block by block into one small buffer rather than mapped: pages of a mapping count as memory of the
-process, a file cut short under a mapping kills it, and a copy that stays in the cache costs less than the page faults.
+The file is read block by block into one small buffer rather than mapped: pages of a mapping count
+as memory of the process, a file cut short under a mapping kills it, and a copy that stays in the
+cache costs less than the page faults.
 """
 
 from __future__ import annotations
@@ -82,7 +83,10 @@ def check_limit(scanner: Scanner, position: int, bytes_left: int, max_memory: fl
         need *= 1 + bytes_left / position
     if need > max_memory * MEGABYTE:
         raise MemoryLimitError(
-            "{}: the examples take {} MB, and the limit is {:g} MB", scanner.path, _megabytes(need), max_memory
+            "{}: the examples take {} MB, and the limit is {:g} MB",
+            scanner.path,
+            _megabytes(need),
+            max_memory,
         )
 
 
@@ -95,9 +99,16 @@ def memory_for(scanner: Scanner, block_bytes: int) -> Iterator[None]:
         raise
     except MemoryError:
         need, available = max(scanner.nbytes, block_bytes), available_memory()
-        there_is = f" ({available:.1f} MB)" if available is not None and available * MEGABYTE < need else ""
+        there_is = (
+            f" ({available:.1f} MB)"
+            if available is not None and available * MEGABYTE < need
+            else ""
+        )
         raise MemoryLimitError(
-            "{}: reading it takes {} MB or more, and there is less{}", scanner.path, _megabytes(need), there_is
+            "{}: reading it takes {} MB or more, and there is less{}",
+            scanner.path,
+            _megabytes(need),
+            there_is,
         ) from None
 
 
@@ -107,7 +118,8 @@ def _megabytes(size: float) -> str:
 
 @contextmanager
 def opened(path: str) -> Iterator[Text]:
-    """The text of a file; every failure of the system on the way becomes a DataError with its reason."""
+    """The text of a file; every failure of the system on the way becomes a DataError with its
+    reason."""
     try:
         if path != "-":
             with open(path, "rb", buffering=0) as raw:
@@ -115,7 +127,8 @@ def opened(path: str) -> Iterator[Text]:
         elif sys.stdin is None:
             raise DataError(path, "standard input is closed")
         else:
-            # Unbuffered where there is a descriptor: a buffered reader keeps a signal waiting for the data it lacks.
+            # Unbuffered where there is a descriptor: a buffered reader keeps a signal waiting for
+            # the data it lacks.
             yield Text(path, getattr(sys.stdin.buffer, "raw", sys.stdin.buffer))
     except DataError:
         raise
@@ -159,7 +172,9 @@ class Text:
         if self.head.startswith(b"\0"):  # as /dev/zero does, whose first line never ends
             raise DataError(path, NUL, 1, 1)
         self._fill: Callable[[memoryview], int] = self._plain
-        packing = next((name for magic, name in PACKINGS.items() if self.head.startswith(magic)), None)
+        packing = next(
+            (name for magic, name in PACKINGS.items() if self.head.startswith(magic)), None
+        )
         if packing is not None:
             self.size = -1
             self._fill = unpacked(packing, path, self.head, raw)
@@ -168,7 +183,8 @@ class Text:
         return self.size - self.position if self.size >= self.position else -1
 
     def readinto(self, view: memoryview) -> int:
-        """Fills the front of the view; 0 at the end, where a file must still be what it was at the start."""
+        """Fills the front of the view; 0 at the end, where a file must still be what it was at the
+        start."""
         count = self._fill(view)
         if count == 0:
             self._check_unchanged()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights in files: a file of one number a line, and the ``cost:`` that all lines of a query or sequence share."""
+"""Weights in files: a file of one number a line, and the ``cost:`` that all lines of a query or
+sequence share."""
 
 from __future__ import annotations
 
@@ -39,18 +40,29 @@ def read_weights(path: str) -> NDArray[np.float64]:
         except ValueError:
             value = math.nan
         if not 0 <= value < math.inf:
-            found = repr(line.strip().decode("utf-8", "replace")) if line.strip() else "a blank line"
-            raise DataError(path, f"{found} is no weight; expected one number of at least 0 a line", k + 1)
+            found = (
+                repr(line.strip().decode("utf-8", "replace")) if line.strip() else "a blank line"
+            )
+            raise DataError(
+                path, f"{found} is no weight; expected one number of at least 0 a line", k + 1
+            )
     return weights
 
 
-def shared_weights(costs: NDArray, bounds: NDArray, source: Source, one: str) -> NDArray[np.float64]:
-    """Of each structure, rows bounds[q] to bounds[q + 1], the one cost of its rows; a DataError where they differ."""
+def shared_weights(
+    costs: NDArray, bounds: NDArray, source: Source, one: str
+) -> NDArray[np.float64]:
+    """Of each structure, rows bounds[q] to bounds[q + 1], the one cost of its rows; a DataError
+    where they differ."""
     weights = costs[bounds[:-1]]
     differ = np.flatnonzero(costs != np.repeat(weights, np.diff(bounds)))
     if len(differ):
         row = int(differ[0])
         first = weights[np.searchsorted(bounds, row, side="right") - 1]
-        message = f"cost {costs[row]:g} (1 where a line has none) stands in a {one} of cost {first:g}"
-        raise DataError(source.path, f"{message}; give all lines of a {one} the same", source.line_of(row))
+        message = (
+            f"cost {costs[row]:g} (1 where a line has none) stands in a {one} of cost {first:g}"
+        )
+        raise DataError(
+            source.path, f"{message}; give all lines of a {one} the same", source.line_of(row)
+        )
     return weights

@@ -63,7 +63,8 @@ class _Ends:
         self._top, self._names = top, names
 
     def of(self, weights: NDArray, name: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
-        """The weights above 0 and those below, largest first; of equal ones the first place first."""
+        """The weights above 0 and those below, largest first; of equal ones the first place
+        first."""
         found = {}
         for end, sign in (("highest", 1.0), ("lowest", -1.0)):
             places = np.flatnonzero(sign * weights > 0)
@@ -72,7 +73,9 @@ class _Ends:
                 least = np.partition(values, -self._top)[-self._top] if self._top else np.inf
                 places, values = places[values >= least], values[values >= least]
             order = np.lexsort((places, -values))[: self._top]
-            found[end] = [name(int(place)) | {"weight": float(weights[place])} for place in places[order]]
+            found[end] = [
+                name(int(place)) | {"weight": float(weights[place])} for place in places[order]
+            ]
         return found
 
     def of_features(self, weights: NDArray, columns: NDArray | None) -> dict[str, Any]:
@@ -88,42 +91,70 @@ class _Ends:
 
 
 def _features(columns: NDArray | None, weighted: NDArray) -> dict[str, Any]:
-    """The largest feature with a weight, how many have one, and the percentage of the others below the largest."""
+    """The largest feature with a weight, how many have one, and the percentage of the others below
+    the largest."""
     places = np.flatnonzero(weighted)
-    highest = 0 if not len(places) else int(places[-1] if columns is None else columns[places[-1]]) + 1
+    highest = (
+        0 if not len(places) else int(places[-1] if columns is None else columns[places[-1]]) + 1
+    )
     sparsity = 100.0 * (1 - len(places) / highest) if highest else 100.0
     return {"highest": highest, "weighted": len(places), "sparsity": sparsity}
 
 
 def _classes(model: LinearModel | KernelModel | FourierModel) -> dict[str, Any]:
     found = {"loss": model.loss, "labels": [label_text(label) for label in model.labels or SIGNS]}
-    return found | ({} if model.calibration is None else {"probabilities": {"sigmoid": list(model.calibration)}})
+    return found | (
+        {} if model.calibration is None else {"probabilities": {"sigmoid": list(model.calibration)}}
+    )
 
 
 def _linear(model: LinearModel, ends: _Ends) -> dict[str, Any]:
     head = {"kind": "linear", **_classes(model), "features": _features(model.columns, model.w != 0)}
-    weights = {"of": label_text((model.labels or SIGNS)[1]), **ends.of_features(model.w, model.columns)}
+    weights = {
+        "of": label_text((model.labels or SIGNS)[1]),
+        **ends.of_features(model.w, model.columns),
+    }
     return head | {"threshold": float(model.b), "weights": [weights]}
 
 
 def _kernel(model: KernelModel, ends: _Ends) -> dict[str, Any]:
     head = {"kind": "kernel", **_classes(model), "kernel": _kernel_facts(model.kernel)}
-    return head | {"features": _support_features(model), "threshold": float(model.b)} | _support(model)
+    return (
+        head | {"features": _support_features(model), "threshold": float(model.b)} | _support(model)
+    )
 
 
 def _fourier(model: FourierModel, ends: _Ends) -> dict[str, Any]:
     head = {"kind": "fourier", **_classes(model), "kernel": _kernel_facts(model.kernel)}
-    drawn = {"frequencies": len(model.omega), "seed": model.seed, "norm": float(np.linalg.norm(model.w))}
-    return head | {"features": _features(model.columns, np.abs(model.omega).max(axis=0)), "threshold": model.b} | drawn
+    drawn = {
+        "frequencies": len(model.omega),
+        "seed": model.seed,
+        "norm": float(np.linalg.norm(model.w)),
+    }
+    return (
+        head
+        | {
+            "features": _features(model.columns, np.abs(model.omega).max(axis=0)),
+            "threshold": model.b,
+        }
+        | drawn
+    )
 
 
 def _kernel_facts(kernel: Any) -> dict[str, Any]:
     """The name of a kernel, its formula, and the parameters it reads."""
-    values = {"degree": kernel.degree, "gamma": kernel.gamma, "scale_kernel": kernel.scale, "coef0": kernel.offset}
+    values = {
+        "degree": kernel.degree,
+        "gamma": kernel.gamma,
+        "scale_kernel": kernel.scale,
+        "coef0": kernel.offset,
+    }
     return {"name": kernel.name} | {name: values[name] for name in KERNELS[kernel.name].takes}
 
 
-def _support_features(model: KernelModel | KernelChainModel | KernelMulticlassModel) -> dict[str, Any]:
+def _support_features(
+    model: KernelModel | KernelChainModel | KernelMulticlassModel,
+) -> dict[str, Any]:
     support = model.support
     stored = support.stored
     used = np.bincount(support.indices[stored][support.data[stored] != 0], minlength=1)
@@ -131,23 +162,30 @@ def _support_features(model: KernelModel | KernelChainModel | KernelMulticlassMo
 
 
 def _support(model: KernelModel | KernelChainModel | KernelMulticlassModel) -> dict[str, Any]:
-    """How many support vectors there are, their multipliers, and how many of these are as large as the largest."""
+    """How many support vectors there are, their multipliers, and how many of these are as large as
+    the largest."""
     alpha, nonzeros = model.alpha, int(np.diff(model.support.indptr).sum())
     size = np.abs(alpha[alpha != 0])
     most = float(size.max(initial=0.0))
     return {
         "support_vectors": {
-            "number": model.support.n_rows, "nonzeros": nonzeros, "positive": int((alpha > 0).sum()),
-            "negative": int((alpha < 0).sum()), "least": float(size.min(initial=most)), "most": most,
+            "number": model.support.n_rows,
+            "nonzeros": nonzeros,
+            "positive": int((alpha > 0).sum()),
+            "negative": int((alpha < 0).sum()),
+            "least": float(size.min(initial=most)),
+            "most": most,
             "at_most": int((size >= most * (1 - 1e-9)).sum()),
         }
-    }  # fmt: skip
+    }
 
 
 def _chain(model: ChainModel, ends: _Ends) -> dict[str, Any]:
     shape = model.shape
     K, slots = shape.n_tags, shape.node_size // shape.stride
-    nodes = model.w[: shape.n_features * shape.node_size].reshape(shape.n_features, slots, shape.stride)[:, :, :K]
+    nodes = model.w[: shape.n_features * shape.node_size].reshape(
+        shape.n_features, slots, shape.stride
+    )[:, :, :K]
     loss = next(row.name for row in losses("sequence").values() if row.number == bool(model.loss))
     labels = _tags(model)
     weights = [
@@ -157,28 +195,44 @@ def _chain(model: ChainModel, ends: _Ends) -> dict[str, Any]:
         for tag in range(K)
     ]
     return {
-        "kind": "chain", "loss": loss, "labels": labels,
-        "features": _features(model.columns, np.count_nonzero(nodes, (1, 2))), "weights": weights,
-        "transitions": _transitions(model.w[len(model.w) - shape.transitions :], shape, labels, ends),
-    }  # fmt: skip
+        "kind": "chain",
+        "loss": loss,
+        "labels": labels,
+        "features": _features(model.columns, np.count_nonzero(nodes, (1, 2))),
+        "weights": weights,
+        "transitions": _transitions(
+            model.w[len(model.w) - shape.transitions :], shape, labels, ends
+        ),
+    }
 
 
 def _kernel_chain(model: KernelChainModel, ends: _Ends) -> dict[str, Any]:
     labels = _tags(model)
     return {
-        "kind": "kernel chain", "loss": None, "labels": labels,
-        "kernel": _kernel_facts(model.kernel), "features": _support_features(model), **_support(model),
+        "kind": "kernel chain",
+        "loss": None,
+        "labels": labels,
+        "kernel": _kernel_facts(model.kernel),
+        "features": _support_features(model),
+        **_support(model),
         "transitions": _transitions(model.transitions, model.shape, labels, ends),
-    }  # fmt: skip
+    }
 
 
 def _tags(model: ChainModel | KernelChainModel) -> list[str]:
     """Names of the tags, or their numbers."""
-    return [str(tag + 1) for tag in range(model.shape.n_tags)] if model.names is None else [*model.names.tags]
+    return (
+        [str(tag + 1) for tag in range(model.shape.n_tags)]
+        if model.names is None
+        else [*model.names.tags]
+    )
 
 
-def _transitions(weights: NDArray, shape: ChainShape, labels: list[str], ends: _Ends) -> list[dict[str, Any]]:
-    """Of every order: tags from the farthest to the one that is weighed; all of order 1 where there are few."""
+def _transitions(
+    weights: NDArray, shape: ChainShape, labels: list[str], ends: _Ends
+) -> list[dict[str, Any]]:
+    """Of every order: tags from the farthest to the one that is weighed; all of order 1 where there
+    are few."""
     K, start, found = shape.n_tags, 0, []
     for order in range(1, shape.transition_order + 1):
         table = weights[start : start + K**order * shape.stride].reshape(-1, shape.stride)[:, :K]
@@ -188,7 +242,9 @@ def _transitions(weights: NDArray, shape: ChainShape, labels: list[str], ends: _
         def name(place: int, sizes: tuple[int, ...] = sizes) -> dict[str, Any]:
             return {"tags": [labels[tag] for tag in np.unravel_index(place, sizes)]}
 
-        row = {"order": order, "weighted": int(np.count_nonzero(table))} | ends.of(table.ravel(), name)
+        row = {"order": order, "weighted": int(np.count_nonzero(table))} | ends.of(
+            table.ravel(), name
+        )
         found.append(row | ({"matrix": table.tolist()} if order == 1 and K <= MATRIX_TAGS else {}))
     return found
 
@@ -205,9 +261,13 @@ def _label_sets(model: MultilabelModel, ends: _Ends) -> dict[str, Any]:
     ]
     pairs = {"number": len(model.v), "positive": int((model.v > 0).sum())} | ends.of(model.v, pair)
     return {
-        "kind": "label sets", "loss": TASKS["multilabel"].loss, "labels": labels,
-        "features": _features(model.columns, np.count_nonzero(model.W, 1)), "weights": weights, "pairs": pairs,
-    }  # fmt: skip
+        "kind": "label sets",
+        "loss": TASKS["multilabel"].loss,
+        "labels": labels,
+        "features": _features(model.columns, np.count_nonzero(model.W, 1)),
+        "weights": weights,
+        "pairs": pairs,
+    }
 
 
 def _several(model: MulticlassModel, ends: _Ends) -> dict[str, Any]:
@@ -216,46 +276,75 @@ def _several(model: MulticlassModel, ends: _Ends) -> dict[str, Any]:
         {"of": label, "constant": float(model.bias * constant)} | ends.of_features(w, model.columns)
         for label, constant, w in zip(labels, model.constant, model.W.T, strict=True)
     ]
-    head: dict[str, Any] = {"kind": "classes", "loss": model.loss or TASKS["multiclass"].loss, "labels": labels}
+    head: dict[str, Any] = {
+        "kind": "classes",
+        "loss": model.loss or TASKS["multiclass"].loss,
+        "labels": labels,
+    }
     if model.temperature is not None:
         head["probabilities"] = {"temperature": model.temperature}
     elif model.has_probabilities:
         head["probabilities"] = {"sigmoid": list(LOG_ODDS)}
-    return head | {"features": _features(model.columns, np.count_nonzero(model.W, 1)), "weights": weights}
+    return head | {
+        "features": _features(model.columns, np.count_nonzero(model.W, 1)),
+        "weights": weights,
+    }
 
 
 def _machines(model: KernelMulticlassModel, ends: _Ends) -> dict[str, Any]:
     labels = [label_text(label) for label in model.names.tolist()]
-    sides: list[tuple[int, ...]] = [*pairs_of(len(labels))] if model.paired else [(k,) for k in range(len(labels))]
+    sides: list[tuple[int, ...]] = (
+        [*pairs_of(len(labels))] if model.paired else [(k,) for k in range(len(labels))]
+    )
     machines = [
         {"of": [labels[k] for k in own], "support_vectors": int(count), "threshold": float(b)}
         for own, count, b in zip(sides, np.diff(model.starts), model.b, strict=True)
     ]
-    head: dict[str, Any] = {"kind": "kernel classes", "loss": model.loss or TASKS["multiclass"].loss, "labels": labels}
+    head: dict[str, Any] = {
+        "kind": "kernel classes",
+        "loss": model.loss or TASKS["multiclass"].loss,
+        "labels": labels,
+    }
     if model.temperature is not None:
         head["probabilities"] = {"temperature": model.temperature}
     elif model.sigmoids is not None:
         head["probabilities"] = {"sigmoids": [[*fitted] for fitted in model.sigmoids]}
-    known = {"kernel": _kernel_facts(model.kernel), "features": _support_features(model), **_support(model)}
+    known = {
+        "kernel": _kernel_facts(model.kernel),
+        "features": _support_features(model),
+        **_support(model),
+    }
     return {**head, **known, "machines": machines}
 
 
 _FACTS: dict[type, Callable[[Any, _Ends], dict[str, Any]]] = {
-    LinearModel: _linear, KernelModel: _kernel, ChainModel: _chain, KernelChainModel: _kernel_chain,
-    MultilabelModel: _label_sets, MulticlassModel: _several, KernelMulticlassModel: _machines,
-    JointKernelModel: _machines, FourierModel: _fourier,
-}  # fmt: skip
+    LinearModel: _linear,
+    KernelModel: _kernel,
+    ChainModel: _chain,
+    KernelChainModel: _kernel_chain,
+    MultilabelModel: _label_sets,
+    MulticlassModel: _several,
+    KernelMulticlassModel: _machines,
+    JointKernelModel: _machines,
+    FourierModel: _fourier,
+}
 
 
-def distribution(scores: NDArray, groups: dict[str, NDArray[np.bool_]], bins: int = 40) -> dict[str, Any]:
-    """How scores are spread in groups of rows, over bins they share; scores that are not finite are left out.
+def distribution(
+    scores: NDArray, groups: dict[str, NDArray[np.bool_]], bins: int = 40
+) -> dict[str, Any]:
+    """How scores are spread in groups of rows, over bins they share; scores that are not finite are
+    left out.
 
     Parameters
     ----------
     groups : dict of str to (n,) bool
     """
     finite = np.isfinite(scores)
-    low, high = (float(part) for part in (scores[finite].min(initial=np.inf), scores[finite].max(initial=-np.inf)))
+    low, high = (
+        float(part)
+        for part in (scores[finite].min(initial=np.inf), scores[finite].max(initial=-np.inf))
+    )
     edges = np.linspace(low, high, bins + 1) if low < high else np.array([low - 0.5, low + 0.5])
     found = []
     for name, rows in groups.items():
@@ -263,20 +352,29 @@ def distribution(scores: NDArray, groups: dict[str, NDArray[np.bool_]], bins: in
         row: dict[str, Any] = {"of": name, "examples": int(rows.sum())}
         if len(own):
             least, *quartiles, most = np.quantile(own, (0, 0.25, 0.5, 0.75, 1)).tolist()
-            row |= {"mean": float(own.mean()), "deviation": float(own.std()), "least": least, "quartiles": quartiles}
+            row |= {
+                "mean": float(own.mean()),
+                "deviation": float(own.std()),
+                "least": least,
+                "quartiles": quartiles,
+            }
             row |= {"most": most, "counts": np.histogram(own, edges)[0].tolist()}
         found.append(row)
     return {"edges": edges.tolist() if finite.any() else [], "groups": found}
 
 
-def curves(positive: NDArray[np.bool_], scores: NDArray, most: int = 200) -> dict[str, list[list[float]]]:
-    """Points of the ROC curve and of precision over recall, in percent; ties as in svmcut.scoring.measures.
+def curves(
+    positive: NDArray[np.bool_], scores: NDArray, most: int = 200
+) -> dict[str, list[list[float]]]:
+    """Points of the ROC curve and of precision over recall, in percent; ties as in
+    svmcut.scoring.measures.
 
     Returns
     -------
     dict
-        ``roc``: false and true positives; ``precision_recall``: recall and precision at the ranks of the positives. At
-        most so many points of each; none where a class that a curve needs is missing.
+        ``roc``: false and true positives; ``precision_recall``: recall and precision at the ranks
+        of the positives. At most so many points of each; none where a class that a curve needs is
+        missing.
     """
     ranked = positive[np.lexsort((positive, -np.asarray(scores, np.float64)))]
     found, n_positive, n = np.cumsum(ranked), int(positive.sum()), len(ranked)
@@ -287,10 +385,15 @@ def curves(positive: NDArray[np.bool_], scores: NDArray, most: int = 200) -> dic
         precision_recall = np.column_stack([k / n_positive, k / (ranks + 1)])
     if 0 < n_positive < n:
         steps = np.concatenate([[0], found])
-        points = np.column_stack([(np.arange(n + 1) - steps) / (n - n_positive), steps / n_positive])
+        points = np.column_stack(
+            [(np.arange(n + 1) - steps) / (n - n_positive), steps / n_positive]
+        )
         corner = np.concatenate([[True], ranked[1:] != ranked[:-1], [True]])
         roc = points[corner]
-    return {"roc": _thinned(100 * roc, most), "precision_recall": _thinned(100 * precision_recall, most)}
+    return {
+        "roc": _thinned(100 * roc, most),
+        "precision_recall": _thinned(100 * precision_recall, most),
+    }
 
 
 def _thinned(points: NDArray, most: int) -> list[list[float]]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures as SVG inside a page, whose style sheet (`svmcut.inspection.page`) colours their classes."""
+"""Pictures as SVG inside a page, whose style sheet (`svmcut.inspection.page`) colours their
+classes."""
 
 from __future__ import annotations
 
@@ -17,11 +18,15 @@ _ROW = 18
 
 def _figure(height: float, title: str, parts: Sequence[str]) -> str:
     head = f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(title)}">'
-    return "\n".join([f"<figure><figcaption>{escape(title)}</figcaption>", head, *parts, "</svg></figure>"])
+    return "\n".join(
+        [f"<figure><figcaption>{escape(title)}</figcaption>", head, *parts, "</svg></figure>"]
+    )
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start", kind: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
+    )
 
 
 def _short(text: str, most: int = 17) -> str:
@@ -36,17 +41,22 @@ def bars(title: str, rows: Sequence[tuple[str, float]]) -> str:
     left, room = 130, WIDTH - 130 - 50
     scale = room / (most - least) if most > least else 0.0
     zero = left + 4 - least * scale
-    parts = [f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="2" y2="{_ROW * len(rows) + 2}"/>']
+    parts = [
+        f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="2" y2="{_ROW * len(rows) + 2}"/>'
+    ]
     for k, (name, value) in enumerate(rows):
         y, length = _ROW * k + 4, abs(value) * scale
         start = zero if value > 0 else zero - length
         hint = f"<title>{escape(name)}: {value:.6g}</title>"
         kind = "high" if value > 0 else "low"
         parts.append(
-            f'<g>{hint}<rect class="{kind}" x="{start:.1f}" y="{y}" width="{length:.1f}" height="{_ROW - 5}"/>'
+            f'<g>{hint}<rect class="{kind}" x="{start:.1f}" y="{y}" width="{length:.1f}" '
+            f'height="{_ROW - 5}"/>'
         )
         parts.append(_text(left - 4, y + 11, _short(name), "end"))
-        parts.append(_text(max(zero, start + length) + 4, y + 11, f"{value:.3g}", kind="small") + "</g>")
+        parts.append(
+            _text(max(zero, start + length) + 4, y + 11, f"{value:.3g}", kind="small") + "</g>"
+        )
     return _figure(_ROW * len(rows) + 6, title, parts)
 
 
@@ -56,24 +66,39 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
         return [low]
     step = 10.0 ** math.floor(math.log10((high - low) / most))
     step *= next(k for k in (1, 2, 5, 10) if (high - low) / (k * step) <= most)
-    return [step * k for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+    return [
+        step * k for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    ]
 
 
 class _Axes:
     """A frame whose axes run from low to high, y by its logarithm where told."""
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float], names: tuple[str, str], log: bool = False):
+    def __init__(
+        self,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        names: tuple[str, str],
+        log: bool = False,
+    ):
         self._x, self._y, self._log = x, tuple(map(math.log10, y)) if log else y, log
         self.parts = []
         for tick in ticks(*x):
             at = self.x(tick)
-            self.parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{_TOP + _PLOT}"/>')
+            self.parts.append(
+                f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{_TOP + _PLOT}"/>'
+            )
             self.parts.append(_text(at, _TOP + _PLOT + 14, f"{tick:.4g}", "middle", "small"))
         for tick in self._decades() if log else ticks(*y):
             at = self.y(tick)
-            self.parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
+            self.parts.append(
+                f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{at:.1f}" '
+                f'y2="{at:.1f}"/>'
+            )
             self.parts.append(_text(_LEFT - 4, at + 4, f"{tick:.4g}", "end", "small"))
-        self.parts.append(_text((_LEFT + WIDTH - _RIGHT) / 2, _TOP + _PLOT + 30, names[0], "middle"))
+        self.parts.append(
+            _text((_LEFT + WIDTH - _RIGHT) / 2, _TOP + _PLOT + 30, names[0], "middle")
+        )
         turned = f'<g transform="translate(11 {_TOP + _PLOT / 2}) rotate(-90)">'
         self.parts.append(turned + _text(0, 0, names[1], "middle") + "</g>")
 
@@ -84,7 +109,9 @@ class _Axes:
     def x(self, value: float) -> float:
         """Where a value stands from the left."""
         low, high = self._x
-        return _LEFT + (WIDTH - _RIGHT - _LEFT) * ((value - low) / (high - low) if high > low else 0.5)
+        return _LEFT + (WIDTH - _RIGHT - _LEFT) * (
+            (value - low) / (high - low) if high > low else 0.5
+        )
 
     def y(self, value: float) -> float:
         """Where a value stands from above."""
@@ -101,13 +128,17 @@ class _Axes:
         """The picture, its title and what its colours mean."""
         x = float(_LEFT)
         for kind, name in keys:
-            self.parts.append(f'<rect class="{kind}" x="{x:.0f}" y="{_TOP + _PLOT + 38}" width="10" height="10"/>')
+            self.parts.append(
+                f'<rect class="{kind}" x="{x:.0f}" y="{_TOP + _PLOT + 38}" width="10" height="10"/>'
+            )
             self.parts.append(_text(x + 14, _TOP + _PLOT + 47, _short(name, 12)))
             x += 24 + 7 * len(_short(name, 12))
         return _figure(_TOP + _PLOT + _BOTTOM + (14 if keys else -4), title, self.parts)
 
 
-def curve(title: str, points: Sequence[Sequence[float]], names: tuple[str, str], diagonal: bool = False) -> str:
+def curve(
+    title: str, points: Sequence[Sequence[float]], names: tuple[str, str], diagonal: bool = False
+) -> str:
     """A curve in percent of both axes."""
     axes = _Axes((0, 100), (0, 100), names)
     if diagonal:
@@ -117,14 +148,20 @@ def curve(title: str, points: Sequence[Sequence[float]], names: tuple[str, str],
 
 
 def reliability(title: str, points: Sequence[Sequence[float]]) -> str:
-    """Shares over probabilities in percent, as svmcut.scoring.probabilities.Reliability has them; a dot is as large as many."""
+    """Shares over probabilities in percent, as svmcut.scoring.probabilities.Reliability has them; a
+    dot is as large as many."""
     axes = _Axes((0, 100), (0, 100), ("probability, %", "share that is so, %"))
     axes.line([(0, 0), (100, 100)], "guide")
     axes.line([(p, share) for p, share, _ in points], "line0")
     most = max(count for *_, count in points)
     for p, share, count in points:
-        place = f'cx="{axes.x(p):.1f}" cy="{axes.y(share):.1f}" r="{2 + 5 * math.sqrt(count / most):.1f}"'
-        axes.parts.append(f'<circle class="high" {place}><title>{count:g}: {share:.1f} %</title></circle>')
+        place = (
+            f'cx="{axes.x(p):.1f}" cy="{axes.y(share):.1f}" '
+            f'r="{2 + 5 * math.sqrt(count / most):.1f}"'
+        )
+        axes.parts.append(
+            f'<circle class="high" {place}><title>{count:g}: {share:.1f} %</title></circle>'
+        )
     return axes.figure(title)
 
 
@@ -146,7 +183,9 @@ def histogram(title: str, scores: dict[str, Any], threshold: bool) -> str:
         axes.parts.append(f'<polygon class="area{k % 8}" points="{path}"/>')
     if threshold and edges[0] < 0 < edges[-1]:
         at = axes.x(0.0)
-        axes.parts.append(f'<line class="guide" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{zero:.1f}"/>')
+        axes.parts.append(
+            f'<line class="guide" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{zero:.1f}"/>'
+        )
     return axes.figure(title, [(f"fill{k % 8}", row["of"]) for k, row in enumerate(groups)])
 
 
@@ -154,15 +193,22 @@ def convergence(points: Sequence[dict[str, Any]]) -> list[str]:
     """Primal and dual, and their gap, over time."""
     figures, known = [], [point for point in points if point["primal"] is not None]
     x = (0.0, max([point["seconds"] for point in points], default=0.0) or 1.0)
-    lines = [[(p["seconds"], p[key]) for p in known if p[key] is not None] for key in ("primal", "dual")]
+    lines = [
+        [(p["seconds"], p[key]) for p in known if p[key] is not None] for key in ("primal", "dual")
+    ]
     values = sorted(value for line in lines for _, value in line)
     if values:
-        # what is far above the last primal is cut off: of the first steps nothing else could be seen
+        # what is far above the last primal is cut off: of the first steps nothing else could be
+        # seen
         top = min(values[-1], 3 * abs(known[-1]["primal"]) or values[-1])
-        axes = _Axes(x, (min(0.0, values[0]) if values[0] > -top else -top, top), ("seconds", "objective"))
+        axes = _Axes(
+            x, (min(0.0, values[0]) if values[0] > -top else -top, top), ("seconds", "objective")
+        )
         for kind, line in zip(("line0", "line1"), lines, strict=True):
             axes.line([(at, max(-top, min(value, top))) for at, value in line], kind)
-        figures.append(axes.figure("Convergence: primal and dual", [("fill0", "primal"), ("fill1", "dual")]))
+        figures.append(
+            axes.figure("Convergence: primal and dual", [("fill0", "primal"), ("fill1", "dual")])
+        )
     gaps = [(p["seconds"], p["gap"]) for p in points if p["gap"] is not None and p["gap"] > 0]
     if len(gaps) > 1:
         low, high = min(gap for _, gap in gaps), max(gap for _, gap in gaps)
@@ -180,12 +226,17 @@ def matrix(title: str, names: Sequence[str], values: Sequence[Sequence[float]]) 
     parts = []
     for j, before in enumerate(names):
         if j % every == 0:
-            parts.append(_text(left - 4, 18 + size * (j + 0.5) + 4, _short(before, 5), "end", "small"))
+            parts.append(
+                _text(left - 4, 18 + size * (j + 0.5) + 4, _short(before, 5), "end", "small")
+            )
             parts.append(_text(left + size * (j + 0.5), 12, _short(before, 5), "middle", "small"))
         for k, name in enumerate(names):
             value = values[j][k]
             kind, shade = ("high" if value > 0 else "low"), abs(value) / most
-            place = f'x="{left + size * k:.1f}" y="{18 + size * j:.1f}" width="{size:.1f}" height="{size:.1f}"'
+            place = (
+                f'x="{left + size * k:.1f}" y="{18 + size * j:.1f}" width="{size:.1f}" '
+                f'height="{size:.1f}"'
+            )
             hint = f"<title>{escape(before)} &gt; {escape(name)}: {value:.4g}</title>"
             parts.append(f'<rect class="{kind}" {place} fill-opacity="{shade:.2f}">{hint}</rect>')
     return _figure(18 + size * len(names) + 6, title, parts)

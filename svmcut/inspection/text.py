@@ -29,11 +29,19 @@ def text_of(found: dict[str, Any]) -> str:
         blocks.append(_table(table))
     if "pairs" in found:
         pairs = found["pairs"]
-        title = f"Pairs of labels: {pairs['number']} with a weight, {pairs['positive']} of them positive"
+        title = (
+            f"Pairs of labels: {pairs['number']} with a weight, {pairs['positive']} of them "
+            "positive"
+        )
         blocks.append([title, *_ends(pairs, pair_name)])
     for key, of in (("certificate", certificate), ("trace", convergence)):
         if key in found:
-            blocks.append([f"{key.title()}: {found[key]['file']}", *(f"  {k:<16}{v}" for k, v in of(found[key]))])
+            blocks.append(
+                [
+                    f"{key.title()}: {found[key]['file']}",
+                    *(f"  {k:<16}{v}" for k, v in of(found[key])),
+                ]
+            )
     if "data" in found:
         data = found["data"]
         lines = [f"  {name:<18}{value:>9}" for name, value in measured(data)]
@@ -52,14 +60,23 @@ def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
     """What a model is, name and value."""
     features = found["features"]
     rows = [("Model", found["model"]), ("Kind", f"{found['kind']} ({found['format']})")]
-    usual = " (error-rate, if svmcut learn wrote it)" if found["format"] == FORMATS[0].first.decode() else ""
+    usual = (
+        " (error-rate, if svmcut learn wrote it)"
+        if found["format"] == FORMATS[0].first.decode()
+        else ""
+    )
     rows.append(("Loss", found["loss"] or f"not in the file{usual}"))
     if "labels" in found:
         rows.append(("Labels", _shortened(found["labels"])))
     if "kernel" in found:
         name, *values = found["kernel"].items()
-        rows.append(("Kernel", ", ".join([name[1], *(f"{key} {value:g}" for key, value in values)])))
-    many = f"{features['weighted']} of {features['highest']} are used, sparsity {features['sparsity']:.2f} %"
+        rows.append(
+            ("Kernel", ", ".join([name[1], *(f"{key} {value:g}" for key, value in values)]))
+        )
+    many = (
+        f"{features['weighted']} of {features['highest']} are used, sparsity "
+        f"{features['sparsity']:.2f} %"
+    )
     rows.append(("Features", many))
     if len(found.get("weights", ())) == 1:
         rows.append(("Norm of weights", number(found["weights"][0]["norm"])))
@@ -81,13 +98,18 @@ def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
         support = found["support_vectors"]
         rows.append(("Support vectors", f"{support['number']}, {support['nonzeros']} values"))
         signs = f"{support['positive']} above 0, {support['negative']} below"
-        sizes = f"sizes {number(support['least'])} to {number(support['most'])}, {support['at_most']} of the largest"
+        sizes = (
+            f"sizes {number(support['least'])} to {number(support['most'])}, {support['at_most']} "
+            "of the largest"
+        )
         rows.append(("Multipliers", f"{signs}; {sizes}"))
     return rows
 
 
 def _shortened(names: Sequence[str], most: int = 20) -> str:
-    return ", ".join(names) if len(names) <= most else f"{len(names)}: {', '.join(names[:most])}, ..."
+    return (
+        ", ".join(names) if len(names) <= most else f"{len(names)}: {', '.join(names[:most])}, ..."
+    )
 
 
 def weights_title(row: dict[str, Any], found: dict[str, Any]) -> str:
@@ -126,7 +148,10 @@ def pair_name(row: dict[str, Any]) -> str:
 
 def _ends(row: dict[str, Any], name: Callable[[dict[str, Any]], str]) -> list[str]:
     """The highest weights beside the lowest."""
-    columns = ([(f"{entry['weight']:.4g}", name(entry)) for entry in row[end]] for end in ("highest", "lowest"))
+    columns = (
+        [(f"{entry['weight']:.4g}", name(entry)) for entry in row[end]]
+        for end in ("highest", "lowest")
+    )
     rows = [(*high, *low) for high, low in zip_longest(*columns, fillvalue=("", ""))]
     if not rows:
         return []
@@ -137,9 +162,19 @@ def _ends(row: dict[str, Any], name: Callable[[dict[str, Any]], str]) -> list[st
 def certificate(run: dict[str, Any]) -> list[tuple[str, str]]:
     """What a report says of a training run, name and value."""
     cost = "cost" if "cost" in run else "example_cost"
-    ended = "converged" if run["converged"] else f"not converged ({run['stopped_by'] or 'see the report'})"
+    ended = (
+        "converged"
+        if run["converged"]
+        else f"not converged ({run['stopped_by'] or 'see the report'})"
+    )
     rows = [("Solver", f"{run['solver']}, {run['iterations']} iterations; {ended}")]
-    rows.append(("C", f"{number(run[cost])} ({'-c' if cost == 'cost' else '--example-cost'}), loss {run['loss']}"))
+    rows.append(
+        (
+            "C",
+            f"{number(run[cost])} ({'-c' if cost == 'cost' else '--example-cost'}), loss "
+            f"{run['loss']}",
+        )
+    )
     rows += [(name, number(run[name.lower()])) for name in ("Primal", "Dual", "Gap")]
     if run["relative_gap"] is not None:
         rows.append(("Relative gap", number(run["relative_gap"])))
@@ -150,8 +185,10 @@ def convergence(trace: dict[str, Any]) -> list[tuple[str, str]]:
     """The ends of a trace, name and value."""
     first, last = trace["points"][0], trace["points"][-1]
     rows = [("Iterations", f"{last['iteration']} in {last['seconds']:.3g} s")]
-    return rows + [(name, f"{number(first[key])} to {number(last[key])}")
-                   for name, key in (("Primal", "primal"), ("Dual", "dual"), ("Gap", "gap"))]  # fmt: skip
+    return rows + [
+        (name, f"{number(first[key])} to {number(last[key])}")
+        for name, key in (("Primal", "primal"), ("Dual", "dual"), ("Gap", "gap"))
+    ]
 
 
 def measured(data: dict[str, Any]) -> Iterable[tuple[str, str]]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What training yields and scoring needs: functions of a row, without data and without options.
 
-A model may number its features on its own: with ``columns``, feature j of the model is column columns[j] of the data.
-A file with one weight for the feature 2,147,483,646 then costs a few bytes and not 16 GB. A kind of model is imported
-when it is asked for.
+A model may number its features on its own: with ``columns``, feature j of the model is column
+columns[j] of the data. A file with one weight for the feature 2,147,483,646 then costs a few bytes
+and not 16 GB. A kind of model is imported when it is asked for.
 """
 
 from importlib import import_module
@@ -25,18 +25,43 @@ if TYPE_CHECKING:
     Model: TypeAlias = ScoringModel | ChainModel | KernelChainModel | MultilabelModel | ClassModel
 
 _WHERE = {
-    "ChainModel": "chain", "ChainShape": "chain", "KernelChainModel": "chain", "check_lattice": "chain",
-    "renumber": "columns", "KernelModel": "kernel", "LabelDecoder": "label_sets", "MultilabelModel": "label_sets",
-    "LinearModel": "linear", "MulticlassModel": "multiclass", "KernelMulticlassModel": "kernel_classes",
-    "FourierModel": "fourier", "most_probable": "probable",
-    "JointKernelModel": "kernel_classes", "pairs_of": "kernel_classes",
-}  # fmt: skip
+    "ChainModel": "chain",
+    "ChainShape": "chain",
+    "KernelChainModel": "chain",
+    "check_lattice": "chain",
+    "renumber": "columns",
+    "KernelModel": "kernel",
+    "LabelDecoder": "label_sets",
+    "MultilabelModel": "label_sets",
+    "LinearModel": "linear",
+    "MulticlassModel": "multiclass",
+    "KernelMulticlassModel": "kernel_classes",
+    "FourierModel": "fourier",
+    "most_probable": "probable",
+    "JointKernelModel": "kernel_classes",
+    "pairs_of": "kernel_classes",
+}
 
 __all__ = [
-    "ChainModel", "ChainShape", "ClassModel", "FourierModel", "JointKernelModel", "KernelChainModel", "KernelModel",
-    "KernelMulticlassModel", "LabelDecoder", "LinearModel", "Model", "MulticlassModel", "MultilabelModel",
-    "ScoringModel", "check_lattice", "most_probable", "pairs_of", "renumber",
-]  # fmt: skip
+    "ChainModel",
+    "ChainShape",
+    "ClassModel",
+    "FourierModel",
+    "JointKernelModel",
+    "KernelChainModel",
+    "KernelModel",
+    "KernelMulticlassModel",
+    "LabelDecoder",
+    "LinearModel",
+    "Model",
+    "MulticlassModel",
+    "MultilabelModel",
+    "ScoringModel",
+    "check_lattice",
+    "most_probable",
+    "pairs_of",
+    "renumber",
+]
 
 
 def __getattr__(name: str):

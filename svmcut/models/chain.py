@@ -52,11 +52,14 @@ class ChainShape:
     @property
     def transitions(self) -> int:
         """Weights of all transitions."""
-        return self.stride * sum(self.n_tags**order for order in range(1, self.transition_order + 1))
+        return self.stride * sum(
+            self.n_tags**order for order in range(1, self.transition_order + 1)
+        )
 
     @property
     def dim(self) -> int:
-        """Length of the weights: emissions, feature by feature, then transitions of order 1, 2, 3."""
+        """Length of the weights: emissions, feature by feature, then transitions of order 1, 2,
+        3."""
         return self.n_features * self.node_size + self.transitions
 
 
@@ -69,14 +72,21 @@ def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
         When one float64 for every state and token of it needs more than the machine has.
     """
     longest = int(np.max(np.diff(sequences), initial=0))
-    need = 8e-6 * longest * (shape.node_size + shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride)
+    need = (
+        8e-6
+        * longest
+        * (shape.node_size + shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride)
+    )
     if there := shortage(need, least=100):
         refusal = (
-            f"a sequence of {longest} tokens at transition order {shape.transition_order} needs about {need:,.0f} MB "
+            f"a sequence of {longest} tokens at transition order {shape.transition_order} needs "
+            f"about {need:,.0f} MB "
             f"for its states and {there}"
         )
         remedy = "cut the sequence, or train at a lower order of transitions"
-        raise MemoryLimitError("{}; lower {transitions}, or cut the sequence", refusal, original=f"{refusal}; {remedy}")
+        raise MemoryLimitError(
+            "{}; lower {transitions}, or cut the sequence", refusal, original=f"{refusal}; {remedy}"
+        )
 
 
 @record(eq=False)
@@ -108,22 +118,32 @@ class ChainModel:
     loss: int = 1
     names: Names | None = None
 
-    def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:
-        """(tokens,) int32 best tags, from 0, of the sequences X[sequences[n] : sequences[n + 1]]; see Chains.argmax."""
+    def tags(
+        self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0
+    ) -> NDArray[np.int32]:
+        """(tokens,) int32 best tags, from 0, of the sequences X[sequences[n] : sequences[n + 1]];
+        see Chains.argmax."""
         from svmcut._native import chain
 
         shape = self.shape
         check_lattice(shape, sequences)
         chains = chain.Chains(
-            sparse.Rows(renumber(X, self.columns)), sequences, np.zeros(X.n_rows, np.int32), shape.n_features,
-            shape.n_tags, shape.stride, shape.transition_order, shape.emission_order,
-        )  # fmt: skip
+            sparse.Rows(renumber(X, self.columns)),
+            sequences,
+            np.zeros(X.n_rows, np.int32),
+            shape.n_features,
+            shape.n_tags,
+            shape.stride,
+            shape.transition_order,
+            shape.emission_order,
+        )
         return _best_tags(chains, self.w, None, beam, threads)
 
 
 @record(eq=False)
 class KernelChainModel:
-    """Tags of a sequence: argmax over y of sum_t f_{y_t}(x_t) + the transitions,  f_k = sum_u alpha[u, k] K(z_u, .).
+    """Tags of a sequence: argmax over y of sum_t f_{y_t}(x_t) + the transitions,  f_k = sum_u
+    alpha[u, k] K(z_u, .).
 
     Attributes
     ----------
@@ -164,16 +184,25 @@ class KernelChainModel:
                 scores[start : start + step, : self.shape.n_tags] = values @ self.alpha
         return scores
 
-    def tags(self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0) -> NDArray[np.int32]:
-        """As ChainModel.tags; memory for a fixed number of kernel values beside scores of all tokens."""
+    def tags(
+        self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0
+    ) -> NDArray[np.int32]:
+        """As ChainModel.tags; memory for a fixed number of kernel values beside scores of all
+        tokens."""
         from svmcut.data.labellings import featureless_chains
 
         shape = self.shape
         check_lattice(shape, sequences)
         chains = featureless_chains(
-            sequences, np.zeros(X.n_rows, np.int32), shape.n_tags, shape.stride, shape.transition_order
+            sequences,
+            np.zeros(X.n_rows, np.int32),
+            shape.n_tags,
+            shape.stride,
+            shape.transition_order,
         )
-        return _best_tags(chains, self.transitions, self.node_scores(X, threads).ravel(), beam, threads)
+        return _best_tags(
+            chains, self.transitions, self.node_scores(X, threads).ravel(), beam, threads
+        )
 
 
 def _best_tags(chains, w, nodes, beam: int, threads: int) -> NDArray[np.int32]:
@@ -181,5 +210,7 @@ def _best_tags(chains, w, nodes, beam: int, threads: int) -> NDArray[np.int32]:
     from svmcut._native import chain
 
     labels, values = np.empty(chains.n_tokens, np.int32), np.empty(chains.n_sequences)
-    chain.argmax(chains, w, nodes, chain.DECODE, beam, labels, values, np.empty_like(values), threads)
+    chain.argmax(
+        chains, w, nodes, chain.DECODE, beam, labels, values, np.empty_like(values), threads
+    )
     return labels

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:
     """X in a model's own numbering; columns the model does not have all become ``len(columns)``.
 
-    Rows keep their values, so that norms stay what they were; where unknown columns repeat, rows are good for products
-    only. O(nnz log d).
+    Rows keep their values, so that norms stay what they were; where unknown columns repeat, rows
+    are good for products only. O(nnz log d).
     """
     X = X.checked()
     if columns is None:

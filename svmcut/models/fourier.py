@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sums of random Fourier features, which stand for the rbf kernel.
 
-    omega_j ~ N(0, 2 g I),   phi(x) = D^-1/2 (cos omega_j.x, sin omega_j.x), j = 1..D;   |phi(x)| = 1
+    omega_j ~ N(0, 2 g I),   phi(x) = D^-1/2 (cos omega_j.x, sin omega_j.x), j = 1..D;   |phi(x)| =
+    1
 
 phi(x).phi(z) has the mean exp(-g |x - z|^2) = k and the variance (1 - k^2)^2 / (2 D).
 
@@ -37,11 +38,14 @@ _DENSE = 0.1
 
 def frequencies(D: int, d: int, gamma: float, seed: int) -> NDArray[np.float32]:
     """(D, d) of the rbf kernel exp(-gamma |x - z|^2)."""
-    return np.random.default_rng(seed).normal(scale=np.sqrt(2 * gamma), size=(D, d)).astype(np.float32)
+    return (
+        np.random.default_rng(seed).normal(scale=np.sqrt(2 * gamma), size=(D, d)).astype(np.float32)
+    )
 
 
 def fourier_features(X: Csr, omega: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(n, 2 D) cosines, then sines, of rows over the features of omega; O(n d D), or O(nonzeros D) of sparse rows."""
+    """(n, 2 D) cosines, then sines, of rows over the features of omega; O(n d D), or O(nonzeros D)
+    of sparse rows."""
     D = len(omega)
     F = np.empty((X.n_rows, 2 * D))
     F[:, :D] = _angles(X, omega)

@@ -48,5 +48,8 @@ class KernelModel(TwoClasses):
     sigmoid: Sigmoid | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n,) float64 f(x) of every row; the same bytes for any number of threads. See Kernel.expansion."""
-        return self.kernel.expansion(renumber(X, self.columns), self.support, self.alpha, self.b, threads)
+        """(n,) float64 f(x) of every row; the same bytes for any number of threads. See
+        Kernel.expansion."""
+        return self.kernel.expansion(
+            renumber(X, self.columns), self.support, self.alpha, self.b, threads
+        )

@@ -43,8 +43,8 @@ class KernelMulticlassModel:
     names : (K,) float64
         The labels of the classes, increasing; of a foreign model in the order of its file.
     paired : bool
-        Whether the machines are of the pairs of classes, as `pairs_of` orders them, f above 0 being for the first; else
-        machine k is of class k against the rest.
+        Whether the machines are of the pairs of classes, as `pairs_of` orders them, f above 0 being
+        for the first; else machine k is of class k against the rest.
     columns, highest_index, n_documents, loss
         As in MulticlassModel.
     sigmoids : tuple of (float, float) or None
@@ -90,7 +90,8 @@ class KernelMulticlassModel:
         return machine_scores(renumber(X, self.columns), *known, threads, narrow)
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) float64: f_k of every class; of pairs the votes, nan for a class with a decision that is none."""
+        """(n, K) float64: f_k of every class; of pairs the votes, nan for a class with a decision
+        that is none."""
         found = self.decisions(X, threads)
         if not self.paired:
             return found
@@ -108,8 +109,10 @@ class KernelMulticlassModel:
 
 @record(eq=False)
 class JointKernelModel(KernelMulticlassModel):
-    """Functions f_k of a kernel, one a class, trained at once and without thresholds: machines against the rest."""
+    """Functions f_k of a kernel, one a class, trained at once and without thresholds: machines
+    against the rest."""
 
     def printed(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) float64 f_k(x) as svm_multiclass writes them: products of two features are rounded to float32."""
+        """(n, K) float64 f_k(x) as svm_multiclass writes them: products of two features are rounded
+        to float32."""
         return self._sums(X, threads, True)

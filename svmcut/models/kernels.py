@@ -22,7 +22,8 @@ _DEFAULTS = catalog.KERNEL_DEFAULTS
 
 @record
 class Kernel:
-    """One kernel with all of svm_light's parameters; a model file holds them whether the kernel uses them or not.
+    """One kernel with all of svm_light's parameters; a model file holds them whether the kernel
+    uses them or not.
 
     Attributes
     ----------
@@ -46,7 +47,9 @@ class Kernel:
 
     def __post_init__(self) -> None:
         if self.name not in KERNELS:
-            raise ValueError(f"kernel {self.name!r} is unknown; expected one of {', '.join(KERNELS)}")
+            raise ValueError(
+                f"kernel {self.name!r} is unknown; expected one of {', '.join(KERNELS)}"
+            )
 
     @property
     def number(self) -> int:
@@ -59,16 +62,20 @@ class Kernel:
 
     @property
     def is_definite(self) -> bool:
-        """Whether every matrix of its values is known to be positive semidefinite; a dual value bounds nothing else."""
+        """Whether every matrix of its values is known to be positive semidefinite; a dual value
+        bounds nothing else."""
         return catalog.is_definite(self.name, self.degree, self.gamma, self.scale, self.offset)
 
-    def expansion(self, X: Csr, support: Csr, alpha: NDArray, b: float = 0.0, threads: int = 1) -> NDArray:
+    def expansion(
+        self, X: Csr, support: Csr, alpha: NDArray, b: float = 0.0, threads: int = 1
+    ) -> NDArray:
         """f(x_i) = sum_k alpha_k K(z_k, x_i) - b for every row of X.
 
         Parameters
         ----------
         X : Csr
-            (n, d') rows. Features the support vectors do not have count in the distance of the rbf kernel only.
+            (n, d') rows. Features the support vectors do not have count in the distance of the rbf
+            kernel only.
         support : Csr
             (m, d) support vectors z.
         alpha : (m,) float64
@@ -88,8 +95,9 @@ class Kernel:
 
         Notes
         -----
-        O(sum over the features of each x of the support vectors that have the feature + n m) time; nothing of size
-        n m is held. Sums run in float64, over features and support vectors in their order.
+        O(sum over the features of each x of the support vectors that have the feature + n m) time;
+        nothing of size n m is held. Sums run in float64, over features and support vectors in their
+        order.
         """
         from svmcut._native.kernels import kernel_scores
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class MultilabelModel:
-    """score(x, y) = sum_k y_k (W[k].x + constant[k]) + sum of the weights of the pairs with both labels on.
+    """score(x, y) = sum_k y_k (W[k].x + constant[k]) + sum of the weights of the pairs with both
+    labels on.
 
     Attributes
     ----------
@@ -57,13 +58,17 @@ class MultilabelModel:
             return None
         need = 8e-6 * len(self.names) ** 2
         if there := shortage(need, least=100):
-            refusal = f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {there}"
+            refusal = (
+                f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {there}"
+            )
             raise MemoryLimitError("{}; train with {pairs=none}", refusal, original=refusal)
         pairs = np.zeros((len(self.names), len(self.names)))
         pairs[self.first, self.second] = pairs[self.second, self.first] = self.v
         return pairs
 
-    def decode(self, X: Csr, method: str = "lp", threads: int = 1) -> tuple[NDArray, NDArray, NDArray]:
+    def decode(
+        self, X: Csr, method: str = "lp", threads: int = 1
+    ) -> tuple[NDArray, NDArray, NDArray]:
         """Predicted sets of rows; see LabelDecoder."""
         return LabelDecoder(self, method).decode(X, threads)
 
@@ -75,8 +80,9 @@ class LabelDecoder:
     ----------
     model : MultilabelModel
     method : {"lp", "icm", "greedy"}
-        The local-polytope relaxation (exact where no label is at one half, always so where all v >= 0) with coordinate
-        ascent from its rounding; coordinate ascent from the labels' own signs; greedy addition.
+        The local-polytope relaxation (exact where no label is at one half, always so where all v >=
+        0) with coordinate ascent from its rounding; coordinate ascent from the labels' own signs;
+        greedy addition.
 
     Notes
     -----

@@ -38,7 +38,8 @@ class LinearModel(TwoClasses):
     highest_index : int or None
         The highest feature index (1-based) a model file states; None for the largest there is.
     n_documents : int
-        What a model file states as its number of training documents (svm_perf: constraints of the last working set).
+        What a model file states as its number of training documents (svm_perf: constraints of the
+        last working set).
     labels : (float or None, float) or None
         Of the negative class and of the positive one; as svmcut.data.labels has them.
     loss : str or None
@@ -58,7 +59,8 @@ class LinearModel(TwoClasses):
     sigmoid: Sigmoid | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the features."""
+        """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the
+        features."""
         rows, scores = sparse.Rows(renumber(X, self.columns)), np.empty(X.n_rows)
         sparse.predict(rows, np.asarray(self.w, np.float64), -self.b, scores, threads)
         return scores

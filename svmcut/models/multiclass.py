@@ -65,7 +65,8 @@ class MulticlassModel:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether scores are probabilities: by a temperature, or of machines of the logistic loss."""
+        """Whether scores are probabilities: by a temperature, or of machines of the logistic
+        loss."""
         return self.temperature is not None or self.loss in LOG_ODDS_OF
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:

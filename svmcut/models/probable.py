@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models of LIBSVM as its programs use them where probabilities are asked for: the most probable class is the label.
+"""Models of LIBSVM as its programs use them where probabilities are asked for: the most probable
+class is the label.
 
-Without probabilities the label is that of the score, or the class with most votes of pairs, which may be another one.
+Without probabilities the label is that of the score, or the class with most votes of pairs, which
+may be another one.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def most_probable(model: Any) -> Any:
-    """A model of LIBSVM, of two classes or of pairs, with log odds or probabilities of classes for its scores."""
+    """A model of LIBSVM, of two classes or of pairs, with log odds or probabilities of classes for
+    its scores."""
     given = {one.name: getattr(model, one.name) for one in fields(model)}
     if isinstance(model, KernelMulticlassModel):
         assert model.paired
@@ -34,7 +37,8 @@ def most_probable(model: Any) -> Any:
 
 @record(eq=False)
 class CoupledClasses(KernelMulticlassModel):
-    """Machines of pairs whose probabilities are coupled as LIBSVM does, to its tolerance; no votes."""
+    """Machines of pairs whose probabilities are coupled as LIBSVM does, to its tolerance; no
+    votes."""
 
     @property
     def has_probabilities(self) -> bool:

@@ -23,7 +23,8 @@ class TwoClasses:
 
     @property
     def calibration(self) -> Sigmoid | None:
-        """The sigmoid, by itself that of the logistic loss; None where scores are no probabilities."""
+        """The sigmoid, by itself that of the logistic loss; None where scores are no
+        probabilities."""
         return LOG_ODDS if self.sigmoid is None and self.loss in LOG_ODDS_OF else self.sigmoid
 
     @property

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The QP of the cutting planes by the solver that was asked for, and the exact one to check it and to take over.
+"""The QP of the cutting planes by the solver that was asked for, and the exact one to check it and
+to take over.
 
-The exact solver starts from OSQP's answer, so an answer within the tolerance costs one gradient and any other is
-mended.
+The exact solver starts from OSQP's answer, so an answer within the tolerance costs one gradient and
+any other is mended.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ class CheckedSimplexQp:
     Parameters
     ----------
     osqp_from : float
-        Number of cuts from which OSQP is asked first. Below it the exact solver needs microseconds, and a short run
-        never imports osqp.
+        Number of cuts from which OSQP is asked first. Below it the exact solver needs microseconds,
+        and a short run never imports osqp.
     """
 
     def __init__(self, osqp_from: float = 500):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The exact small QP: a primal active-set method in C that checks OSQP and takes over where it falls short."""
+"""The exact small QP: a primal active-set method in C that checks OSQP and takes over where it
+falls short."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ class ExactSimplexQp:
         self.max_steps = max_steps
 
     def solve(self, H, b, C: float, beta0, tol: float):
-        """A feasible beta whose objective is within tol of the maximum (or as near as rounding allows).
+        """A feasible beta whose objective is within tol of the maximum (or as near as rounding
+        allows).
 
         Parameters
         ----------

@@ -2,15 +2,17 @@
 """OSQP on the unit simplex (Stellato et al., 2020), never trusted on its status alone.
 
     maximise  b.beta - (C/2) beta'H beta,   beta >= 0,  sum beta = 1
-    gap       max_t g_t - g.beta,   g = b - C H beta: what any feasible beta is short of the maximum at most
+    gap       max_t g_t - g.beta,   g = b - C H beta: what any feasible beta is short of the maximum
+              at most
 
-Most cuts have multiplier 0 at the solution, and OSQP's answer is only as good as its guess which. So it is asked about
-a working set: the cuts with a positive multiplier and the few that promise most; an exact line search takes the answer
-in, and the set grows until the gap is met. P and q are divided by their largest entry. Importing osqp (and scipy with
-it) costs 0.2 s and waits until it is needed.
+Most cuts have multiplier 0 at the solution, and OSQP's answer is only as good as its guess which.
+So it is asked about a working set: the cuts with a positive multiplier and the few that promise
+most; an exact line search takes the answer in, and the set grows until the gap is met. P and q are
+divided by their largest entry. Importing osqp (and scipy with it) costs 0.2 s and waits until it is
+needed.
 
-What was tried on the 248 QPs of adult at C = 100 per example (up to 115 cuts, gap of the run 1e-3), CPU seconds on one
-machine; the exact solver takes 0.07 s and meets the tolerance in all of them:
+What was tried on the 248 QPs of adult at C = 100 per example (up to 115 cuts, gap of the run 1e-3),
+CPU seconds on one machine; the exact solver takes 0.07 s and meets the tolerance in all of them:
 
     all cuts, set up anew                                4.3 s   tolerance met in 147
     all cuts, one workspace of 16, 32, .. cuts, `update` 10.9 s                    128
@@ -18,8 +20,8 @@ machine; the exact solver takes 0.07 s and meets the tolerance in all of them:
     the same, loose and without polishing                 0.9 s                     23
     working set, set up anew                              2.5 s                    238
 
-A workspace that is kept pays for its whole capacity in every factorisation, and every new cut changes P, so that
-nothing of the old factor serves; loose answers cost more rounds than they save.
+A workspace that is kept pays for its whole capacity in every factorisation, and every new cut
+changes P, so that nothing of the old factor serves; loose answers cost more rounds than they save.
 """
 
 from __future__ import annotations
@@ -52,12 +54,21 @@ class OsqpSimplexQp:
     """Maximises b.beta - (C/2) beta'H beta over the unit simplex with OSQP."""
 
     SETTINGS: ClassVar[dict] = dict(
-        eps_abs=1e-8, eps_rel=1e-8, max_iter=4000, polishing=True, polish_refine_iter=10, delta=1e-9,
-        adaptive_rho=True, adaptive_rho_interval=25, warm_starting=True, verbose=False,
-    )  # fmt: skip
+        eps_abs=1e-8,
+        eps_rel=1e-8,
+        max_iter=4000,
+        polishing=True,
+        polish_refine_iter=10,
+        delta=1e-9,
+        adaptive_rho=True,
+        adaptive_rho_interval=25,
+        warm_starting=True,
+        verbose=False,
+    )
 
     def solve(self, H, b, C: float, beta0, tol: float):
-        """A feasible beta, no worse than beta0 projected on the simplex; None where OSQP refuses or fails at once.
+        """A feasible beta, no worse than beta0 projected on the simplex; None where OSQP refuses or
+        fails at once.
 
         OSQP refuses matrices that rounding made indefinite.
         """
@@ -71,7 +82,9 @@ class OsqpSimplexQp:
             rising = np.setdiff1d(np.flatnonzero(gradient > level), used)
             joining = rising[np.argsort(-gradient[rising], kind="stable")[:_JOIN]]
             chosen = np.sort(np.concatenate([used, joining]))
-            answer = self._ask(np.ascontiguousarray(H[np.ix_(chosen, chosen)]), b[chosen], C, beta[chosen])
+            answer = self._ask(
+                np.ascontiguousarray(H[np.ix_(chosen, chosen)]), b[chosen], C, beta[chosen]
+            )
             if answer is None:
                 return beta if round else None
             direction = -beta
@@ -87,7 +100,8 @@ class OsqpSimplexQp:
         return beta
 
     def _ask(self, H, b, C: float, beta0):
-        """The projected answer of OSQP, whatever its status; None where that is no finite vector, or a refusal."""
+        """The projected answer of OSQP, whatever its status; None where that is no finite vector,
+        or a refusal."""
         import osqp
         from scipy import sparse
 
@@ -99,9 +113,13 @@ class OsqpSimplexQp:
         lower[0] = 1.0
         try:
             problem.setup(
-                P=sparse.csc_matrix(np.triu(H * (C / scale))), q=-b / scale, A=constraints, l=lower, u=upper,
+                P=sparse.csc_matrix(np.triu(H * (C / scale))),
+                q=-b / scale,
+                A=constraints,
+                l=lower,
+                u=upper,
                 **self.SETTINGS,
-            )  # fmt: skip
+            )
             problem.warm_start(x=beta0)
             answer = problem.solve(raise_error=False).x
         except osqp.OSQPException:

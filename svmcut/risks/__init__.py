@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from svmcut.risks.protocol import Risk
 
 #: Those of vectors; the names of the two tasks differ.
-RISKS: dict[str, Loss] = {loss.name: loss for loss in LOSSES if loss.task in ("classification", "rank", "regression")}
+RISKS: dict[str, Loss] = {
+    loss.name: loss for loss in LOSSES if loss.task in ("classification", "rank", "regression")
+}
 
 
 def make_risk(
@@ -32,7 +34,8 @@ def make_risk(
     name : str
         As parameter loss takes it.
     p : float
-        Parameter p: k of prec-at-k and rec-at-k as a fraction of the positives; 0 for the default. Others ignore it.
+        Parameter p: k of prec-at-k and rec-at-k as a fraction of the positives; 0 for the default.
+        Others ignore it.
     at : int
         Parameter at: places that ndcg counts. Others ignore it.
     tube : float
@@ -46,12 +49,14 @@ def make_risk(
     Returns
     -------
     Risk
-        For error-rate the hinge, a sum over examples; with slack rescaling or slack norm 2 the loss of the sample. With
-        slack norm 2 that of a sample is the slack, that of queries the mean of their squared slacks.
+        For error-rate the hinge, a sum over examples; with slack rescaling or slack norm 2 the loss
+        of the sample. With slack norm 2 that of a sample is the slack, that of queries the mean of
+        their squared slacks.
 
     Notes
     -----
-    What a loss has no rescaling, slack norm or p for is refused before, by `svmcut.spec.refusals.check`.
+    What a loss has no rescaling, slack norm or p for is refused before, by
+    `svmcut.spec.refusals.check`.
     """
     entry = RISKS[name]
     plain = rescaling == "margin" and slack_norm == 1

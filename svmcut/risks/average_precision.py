@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Average precision of the ranking by score, in percent.
 
-    R(s) = max over rankings of  L (1 - AP) - m sum over pairs ranked wrongly of (s_p - s_n),     L = 100, m = 2
+    R(s) = max over rankings of  L (1 - AP) - m sum over pairs ranked wrongly of (s_p - s_n),     L
+    = 100, m = 2
 
-AP is the mean over positives of the precision at their rank. The weight m of a pair is svm_perf's: it is not divided by
-the number of pairs.
+AP is the mean over positives of the precision at their rank. The weight m of a pair is svm_perf's:
+it is not divided by the number of pairs.
 
 References
 ----------
-Y. Yue, T. Finley, F. Radlinski, T. Joachims, A support vector method for optimizing average precision, SIGIR 2007,
-section 3.3 and Algorithm 1 (there L = 1, m = 2/(P N)).
+Y. Yue, T. Finley, F. Radlinski, T. Joachims, A support vector method for optimizing average
+precision, SIGIR 2007, section 3.3 and Algorithm 1 (there L = 1, m = 2/(P N)).
 """
 
 from __future__ import annotations
@@ -71,4 +72,6 @@ class BoundAveragePrecision:
         value, coef, offset = average_precision_cut(
             s, self._positive, self._negative, self.scale, self.weight, self._work, self._threads
         )
-        return Linearization(0.0 if value < 0 else value, coef, offset)  # below 0 by rounding alone; nan stays
+        return Linearization(
+            0.0 if value < 0 else value, coef, offset
+        )  # below 0 by rounding alone; nan stays

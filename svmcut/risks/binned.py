@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Contingency losses and ROC area where of every class only counts and sums of keys in bins are known.
+"""Contingency losses and ROC area where of every class only counts and sums of keys in bins are
+known.
 
     key          r = y s of a contingency loss; of ROC area s of a positive, s + 1 of a negative
-    cut          q of the h members of a bin are flipped: q/h of each, the mean of all ways to choose them, which are
-                 labellings of one table and have one loss. Pairs in one bin are all in the cut, or none
+    cut          q of the h members of a bin are flipped: q/h of each, the mean of all ways to
+                 choose them, which are labellings of one table and have one loss. Pairs in one bin
+                 are all in the cut, or none
     value        what the best such cut says at the scores: R_cut <= R
-    most         no smaller than R: the members of a bin lie at its edges, as far as their sum allows
+    most         no smaller than R: the members of a bin lie at its edges, as far as their sum
+                 allows
 
-So a cut is one of R, and most - R_cut is what the bins hide: of a contingency loss at most kappa times the sum over
-both classes of h (mean - lower) (upper - mean) / width, each in one bin, which is at most h width / 4; of ROC area at
-most 100/(P N) times pairs in one bin times width / 4.
+So a cut is one of R, and most - R_cut is what the bins hide: of a contingency loss at most kappa
+times the sum over both classes of h (mean - lower) (upper - mean) / width, each in one bin, which
+is at most h width / 4; of ROC area at most 100/(P N) times pairs in one bin times width / 4.
 
-A table (m flipped positives, b flipped negatives) costs U(m) + V(b), piecewise linear and convex. Delta is concave in b
-where margins are rescaled, and so is what is maximised; with slack it is log-concave where positive. In m it need be
-neither, but rises: no table with m in (m_0, m_1] exceeds Delta(m_1, b) less the least cost there. Intervals of m are
-halved while that is above the best table by more than TOLERANCE; what is left of it enters `most`.
+A table (m flipped positives, b flipped negatives) costs U(m) + V(b), piecewise linear and convex.
+Delta is concave in b where margins are rescaled, and so is what is maximised; with slack it is
+log-concave where positive. In m it need be neither, but rises: no table with m in (m_0, m_1]
+exceeds Delta(m_1, b) less the least cost there. Intervals of m are halved while that is above the
+best table by more than TOLERANCE; what is left of it enters `most`.
 """
 
 from __future__ import annotations
@@ -115,14 +119,22 @@ class BinnedContingency:
     signs, shifts = (1.0, -1.0), (0.0, 0.0)
 
     def __init__(self, name: str, P: int, N: int, k: int, slack: bool, slack_norm: int):
-        self._name, self._P, self._N, self._k, self._slack, self._squared = name, P, N, k, slack, slack_norm == 2
+        self._name = name
+        self._P = P
+        self._N = N
+        self._k = k
+        self._slack = slack
+        self._squared = slack_norm == 2
         self._kappa, self._joint = 100.0 / (P + N), name in ("zero-one", "error-rate")
 
     def linearize(self, bins: Bins) -> Linearization:
-        """R_cut, and the coefficients (2, bins) of the scores of the members, and the offset of the cut."""
+        """R_cut, and the coefficients (2, bins) of the scores of the members, and the offset of the
+        cut."""
         counts = bins.counts.sum(axis=0, keepdims=True) if self._joint else bins.counts
         sums = bins.sums.sum(axis=0, keepdims=True) if self._joint else bins.sums
-        value, flips, _ = self._highest([Costs.chords(*of) for of in zip(counts, sums, strict=True)])
+        value, flips, _ = self._highest(
+            [Costs.chords(*of) for of in zip(counts, sums, strict=True)]
+        )
         if value <= 0:
             return Linearization(0.0, np.zeros(bins.counts.shape), 0.0)
         loss = float(self._loss(*flips))
@@ -137,7 +149,11 @@ class BinnedContingency:
     def most(self, bins: Bins) -> float:
         """An upper bound of R."""
         if self._joint:
-            bins = Bins(bins.edges, bins.counts.sum(axis=0, keepdims=True), bins.sums.sum(axis=0, keepdims=True))
+            bins = Bins(
+                bins.edges,
+                bins.counts.sum(axis=0, keepdims=True),
+                bins.sums.sum(axis=0, keepdims=True),
+            )
         costs = [Costs.least(bins.edges, *of) for of in zip(bins.counts, bins.sums, strict=True)]
         most = max(0.0, self._highest(costs)[2])
         return most * most if self._squared else most
@@ -159,7 +175,9 @@ class BinnedContingency:
         return loss * (1 - self._kappa * cost) if self._slack else loss - self._kappa * cost
 
     def _peak(self, loss, cost, low, high, turn):
-        """The best value over whole numbers in [low, high], and where; cost falls up to `turn` and rises then."""
+        """The best value over whole numbers in [low, high], and where; cost falls up to `turn` and
+        rises then."""
+
         def rises(b):
             here, after = cost(b), cost(b + 1)
             better = self._value(loss(b + 1), after) > self._value(loss(b), here)
@@ -177,13 +195,18 @@ class BinnedContingency:
         if self._name == "f1":
             return self._best_table(U, V, P, lambda m: 0 * m)
         if self._name == "prec-at-k":
-            return self._best_table(U, V, min(P, P + N - k), lambda m: np.maximum(1, k - P + m), self._at_k(U, V))
+            return self._best_table(
+                U, V, min(P, P + N - k), lambda m: np.maximum(1, k - P + m), self._at_k(U, V)
+            )
         low, high, others = 1, P + N, lambda m: 0 * m
         if self._name == "prbep":
             high, others = min(P, N), lambda m: m
         elif self._name == "rec-at-k":
-            low, high, others = max(1, P - k), P, lambda m: np.minimum(V.turn, np.maximum(0, k - P + m))
-        value, (m,) = self._along(lambda m: U(m) + (0 if self._joint else V(others(m))), self._loss, low, high)
+            low = max(1, P - k)
+            high, others = P, lambda m: np.minimum(V.turn, np.maximum(0, k - P + m))
+        value, (m,) = self._along(
+            lambda m: U(m) + (0 if self._joint else V(others(m))), self._loss, low, high
+        )
         return value, (m,) if self._joint else (m, others(m)), value
 
     def _along(self, cost, loss, low, high) -> tuple[float, tuple]:
@@ -199,19 +222,32 @@ class BinnedContingency:
         high = min(P, self._N + P - k)
         if high < max(0, P - k + 1):
             return 0.0, (0.0, 0.0)
-        value, (m,) = self._along(lambda m: U(m) + V(others(m)), lambda m: self._loss(m, others(m)),
-                                  max(0, P - k + 1), high)  # fmt: skip
+        value, (m,) = self._along(
+            lambda m: U(m) + V(others(m)),
+            lambda m: self._loss(m, others(m)),
+            max(0, P - k + 1),
+            high,
+        )
         return value, (m, others(m))
 
-    def _best_table(self, U: Costs, V: Costs, end: int, low, known=(0.0, (0.0, 0.0))) -> tuple[float, tuple, float]:
+    def _best_table(
+        self, U: Costs, V: Costs, end: int, low, known=(0.0, (0.0, 0.0))
+    ) -> tuple[float, tuple, float]:
         """Over m from 0 to the end and b from low(m) to N; better than the one that is known."""
         value: float = known[0]
         flips, most = known[1], 0.0
-        exact = not self._slack and not self._squared  # on a straight piece of U the best m is one of its ends
+        exact = (
+            not self._slack and not self._squared
+        )  # on a straight piece of U the best m is one of its ends
 
         def at(of_loss, of_range, cost):
-            found, b = self._peak(lambda b: self._loss(of_loss, b), lambda b: cost + V(b), low(of_range),
-                                  np.full(len(cost), float(self._N)), V.turn)  # fmt: skip
+            found, b = self._peak(
+                lambda b: self._loss(of_loss, b),
+                lambda b: cost + V(b),
+                low(of_range),
+                np.full(len(cost), float(self._N)),
+                V.turn,
+            )
             return found, b
 
         m = np.unique(np.rint(np.linspace(0, end, min(end, _FIRST) + 1)))
@@ -230,7 +266,11 @@ class BinnedContingency:
                 wide[:] = False
             most = max(most, float(bound[~wide].max(initial=0.0)))
             first, last, i, j = (of[wide] for of in (first, last, i, j))
-            new = np.where(j - i < 2, np.floor((first + last) / 2), U.x[np.minimum((i + j + 1) // 2, len(U.x) - 1)])
+            new = np.where(
+                j - i < 2,
+                np.floor((first + last) / 2),
+                U.x[np.minimum((i + j + 1) // 2, len(U.x) - 1)],
+            )
             first, last = np.concatenate([first, new]), np.concatenate([new, last])
         return value, flips, max(value, most)
 
@@ -261,7 +301,8 @@ class BinnedRocArea:
         return value + self._weight * float(least[pairs > 0].sum())
 
     def _pairs(self, bins: Bins) -> tuple[float, Any]:
-        """R of the pairs whose bins say that they are in the cut, and sums of 1 - s_p + s_n of the pairs of a bin."""
+        """R of the pairs whose bins say that they are in the cut, and sums of 1 - s_p + s_n of the
+        pairs of a bin."""
         (p, n), (s, t) = bins.counts, bins.sums
         certain = t @ (np.cumsum(p) - p) - n @ (np.cumsum(s) - s)
         return self._weight * float(certain), t * p - n * s
@@ -269,12 +310,17 @@ class BinnedRocArea:
 
 def in_bins() -> list[str]:
     """The losses that have a risk in bins."""
-    return [name for name, row in losses("classification").items() if row.table or name == "roc-area"]
+    return [
+        name for name, row in losses("classification").items() if row.table or name == "roc-area"
+    ]
 
 
 def make_binned(risk: Any, P: int, N: int) -> BinnedContingency | BinnedRocArea | None:
-    """The risk of P positives and N negatives in bins, of one of `make_risk`; None where it needs scores."""
+    """The risk of P positives and N negatives in bins, of one of `make_risk`; None where it needs
+    scores."""
     row = losses("classification")[risk.name]
     if row.table:
-        return BinnedContingency(risk.name, P, N, risk.k(P, N), risk.rescaling == "slack", risk.slack_norm)
+        return BinnedContingency(
+            risk.name, P, N, risk.k(P, N), risk.rescaling == "slack", risk.slack_norm
+        )
     return BinnedRocArea(P, N) if risk.name == "roc-area" else None

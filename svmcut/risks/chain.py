@@ -3,8 +3,9 @@
 
     R(s) = sum_n v_n (max_y [score_s(y) + Delta(y_n, y)] - score_s(y_n))        Delta = wrong tags
 
-v_n is 1 without weights; s as svmcut.spaces.chain lays it out. Its most violated labellings are found by Viterbi's
-recursion, O(tokens K^2) at transition order 1. Other losses and slacks of chains are in svmcut.risks.chain_scaled.
+v_n is 1 without weights; s as svmcut.spaces.chain lays it out. Its most violated labellings are
+found by Viterbi's recursion, O(tokens K^2) at transition order 1. Other losses and slacks of chains
+are in svmcut.risks.chain_scaled.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 
 class Violations(NamedTuple):
-    """The most violated labelling of every sequence, and what it says of H_n, the sequence's part of the risk.
+    """The most violated labelling of every sequence, and what it says of H_n, the sequence's part
+    of the risk.
 
     Attributes
     ----------
@@ -32,7 +34,8 @@ class Violations(NamedTuple):
     slacks : (n,) float64
         H_n at these scores.
     weights, offsets : (n,) float64
-        At any scores H_n >= offsets[n] + weights[n] (score(labels_n) - score(y_n)), with equality at these.
+        At any scores H_n >= offsets[n] + weights[n] (score(labels_n) - score(y_n)), with equality
+        at these.
     """
 
     labels: NDArray
@@ -116,7 +119,9 @@ class ChainRisk(SequenceSum):
         Of the sequences; None for 1 each.
     """
 
-    def __init__(self, chains: chain.Chains, beam: int = 0, threads: int = 1, weights: NDArray | None = None):
+    def __init__(
+        self, chains: chain.Chains, beam: int = 0, threads: int = 1, weights: NDArray | None = None
+    ):
         super().__init__(chains, weights)
         self._beam, self._threads = beam, threads
         self._n_nodes = chains.n_tokens * chains.node_size
@@ -127,7 +132,9 @@ class ChainRisk(SequenceSum):
         self._w[chains.emissions :] = s[self._n_nodes :]
         labels = np.empty(chains.n_tokens, np.int32)
         slacks, losses = np.empty(chains.n_sequences), np.empty(chains.n_sequences)
-        chain.argmax(chains, self._w, s, chain.HAMMING, self._beam, labels, slacks, losses, self._threads)
+        chain.argmax(
+            chains, self._w, s, chain.HAMMING, self._beam, labels, slacks, losses, self._threads
+        )
         return Violations(labels, slacks, np.ones(chains.n_sequences), losses)
 
     def along(self, s, e, known: Linearization) -> ChainLine:
@@ -135,7 +142,8 @@ class ChainRisk(SequenceSum):
 
 
 class LineLabels(NamedTuple):
-    """The most violated labellings at a place of a line, their slacks (n,) and what those grow with t."""
+    """The most violated labellings at a place of a line, their slacks (n,) and what those grow with
+    t."""
 
     t: float
     labels: NDArray
@@ -146,9 +154,9 @@ class LineLabels(NamedTuple):
 class ChainLine(SequenceLine):
     """Of the risk of the module's head; the scores are not formed.
 
-    The slack of a sequence is convex in t and linear for one labelling: between two places where a sequence has the
-    same most violated labelling there is no other, and none is searched. A beam, which may miss a labelling at one
-    place, is taken at its word there too.
+    The slack of a sequence is convex in t and linear for one labelling: between two places where a
+    sequence has the same most violated labelling there is no other, and none is searched. A beam,
+    which may miss a labelling at one place, is taken at its word there too.
     """
 
     def __init__(self, risk: ChainRisk, s, e, known: Linearization, beam: int, threads: int):
@@ -164,9 +172,19 @@ class ChainLine(SequenceLine):
         labels, losses = np.empty(chains.n_tokens, np.int32), np.empty(chains.n_sequences)
         here = LineLabels(t, labels, np.empty(chains.n_sequences), np.empty(chains.n_sequences))
         chain.line(
-            chains, self._s, self._e, t, self._beam, labels, here.slacks, losses, here.rates, self._threads, below,
+            chains,
+            self._s,
+            self._e,
+            t,
+            self._beam,
+            labels,
+            here.slacks,
+            losses,
+            here.rates,
+            self._threads,
+            below,
             above,
-        )  # fmt: skip
+        )
         self._places.insert(k, here)
         v = self._risk.weights
         rate = float(here.rates.sum() if v is None else (v * here.rates).sum())

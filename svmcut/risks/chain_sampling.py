@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cuts of the structured hinge of chains from a sample of its violated sequences.
 
-    R(s) = sum_n v_n H_n(s),   H_n = max_y [score_s(y) + Delta(y_n, y)] - score_s(y_n),   v_n = 1 without weights
+    R(s) = sum_n v_n H_n(s),   H_n = max_y [score_s(y) + Delta(y_n, y)] - score_s(y_n),   v_n = 1
+    without weights
     I    = sequences with v_n H_n > 0, drawn in proportion to v
     cut    sum_I v / r times the sum over the draws of their most violated labellings: unbiased
 
-A draw of r sequences has coefficients at their wrong tokens only, which is what a cut of a kernel costs.
+A draw of r sequences has coefficients at their wrong tokens only, which is what a cut of a kernel
+costs.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ class ChainSampler:
 
 
 class ChainViolations:
-    """The sequences whose most violated labelling is not the right one; O(tokens K^2) at transition order 1."""
+    """The sequences whose most violated labelling is not the right one; O(tokens K^2) at transition
+    order 1."""
 
     def __init__(self, sampler: ChainSampler, s: NDArray):
         self._labellings = labellings = sampler.labellings
@@ -53,11 +56,20 @@ class ChainViolations:
         self._labels = np.empty(chains.n_tokens, np.int32)
         self._slacks, self._losses = np.empty(chains.n_sequences), np.empty(chains.n_sequences)
         chain.argmax(
-            chains, np.ascontiguousarray(s[labellings.n_nodes :]), s, chain.HAMMING, 0, self._labels, self._slacks,
-            self._losses, sampler.threads,
-        )  # fmt: skip
+            chains,
+            np.ascontiguousarray(s[labellings.n_nodes :]),
+            s,
+            chain.HAMMING,
+            0,
+            self._labels,
+            self._slacks,
+            self._losses,
+            sampler.threads,
+        )
         v = sampler.weights
-        self.sequences = np.flatnonzero(self._slacks > 0 if v is None else (self._slacks > 0) & (v > 0))
+        self.sequences = np.flatnonzero(
+            self._slacks > 0 if v is None else (self._slacks > 0) & (v > 0)
+        )
         self._weights = None if v is None else v[self.sequences]
         self.size = len(self.sequences)
         self.value = float(self._slacks.sum() if v is None else (v * self._slacks).sum())

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Slack rescaling, zero/one loss and squared slack of chains.
 
-    slack rescaling   H_n = max_y Delta(y_n, y) (1 + score_s(y) - score_s(y_n))       Delta = wrong tags
-    zero/one loss     H_n = max_(y != y_n) 1 + score_s(y) - score_s(y_n), and at least 0
-    squared slack     H_n^2 in place of H_n, with the root of Delta inside: H_n(s')^2 >= 2 H_n(s) H_n(s') - H_n(s)^2
+    slack rescaling   H_n = max_y Delta(y_n, y) (1 + score_s(y) - score_s(y_n))       Delta = wrong
+    tags zero/one loss     H_n = max_(y != y_n) 1 + score_s(y) - score_s(y_n), and at least 0
+    squared slack     H_n^2 in place of H_n, with the root of Delta inside: H_n(s')^2 >= 2 H_n(s)
+    H_n(s') - H_n(s)^2
 
-With Delta = 1 for every mistake margin and slack rescaling are the same. All are maxima over the number k of
-wrong tags of losses[k] + prices[k] (score - right score), the zero/one loss counting no further than 1; for every k
-csrc/chain/chain_counts.cc finds the best labelling. At transition order 1 that is O(T^2 K^2) time and T^2 K numbers for
-a sequence of T tokens, and twice Viterbi's recursion with the zero/one loss. The root makes H_n^2 a bound of Delta.
+With Delta = 1 for every mistake margin and slack rescaling are the same. All are maxima over the
+number k of wrong tags of losses[k] + prices[k] (score - right score), the zero/one loss counting no
+further than 1; for every k csrc/chain/chain_counts.cc finds the best labelling. At transition order
+1 that is O(T^2 K^2) time and T^2 K numbers for a sequence of T tokens, and twice Viterbi's
+recursion with the zero/one loss. The root makes H_n^2 a bound of Delta.
 
 References
 ----------
-I. Tsochantaridis, T. Joachims, T. Hofmann, Y. Altun, Large margin methods for structured and interdependent output
-variables, JMLR 2005, section 2.2: rescaling of slack and margin, and squared slack.
+I. Tsochantaridis, T. Joachims, T. Hofmann, Y. Altun, Large margin methods for structured and
+interdependent output variables, JMLR 2005, section 2.2: rescaling of slack and margin, and squared
+slack.
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ if TYPE_CHECKING:
 
 
 class CountedRisk(SequenceSum):
-    """sum_n of the largest losses[k] + prices[k] (score_s(y) - score_s(y_n)) over y with k >= 1 wrong tags, at least 0.
+    """sum_n of the largest losses[k] + prices[k] (score_s(y) - score_s(y_n)) over y with k >= 1
+    wrong tags, at least 0.
 
     Parameters
     ----------
@@ -43,7 +47,12 @@ class CountedRisk(SequenceSum):
     """
 
     def __init__(
-        self, chains: chain.Chains, losses: NDArray, prices: NDArray, threads: int = 1, weights: NDArray | None = None
+        self,
+        chains: chain.Chains,
+        losses: NDArray,
+        prices: NDArray,
+        threads: int = 1,
+        weights: NDArray | None = None,
     ):
         super().__init__(chains, weights)
         self._losses, self._prices, self._threads = losses, prices, threads
@@ -51,18 +60,25 @@ class CountedRisk(SequenceSum):
     def violations(self, s) -> Violations:
         labels, slacks = np.empty(self.chains.n_tokens, np.int32), np.empty(self.chains.n_sequences)
         counts = np.empty(self.chains.n_sequences, np.int64)
-        chain.counted(self.chains, s, self._losses, self._prices, labels, slacks, counts, self._threads)
+        chain.counted(
+            self.chains, s, self._losses, self._prices, labels, slacks, counts, self._threads
+        )
         return Violations(labels, slacks, self._prices[counts], self._losses[counts])
 
 
-def slack_rescaled(chains: chain.Chains, longest: int, threads: int = 1, weights=None) -> CountedRisk:
+def slack_rescaled(
+    chains: chain.Chains, longest: int, threads: int = 1, weights=None
+) -> CountedRisk:
     """Slack rescaling of the number of wrong tags; longest: tokens of the longest sequence."""
     wrong = np.arange(longest + 1.0)
     return CountedRisk(chains, wrong, wrong, threads, weights)
 
 
-def squared(chains: chain.Chains, longest: int, rescaling: str, threads: int = 1, weights=None) -> SquaredSequences:
-    """Squared slack of the number of wrong tags, rescaling "margin" or "slack"; longest as in `slack_rescaled`."""
+def squared(
+    chains: chain.Chains, longest: int, rescaling: str, threads: int = 1, weights=None
+) -> SquaredSequences:
+    """Squared slack of the number of wrong tags, rescaling "margin" or "slack"; longest as in
+    `slack_rescaled`."""
     root = np.sqrt(np.arange(longest + 1.0))
     prices = root if rescaling == "slack" else np.ones_like(root)
     return SquaredSequences(CountedRisk(chains, root, prices, threads, weights))

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes of which some mistakes cost more than others: the risk of Crammer and Singer with a loss of every pair.
+"""Classes of which some mistakes cost more than others: the risk of Crammer and Singer with a loss
+of every pair.
 
-    margin rescaling   R(s) = sum_i v_i max_k (Delta(y, k) + s_ik - s_iy),           y = y_i, Delta(y, y) = 0
-    slack rescaling    R(s) = sum_i v_i max_k Delta(y, k) (1 + s_ik - s_iy)
-    squared slack      R(s) = sum_i v_i xi_i^2, xi_i the maximum above with the root of Delta in its place
+    margin rescaling   R(s) = sum_i v_i max_k (Delta(y, k) + s_ik - s_iy),           y = y_i,
+    Delta(y, y) = 0 slack rescaling    R(s) = sum_i v_i max_k Delta(y, k) (1 + s_ik - s_iy) squared
+    slack      R(s) = sum_i v_i xi_i^2, xi_i the maximum above with the root of Delta in its place
 
-The terms of k = y are 0. Squares have cuts as in svmcut.risks.squared, row by row; the root makes xi_i^2 a bound of
-Delta.
+The terms of k = y are 0. Squares have cuts as in svmcut.risks.squared, row by row; the root makes
+xi_i^2 a bound of Delta.
 
 References
 ----------
-I. Tsochantaridis, T. Joachims, T. Hofmann, Y. Altun, Large margin methods for structured and interdependent output
-variables, JMLR 2005, section 2.2.
+I. Tsochantaridis, T. Joachims, T. Hofmann, Y. Altun, Large margin methods for structured and
+interdependent output variables, JMLR 2005, section 2.2.
 """
 
 from __future__ import annotations
@@ -70,19 +71,25 @@ class ClassCostRisk:
         As given.
     n_classes : int
     steepest : float
-        R changes by at most so much for a row of weight 1 whose scores change by 1; inf of squared slack.
+        R changes by at most so much for a row of weight 1 whose scores change by 1; inf of squared
+        slack.
     """
 
-    def __init__(self, y, losses: PairLosses, rescaling: str = "margin", slack_norm: int = 1, weights=None):
+    def __init__(
+        self, y, losses: PairLosses, rescaling: str = "margin", slack_norm: int = 1, weights=None
+    ):
         self.y, self.weights = np.ascontiguousarray(y, np.int32), example_weights(weights, len(y))
         self._values = np.sqrt(losses.values) if slack_norm == 2 else losses.values
-        self._kinds, self._scaled, self._squared = losses.kinds, rescaling == "slack", slack_norm == 2
+        self._kinds = losses.kinds
+        self._scaled = rescaling == "slack"
+        self._squared = slack_norm == 2
         self.n_classes, self._rows = losses.values.shape[1], np.arange(len(y))
         largest = float(self._values.max(initial=0.0)) if self._scaled else 1.0
         self.steepest = np.inf if self._squared else 2 * largest
 
     def worst(self, s) -> Violations:
-        """The first class of the largest term of every row at scores s (n, K); those of margins, or their roots."""
+        """The first class of the largest term of every row at scores s (n, K); those of margins, or
+        their roots."""
         s = np.asarray(s, np.float64)
         terms = s - s[self._rows, self.y][:, None]
         heights = self._values[self._kinds]
@@ -94,7 +101,9 @@ class ClassCostRisk:
         labels = np.argmax(terms, axis=1)
         labels = np.where(terms[self._rows, labels] > 0, labels, self.y).astype(np.int32)
         slacks, offsets = terms[self._rows, labels], heights[self._rows, labels]
-        return Violations(labels, slacks, offsets if self._scaled else np.ones(len(labels)), offsets)
+        return Violations(
+            labels, slacks, offsets if self._scaled else np.ones(len(labels)), offsets
+        )
 
     def linearize(self, s) -> Linearization:
         """Value, subgradient and offset; O(n K)."""
@@ -110,7 +119,8 @@ class ClassCostRisk:
 
 
 class TokenCostRisk(SequenceSum):
-    """The same of sequences of one token without transitions, as training by kernels has them; slack norm 1.
+    """The same of sequences of one token without transitions, as training by kernels has them;
+    slack norm 1.
 
     Parameters
     ----------

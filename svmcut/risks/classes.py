@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def split_classes(y: NDArray, loss: str, both: bool = True) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Rows with y > 0 and rows with y <= 0, each (n_class,) int32, increasing: svm_perf's rule for labels.
+def split_classes(
+    y: NDArray, loss: str, both: bool = True
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Rows with y > 0 and rows with y <= 0, each (n_class,) int32, increasing: svm_perf's rule for
+    labels.
 
     Parameters
     ----------
@@ -44,7 +47,8 @@ def split_classes(y: NDArray, loss: str, both: bool = True) -> tuple[NDArray[np.
 
 
 class BoundNothing:
-    """The risk 0 of n examples of one class for a loss of pairs of both: there is no pair to rank wrongly."""
+    """The risk 0 of n examples of one class for a loss of pairs of both: there is no pair to rank
+    wrongly."""
 
     def __init__(self, n: int):
         self._n = n

@@ -4,16 +4,18 @@
     margin rescaling   R(s) = max over y' of  D(y') - kappa sum over flipped i of y_i s_i
     slack rescaling    R(s) = max over y' of  D(y') (1 - kappa sum over flipped i of y_i s_i)
 
-kappa = 100/n, D = Delta with slack norm 1 and sqrt(Delta) with slack norm 2; Delta in percent (zero-one: 0 or 1). The
-maximum is over the labellings of positive loss, and 0 where that is negative. With a true positives, b false positives,
-P positives, N negatives, n = P + N:
+kappa = 100/n, D = Delta with slack norm 1 and sqrt(Delta) with slack norm 2; Delta in percent
+(zero-one: 0 or 1). The maximum is over the labellings of positive loss, and 0 where that is
+negative. With a true positives, b false positives, P positives, N negatives, n = P + N:
 
     zero-one     1 for any mistake                              error-rate   100 (P - a + b)/n
-    f1           100 (1 - 2a/(P + a + b))                       prbep        100 (1 - a/P), labellings with a + b = P
-    prec-at-k    100 (1 - a/(a + b)), a + b >= k                rec-at-k     100 (1 - a/P), a + b <= k
+    f1           100 (1 - 2a/(P + a + b))                       prbep        100 (1 - a/P),
+                 labellings with a + b = P
+    prec-at-k    100 (1 - a/(a + b)), a + b >= k                rec-at-k     100 (1 - a/P), a + b <=
+                 k
 
-Precision and recall are 0 where their denominator is, as in svm_perf. So without positives f1, prbep and rec-at-k are
-100 for every labelling, the right one among them, and w = 0 is the optimum.
+Precision and recall are 0 where their denominator is, as in svm_perf. So without positives f1,
+prbep and rec-at-k are 100 for every labelling, the right one among them, and w = 0 is the optimum.
 
 References
 ----------
@@ -82,7 +84,9 @@ class ContingencyRisk:
             most = {"f1": len(y), "prbep": 0, "rec-at-k": 1}[self.name]
             return BoundWithoutPositives(len(y), most, self.rescaling == "slack", self.slack_norm)
         slack, k = self.rescaling == "slack", self.k(len(positive), len(negative))
-        return BoundContingency(positive, negative, ROWS[self.name].number, slack, self.slack_norm, k, threads)
+        return BoundContingency(
+            positive, negative, ROWS[self.name].number, slack, self.slack_norm, k, threads
+        )
 
     def k(self, P: int, N: int) -> int:
         """Of the losses at k, of so many positives and negatives."""
@@ -99,8 +103,9 @@ class BoundContingency:
 
     Notes
     -----
-    O(n) time for zero-one and for error-rate with margin rescaling and slack norm 1; else one sort of n scores and
-    O(P log N), in practice O(P). 52 bytes of workspace per row, allocated once. Not reentrant.
+    O(n) time for zero-one and for error-rate with margin rescaling and slack norm 1; else one sort
+    of n scores and O(P log N), in practice O(P). 52 bytes of workspace per row, allocated once. Not
+    reentrant.
     """
 
     def __init__(self, positive, negative, number, slack, slack_norm, k, threads):
@@ -110,14 +115,22 @@ class BoundContingency:
         self.k = k
 
     def linearize(self, s: NDArray) -> Linearization:
-        """The most violated labelling: value, coefficients (n,), offset (its loss, as it enters R)."""
+        """The most violated labelling: value, coefficients (n,), offset (its loss, as it enters
+        R)."""
         s = np.ascontiguousarray(s, np.float64)
         return Linearization(
             *contingency_cut(
-                s, self._positive, self._negative, self._number, self._slack, self._slack_norm, self.k, self._work,
+                s,
+                self._positive,
+                self._negative,
+                self._number,
+                self._slack,
+                self._slack_norm,
+                self.k,
+                self._work,
                 self._threads,
             )
-        )  # fmt: skip
+        )
 
 
 class BoundWithoutPositives:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Epsilon-insensitive loss: R(s) = sum_i v_i max(0, |y_i - s_i| - tube), linear support vector regression.
+"""Epsilon-insensitive loss: R(s) = sum_i v_i max(0, |y_i - s_i| - tube), linear support vector
+regression.
 
-    cut          c in [-1, 1]:   R(s') >= sum v (c y - tube |c|) - (v c).s';   the tangent has c = sign(y - s) beyond
-                 the tube and 0 in it
-    dual         beta = C v c:   sum beta y - tube sum |beta| - 1/2 |w|^2
-    smoothed     two smoothed hinges (svmcut/risks/hinge.py), of y - tube - s and of s - y - tube
+cut          c in [-1, 1]:   R(s') >= sum v (c y - tube |c|) - (v c).s';   the tangent has c =
+             sign(y - s) beyond the tube and 0 in it
+dual         beta = C v c:   sum beta y - tube sum |beta| - 1/2 |w|^2
+smoothed     two smoothed hinges (svmcut/risks/hinge.py), of y - tube - s and of s - y - tube
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class BoundEpsilonInsensitive(BoundLosses):
         signs = np.repeat([1.0, -1.0], len(s))
         scores = np.concatenate([s - self.targets + beyond, s - self.targets - beyond])
         weights = None if self.weights is None else np.concatenate([self.weights, self.weights])
-        return sparse.hinge_line(signs, scores, np.concatenate([e, e]), wd, dd, C, self._threads, weights)
+        return sparse.hinge_line(
+            signs, scores, np.concatenate([e, e]), wd, dd, C, self._threads, weights
+        )
 
     def widest(self) -> float:
         """The mean loss at 0."""
@@ -44,19 +47,25 @@ class BoundEpsilonInsensitive(BoundLosses):
         return self.linearize(np.zeros(n)).value / n or 1.0
 
     def corners(self, s) -> tuple:
-        """(2, n) biases where a loss has its corners, its jumps of slope there, and its slopes below each, of which the
-        second is reached from 0."""
+        """(2, n) biases where a loss has its corners, its jumps of slope there, and its slopes
+        below each, of which the second is reached from 0."""
         weights = np.ones(len(s)) if self.weights is None else self.weights
         rest = self.targets - s
         jumps = np.array([weights, weights])
-        return np.array([rest - self.tube, rest + self.tube]), jumps, np.array([-weights, np.zeros(len(s))])
+        return (
+            np.array([rest - self.tube, rest + self.tube]),
+            jumps,
+            np.array([-weights, np.zeros(len(s))]),
+        )
 
     def take(self, rows) -> BoundEpsilonInsensitive:
         weights = None if self.weights is None else self.weights[rows]
         return BoundEpsilonInsensitive(self.targets[rows], self._threads, weights, self.tube)
 
     def dual_cut(self, fractions, logit) -> tuple:
-        offset = float(np.sum(self.weighed(fractions * self.targets - self.tube * np.abs(fractions))))
+        offset = float(
+            np.sum(self.weighed(fractions * self.targets - self.tube * np.abs(fractions)))
+        )
         return -self.weighed(fractions), offset
 
     def nearest_cut(self, coef) -> tuple:
@@ -82,4 +91,6 @@ class EpsilonInsensitiveRisk:
 
     def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundEpsilonInsensitive:
         targets = np.ascontiguousarray(y, np.float64)
-        return BoundEpsilonInsensitive(targets, threads, example_weights(cost, len(targets)), self.tube)
+        return BoundEpsilonInsensitive(
+            targets, threads, example_weights(cost, len(targets)), self.tube
+        )

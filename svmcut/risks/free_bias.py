@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A bias that is not regularised: R0(s) = min over b of R(s + b), R a sum of losses of one score each.
+"""A bias that is not regularised: R0(s) = min over b of R(s + b), R a sum of losses of one score
+each.
 
-    best b       R's slope there is 0: of losses without corners by Newton's method; of piecewise linear ones a weighted
+    best b       R's slope there is 0: of losses without corners by Newton's method; of piecewise
+    linear ones a weighted
                  quantile of the scores' corners
-    cut          coefficients at the best b add up to 0, those of a corner at b taking what the others leave: the cut
-                 offset + coef.(s + b) knows no b and lies below R at every one, so below R0
+    cut          coefficients at the best b add up to 0, those of a corner at b taking what the
+                 others leave: the cut offset + coef.(s + b) knows no b and lies below R at every
+                 one, so below R0
     dual         that of R, with sum alpha y = 0
-    Hessian      that of R bordered by b, which is then eliminated: rows less their mean over the curvatures
+    Hessian      that of R bordered by b, which is then eliminated: rows less their mean over the
+                 curvatures
 
-R0 is a convex function of the scores like any other risk: certificates, bundles and Newton's method need not know b,
-which is `bias` of the scores in the end.
+R0 is a convex function of the scores like any other risk: certificates, bundles and Newton's method
+need not know b, which is `bias` of the scores in the end.
 """
 
 from __future__ import annotations
@@ -24,7 +28,10 @@ from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed
 
 STEPS = 200
-FLAT, ROUGH = 1e-16, 1e-12  # of the weight of all rows: slopes of rounding, and where the coefficients are mended
+FLAT, ROUGH = (
+    1e-16,
+    1e-12,
+)  # of the weight of all rows: slopes of rounding, and where the coefficients are mended
 CLOSE = 0.1  # of a band b may be from where it is best
 EVEN = 1e-13  # of what coefficients add up to may be left
 
@@ -47,9 +54,11 @@ class FreeBias:
         return self._widest
 
     def bias(self, s) -> float:
-        """The best b at scores s, (n,) float64; O(n log n), or some ten times O(n) where the losses have no corners.
+        """The best b at scores s, (n,) float64; O(n log n), or some ten times O(n) where the losses
+        have no corners.
 
-        Labels of one sign have no best b under the logistic loss: it is then as large as makes a difference.
+        Labels of one sign have no best b under the logistic loss: it is then as large as makes a
+        difference.
         """
         return self._quantile(*self.risk.corners(s)) if self._widest else self._root(s, 0.0)
 
@@ -66,8 +75,9 @@ class FreeBias:
         return Linearization(self.risk.linearize(s + b).value, coef, offset)
 
     def smoothed(self, s, delta: float) -> Smoothed:
-        """R near the b that is best for its smoothed losses, with the slopes and the shift that Newton's step to it
-        foresees: within bands it is exact, and slopes have more digits than b where these are narrow."""
+        """R near the b that is best for its smoothed losses, with the slopes and the shift that
+        Newton's step to it foresees: within bands it is exact, and slopes have more digits than b
+        where these are narrow."""
         b, at = 0.0, self.risk.smoothed(s, delta) if delta else None
         if at is None or not abs(float(at.coef.sum())) <= CLOSE * at.total:
             b = self._root(s, delta)
@@ -87,7 +97,8 @@ class FreeBias:
         return self.risk.slope(s, e, t, delta)
 
     def nearest_cut(self, coef) -> tuple:
-        """The cut of R with coefficients near these, those of the heavier sign made smaller until all add up to 0."""
+        """The cut of R with coefficients near these, those of the heavier sign made smaller until
+        all add up to 0."""
         coef, offset = self.risk.nearest_cut(coef)
         rest, size = float(coef.sum()), float(np.abs(coef).sum())
         if abs(rest) <= EVEN * size:
@@ -102,12 +113,15 @@ class FreeBias:
     def _root(self, s, delta: float) -> float:
         """Where the slope of the smoothed R(s + b) is 0."""
         ones = np.ones(len(s))
-        flat = (ROUGH if delta else FLAT) * (len(s) if self.weights is None else float(self.weights.sum()))
+        flat = (ROUGH if delta else FLAT) * (
+            len(s) if self.weights is None else float(self.weights.sum())
+        )
         return root(lambda b: self.risk.slope(s, ones, b, delta), flat)
 
     @staticmethod
     def _quantile(points, jumps, lowest) -> float:
-        """The first corner up to which R's slope, its lowest ones and the jumps from there, is no longer below 0."""
+        """The first corner up to which R's slope, its lowest ones and the jumps from there, is no
+        longer below 0."""
         order = np.argsort(points, axis=None)
         reached = np.cumsum(jumps.ravel()[order])
         place = int(np.searchsorted(reached, -float(lowest.sum()) * (1 - 1e-15)))
@@ -115,7 +129,8 @@ class FreeBias:
 
 
 def root(rate: Callable[[float], tuple[float, float]], flat: float) -> float:
-    """The b where a slope that rises with b is 0, or no further from it than `flat`; near 0 where it is at many.
+    """The b where a slope that rises with b is 0, or no further from it than `flat`; near 0 where
+    it is at many.
 
     Newton steps, halved into the bracket where they leave it.
 

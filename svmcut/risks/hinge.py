@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Error rate: R(s) = sum_i v_i max(0, 1 - y_i s_i), v_i = 1 without weights.
 
-The most violated constraint flips exactly the examples inside the margin (Joachims, KDD 2006, Algorithm 1, lines 5 to
-7), so coef_i = -v_i y_i there and the offset is the sum of their weights. 100 / sum v stands in C.
+The most violated constraint flips exactly the examples inside the margin (Joachims, KDD 2006,
+Algorithm 1, lines 5 to 7), so coef_i = -v_i y_i there and the offset is the sum of their weights.
+100 / sum v stands in C.
 
-    smoothed     z = 1 - y s,  u = clip(z / delta + 1/2, 0, 1):  loss = delta u^2 / 2 + max(0, z - delta / 2), slope
-                 -y u, curvature 1 / delta in the band 0 < u < 1;  below R by  sum v (max(z, 0) - u z)
+    smoothed     z = 1 - y s,  u = clip(z / delta + 1/2, 0, 1):  loss = delta u^2 / 2 + max(0, z -
+                 delta / 2), slope
+                 -y u, curvature 1 / delta in the band 0 < u < 1;  below R by  sum v (max(z, 0) - u
+                 z)
 """
 
 from __future__ import annotations
@@ -92,7 +95,8 @@ class BoundHinge:
         return -parts * self.signs, float(np.sum(parts))
 
     def corners(self, s) -> tuple:
-        """(1, n) biases where a loss has its corner, its jump of slope there, and its slope below."""
+        """(1, n) biases where a loss has its corner, its jump of slope there, and its slope
+        below."""
         jumps = np.ones(len(s)) if self.weights is None else self.weights
         return (self.signs - s)[None], jumps[None], np.where(self.signs > 0, -jumps, 0.0)[None]
 
@@ -102,7 +106,9 @@ class BoundHinge:
 
     def take(self, rows) -> BoundHinge:
         """The risk of these examples alone."""
-        return BoundHinge(self.signs[rows], self._threads, None if self.weights is None else self.weights[rows])
+        return BoundHinge(
+            self.signs[rows], self._threads, None if self.weights is None else self.weights[rows]
+        )
 
     def sampler(self):
         """The violated examples, to draw from; see HingeSampler."""
@@ -112,9 +118,12 @@ class BoundHinge:
 
 
 class HingeRisk:
-    """Sum of weighted hinge losses; labels above 0 are positive, all others negative (svm_perf's rule)."""
+    """Sum of weighted hinge losses; labels above 0 are positive, all others negative (svm_perf's
+    rule)."""
 
     name = "error-rate"
 
     def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundHinge:
-        return BoundHinge(np.where(np.asarray(y) > 0, 1.0, -1.0), threads, example_weights(cost, len(y)))
+        return BoundHinge(
+            np.where(np.asarray(y) > 0, 1.0, -1.0), threads, example_weights(cost, len(y))
+        )

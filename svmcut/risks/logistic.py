@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Logistic loss: R(s) = sum_i v_i log(1 + exp(-y_i s_i)), the logistic regression of LIBLINEAR.
 
-    cut          u in [0, 1]:   R(s') >= sum v H(u) - (v u y).s',   H(u) = -u log u - (1 - u) log(1 - u);
-                 u = 1 / (1 + exp(y s)) is the tangent
-    dual         alpha = C v u:   C sum v H(u) - 1/2 |w|^2
+cut          u in [0, 1]:   R(s') >= sum v H(u) - (v u y).s',   H(u) = -u log u - (1 - u) log(1 -
+             u); u = 1 / (1 + exp(y s)) is the tangent
+dual         alpha = C v u:   C sum v H(u) - 1/2 |w|^2
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Weighted sums of losses of one score each: R(s) = sum_i v_i l(y_i, s_i).
 
-    cut          any g in the losses' domain:   R(s') >= sum v h(g) - (v g).s'      (csrc/linear/losses.h)
+    cut          any g in the losses' domain:   R(s') >= sum v h(g) - (v g).s'
+                 (csrc/linear/losses.h)
     dual         alpha = C v g of the cut's coefficients: C sum v h(g) - 1/2 |C A'(v g)|^2
 
-At g = -l'(s) the cut is the tangent at s. So trainers that move alpha, or w, are certified by the cut they end with.
+At g = -l'(s) the cut is the tangent at s. So trainers that move alpha, or w, are certified by the
+cut they end with.
 """
 
 from __future__ import annotations
@@ -73,12 +75,16 @@ class BoundLosses:
         bends = np.empty(len(s))
         known = self._known(s, bends, delta)
         rows = np.flatnonzero(bends).astype(np.int32)
-        excess = known.value - known.offset - sparse.dot(known.coef, s, self._threads) if delta else 0.0
+        excess = (
+            known.value - known.offset - sparse.dot(known.coef, s, self._threads) if delta else 0.0
+        )
         return Smoothed(*known, excess, rows, bends, 1.0)
 
     def slope(self, s, e, t: float, delta: float) -> tuple[float, float]:
         """As SmoothedRisk."""
-        return native.slope(self.number, self.targets, s, e, self.tube, t, self._threads, self.weights, delta)
+        return native.slope(
+            self.number, self.targets, s, e, self.tube, t, self._threads, self.weights, delta
+        )
 
     def _known(self, s, bends, delta: float) -> Linearization:
         coef = np.empty(len(s))
@@ -88,7 +94,8 @@ class BoundLosses:
         return Linearization(value, coef, offset)
 
     def line_minimum(self, s, e, wd: float, dd: float, C: float) -> float:
-        """A t >= 0 near the minimum of (t^2 dd + 2 t wd)/2 + C R(s + t e), and not above its value at 0; a few O(n)."""
+        """A t >= 0 near the minimum of (t^2 dd + 2 t wd)/2 + C R(s + t e), and not above its value
+        at 0; a few O(n)."""
 
         def rate(t: float) -> tuple[float, float]:
             rise, bend = self.slope(s, e, t, 0.0)
@@ -107,7 +114,8 @@ class BoundLosses:
         return x if self.weights is None else self.weights * x
 
     def dual_cut(self, fractions, logit) -> tuple:
-        """(coef, offset) of the cut that fractions = alpha / (C v) stand for; logit: theirs, where there are any."""
+        """(coef, offset) of the cut that fractions = alpha / (C v) stand for; logit: theirs, where
+        there are any."""
         raise NotImplementedError
 
     def nearest_cut(self, coef) -> tuple:
@@ -117,7 +125,11 @@ class BoundLosses:
     def fractions(self, coef):
         """Those of the cut with these coefficients."""
         found = -coef if self.signed else -(coef * self.targets)
-        return found if self.weights is None else np.divide(found, self.weights, out=found, where=self.weights > 0)
+        return (
+            found
+            if self.weights is None
+            else np.divide(found, self.weights, out=found, where=self.weights > 0)
+        )
 
     def box(self, n: int, most: float = 1.0) -> schemas.Check:
         """What fractions, times most, may be."""

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The risk of Crammer and Singer: R(s) = sum_i v_i max_k ([k != y_i] + s_ik - s_iy), v_i = 1 without weights.
+"""The risk of Crammer and Singer: R(s) = sum_i v_i max_k ([k != y_i] + s_ik - s_iy), v_i = 1
+without weights.
 
-Scores are (n, K) row by row. A cut, q_i in the simplex of the classes: coef_ik = v_i (q_ik - [k = y_i]), offset
-sum_i v_i (1 - q_iy); the most violated one has q_i at the first class with the largest term.
+Scores are (n, K) row by row. A cut, q_i in the simplex of the classes: coef_ik = v_i (q_ik - [k =
+y_i]), offset sum_i v_i (1 - q_iy); the most violated one has q_i at the first class with the
+largest term.
 
-Squared, xi_i^2 in place of the term xi_i of every row: a cut of R becomes one of it as in svmcut.risks.squared, row by
-row.
+Squared, xi_i^2 in place of the term xi_i of every row: a cut of R becomes one of it as in
+svmcut.risks.squared, row by row.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ class CrammerSingerRisk:
     """
 
     def __init__(self, y, n_classes: int, threads: int = 1, weights=None):
-        self.y, self.n_classes, self._threads = np.ascontiguousarray(y, np.int32), n_classes, threads
+        self.y = np.ascontiguousarray(y, np.int32)
+        self.n_classes = n_classes
+        self._threads = threads
         self.weights = example_weights(weights, len(y))
 
     def linearize(self, s) -> Linearization:
@@ -43,7 +47,8 @@ class CrammerSingerRisk:
         return Linearization(value, coef.ravel(), offset)
 
     def line_minimum(self, s, e, wd: float, dd: float, C: float) -> float:
-        """The t >= 0 minimising (t^2 dd + 2 t wd)/2 + C R(s + t e), to a thousandth of what it gains; O(n K) a step."""
+        """The t >= 0 minimising (t^2 dd + 2 t wd)/2 + C R(s + t e), to a thousandth of what it
+        gains; O(n K) a step."""
         shape = len(self.y), self.n_classes
         s, e = (np.ascontiguousarray(a, np.float64).reshape(shape) for a in (s, e))
         return multiclass.crammer_singer_line(self.y, s, e, wd, dd, C, self._threads, self.weights)
@@ -54,7 +59,9 @@ class SquaredCrammerSingerRisk:
 
     def __init__(self, y, n_classes: int, threads: int = 1, weights=None):
         self._plain = CrammerSingerRisk(y, n_classes, threads)
-        self.y, self.n_classes, self.weights = self._plain.y, n_classes, example_weights(weights, len(y))
+        self.y = self._plain.y
+        self.n_classes = n_classes
+        self.weights = example_weights(weights, len(y))
 
     def linearize(self, s) -> Linearization:
         """Value, subgradient and offset; O(n K)."""
@@ -63,4 +70,6 @@ class SquaredCrammerSingerRisk:
         xi = met + np.einsum("ik,ik->i", coef, np.reshape(s, coef.shape))
         weighed = xi if self.weights is None else self.weights * xi
         squared = float(weighed @ xi)
-        return Linearization(squared, (2 * weighed[:, None] * coef).ravel(), 2 * float(weighed @ met) - squared)
+        return Linearization(
+            squared, (2 * weighed[:, None] * coef).ravel(), 2 * float(weighed @ met) - squared
+        )

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The structured hinge of label sets, relaxed to the local polytope, as a risk of scores.
 
-    R(s, v) = sum_n c_n (max_(p, q) [sum_k p_k s_nk + sum_{k<l} q_kl v_kl + Delta(y_n, p)] - score(y_n))
+    R(s, v) = sum_n c_n (max_(p, q) [sum_k p_k s_nk + sum_{k<l} q_kl v_kl + Delta(y_n, p)] -
+    score(y_n))
 
-Delta: wrong labels; c_n: weights of the examples, 1 without; s as svmcut.spaces.multilabel lays it out, the pair
-weights behind it.
+Delta: wrong labels; c_n: weights of the examples, 1 without; s as svmcut.spaces.multilabel lays it
+out, the pair weights behind it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class LabelRisk:
         self._sets = multilabel.Sets(indptr, np.nonzero(gold)[1].astype(np.int32))
 
     def linearize(self, s) -> Linearization:
-        """Value, subgradient and offset at scores s; O(n K) and the pairs of labels that are on together."""
+        """Value, subgradient and offset at scores s; O(n K) and the pairs of labels that are on
+        together."""
         n, K = self._gold.shape
         v = None
         if self._pairs:
@@ -45,7 +47,9 @@ class LabelRisk:
             v[self._upper] = s[n * K :]
             v += v.T
         nodes = np.ascontiguousarray(s[: n * K]).reshape(n, K)
-        doubled, hinges, together = multilabel.relax_scores(nodes, v, self._sets, self._threads, self.weights)
+        doubled, hinges, together = multilabel.relax_scores(
+            nodes, v, self._sets, self._threads, self.weights
+        )
         off = 0.5 * doubled - self._gold
         if self.weights is not None:
             hinges, off = self.weights * hinges, self.weights[:, None] * off

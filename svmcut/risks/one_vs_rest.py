@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One class or label against the rest, one after the other: R(s) = sum_k R_k(s_k), each the risk of two classes."""
+"""One class or label against the rest, one after the other: R(s) = sum_k R_k(s_k), each the risk of
+two classes."""
 
 from __future__ import annotations
 
@@ -39,13 +40,17 @@ class OneVsRestRisk:
         self.steepest = machine.steepest
 
     @classmethod
-    def of_classes(cls, risk: Risk, y, n_classes: int, threads: int = 1, weights=None) -> OneVsRestRisk:
+    def of_classes(
+        cls, risk: Risk, y, n_classes: int, threads: int = 1, weights=None
+    ) -> OneVsRestRisk:
         """Of one right class a row, y (n,) from 0."""
         return cls(risk, np.asarray(y)[:, None] == np.arange(n_classes), threads, weights)
 
     def machine(self, k: int) -> BoundRisk:
         """R_k, whose positive examples are those where k is right."""
-        return self._risk.bind(np.where(self.positive[:, k], 1.0, -1.0), None, self.weights, self._threads)
+        return self._risk.bind(
+            np.where(self.positive[:, k], 1.0, -1.0), None, self.weights, self._threads
+        )
 
     def linearize(self, s) -> Linearization:
         """The sum over the classes; O(n K)."""

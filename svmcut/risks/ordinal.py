@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ordinal risk: the hinge of every pair of one query with different labels.
 
-    h_q(s) = sum over pairs y_i > y_j of query q of max(0, 1 - (s_i - s_j)),     m_q = number of these pairs
+    h_q(s) = sum over pairs y_i > y_j of query q of max(0, 1 - (s_i - s_j)),     m_q = number of
+    these pairs
 
     swapped-pairs      R = (1/Q) sum_q h_q              svm_rank -l 1
     swapped-fraction   R = (1/Q) sum_q h_q / m_q        svm_rank -l 2; queries without pairs give 0
     pairs              R = (1/m) sum_q h_q, m = sum m_q
 
-Q counts all queries, those without pairs too. With weights v of the queries h_q is times v_q, m is sum v_q m_q, and Q
-is the sum of the weights.
+Q counts all queries, those without pairs too. With weights v of the queries h_q is times v_q, m is
+sum v_q m_q, and Q is the sum of the weights.
 
 References
 ----------
-T. Joachims, Training linear SVMs in linear time, KDD 2006, section 2.2 (OP4, OP5: "pairs") and Algorithm 2.
+T. Joachims, Training linear SVMs in linear time, KDD 2006, section 2.2 (OP4, OP5: "pairs") and
+Algorithm 2.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ def query_starts(qid: NDArray | None, n: int) -> NDArray[np.int64]:
     if len(falls):
         k = int(falls[0])
         raise TrainingError(
-            "row {}: qid {} follows {}; the rows of a query must stand together and qid must not decrease",
+            "row {}: qid {} follows {}; the rows of a query must stand together and qid must "
+            "not decrease",
             k + 2,
             int(qid[k + 1]),
             int(qid[k]),
@@ -95,8 +98,8 @@ class OrdinalRisk:
         Raises
         ------
         TrainingError
-            When qid decreases or the rows of a query differ in their weight. Labels without a single pair are
-            accepted: the risk is 0 then.
+            When qid decreases or the rows of a query differ in their weight. Labels without a
+            single pair are accepted: the risk is 0 then.
         """
         y = np.ascontiguousarray(y, np.float64)
         start = query_starts(qid, len(y))
@@ -109,7 +112,9 @@ class OrdinalRisk:
         if self.name == "swapped-pairs":
             weight[:] = 1.0 / max(total, 1) if weights is None else weights / total
         elif self.name == "pairs":
-            all_pairs = max(n_pairs, 1) if weights is None else float((weights * pairs).sum()) or 1.0
+            all_pairs = (
+                max(n_pairs, 1) if weights is None else float((weights * pairs).sum()) or 1.0
+            )
             weight[:] = 1.0 / all_pairs if weights is None else weights / all_pairs
         else:
             paired = pairs > 0
@@ -137,9 +142,9 @@ class BoundOrdinal:
 
     Notes
     -----
-    O(n log n) time per call whatever the number of grades. 52 bytes of workspace per row, allocated once.
-    Not reentrant.
-    From |s| = 2^53 on, fl(s + 1) = s takes pairs of equal scores out of the cut: a cut still, not the most violated.
+    O(n log n) time per call whatever the number of grades. 52 bytes of workspace per row, allocated
+    once. Not reentrant. From |s| = 2^53 on, fl(s + 1) = s takes pairs of equal scores out of the
+    cut: a cut still, not the most violated.
     """
 
     def __init__(self, start, grade, n_grades, pairs, weight, work, threads, weights=None):
@@ -155,12 +160,21 @@ class BoundOrdinal:
         """Pairs with s_j + 1 > s_i; value, coefficients (n,) and offset of their cut."""
         s = np.ascontiguousarray(s, np.float64)
         coef, cut_pairs, value = ordinal_cut(
-            s, self.start, self._grade, self._n_grades, self._weight, self._margin, self._work, self._threads
+            s,
+            self.start,
+            self._grade,
+            self._n_grades,
+            self._weight,
+            self._margin,
+            self._work,
+            self._threads,
         )
         if self._uniform:
             weight = float(self._weight[0]) if self.n_queries else 0.0
             return Linearization(weight * float(value.sum()), coef, weight * int(cut_pairs.sum()))
-        return Linearization(float((self._weight * value).sum()), coef, float((self._weight * cut_pairs).sum()))
+        return Linearization(
+            float((self._weight * value).sum()), coef, float((self._weight * cut_pairs).sum())
+        )
 
     def below(self, s: NDArray, margin: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Pairs with s_j + margin > s_i, (Q,) margins, unweighted.
@@ -173,7 +187,9 @@ class BoundOrdinal:
             Sum of margin - (s_i - s_j) over them.
         """
         weight, work = self._margin, self._work
-        return ordinal_cut(s, self.start, self._grade, self._n_grades, weight, margin, work, self._threads)
+        return ordinal_cut(
+            s, self.start, self._grade, self._n_grades, weight, margin, work, self._threads
+        )
 
     def sampler(self):
         """The violated pairs, to draw from; see PairSampler."""

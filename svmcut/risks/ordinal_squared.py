@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Squared slack of rankings: every query's slack is squared, with the root of its loss inside.
 
-    H_q(s) = max over sets S of pairs of query q of  sqrt(v |S|) - v sum over S of (s_i - s_j)
-    R = (1/Q) sum_q H_q^2,     v = 1 for swapped-pairs, 1/m_q for swapped-fraction, m_q the pairs of q
+    H_q(s) = max over sets S of pairs of query q of  sqrt(v |S|) - v sum over S of (s_i - s_j) R =
+    (1/Q) sum_q H_q^2,     v = 1 for swapped-pairs, 1/m_q for swapped-fraction, m_q the pairs of q
 
-The best set of m pairs has the m smallest differences. One pair more raises the root by less and the sum by more, so
-the best m is where a threshold d of the differences meets the gain of the root: S = {pairs with s_i - s_j < d}. The
-threshold is searched by counting pairs, O(n log n) a step. Where pairs of equal difference straddle the best m, the cut
-is the mean over all choices of the missing ones.
+The best set of m pairs has the m smallest differences. One pair more raises the root by less and
+the sum by more, so the best m is where a threshold d of the differences meets the gain of the root:
+S = {pairs with s_i - s_j < d}. The threshold is searched by counting pairs, O(n log n) a step.
+Where pairs of equal difference straddle the best m, the cut is the mean over all choices of the
+missing ones.
 
-R(s') >= 2 H_q(s) H_q(s') - H_q(s)^2 makes cuts of H_q cuts of R, as in svmcut.risks.squared. The root makes H_q^2 a
-bound of the loss. With weights of the queries each square is times its weight, and Q is their sum.
+R(s') >= 2 H_q(s) H_q(s') - H_q(s)^2 makes cuts of H_q cuts of R, as in svmcut.risks.squared. The
+root makes H_q^2 a bound of the loss. With weights of the queries each square is times its weight,
+and Q is their sum.
 """
 
 from __future__ import annotations
@@ -37,8 +39,9 @@ class SquaredOrdinalRisk:
         Also the name of the risk.
     """
 
-
-    def __init__(self, normalisation: Literal["swapped-pairs", "swapped-fraction"] = "swapped-pairs"):
+    def __init__(
+        self, normalisation: Literal["swapped-pairs", "swapped-fraction"] = "swapped-pairs"
+    ):
         if normalisation not in ("swapped-pairs", "swapped-fraction"):
             raise ValueError(f"unknown normalisation {normalisation!r}")
         self.name = normalisation
@@ -49,7 +52,9 @@ class SquaredOrdinalRisk:
         """As OrdinalRisk.bind, which says what it raises."""
         ordinal = OrdinalRisk().bind(y, qid, cost, threads)
         pairs = np.maximum(ordinal.pairs_per_query, 1).astype(np.float64)
-        return BoundSquaredOrdinal(ordinal, np.ones(len(pairs)) if self.name == "swapped-pairs" else 1.0 / pairs)
+        return BoundSquaredOrdinal(
+            ordinal, np.ones(len(pairs)) if self.name == "swapped-pairs" else 1.0 / pairs
+        )
 
 
 class Sets(NamedTuple):
@@ -88,7 +93,9 @@ class BoundSquaredOrdinal:
 
     def __init__(self, ordinal: BoundOrdinal, unit: NDArray):
         self._ordinal, self._unit, self._root = ordinal, unit, np.sqrt(unit)
-        self.n_queries, self.n_pairs, self.weights = ordinal.n_queries, ordinal.n_pairs, ordinal.weights
+        self.n_queries = ordinal.n_queries
+        self.n_pairs = ordinal.n_pairs
+        self.weights = ordinal.weights
         self.pairs_per_query = ordinal.pairs_per_query
         self._rows = np.diff(ordinal.start)
 
@@ -105,7 +112,9 @@ class BoundSquaredOrdinal:
         scale, squares = 2.0 * slack * self._unit, slack * slack
         offsets, total = slack * (2.0 * loss - slack), max(self.n_queries, 1)
         if self.weights is not None:
-            scale, squares, offsets = self.weights * scale, self.weights * squares, self.weights * offsets
+            scale = self.weights * scale
+            squares = self.weights * squares
+            offsets = self.weights * offsets
             total = float(self.weights.sum())
         scale = scale / total
         rows = np.repeat(part, self._rows)
@@ -113,20 +122,26 @@ class BoundSquaredOrdinal:
         return Linearization(float(squares.sum()) / total, coef, float(offsets.sum()) / total)
 
     def _gain(self, count: NDArray) -> NDArray:
-        """Difference of two pairs' worth at which the pair of this number, from 1, is worth its root."""
-        return 1.0 / (self._root * (np.sqrt(np.maximum(count, 1)) + np.sqrt(np.maximum(count - 1, 0))))
+        """Difference of two pairs' worth at which the pair of this number, from 1, is worth its
+        root."""
+        return 1.0 / (
+            self._root * (np.sqrt(np.maximum(count, 1)) + np.sqrt(np.maximum(count - 1, 0)))
+        )
 
     def _below(self, s: NDArray, threshold: NDArray) -> Sets:
         coef, count, value = self._ordinal.below(s, threshold)
         return Sets(threshold, count, value - threshold * count, coef)
 
     def _search(self, s: NDArray) -> tuple[Sets, Sets]:
-        """Sets within and around the best ones, equal or apart by one pair or by pairs of equal difference."""
+        """Sets within and around the best ones, equal or apart by one pair or by pairs of equal
+        difference."""
         most = np.maximum(self._ordinal.pairs_per_query, 1)
         low, high = self._below(s, self._gain(most)), self._below(s, 1.0 / self._root)
         for step in range(MOST_STEPS):
             apart = self._unit * (high.pairs - low.pairs) * (high.threshold - low.threshold)
-            open_ = (high.pairs - low.pairs > 1) & (apart > 1e-15 * self._root * np.sqrt(high.pairs))
+            open_ = (high.pairs - low.pairs > 1) & (
+                apart > 1e-15 * self._root * np.sqrt(high.pairs)
+            )
             if not open_.any():
                 break
             found = self._below(s, np.where(open_, self._guess(low, high, step), low.threshold))
@@ -142,7 +157,8 @@ class BoundSquaredOrdinal:
         return Sets(threshold, pairs, total, np.where(rows, new.coef, old.coef))
 
     def _guess(self, low: Sets, high: Sets, step: int) -> NDArray:
-        """A threshold between: near the one of evenly spread differences, near their mean, or in the middle."""
+        """A threshold between: near the one of evenly spread differences, near their mean, or in
+        the middle."""
         lower, upper = low.threshold, high.threshold
         turn = step % 5
         if turn == 4:
@@ -152,7 +168,9 @@ class BoundSquaredOrdinal:
             slope = (high.pairs - low.pairs) / np.maximum(upper - lower, 1e-300)
             for _ in range(24):
                 middle = 0.5 * (left + right)
-                beyond = (low.pairs + slope * (middle - lower)) * (2.0 * self._root * middle) ** 2 > 1.0
+                beyond = (low.pairs + slope * (middle - lower)) * (
+                    2.0 * self._root * middle
+                ) ** 2 > 1.0
                 left, right = np.where(beyond, left, middle), np.where(beyond, middle, right)
             near, width = right, 0.02
         else:

@@ -2,11 +2,13 @@
 """Cuts of the ordinal risks from a sample of their violated pairs.
 
     R(s) = sum over queries q and pairs y_i > y_j of q of weight_q max(0, 1 - (s_i - s_j))
-    I    = pairs with s_j + 1 > s_i;   a pair is drawn with probability weight_q / W,  W = sum over I of weight_q
-    cut    offset W,  coefficients W/r sum over the draws of (e_j - e_i): unbiased, at most 2 r points
+    I    = pairs with s_j + 1 > s_i;   a pair is drawn with probability weight_q / W,  W = sum over
+         I of weight_q
+    cut    offset W,  coefficients W/r sum over the draws of (e_j - e_i): unbiased, at most 2 r
+           points
 
-No list of pairs is formed: rows are put in one order by query, then by s and s + 1, in which the partners of a row are
-the ends of runs, one run a grade.
+No list of pairs is formed: rows are put in one order by query, then by s and s + 1, in which the
+partners of a row are the ends of runs, one run a grade.
 """
 
 from __future__ import annotations
@@ -64,8 +66,11 @@ class PairViolations:
         self.value = self._exact.value
         n, grade, query = len(s), sampler.grade, sampler.query
         t = s + 1
-        # s_i before or at s_j + 1 = t_j: at equal values t stands first, so that the partners of i stand behind it
-        order = np.lexsort((np.repeat([1, 0], n), np.concatenate([s, t]), np.concatenate([query, query])))
+        # s_i before or at s_j + 1 = t_j: at equal values t stands first, so that the partners of i
+        # stand behind it
+        order = np.lexsort(
+            (np.repeat([1, 0], n), np.concatenate([s, t]), np.concatenate([query, query]))
+        )
         is_t, row = order >= n, order % n
         place = np.empty(n, np.int64)
         place[row[~is_t]] = np.flatnonzero(~is_t)

@@ -20,7 +20,8 @@ class Linearization(NamedTuple):
         A subgradient of R at s. Of chains a svmcut.data.labellings.Labelling that stands for one.
     offset : float
         The constant of the cut, known exactly (a count or the loss of a labelling): for every s',
-        R(s') >= offset + coef.s', with equality at s. Not computed as value - coef.s, which loses digits.
+        R(s') >= offset + coef.s', with equality at s. Not computed as value - coef.s, which loses
+        digits.
     """
 
     value: float
@@ -50,18 +51,19 @@ class GridRisk(BoundRisk, Protocol):
     """A risk whose values at many steps of a line cost no more than at one."""
 
     def on_grid(self, s: NDArray, target: NDArray, grid: NDArray, even: int) -> NDArray:
-        """(2, steps): R and its slope to the right at s + t (target - s) for every t of the grid, which rises from 0,
-        evenly up to grid[even]."""
+        """(2, steps): R and its slope to the right at s + t (target - s) for every t of the grid,
+        which rises from 0, evenly up to grid[even]."""
         ...
 
 
 @runtime_checkable
 class LineRisk(BoundRisk, Protocol):
-    """A risk that knows its values on a line without forming the scores there; its coefficients are labellings."""
+    """A risk that knows its values on a line without forming the scores there; its coefficients are
+    labellings."""
 
     def along(self, s: NDArray, e: NDArray, known: Linearization) -> Any:
-        """R on the line s + t e, t >= 0, known being its linearization at s: an object whose at(t) gives R, its slope
-        and the linearization."""
+        """R on the line s + t e, t >= 0, known being its linearization at s: an object whose at(t)
+        gives R, its slope and the linearization."""
         ...
 
 
@@ -102,7 +104,8 @@ class SumRisk(BoundRisk, Protocol):
 
 @runtime_checkable
 class LossRisk(SumRisk, Protocol):
-    """One whose dual variables have boxes of their own; svmcut.risks.losses has what solvers ask of it.
+    """One whose dual variables have boxes of their own; svmcut.risks.losses has what solvers ask of
+    it.
 
     Attributes
     ----------
@@ -151,12 +154,15 @@ class Risk(Protocol):
     @property
     def name(self) -> str: ...
 
-    def bind(self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1) -> BoundRisk:
+    def bind(
+        self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
+    ) -> BoundRisk:
         """Check the labels once, sort and index once.
 
         Raises
         ------
         TrainingError
-            When the labels leave the risk undefined (a measure that needs both classes); names the loss.
+            When the labels leave the risk undefined (a measure that needs both classes); names the
+            loss.
         """
         ...

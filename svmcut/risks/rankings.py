@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What rankings are measured by, as `svmcut.scoring.measures` measures them: MAP, and NDCG of the first places.
+"""What rankings are measured by, as `svmcut.scoring.measures` measures them: MAP, and NDCG of the
+first places.
 
-    h_q(s) = max over rankings of query q of  1 - measure - 2/m_q sum over pairs ranked wrongly of (s_hi - s_lo)
+    h_q(s) = max over rankings of query q of  1 - measure - 2/m_q sum over pairs ranked wrongly of
+    (s_hi - s_lo)
     R      = (1/Q) sum_q h_q
 
-The pairs are the m_q of unequal grade: of a relevant row and another for MAP, of unequal gain for NDCG. In a ranking by
-score no pair ranked wrongly has s_hi > s_lo, so h_q is at least 1 - measure, however ties are broken. A query without
-such pairs has one value of the measure whatever its ranking, and gives 0. Q counts all queries. With weights of the
-queries h_q is times its weight, and Q is their sum.
+The pairs are the m_q of unequal grade: of a relevant row and another for MAP, of unequal gain for
+NDCG. In a ranking by score no pair ranked wrongly has s_hi > s_lo, so h_q is at least 1 - measure,
+however ties are broken. A query without such pairs has one value of the measure whatever its
+ranking, and gives 0. Q counts all queries. With weights of the queries h_q is times its weight, and
+Q is their sum.
 
 References
 ----------
-Y. Yue, T. Finley, F. Radlinski, T. Joachims, A support vector method for optimizing average precision, SIGIR 2007.
-S. Chakrabarti, R. Khanna, U. Sawant, C. Bhattacharyya, Structured learning for non-smooth ranking losses, KDD 2008.
+Y. Yue, T. Finley, F. Radlinski, T. Joachims, A support vector method for optimizing average
+precision, SIGIR 2007. S. Chakrabarti, R. Khanna, U. Sawant, C. Bhattacharyya, Structured learning
+for non-smooth ranking losses, KDD 2008.
 """
 
 from __future__ import annotations
@@ -32,7 +36,8 @@ from svmcut.scoring.measures import discounts, gains, relevant
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Counts of the grades among the first places of a query that may be looked at, and prices of a step between them.
+#: Counts of the grades among the first places of a query that may be looked at, and prices of a
+#: step between them.
 MOST_STATES, MOST_STEPS = 1_000_000, 4_000_000
 
 
@@ -87,8 +92,14 @@ class _Bound:
 
     def __init__(self, grade: NDArray, start: NDArray, weights: NDArray | None, threads: int):
         self._start, self._threads, self._work = start, threads, workspace(len(grade))
-        self._grade, self._n_grades, self.pairs_per_query = ordinal_grades(grade, start, self._work, threads)
-        self.n_queries, self.n_pairs, self.weights = len(self.pairs_per_query), int(self.pairs_per_query.sum()), weights
+        self._grade, self._n_grades, self.pairs_per_query = ordinal_grades(
+            grade, start, self._work, threads
+        )
+        self.n_queries, self.n_pairs, self.weights = (
+            len(self.pairs_per_query),
+            int(self.pairs_per_query.sum()),
+            weights,
+        )
         if weights is None:
             self._weight = np.full(self.n_queries, 1.0 / max(self.n_queries, 1))
         else:
@@ -97,7 +108,9 @@ class _Bound:
     def linearize(self, s: NDArray) -> Linearization:
         """The most violated rankings: value, coefficients (n,), offset (their mean loss)."""
         coef, value, offset = self._cut(np.ascontiguousarray(s, np.float64))
-        return Linearization(float((self._weight * value).sum()), coef, float((self._weight * offset).sum()))
+        return Linearization(
+            float((self._weight * value).sum()), coef, float((self._weight * offset).sum())
+        )
 
     def _cut(self, s: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         raise NotImplementedError
@@ -114,11 +127,14 @@ class BoundMap(_Bound):
         self._n_relevant = np.bincount(query[relevant], minlength=self.n_queries).astype(np.int64)
 
     def _cut(self, s: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        return map_cut(s, self._start, self._rows, self._n_relevant, self._weight, self._work, self._threads)
+        return map_cut(
+            s, self._start, self._rows, self._n_relevant, self._weight, self._work, self._threads
+        )
 
 
 class BoundNdcg(_Bound):
-    """NDCG of given labels; O(n log n) time per call, and M^2 (K + M choose M) for M grades of a query and K places.
+    """NDCG of given labels; O(n log n) time per call, and M^2 (K + M choose M) for M grades of a
+    query and K places.
 
     Raises
     ------
@@ -126,11 +142,15 @@ class BoundNdcg(_Bound):
         Where these are too many.
     """
 
-    def __init__(self, gain: NDArray, start: NDArray, weights: NDArray | None, threads: int, at: int):
+    def __init__(
+        self, gain: NDArray, start: NDArray, weights: NDArray | None, threads: int, at: int
+    ):
         self.unlike = "two rows of different gain"
         super().__init__(gain, start, weights, threads)
         rows, M = np.diff(start), self._n_grades.astype(np.int64)
-        places = np.where(M < 2, 1, np.minimum(rows, min(at, len(gain))))  # of one grade nothing is looked for
+        places = np.where(
+            M < 2, 1, np.minimum(rows, min(at, len(gain)))
+        )  # of one grade nothing is looked for
         self._gain, self._discount = gain, discounts(np.arange(places.max(initial=1)))
         first = np.concatenate(([0], np.cumsum(M)))
         of_grade = np.bincount(np.repeat(first[:-1], rows) + self._grade, minlength=int(first[-1]))
@@ -146,7 +166,8 @@ class BoundNdcg(_Bound):
         if len(too_many):
             q = int(too_many[0])
             raise TrainingError(
-                "the query of rows {} to {} has {} grades, too many for the exact search over the grades of its first "
+                "the query of rows {} to {} has {} grades, too many for the exact search over "
+                "the grades of its first "
                 "{} places; lower {at}, merge grades, or use {loss=swapped-pairs}",
                 start[q] + 1,
                 start[q + 1],
@@ -159,6 +180,14 @@ class BoundNdcg(_Bound):
 
     def _cut(self, s: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         return ndcg_cut(
-            s, self._start, self._grade, self._n_grades, self._gain, self._discount, self._weight, self._work,
-            self._sizes, self._rooms,
-        )  # fmt: skip
+            s,
+            self._start,
+            self._grade,
+            self._n_grades,
+            self._gain,
+            self._discount,
+            self._weight,
+            self._work,
+            self._sizes,
+            self._rooms,
+        )

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ROC area: the fraction of pairs of a positive and a negative example that are ranked wrongly, in percent.
+"""ROC area: the fraction of pairs of a positive and a negative example that are ranked wrongly, in
+percent.
 
     R(s) = 100/(P N) sum over pairs of max(0, 1 - (s_p - s_n)),     P positives, N negatives
 
 References
 ----------
-T. Joachims, A support vector method for multivariate performance measures, ICML 2005, section 3.4 and Algorithm 3.
+T. Joachims, A support vector method for multivariate performance measures, ICML 2005, section 3.4
+and Algorithm 3.
 """
 
 from __future__ import annotations
@@ -47,6 +49,11 @@ class RocAreaRisk:
         grade = np.zeros(n, np.int32)
         grade[positive] = 1
         return BoundOrdinal(
-            np.array([0, n], np.int64), grade, np.array([2], np.int32), np.array([pairs], np.int64),
-            np.array([100.0 / pairs]), workspace(n), threads,
-        )  # fmt: skip
+            np.array([0, n], np.int64),
+            grade,
+            np.array([2], np.int32),
+            np.array([pairs], np.int64),
+            np.array([100.0 / pairs]),
+            workspace(n),
+            threads,
+        )

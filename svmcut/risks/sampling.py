@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cuts of a risk from a sample of its violations (Yu and Joachims, KDD 2008), without features.
 
-A risk that is a sum over terms (examples, pairs) is cut by the terms with positive loss, the set I. A sampled cut
-replaces their sum by |I|/r times a sum over r draws: unbiased, and with coefficients at r points (2 r for pairs) only.
-Where terms have weights they are drawn in proportion to them, and their sum over I stands for |I|.
+A risk that is a sum over terms (examples, pairs) is cut by the terms with positive loss, the set I.
+A sampled cut replaces their sum by |I|/r times a sum over r draws: unbiased, and with coefficients
+at r points (2 r for pairs) only. Where terms have weights they are drawn in proportion to them, and
+their sum over I stands for |I|.
 """
 
 from __future__ import annotations
@@ -90,13 +91,15 @@ class HingeSampler:
         return HingeViolations(self.signs, s, self.weights)
 
     def points(self, rng: np.random.Generator, r: int) -> NDArray:
-        """r rows, (r,) int64, drawn from all with replacement, in proportion to their weights; for `bootstrap`."""
+        """r rows, (r,) int64, drawn from all with replacement, in proportion to their weights; for
+        `bootstrap`."""
         if self._cumulative is None:
             return rng.integers(len(self.signs), size=r)
         return drawn(rng, self._cumulative, r)
 
     def merged(self, points: NDArray) -> tuple[NDArray, NDArray]:
-        """The rows of a sample of `points`, each once, and weights with which their risk stands for that of all."""
+        """The rows of a sample of `points`, each once, and weights with which their risk stands for
+        that of all."""
         rows, count = np.unique(points, return_counts=True)
         return rows, count * (self._total / len(points))
 
@@ -119,11 +122,14 @@ class HingeSampler:
         loss = 1 - y * s
         hit = loss > 0
         weight = self._total / len(points)
-        return merged(points[hit], -weight * y[hit], weight * int(hit.sum()), weight * float(loss[hit].sum()))
+        return merged(
+            points[hit], -weight * y[hit], weight * int(hit.sum()), weight * float(loss[hit].sum())
+        )
 
 
 def drawn(rng: np.random.Generator, cumulative: NDArray, r: int) -> NDArray:
-    """r places, (r,) int64, each drawn in proportion to what `cumulative` rises by there; never where it does not."""
+    """r places, (r,) int64, each drawn in proportion to what `cumulative` rises by there; never
+    where it does not."""
     places = np.searchsorted(cumulative, rng.random(r) * cumulative[-1], side="right")
     return np.minimum(places, np.searchsorted(cumulative, cumulative[-1]))
 
@@ -142,15 +148,24 @@ class HingeViolations:
         self._signs, self._loss = signs, loss[self.rows]
         self._weights = None if weights is None else weights[self.rows]
         self.size = len(self.rows)
-        self.value = float(self._loss.sum() if self._weights is None else (self._weights * self._loss).sum())
+        self.value = float(
+            self._loss.sum() if self._weights is None else (self._weights * self._loss).sum()
+        )
         #: Sum of the weights over I.
         self._mass = float(self.size) if self._weights is None else float(self._weights.sum())
 
     def everything(self) -> Draw:
         coef = -self._signs[self.rows]
-        return Draw(self.rows, coef if self._weights is None else self._weights * coef, self._mass, self.value)
+        return Draw(
+            self.rows,
+            coef if self._weights is None else self._weights * coef,
+            self._mass,
+            self.value,
+        )
 
     def sample(self, rng: np.random.Generator, r: int) -> Draw:
         places = chosen(rng, r, self.size, self._weights)
         rows, weight = self.rows[places], self._mass / r
-        return merged(rows, -weight * self._signs[rows], self._mass, weight * float(self._loss[places].sum()))
+        return merged(
+            rows, -weight * self._signs[rows], self._mass, weight * float(self._loss[places].sum())
+        )

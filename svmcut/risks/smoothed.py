@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Newton's method asks of a sum of losses of one score each, and the search of a line that needs no more.
+"""What Newton's method asks of a sum of losses of one score each, and the search of a line that
+needs no more.
 
-smoothed     a loss with corners over a width delta, by a parabola in a band around each of its corners
-slopes       those of the smoothed losses lie between the loss's own: they are a cut of R, below it at s by `excess`
-Hessian      of the smoothed R(A w):  1/width sum over rows of bends x x'  (losses without corners: width 1);
-             centred, where R is a minimum over a bias: x less its mean over the curvatures
+smoothed     a loss with corners over a width delta, by a parabola in a band around each of its
+             corners
+slopes       those of the smoothed losses lie between the loss's own: they are a cut of R, below it
+             at s by `excess`
+Hessian      of the smoothed R(A w):  1/width sum over rows of bends x x'  (losses without corners:
+             width 1); centred, where R is a minimum over a bias: x less its mean over the
+             curvatures
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SEARCH_STEPS = 60
-#: Of the slope at 0 is left at the end of a line; a smoothed loss, whose bands move, is content with less.
+#: Of the slope at 0 is left at the end of a line; a smoothed loss, whose bands move, is content
+#: with less.
 FLAT = 1e-3
 
 
@@ -71,7 +76,8 @@ class SmoothedRisk(SumRisk, Protocol):
     narrow : bool
         Whether few rows have a curvature, as in a narrow band.
     lasting : bool
-        Whether a curvature is one of two numbers: a Hessian is then the last one and what a few rows change.
+        Whether a curvature is one of two numbers: a Hessian is then the last one and what a few
+        rows change.
     foresees : bool
         Whether slopes that a step foresees are worth a cut.
     """
@@ -102,13 +108,18 @@ class SmoothedRisk(SumRisk, Protocol):
 
 
 def line_step(
-    rate: Callable[[float], tuple[float, float]], fall: float, t: float = 1.0, first: float = FLAT, enough: float = FLAT
+    rate: Callable[[float], tuple[float, float]],
+    fall: float,
+    t: float = 1.0,
+    first: float = FLAT,
+    enough: float = FLAT,
 ) -> float:
     """A t > 0 near the minimum of a convex function, and not above its value at 0.
 
-    Safeguarded Newton steps on the slope. They end relative to the slope at 0 and to nothing else: a tolerance on the
-    gradient stalls on badly scaled directions. Short of the minimum a small slope will do. Beyond it the rise since
-    `low`, at most here (t - low), must be small against the fall before it.
+    Safeguarded Newton steps on the slope. They end relative to the slope at 0 and to nothing else:
+    a tolerance on the gradient stalls on badly scaled directions. Short of the minimum a small
+    slope will do. Beyond it the rise since `low`, at most here (t - low), must be small against the
+    fall before it.
 
     Parameters
     ----------

@@ -3,8 +3,8 @@
 
     R(s) = xi(s)^2,    R(s') >= xi^2 + 2 xi (xi(s') - xi),   xi(s') >= offset + coef.s'
 
-so a cut of xi becomes a cut of R with coefficients 2 xi coef and offset 2 xi offset - xi^2. With it the bundle needs to
-know nothing of slack norms, and the certificate is that of any other risk.
+so a cut of xi becomes a cut of R with coefficients 2 xi coef and offset 2 xi offset - xi^2. With it
+the bundle needs to know nothing of slack norms, and the certificate is that of any other risk.
 """
 
 from __future__ import annotations

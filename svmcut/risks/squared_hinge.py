@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Squared hinge: R(s) = sum_i v_i max(0, 1 - y_i s_i)^2, as in LIBLINEAR's L2-loss support vector machines.
+"""Squared hinge: R(s) = sum_i v_i max(0, 1 - y_i s_i)^2, as in LIBLINEAR's L2-loss support vector
+machines.
 
-    cut          a >= 0:   R(s') >= sum v (a - a^2/4) - (v a y).s';   a = 2 max(0, 1 - y s) is the tangent
-    dual         alpha = C v a:   sum alpha - sum alpha^2 / (4 C v) - 1/2 |w|^2
+cut          a >= 0:   R(s') >= sum v (a - a^2/4) - (v a y).s';   a = 2 max(0, 1 - y s) is the
+             tangent
+dual         alpha = C v a:   sum alpha - sum alpha^2 / (4 C v) - 1/2 |w|^2
 """
 
 from __future__ import annotations

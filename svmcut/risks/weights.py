@@ -46,7 +46,8 @@ def query_weights(cost: NDArray | None, start: NDArray) -> NDArray | None:
         row = int(np.argmax(differs))
         first = int(start[np.searchsorted(start, row, side="right") - 1])
         raise TrainingError(
-            "rows {} and {} are of one query, but weigh {:g} and {:g}; give every row of a query the same weight",
+            "rows {} and {} are of one query, but weigh {:g} and {:g}; give every row of a "
+            "query the same weight",
             first + 1,
             row + 1,
             cost[first],
@@ -74,7 +75,9 @@ def example_weights(cost: NDArray | None, n: int) -> NDArray | None:
     if not good.all():
         row = int(np.argmin(good))
         raise TrainingError(
-            "weight {:g} of example {} is none; weights are finite and at least 0", weights[row], row + 1
+            "weight {:g} of example {} is none; weights are finite and at least 0",
+            weights[row],
+            row + 1,
         )
     if n and not weights.any():
         raise TrainingError("all weights are 0; give an example a weight above 0")

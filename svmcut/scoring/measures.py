@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures of scores against labels, from their definitions, O(n log n) each.
 
-Ties are pessimistic throughout: among equal scores the less relevant example ranks first, and a pair of different
-labels with equal scores counts as swapped. A score that is nan ranks last and predicts the negative class.
+Ties are pessimistic throughout: among equal scores the less relevant example ranks first, and a
+pair of different labels with equal scores counts as swapped. A score that is nan ranks last and
+predicts the negative class.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Measured(NamedTuple):
     loss : float
         Mean over structures of what the original reports as its loss.
     correct, total : int
-        Structures without an error, and all: queries, sequences, rows of labels, or the whole sample.
+        Structures without an error, and all: queries, sequences, rows of labels, or the whole
+        sample.
     """
 
     values: dict[str, float]
@@ -34,8 +36,11 @@ class Measured(NamedTuple):
     total: int
 
 
-def classification_measures(y: NDArray, scores: NDArray, unknown: NDArray | None = None) -> Measured:
-    """Error rate, accuracy, precision, recall, F1, PRBEP, ROC area and average precision, in percent.
+def classification_measures(
+    y: NDArray, scores: NDArray, unknown: NDArray | None = None
+) -> Measured:
+    """Error rate, accuracy, precision, recall, F1, PRBEP, ROC area and average precision, in
+    percent.
 
     Parameters
     ----------
@@ -44,18 +49,21 @@ def classification_measures(y: NDArray, scores: NDArray, unknown: NDArray | None
     scores : (n,)
         An example is predicted positive where its score is above 0.
     unknown : (n,) bool or None
-        Examples that are not positive and of no class that could be predicted: errors whatever their score.
+        Examples that are not positive and of no class that could be predicted: errors whatever
+        their score.
 
     Returns
     -------
     Measured
-        The loss is the error rate, the structure the whole sample. Precision, recall, F1 and PRBEP are 0 where their
-        denominator is; the ROC area is nan when a class is missing, the average precision nan without positives.
+        The loss is the error rate, the structure the whole sample. Precision, recall, F1 and PRBEP
+        are 0 where their denominator is; the ROC area is nan when a class is missing, the average
+        precision nan without positives.
 
     Notes
     -----
-    O(n log n) time, O(n) memory. With np positives: PRBEP is the precision among the np top ranked; the ROC area is
-    1 - swapped pairs / (np nn); the average precision is the mean over positives of the precision at their rank.
+    O(n log n) time, O(n) memory. With np positives: PRBEP is the precision among the np top ranked;
+    the ROC area is 1 - swapped pairs / (np nn); the average precision is the mean over positives of
+    the precision at their rank.
     """
     hits, false_positives, misses, rest = contingency_table(y, scores, unknown)
     n, n_positive, right = len(y), hits + misses, hits + rest
@@ -75,7 +83,9 @@ def classification_measures(y: NDArray, scores: NDArray, unknown: NDArray | None
         "recall": recall,
         "f1": _ratio(2 * precision * recall, precision + recall),
         "prbep": _ratio(int(ranked[:n_positive].sum()), n_positive),
-        "roc_area": 1.0 - swapped / (n_positive * n_negative) if n_positive and n_negative else np.nan,
+        "roc_area": 1.0 - swapped / (n_positive * n_negative)
+        if n_positive and n_negative
+        else np.nan,
         "average_precision": float(np.mean(found / (ranks + 1))) if n_positive else np.nan,
     }
     percent = {name: 100.0 * value for name, value in values.items()}
@@ -83,7 +93,8 @@ def classification_measures(y: NDArray, scores: NDArray, unknown: NDArray | None
 
 
 def regression_measures(y: NDArray, scores: NDArray) -> Measured:
-    """Mean squared and mean absolute error, and R2, the part of the variance of y that the scores explain.
+    """Mean squared and mean absolute error, and R2, the part of the variance of y that the scores
+    explain.
 
     Parameters
     ----------
@@ -92,7 +103,8 @@ def regression_measures(y: NDArray, scores: NDArray) -> Measured:
     Returns
     -------
     Measured
-        The loss is the mean squared error, the structure an example. R2 is nan where all y are equal.
+        The loss is the mean squared error, the structure an example. R2 is nan where all y are
+        equal.
     """
     rest, around = y - scores, y - _mean(y)
     squared, total = float(rest @ rest), float(around @ around)
@@ -104,18 +116,30 @@ def regression_measures(y: NDArray, scores: NDArray) -> Measured:
     return Measured(values, values["mse"], int((rest == 0).sum()), len(y))
 
 
-def contingency_table(y: NDArray, scores: NDArray, unknown: NDArray | None = None) -> tuple[int, int, int, int]:
+def contingency_table(
+    y: NDArray, scores: NDArray, unknown: NDArray | None = None
+) -> tuple[int, int, int, int]:
     """True positives, false positives, false negatives and true negatives, both classes above 0.
 
-    As in `classification_measures`; an unknown example that is predicted negative is in none of the four.
+    As in `classification_measures`; an unknown example that is predicted negative is in none of the
+    four.
     """
     positive, predicted = np.asarray(y) > 0, np.asarray(scores) > 0
-    hits, n_positive, n_predicted = (int(part.sum()) for part in (positive & predicted, positive, predicted))
+    hits, n_positive, n_predicted = (
+        int(part.sum()) for part in (positive & predicted, positive, predicted)
+    )
     others = 0 if unknown is None else int((unknown & ~predicted).sum())
-    return hits, n_predicted - hits, n_positive - hits, len(positive) - n_positive - n_predicted + hits - others
+    return (
+        hits,
+        n_predicted - hits,
+        n_positive - hits,
+        len(positive) - n_positive - n_predicted + hits - others,
+    )
 
 
-def ranking_measures(y: NDArray, scores: NDArray, qid: NDArray, cutoffs: tuple[int, ...] = (1, 5, 10)) -> Measured:
+def ranking_measures(
+    y: NDArray, scores: NDArray, qid: NDArray, cutoffs: tuple[int, ...] = (1, 5, 10)
+) -> Measured:
     """Swapped pairs, NDCG and MAP.
 
     Parameters
@@ -131,19 +155,21 @@ def ranking_measures(y: NDArray, scores: NDArray, qid: NDArray, cutoffs: tuple[i
     Returns
     -------
     Measured
-        ``swapped_pairs``: pairs of one query with different labels whose scores do not put the larger label first, over
-        all queries. ``swapped_percent``: mean over queries of their percentage, 0 for a query without pairs; the loss
-        is the same as a fraction. ``ndcg@k`` and ``map``, means over queries in [0, 1].
+        ``swapped_pairs``: pairs of one query with different labels whose scores do not put the
+        larger label first, over all queries. ``swapped_percent``: mean over queries of their
+        percentage, 0 for a query without pairs; the loss is the same as a fraction. ``ndcg@k`` and
+        ``map``, means over queries in [0, 1].
 
     Notes
     -----
-    O(n log n) time. As LETOR evaluates: the gain of a grade is 2^grade - 1, the discount of rank r (from 1) is
-    1 / log2(1 + r), a query of no gain has NDCG 0; for MAP a grade of 1 or more is relevant and a query without one
-    has average precision 0. Grades below 0 gain nothing.
+    O(n log n) time. As LETOR evaluates: the gain of a grade is 2^grade - 1, the discount of rank r
+    (from 1) is 1 / log2(1 + r), a query of no gain has NDCG 0; for MAP a grade of 1 or more is
+    relevant and a query without one has average precision 0. Grades below 0 gain nothing.
 
     References
     ----------
-    Qin, Liu, Xu, Li (2010), LETOR: a benchmark collection for research on learning to rank, section 5.
+    Qin, Liu, Xu, Li (2010), LETOR: a benchmark collection for research on learning to rank, section
+    5.
     """
     y = np.asarray(y, np.float64)
     query = np.unique(qid, return_inverse=True)[1]
@@ -171,7 +197,8 @@ def relevant(y: NDArray) -> NDArray:
 
 
 def gains(y: NDArray, start: NDArray) -> NDArray:
-    """(n,) gains of NDCG, those of a query scaled so that 2^grade cannot overflow; query q is rows start[q] on."""
+    """(n,) gains of NDCG, those of a query scaled so that 2^grade cannot overflow; query q is rows
+    start[q] on."""
     grade = np.maximum(y, 0.0)
     top = np.repeat(np.maximum.reduceat(grade, start[:-1]), np.diff(start))
     return np.exp2(grade - top) - np.exp2(-top)
@@ -183,7 +210,8 @@ def discounts(rank: NDArray) -> NDArray:
 
 
 def sequence_measures(wrong: NDArray, lengths: NDArray) -> Measured:
-    """Percent of tokens whose tag is wrong and of sequences with one, of n sequences; the loss is their wrong tags.
+    """Percent of tokens whose tag is wrong and of sequences with one, of n sequences; the loss is
+    their wrong tags.
 
     Parameters
     ----------
@@ -199,7 +227,8 @@ def sequence_measures(wrong: NDArray, lengths: NDArray) -> Measured:
 
 
 def class_measures(table: NDArray, others: int) -> Measured:
-    """Error rate, accuracy, and macro averages of precision, recall and F1 over the classes, in percent.
+    """Error rate, accuracy, and macro averages of precision, recall and F1 over the classes, in
+    percent.
 
     Parameters
     ----------
@@ -210,7 +239,8 @@ def class_measures(table: NDArray, others: int) -> Measured:
 
     Notes
     -----
-    A class that no row has and none is given counts in no average; a precision or recall whose denominator is 0 is 0.
+    A class that no row has and none is given counts in no average; a precision or recall whose
+    denominator is 0 is 0.
     """
     right, true, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
     n, correct, met = int(table.sum()) + others, int(right.sum()), true + predicted > 0
@@ -235,9 +265,10 @@ def class_shares(right: NDArray, predicted: NDArray, both: NDArray) -> dict[str,
     """
     with np.errstate(invalid="ignore"):
         return {
-            "precision": 100.0 * both / predicted, "recall": 100.0 * both / right,
+            "precision": 100.0 * both / predicted,
+            "recall": 100.0 * both / right,
             "f1": 200.0 * both / (predicted + right),
-        }  # fmt: skip
+        }
 
 
 TOP = (1, 3, 5)
@@ -247,7 +278,8 @@ TOP = (1, 3, 5)
 def label_measures(
     both: NDArray, right: NDArray, predicted: NDArray, top: NDArray, exact: int, rows: int
 ) -> Measured:
-    """Hamming loss, subset accuracy, F1 and precision at k, in percent; the loss is the number of wrong labels a row.
+    """Hamming loss, subset accuracy, F1 and precision at k, in percent; the loss is the number of
+    wrong labels a row.
 
     Parameters
     ----------
@@ -260,9 +292,10 @@ def label_measures(
 
     Notes
     -----
-    The Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose set is right. Micro
-    F1 counts over all labels; macro F1 is the mean over labels that some row has or is given. Precision at k is the
-    share of right labels among the k that rank first, also where a row has fewer.
+    The Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose
+    set is right. Micro F1 counts over all labels; macro F1 is the mean over labels that some row
+    has or is given. Precision at k is the share of right labels among the k that rank first, also
+    where a row has fewer.
     """
     counts = right + predicted
     wrong, met = float((counts - 2 * both).sum()), counts > 0
@@ -272,7 +305,9 @@ def label_measures(
         "micro_f1": _ratio(2.0 * float(both.sum()), float(counts.sum())),
         "macro_f1": _mean(2 * both[met] / counts[met]),
     } | {f"precision@{k}": _ratio(int(hits), k * rows) for k, hits in zip(TOP, top, strict=True)}
-    return Measured({name: 100.0 * value for name, value in values.items()}, _ratio(wrong, rows), exact, rows)
+    return Measured(
+        {name: 100.0 * value for name, value in values.items()}, _ratio(wrong, rows), exact, rows
+    )
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -302,17 +337,19 @@ def _pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
 
 def _swapped_pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
     """(Q,) pairs per query whose larger label ranks lower; rows are sorted by query and rank."""
-    # In order of falling labels, equal labels in order of rank, an inversion of the ranks is a swapped pair. Queries
-    # stand in the same blocks in both orders, so no pair of two queries is an inversion.
+    # In order of falling labels, equal labels in order of rank, an inversion of the ranks is a
+    # swapped pair. Queries stand in the same blocks in both orders, so no pair of two queries is an
+    # inversion.
     inversions = _inversions(np.lexsort((np.arange(len(y)), -y, query)))
     return np.add.reduceat(inversions, start[:-1])
 
 
 def _inversions(permutation: NDArray) -> NDArray:
-    """For each value of a permutation of 0 to n - 1, how many larger values stand before it; O(n log n).
+    """For each value of a permutation of 0 to n - 1, how many larger values stand before it; O(n
+    log n).
 
-    Values are sorted by their bits from the highest down. Two values part at their highest differing bit; whichever
-    pair is inverted there is counted there and nowhere else.
+    Values are sorted by their bits from the highest down. Two values part at their highest
+    differing bit; whichever pair is inverted there is counted there and nowhere else.
     """
     values, n = permutation, len(permutation)
     position = np.arange(n)

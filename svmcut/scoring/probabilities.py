@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Probabilities of classes from scores: how they are fitted, what they are of a score, and what they are worth.
+"""Probabilities of classes from scores: how they are fitted, what they are of a score, and what
+they are worth.
 
-    two classes      p = 1 / (1 + exp(A f + B)): Platt's sigmoid in the stable form of Lin, Lin and Weng
+    two classes      p = 1 / (1 + exp(A f + B)): Platt's sigmoid in the stable form of Lin, Lin and
+    Weng
     several          p = softmax(t f), one t >= 0 for all classes
-    pairs of classes p with p_j r_ij = p_i r_ji as nearly as there is, r_ij the sigmoid of the pair (Wu, Lin and Weng)
+    pairs of classes p with p_j r_ij = p_i r_ji as nearly as there is, r_ij the sigmoid of the pair
+    (Wu, Lin and Weng)
 
-Both fits are of scores of rows that were not trained on. They aim at Platt's targets: a row of a class of n rows is of
-that class by (n + 1) / (n + 2), so that classes which the scores part without an error do not make p a step. Weights
-count as so many rows.
+Both fits are of scores of rows that were not trained on. They aim at Platt's targets: a row of a
+class of n rows is of that class by (n + 1) / (n + 2), so that classes which the scores part without
+an error do not make p a step. Weights count as so many rows.
 
 References
 ----------
-Lin, Lin and Weng, A note on Platt's probabilistic outputs for support vector machines, Machine Learning 2007.
-Guo, Pleiss, Sun and Weinberger, On calibration of modern neural networks, ICML 2017 (temperature).
-Wu, Lin and Weng, Probability estimates for multi-class classification by pairwise coupling, JMLR 2004, section 4.2.
+Lin, Lin and Weng, A note on Platt's probabilistic outputs for support vector machines, Machine
+Learning 2007. Guo, Pleiss, Sun and Weinberger, On calibration of modern neural networks, ICML 2017
+(temperature). Wu, Lin and Weng, Probability estimates for multi-class classification by pairwise
+coupling, JMLR 2004, section 4.2.
 """
 
 from __future__ import annotations
@@ -43,7 +47,9 @@ _LEAST = 1e-15
 _BLOCK = 1 << 20
 
 
-def fit_sigmoid(scores: NDArray, positive: NDArray[np.bool_], weights: NDArray | None = None) -> Sigmoid:
+def fit_sigmoid(
+    scores: NDArray, positive: NDArray[np.bool_], weights: NDArray | None = None
+) -> Sigmoid:
     """A and B by Newton's method with halved steps; O(n) each of some ten.
 
     Parameters
@@ -131,7 +137,8 @@ def of_two(scores: NDArray, fitted: Sigmoid) -> NDArray[np.float64]:
 
 
 def of_several(scores: NDArray, temperature: float | None) -> NDArray[np.float64]:
-    """Probabilities (n, K) of classes; without a temperature those of machines of the logistic loss, one a class."""
+    """Probabilities (n, K) of classes; without a temperature those of machines of the logistic
+    loss, one a class."""
     if temperature is not None:
         return _softmax(temperature * (scores - scores.max(axis=1, keepdims=True)))
     p = sigmoid(scores, LOG_ODDS)
@@ -146,7 +153,8 @@ def _softmax(f: NDArray) -> NDArray[np.float64]:
 
 
 def of_pairs(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.float64]:
-    """Probabilities (n, K) by pairwise coupling: the least of sum_ij (r_ji p_i - r_ij p_j)^2 with sum p = 1.
+    """Probabilities (n, K) by pairwise coupling: the least of sum_ij (r_ji p_i - r_ij p_j)^2 with
+    sum p = 1.
 
     Parameters
     ----------
@@ -164,7 +172,8 @@ def of_pairs(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.f
 
 
 def coupled(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.float64]:
-    """What LIBSVM finds of `of_pairs`: the iteration of the paper, ended at an error of 0.005 / K; nan of nan.
+    """What LIBSVM finds of `of_pairs`: the iteration of the paper, ended at an error of 0.005 / K;
+    nan of nan.
 
     References
     ----------
@@ -190,7 +199,9 @@ def coupled(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.fl
     return found
 
 
-def _quadratics(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def _quadratics(
+    scores: NDArray, fitted: Sequence[Sigmoid], K: int
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Rows, and (n, K, K) the forms whose least value at sum p = 1 couples their pairs."""
     n, (first, second) = len(scores), np.triu_indices(K, 1)
     diagonal, step = np.arange(K), max(1, _BLOCK // (K * K))
@@ -212,7 +223,8 @@ class Skill:
         self._total, self._loss, self._squares = 0.0, 0.0, 0.0
 
     def add(self, probabilities: NDArray, places: NDArray, weights: NDArray | None = None) -> Skill:
-        """Takes in rows (n, K) and their classes (n,); -1 for one that has no column, which had no chance."""
+        """Takes in rows (n, K) and their classes (n,); -1 for one that has no column, which had no
+        chance."""
         n, K = probabilities.shape
         v = np.ones(n) if weights is None else weights
         of_right = np.where(places < 0, 0.0, probabilities[np.arange(n), places])
@@ -223,14 +235,15 @@ class Skill:
         return self
 
     def values(self) -> dict[str, float]:
-        """``log_loss``, of natural logarithms, and ``brier``, of two classes that of the positive one: in 0 to 1, of
-        more the sum over the classes, in 0 to 2."""
+        """``log_loss``, of natural logarithms, and ``brier``, of two classes that of the positive
+        one: in 0 to 1, of more the sum over the classes, in 0 to 2."""
         total = self._total or math.nan
         return {"log_loss": self._loss / total, "brier": self._squares / total}
 
 
 class Reliability:
-    """How often what has a probability is so, in bins of probabilities of the same width; part after part.
+    """How often what has a probability is so, in bins of probabilities of the same width; part
+    after part.
 
     Of two classes the positive one counts, of more each of them.
     """
@@ -248,6 +261,7 @@ class Reliability:
         return self
 
     def points(self) -> list[list[float]]:
-        """Of every bin that has any: mean probability and share of those that are so, in percent, and their number."""
+        """Of every bin that has any: mean probability and share of those that are so, in percent,
+        and their number."""
         sums, right, counts = self._sums[:, self._sums[2] > 0]
         return np.column_stack([100 * sums / counts, 100 * right / counts, counts]).tolist()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which certified trainer of the hinge loss is fastest on rows of a given shape; measured by benchmarks/auto.py."""
+"""Which certified trainer of the hinge loss is fastest on rows of a given shape; measured by
+benchmarks/auto.py."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ MANY_FEATURES = 4000
 def choose(n: int, d: int, nnz: int, C: float) -> str:
     """The solver's name for n rows, d features, nnz nonzeros and C per example.
 
-    Newton's method forms and factorises a d x d matrix, or multiplies with it, whatever C: it wins where features are
-    few and C is not so small that a few epochs of dual coordinate descent, which read nothing but the rows, are done
-    first. Dense rows slow that descent down, sparse ones only where C is large. Where it proves slow it hands over to
-    Newton's method by itself.
+    Newton's method forms and factorises a d x d matrix, or multiplies with it, whatever C: it wins
+    where features are few and C is not so small that a few epochs of dual coordinate descent, which
+    read nothing but the rows, are done first. Dense rows slow that descent down, sparse ones only
+    where C is large. Where it proves slow it hands over to Newton's method by itself.
     """
     if n <= max(2000, 20 * d) or d > MANY_FEATURES:
         return DUAL_CD
@@ -35,16 +36,18 @@ MANY_LABELS = 50
 
 
 def choose_labels(n_labels: int) -> str:
-    """The solver's name for sets of so many labels with weights of pairs; benchmarks/multilabel.py."""
+    """The solver's name for sets of so many labels with weights of pairs;
+    benchmarks/multilabel.py."""
     return GDMM if n_labels > MANY_LABELS else BCFW
 
 
 def choose_chain(n_tags: int, first_order: bool) -> str:
     """The solver's name for chains of so many tags.
 
-    bcfw is the fastest trainer that decodes exactly, O(tokens K^2) (benchmarks/sequences.py, 26 and 44 tags). A pass of
-    gdmm costs no K^2; but up to 400 tags bcfw has certified a gap of 0.1 in about half its time, and at 800 gdmm alone
-    reached 0.3 in the time given (benchmarks/many_tags.py --gaps). Factor by factor only chains of transition order 1
-    and emission order 0 are trained.
+    bcfw is the fastest trainer that decodes exactly, O(tokens K^2) (benchmarks/sequences.py, 26 and
+    44 tags). A pass of gdmm costs no K^2; but up to 400 tags bcfw has certified a gap of 0.1 in
+    about half its time, and at 800 gdmm alone reached 0.3 in the time given
+    (benchmarks/many_tags.py --gaps). Factor by factor only chains of transition order 1 and
+    emission order 0 are trained.
     """
     return GDMM if first_order and n_tags >= MANY_TAGS else BCFW

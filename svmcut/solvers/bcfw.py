@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Block-coordinate Frank-Wolfe for chains, with the labellings of each sequence kept.
 
-    problem      min_w  1/2 |w|^2 + sum_n C_n H_n(w)                          H_n = max_y [Delta + w.(Psi - Psi_n)]
-    its dual     max    sum_n C_n sum_y q_n(y) Delta(y_n, y) - 1/2 |w|^2,     w = sum_n C_n sum_y q_n(y) psi_n(y)
-    update       one sequence at a time: its most violated labelling joins those known, then q_n moves to the optimum
-                 over them (csrc/chain/chain_bcfw.cc)
+    problem      min_w  1/2 |w|^2 + sum_n C_n H_n(w)                          H_n = max_y [Delta +
+                 w.(Psi - Psi_n)]
+    its dual     max    sum_n C_n sum_y q_n(y) Delta(y_n, y) - 1/2 |w|^2,     w = sum_n C_n sum_y
+    q_n(y) psi_n(y)
+    update       one sequence at a time: its most violated labelling joins those known, then q_n
+                 moves to the optimum over them (csrc/chain/chain_bcfw.cc)
     certificate  P at w or at the weighted average of w, whichever is lower, less the dual of q
 
-The fastest trainer of chains with few tags. Lacoste-Julien, Jaggi, Schmidt and Pletscher, ICML 2013, Algorithm 4, with
-the pairwise steps, cached labellings and choice of blocks by gaps of Osokin, Alayrac, Lukasewitz, Dokania and
-Lacoste-Julien, ICML 2016.
+The fastest trainer of chains with few tags. Lacoste-Julien, Jaggi, Schmidt and Pletscher, ICML
+2013, Algorithm 4, with the pairwise steps, cached labellings and choice of blocks by gaps of
+Osokin, Alayrac, Lukasewitz, Dokania and Lacoste-Julien, ICML 2016.
 
-Deviations from the papers: a visit goes on to the optimum over the labellings of the sequence, which costs no more
-features; sequences whose gap was small rest for some passes, where the paper samples; the average is taken over passes,
-weighted by their number; w is float32 in the passes and is summed afresh from the labellings, in float64, whenever the
-certificate is computed.
+Deviations from the papers: a visit goes on to the optimum over the labellings of the sequence,
+which costs no more features; sequences whose gap was small rest for some passes, where the paper
+samples; the average is taken over passes, weighted by their number; w is float32 in the passes and
+is summed afresh from the labellings, in float64, whenever the certificate is computed.
 """
 
 from __future__ import annotations
@@ -35,41 +37,77 @@ CHUNK = 5000  # visits between two moments in which a signal is heard
 
 
 class BcfwRun(PassRun):
-    """Two passes over the features a look and no more; points of the start are evaluated, labellings found afresh."""
+    """Two passes over the features a look and no more; points of the start are evaluated,
+    labellings found afresh."""
 
-    def __init__(self, solver: Bcfw, problem: StructuredProblem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: Bcfw, problem: StructuredProblem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state, math.inf, 60)
         model = self.model
         self._blocks = Blocks(model.chains, self.C, solver.seed, model.weights)
         self._points = start.points if start else ()
-        self._risk, self.longest_cut, self._looks, self._iteration, self._passes = 0.0, 0.0, 1, 1, 1.0
+        self._risk = 0.0
+        self.longest_cut = 0.0
+        self._looks = 1
+        self._iteration = 1
+        self._passes = 1.0
         self._average, self._weight, self._due = np.zeros(model.dim), 0.0, 1
         if state is None:
             return
         w, real, ahead = schemas.weights(model.dim), schemas.REAL, schemas.count(1)
-        schemas.checked(state, schemas.fields(
-            blocks=schemas.anything, best=w, average=w, numbers=schemas.row(
-                real, real, real, real, schemas.COUNT, ahead, real, real, ahead, schemas.flag
+        schemas.checked(
+            state,
+            schemas.fields(
+                blocks=schemas.anything,
+                best=w,
+                average=w,
+                numbers=schemas.row(
+                    real, real, real, real, schemas.COUNT, ahead, real, real, ahead, schemas.flag
+                ),
             ),
-        ))  # fmt: skip
+        )
         self._blocks.restore(state["blocks"])
         self.stall.restore(state["stall"])
         self.best, self._average = state["best"], state["average"].copy()
-        (self.primal, self._risk, self.longest_cut, self.lower, self._looks, self._iteration, self._passes,
-         self._weight, self._due, self.ends) = state["numbers"]  # fmt: skip
+        (
+            self.primal,
+            self._risk,
+            self.longest_cut,
+            self.lower,
+            self._looks,
+            self._iteration,
+            self._passes,
+            self._weight,
+            self._due,
+            self.ends,
+        ) = state["numbers"]
         # what decides how long the next look is put off
         fits = self._blocks.visits == model.n_samples * (self._iteration - 1)
         fits = fits and self._due <= max(1, self._iteration // 8)
-        schemas.require(fits, "the visits and numbers of the state", f"{model.n_samples} visits an iteration")
+        schemas.require(
+            fits, "the visits and numbers of the state", f"{model.n_samples} visits an iteration"
+        )
 
     def state(self) -> State:
         return {
-            "blocks": self._blocks.saved(), "stall": self.stall.state(), "best": self.best,
-            "average": self._average.copy(), "numbers": (
-                self.primal, self._risk, self.longest_cut, self.lower, self._looks, self._iteration, self._passes,
-                self._weight, self._due, self.ends,
+            "blocks": self._blocks.saved(),
+            "stall": self.stall.state(),
+            "best": self.best,
+            "average": self._average.copy(),
+            "numbers": (
+                self.primal,
+                self._risk,
+                self.longest_cut,
+                self.lower,
+                self._looks,
+                self._iteration,
+                self._passes,
+                self._weight,
+                self._due,
+                self.ends,
             ),
-        }  # fmt: skip
+        }
 
     def _begin(self) -> None:
         for point in (self.best, *self._points):
@@ -87,8 +125,14 @@ class BcfwRun(PassRun):
     def _counts(self) -> dict[str, Any]:
         blocks, best = self._blocks, self.best
         slack = max(0.0, (self.lower - 0.5 * float(best @ best)) / self.C)
-        return {"iteration": self._iteration, "passes": self._passes, "cuts": blocks.cached, "support": blocks.support,
-                "slack": slack, "risk": self._risk}  # fmt: skip
+        return {
+            "iteration": self._iteration,
+            "passes": self._passes,
+            "cuts": blocks.cached,
+            "support": blocks.support,
+            "slack": slack,
+            "risk": self._risk,
+        }
 
     def _advance(self) -> None:
         blocks, average, n = self._blocks, self._average, self.model.n_samples

@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training on a budget of centres: steps of O(B), looks at the state now and then, the best of them is the answer.
+"""Training on a budget of centres: steps of O(B), looks at the state now and then, the best of them
+is the answer.
 
     f = sum_k beta_k K(z_k, .),  at most B centres z, which need not be training points
 
-The steps are those of bsca.py and bsgd.py. When a step leaves a centre too many, the one with the least |beta_k|
-sqrt(K(z_k, z_k)) goes:
+The steps are those of bsca.py and bsgd.py. When a step leaves a centre too many, the one with the
+least |beta_k| sqrt(K(z_k, z_k)) goes:
 
-    merge    the rbf kernel's: with the centre of the same sign that loses least it becomes one between them,
-             z = h z_a + (1 - h) z_j; losses by a table (csrc/budget/merge_table.cc), h by Newton's method
+    merge    the rbf kernel's: with the centre of the same sign that loses least it becomes one
+             between them, z = h z_a + (1 - h) z_j; losses by a table (csrc/budget/merge_table.cc),
+             h by Newton's method
     project  on the span of the other centres, with the Cholesky factor of their Gram matrix, O(B^2)
     remove   O(B)
 
-Neither kind of step converges on a budget: the last f is often worse by points than one a little earlier. So a few
-times an epoch f is looked at: by its primal value on a sample of the rows, or by its error on rows held out (of targets
-the mean |y - f|), and the best is kept. Steps are sequential; the answer has the same bytes for any number of threads.
+Neither kind of step converges on a budget: the last f is often worse by points than one a little
+earlier. So a few times an epoch f is looked at: by its primal value on a sample of the rows, or by
+its error on rows held out (of targets the mean |y - f|), and the best is kept. Steps are
+sequential; the answer has the same bytes for any number of threads.
 
 References
 ----------
-Wang, Crammer and Vucetic, Breaking the curse of kernelization, JMLR 13, 2012 (the three ways, merging in Section 4.3).
+Wang, Crammer and Vucetic, Breaking the curse of kernelization, JMLR 13, 2012 (the three ways,
+merging in Section 4.3).
 """
 
 from __future__ import annotations
@@ -44,7 +48,8 @@ VALUES = ("sampled_primal", "held_out_error", "model_dual")
 
 
 class Centres(NamedTuple):
-    """f(x) = sum_k beta_k K(z_k, x): (m, d) float32 centres, (m,) float64 coefficients with their signs."""
+    """f(x) = sum_k beta_k K(z_k, x): (m, d) float32 centres, (m,) float64 coefficients with their
+    signs."""
 
     Z: NDArray[np.float32]
     beta: NDArray[np.float64]
@@ -56,13 +61,24 @@ class BudgetedRun(Run):
     Attributes
     ----------
     looked : bool
-        Whether the last Progress came with a look and not only to say that time has passed, as its `report` says too.
+        Whether the last Progress came with a look and not only to say that time has passed, as its
+        `report` says too.
     """
 
-    def __init__(self, solver: BudgetedSolver, problem: KernelProblem, start: Start | None, state: State | None):
+    def __init__(
+        self,
+        solver: BudgetedSolver,
+        problem: KernelProblem,
+        start: Start | None,
+        state: State | None,
+    ):
         super().__init__(solver, problem, start, state)
         n, rng = len(problem.y), np.random.default_rng(solver.seed)
-        self._judges, self._judge_weights, X, y, v = None, None, problem.X, problem.y, problem.weights
+        self._judges = None
+        self._judge_weights = None
+        X = problem.X
+        y = problem.y
+        v = problem.weights
         held = min(n - 1, int(solver.hold_out * n))
         if held:
             order = rng.permutation(n)
@@ -70,11 +86,23 @@ class BudgetedRun(Run):
             X, y = problem.X.take(kept), np.ascontiguousarray(problem.y[kept])
             if v is not None:
                 v, self._judge_weights = v[kept], v[self._judges]
-        self._rows, self._sample = X, np.sort(rng.choice(len(y), min(len(y), SAMPLE), replace=False))
+        self._rows = X
+        self._sample = np.sort(rng.choice(len(y), min(len(y), SAMPLE), replace=False))
         self._run = run = Budget(
-            X, y, problem.kernel, problem.C, solver.budget, solver.dual, solver.maintenance, solver.sampling,
-            solver.seed, solver.append, solver.threads, weights=v, tube=problem.tube,
-        )  # fmt: skip
+            X,
+            y,
+            problem.kernel,
+            problem.C,
+            solver.budget,
+            solver.dual,
+            solver.maintenance,
+            solver.sampling,
+            solver.seed,
+            solver.append,
+            solver.threads,
+            weights=v,
+            tube=problem.tube,
+        )
         self._y, self._values, self._best, self._spent, self.looked = y, {}, None, 0.0, False
         self._total, self._weights = total(v, len(y)), None if v is None else v[self._sample]
         self._score, self._primal = (math.inf, math.inf), problem.C * problem.risk(problem.y)
@@ -82,10 +110,18 @@ class BudgetedRun(Run):
             return
         run.restore(state)
         number, Z = schemas.real(0, infinite=True), schemas.array(np.float32, None, X.n_features)
-        schemas.checked(state, schemas.fields(
-            best_error=number, best_primal=number, primal=number, spent=schemas.REAL, best_Z=Z,
-            best_beta=schemas.anything, **{name: schemas.REAL for name in VALUES if name in state},
-        ))  # fmt: skip
+        schemas.checked(
+            state,
+            schemas.fields(
+                best_error=number,
+                best_primal=number,
+                primal=number,
+                spent=schemas.REAL,
+                best_Z=Z,
+                best_beta=schemas.anything,
+                **{name: schemas.REAL for name in VALUES if name in state},
+            ),
+        )
         schemas.checked(state["best_beta"], schemas.reals(len(state["best_Z"])), "best_beta")
         self._values = {name: state[name] for name in VALUES if name in state}
         self._score, self._primal = (state["best_error"], state["best_primal"]), state["primal"]
@@ -93,13 +129,25 @@ class BudgetedRun(Run):
 
     def state(self) -> State:
         best = self.solution()
-        return self._run.state() | self._values | {
-            "best_error": self._score[0], "best_primal": self._score[1], "primal": self._primal, "best_Z": best.Z,
-            "best_beta": best.beta, "spent": self._spent,
-        }  # fmt: skip
+        return (
+            self._run.state()
+            | self._values
+            | {
+                "best_error": self._score[0],
+                "best_primal": self._score[1],
+                "primal": self._primal,
+                "best_Z": best.Z,
+                "best_beta": best.beta,
+                "spent": self._spent,
+            }
+        )
 
     def __iter__(self) -> Iterator[Progress]:
-        solver, run, y, began, spent = self._solver, self._run, self._y, time.perf_counter(), self._spent
+        solver = self._solver
+        run = self._run
+        y = self._y
+        began = time.perf_counter()
+        spent = self._spent
         looks = max(1, min(LOOKS, len(y) // (2 * len(self._sample))))
         last = math.ceil(solver.epochs * len(y)) if solver.max_steps is None else solver.max_steps
         last = max(1, min(last, math.ceil(solver.epochs * len(y))))
@@ -130,12 +178,17 @@ class BudgetedRun(Run):
         return Centres(*self._run.expansion())
 
     def counts(self) -> dict[str, Any]:
-        """Numbers of the run: visits, those that moved f, centres merged or dropped, kernel values."""
+        """Numbers of the run: visits, those that moved f, centres merged or dropped, kernel
+        values."""
         return self._run.counts()
 
     def judged(self) -> dict[str, float]:
         """What the best f was chosen by."""
-        names = ("held_out_error", "sampled_primal") if self._judges is not None else ("sampled_primal",)
+        names = (
+            ("held_out_error", "sampled_primal")
+            if self._judges is not None
+            else ("sampled_primal",)
+        )
         return dict(zip(names, self._score[-len(names) :], strict=True))
 
     def alpha(self) -> NDArray[np.float64] | None:
@@ -153,15 +206,21 @@ class BudgetedRun(Run):
         """Judges the present f, and keeps it where it is the best."""
         run, problem, y = self._run, self._problem, self._y
         squared = run.squared_norm()
-        losses = problem.losses(y[self._sample] - run.scores(self._rows, self._sample), y[self._sample])
-        primal = 0.5 * squared + problem.C * self._total * float(np.average(losses, weights=self._weights))
+        losses = problem.losses(
+            y[self._sample] - run.scores(self._rows, self._sample), y[self._sample]
+        )
+        primal = 0.5 * squared + problem.C * self._total * float(
+            np.average(losses, weights=self._weights)
+        )
         self._values = {"sampled_primal": primal}
         error = 0.0
         if self._judges is not None:
             f = run.scores(problem.X, self._judges)
             y = problem.y[self._judges]
             judged = problem.y[self._judges]
-            wrong = 100.0 * ((f > 0) != (judged > 0)) if problem.tube is None else np.abs(judged - f)
+            wrong = (
+                100.0 * ((f > 0) != (judged > 0)) if problem.tube is None else np.abs(judged - f)
+            )
             error = float(np.average(wrong, weights=self._judge_weights))
             self._values["held_out_error"] = error
         if self._solver.dual:
@@ -174,15 +233,29 @@ class BudgetedRun(Run):
         # while no centre has been given up, f is the f of alpha
         dual = self._values.get("model_dual", math.nan) if not counts["maintained"] else math.nan
         extra = {
-            **self._values, "merged": counts["maintained"] - counts["removed"],
-            "dropped": counts["removed"], "moves": counts["moves"],
-        }  # fmt: skip
+            **self._values,
+            "merged": counts["maintained"] - counts["removed"],
+            "dropped": counts["removed"],
+            "moves": counts["moves"],
+        }
         if self._solver.maintenance == "project":
             extra["projected"] = extra.pop("merged")
         return Progress(
-            counts["steps"], counts["steps"] / n, self._primal, dual, self._primal - dual, self._spent, self.solution,
-            0, counts["centres"], 0.0, 0.0, counts["evaluations"], extra, self.looked,
-        )  # fmt: skip
+            counts["steps"],
+            counts["steps"] / n,
+            self._primal,
+            dual,
+            self._primal - dual,
+            self._spent,
+            self.solution,
+            0,
+            counts["centres"],
+            0.0,
+            0.0,
+            counts["evaluations"],
+            extra,
+            self.looked,
+        )
 
 
 @record
@@ -197,7 +270,8 @@ class BudgetedSolver(Solver):
         Visits in units of the rows.
     maintenance : {"merge", "project", "remove"}
     sampling : {"shuffled", "independent", "adaptive"}
-        A new order of the rows every epoch; independent draws; visits as frequent as they raise the dual (bsca).
+        A new order of the rows every epoch; independent draws; visits as frequent as they raise the
+        dual (bsca).
     seed : int
     threads : int
         Of looks.

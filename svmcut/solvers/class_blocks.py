@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Dual ascent of the classes of Crammer and Singer over kernel values, a block of rows at a time.
 
-    problem      min_f  1/2 sum_k |f_k|^2 + sum_i C_i max_k (L(y_i, k) + f_k(x_i) - f_y(x_i)),   C_i = C v_i
-    its dual     max    D = - sum_ik alpha_ik L(y_i, k) - 1/2 sum_k alpha_k' K alpha_k,   alpha_ik <= C_i [k = y_i],
+    problem      min_f  1/2 sum_k |f_k|^2 + sum_i C_i max_k (L(y_i, k) + f_k(x_i) - f_y(x_i)),   C_i
+                 = C v_i
+    its dual     max    D = - sum_ik alpha_ik L(y_i, k) - 1/2 sum_k alpha_k' K alpha_k,   alpha_ik
+    <= C_i [k = y_i],
                         sum_k alpha_ik = 0,   f_k = sum_i alpha_ik K(x_i, .)
-    update       the rows whose own best steps gain most are a block, half of it those that came new into the last one;
-                 their alphas go to the optimum of the block, row after row exactly, on its own square of kernel values
-                 (csrc/multiclass/class_blocks.cc), and the scores of all rows follow
-    certificate  P at the best f found on lines between its multiples, less D at alpha, both from scores formed anew
-                 before a claim
+    update       the rows whose own best steps gain most are a block, half of it those that came new
+                 into the last one; their alphas go to the optimum of the block, row after row
+                 exactly, on its own square of kernel values (csrc/multiclass/class_blocks.cc), and
+                 the scores of all rows follow
+    certificate  P at the best f found on lines between its multiples, less D at alpha, both from
+                 scores formed anew before a claim
 
-Crammer and Singer, JMLR 2, 2001; Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3. Blocks are those of
-Joachims, Making large-scale SVM learning practical, 1999. Kernel values and scores are float64 throughout. Along a path
-of C the alphas before, scaled as is best for D, are the start. After MOST_STEPS a row (ill-conditioned kernel values)
-cutting planes go on from alpha, which is one cut, with the same kernel values.
+Crammer and Singer, JMLR 2, 2001; Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3.
+Blocks are those of Joachims, Making large-scale SVM learning practical, 1999. Kernel values and
+scores are float64 throughout. Along a path of C the alphas before, scaled as is best for D, are the
+start. After MOST_STEPS a row (ill-conditioned kernel values) cutting planes go on from alpha, which
+is one cut, with the same kernel values.
 """
 
 from __future__ import annotations
@@ -29,7 +33,16 @@ from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start, State, continued
+from svmcut.solvers.protocol import (
+    Interrupted,
+    Problem,
+    Progress,
+    Run,
+    Solver,
+    Start,
+    State,
+    continued,
+)
 from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
 from svmcut.spec.records import record
@@ -67,7 +80,9 @@ class ClassBlocksRun(Run):
         CrammerSingerRisk, ClassFunctions.
     """
 
-    def __init__(self, solver: ClassBlocks, problem: Problem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: ClassBlocks, problem: Problem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state)
         risk = problem.risk
         n, K = self._shape = len(risk.y), risk.n_classes
@@ -90,7 +105,9 @@ class ClassBlocksRun(Run):
     def _blocks_of(self, alpha: NDArray, s: NDArray) -> multiclass.Blocks:
         problem = self._problem
         threads, diagonal = problem.space.rows.threads, problem.space.rows.diagonal
-        return multiclass.Blocks(problem.risk.y, self._boxes, diagonal, alpha, s, threads, self._losses)
+        return multiclass.Blocks(
+            problem.risk.y, self._boxes, diagonal, alpha, s, threads, self._losses
+        )
 
     def _begin(self, fractions: NDArray) -> None:
         """alpha = t fractions, with the t from 0 to C that is best for the dual."""
@@ -109,13 +126,23 @@ class ClassBlocksRun(Run):
 
     def _restore(self, state: State) -> None:
         real, count, table = schemas.REAL, schemas.COUNT, schemas.reals(*self._shape)
-        schemas.checked(state, schemas.fields(
-            alpha=table, s=schemas.reals(*self._shape[::-1]), best=schemas.row(table, table, real, real, real),
-            lower=real, numbers=schemas.row(count, count, count, count), stuck=schemas.flag,
-            newest=schemas.rows(len(self._boxes)),
-            handed=schemas.maybe(schemas.row(count, real, real, real)), next=schemas.anything,
-        ))  # fmt: skip
-        schemas.require(bool((state["alpha"] <= self._bound()).all()), "alpha and C", "no alpha above its bound")
+        schemas.checked(
+            state,
+            schemas.fields(
+                alpha=table,
+                s=schemas.reals(*self._shape[::-1]),
+                best=schemas.row(table, table, real, real, real),
+                lower=real,
+                numbers=schemas.row(count, count, count, count),
+                stuck=schemas.flag,
+                newest=schemas.rows(len(self._boxes)),
+                handed=schemas.maybe(schemas.row(count, real, real, real)),
+                next=schemas.anything,
+            ),
+        )
+        schemas.require(
+            bool((state["alpha"] <= self._bound()).all()), "alpha and C", "no alpha above its bound"
+        )
         self._alpha[:], self._s[:], self._best = state["alpha"], state["s"], Best(*state["best"])
         self._blocks, self._looked, self._due, self._before = state["numbers"]
         self._handed = state["handed"]
@@ -123,11 +150,16 @@ class ClassBlocksRun(Run):
 
     def state(self) -> State:
         return {
-            "alpha": self._alpha.copy(), "s": self._s.copy(), "best": tuple(self._best), "lower": self._lower,
+            "alpha": self._alpha.copy(),
+            "s": self._s.copy(),
+            "best": tuple(self._best),
+            "lower": self._lower,
             "numbers": (self._blocks, self._looked, self._due, self._before + self._native.steps),
             "stuck": self._stuck,
-            "newest": self._newest, "handed": self._handed, "next": self._next and self._next.state(),
-        }  # fmt: skip
+            "newest": self._newest,
+            "handed": self._handed,
+            "next": self._next and self._next.state(),
+        }
 
     def __iter__(self) -> Iterator[Progress]:
         if self._handed is None:
@@ -148,11 +180,19 @@ class ClassBlocksRun(Run):
             if not self._resumed:
                 self._look()
             yield (progress := self._progress(began))
-            while not (self._looked == self._blocks and (self._stuck or stop.met(self._best.primal, self._lower))):
+            while not (
+                self._looked == self._blocks
+                and (self._stuck or stop.met(self._best.primal, self._lower))
+            ):
                 if self._looked == self._blocks and self._native.steps + self._before > most:
                     self._settle()
                     progress = self._progress(began)
-                    self._handed = progress.iteration, progress.passes, progress.seconds, progress.dual
+                    self._handed = (
+                        progress.iteration,
+                        progress.passes,
+                        progress.seconds,
+                        progress.dual,
+                    )
                     return
                 moved = self._step()
                 if not moved or self._blocks >= self._due:
@@ -169,14 +209,18 @@ class ClassBlocksRun(Run):
         problem, C = self._problem, self._problem.C
         coef = (self._alpha / -C).ravel()
         bundle = CutBundle(problem.space, make_qp(problem.qp))
-        bundle.add(Cut(problem.space.adjoint(coef), self._gain(self._alpha) / C, self._best.risk, coef))
+        bundle.add(
+            Cut(problem.space.adjoint(coef), self._gain(self._alpha) / C, self._best.risk, coef)
+        )
         return bundle
 
     def _step(self) -> bool:
         """The next block; False where no row gains, or where the gap seems to be met."""
         problem, native = self._problem, self._native
         gain, gap = native.gains()
-        if self._blocks > self._looked and problem.stop.met(self._lower + max(0.0, float(gap.sum())), self._lower):
+        if self._blocks > self._looked and problem.stop.met(
+            self._lower + max(0.0, float(gap.sum())), self._lower
+        ):
             return False
         most = min(self._solver.block, len(gain))
         again = self._newest[gain[self._newest] > 0][: most // 2]
@@ -202,7 +246,8 @@ class ClassBlocksRun(Run):
         return self._gain(self._alpha) - 0.5 * float(np.vdot(self._alpha, self._s.T))
 
     def _look(self, again: bool = False) -> None:
-        """Takes alpha in as a bound and as a point; again: from scores formed anew, as before a claim."""
+        """Takes alpha in as a bound and as a point; again: from scores formed anew, as before a
+        claim."""
         stop, dual = self._problem.stop, self._dual()
         self._search(dual)
         if again or stop.met(self._best.primal, max(dual, self._lower)):
@@ -218,7 +263,9 @@ class ClassBlocksRun(Run):
         self._s[:] = self._problem.space.formed(self._alpha)
         self._lower = max(0.0, self._dual() - 0.5 * self._problem.space.rounding(self._alpha))
         best = self._best
-        self._best = self._point(best.alpha, np.ascontiguousarray(self._problem.space.formed(best.alpha).T))
+        self._best = self._point(
+            best.alpha, np.ascontiguousarray(self._problem.space.formed(best.alpha).T)
+        )
         own = self._point(self._alpha, np.ascontiguousarray(self._s.T))
         if own.primal < self._best.primal:
             self._best = own._replace(alpha=self._alpha.copy())
@@ -230,7 +277,9 @@ class ClassBlocksRun(Run):
             model = self._next.bundle.solve(C, 1e-3 * problem.stop.target(progress.primal) / C)
             alpha, coef = (each.coefficients().reshape(self._shape) for each in (w, model.w))
             found = self._point(alpha, np.ascontiguousarray(problem.space.formed(alpha).T))
-            squared = float(np.vdot(coef, problem.space.formed(coef).T)) + problem.space.rounding(coef)
+            squared = float(np.vdot(coef, problem.space.formed(coef).T)) + problem.space.rounding(
+                coef
+            )
             lower = max(self._lower, model.lower + 0.5 * model.squared_norm - 0.5 * squared)
             return progress._replace(primal=found.primal, dual=lower, gap=found.primal - lower)
         self._settle()
@@ -241,8 +290,8 @@ class ClassBlocksRun(Run):
         return Best(alpha, s, squared, 0.5 * squared + self._problem.C * value, value)
 
     def _search(self, dual: float) -> None:
-        """Moves the best f to that of alpha where it is better; near the end of the run to the best on the line from it
-        to the best multiple of alpha's."""
+        """Moves the best f to that of alpha where it is better; near the end of the run to the best
+        on the line from it to the best multiple of alpha's."""
         C, risk, best = self._problem.C, self._problem.risk, self._best
         own = self._point(self._alpha, np.ascontiguousarray(self._s.T))
         if own.primal < best.primal:
@@ -266,10 +315,20 @@ class ClassBlocksRun(Run):
         best, rows = self._best, self._problem.space.rows
         support = int(np.count_nonzero(self._alpha.any(axis=1)))
         return Progress(
-            self._blocks + 1, rows.evaluations / max(1, rows.n) ** 2, best.primal, self._lower,
-            best.primal - self._lower, time.perf_counter() - began, lambda: self._element(best), 0, support, best.risk,
-            best.risk, rows.evaluations, report=self._looked == self._blocks,
-        )  # fmt: skip
+            self._blocks + 1,
+            rows.evaluations / max(1, rows.n) ** 2,
+            best.primal,
+            self._lower,
+            best.primal - self._lower,
+            time.perf_counter() - began,
+            lambda: self._element(best),
+            0,
+            support,
+            best.risk,
+            best.risk,
+            rows.evaluations,
+            report=self._looked == self._blocks,
+        )
 
 
 @record

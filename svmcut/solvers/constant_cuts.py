@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cutting planes with sampled cuts, constant time in the number of rows.
 
-    problem      min_f  P(f) = 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i))   over the functions of a kernel
-    lower model  M, as in cutting planes, over cuts of r rows drawn from all n: no set of violated rows is ever formed.
+    problem      min_f  P(f) = 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i))   over the functions
+                 of a kernel
+    lower model  M, as in cutting planes, over cuts of r rows drawn from all n: no set of violated
+    rows is ever formed.
                  A row is drawn as often as its weight v_i says
-    update       w minimises M; v, the best function, goes to the minimum of P_H on the line from v to w, P_H being P
-                 with the mean loss of H, 4 r rows drawn once, of which no cut is made; the next cut is of a fresh
-                 sample at u = (1 - mu) v + mu w
-    stop         P_H(v) - M(w) <= C epsilon, or p samples in a row that lower P_H(v) by at most C epsilon: their cuts
-                 are violated at w by no more than epsilon, or make a model whose minimum is of no use to v
-    certificate  none; even the primal, P_H(v), is an estimate: the mean loss of v on H is off by
-                 B sqrt(log(2 T/delta)/(2 |H|)) at most, with probability 1 - delta, for T rounds and losses up to B
+    update       w minimises M; v, the best function, goes to the minimum of P_H on the line from v
+                 to w, P_H being P with the mean loss of H, 4 r rows drawn once, of which no cut is
+                 made; the next cut is of a fresh sample at u = (1 - mu) v + mu w
+    stop         P_H(v) - M(w) <= C epsilon, or p samples in a row that lower P_H(v) by at most C
+                 epsilon: their cuts are violated at w by no more than epsilon, or make a model
+                 whose minimum is of no use to v
+    certificate  none; even the primal, P_H(v), is an estimate: the mean loss of v on H is off by B
+                 sqrt(log(2 T/delta)/(2 |H|)) at most, with probability 1 - delta, for T rounds and
+                 losses up to B
 
-Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 2, steadied as in Franc
-and Sonnenburg, ICML 2008. A round costs r times the points of the cuts in kernel values: one block gives the scores of
-the sample and the products of its cut; a cut has its scores on H from another. w has seen the rows whose scores are
-known, so neither v nor its primal may be chosen by them. The value of p is not legible in the copies of the paper that
-circulate; the default is ours.
+Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 2,
+steadied as in Franc and Sonnenburg, ICML 2008. A round costs r times the points of the cuts in
+kernel values: one block gives the scores of the sample and the products of its cut; a cut has its
+scores on H from another. w has seen the rows whose scores are known, so neither v nor its primal
+may be chosen by them. The value of p is not legible in the copies of the paper that circulate; the
+default is ours.
 
-Deviations: equal draws are merged; a sample that is not violated is not added as a cut. v is kept as a combination of
-the cuts, and cuts go once they are idle in w and weigh less than 0.0001 in v.
+Deviations: equal draws are merged; a sample that is not violated is not added as a cut. v is kept
+as a combination of the cuts, and cuts go once they are idle in w and weigh less than 0.0001 in v.
 """
 
 from __future__ import annotations
@@ -62,7 +67,8 @@ class Points:
 
 
 class SampleSpace(Elements):
-    """Sparse expansions whose products are read from one block of kernel values, that of the last sample.
+    """Sparse expansions whose products are read from one block of kernel values, that of the last
+    sample.
 
     Parameters
     ----------
@@ -84,15 +90,21 @@ class SampleSpace(Elements):
         return schemas.Kinds(element, element, schemas.anything, schemas.anything)
 
     def look(self, sample: NDArray, elements: list[Points]) -> None:
-        """Evaluates the sample (increasing, each once) against the points of these elements and against itself."""
+        """Evaluates the sample (increasing, each once) against the points of these elements and
+        against itself."""
         self._sample, self._elements = sample, elements
-        self._block = self._rows.block_between(sample, np.concatenate([*(e.points for e in elements), sample]))
+        self._block = self._rows.block_between(
+            sample, np.concatenate([*(e.points for e in elements), sample])
+        )
 
     def scores(self, weights: NDArray) -> NDArray[np.float64]:
-        """(k, sample) sums of the elements with weights (k, elements); float32 products, as exact as kernel values."""
+        """(k, sample) sums of the elements with weights (k, elements); float32 products, as exact
+        as kernel values."""
         coef = np.concatenate([*(e.coef for e in self._elements), np.zeros(len(self._sample))])
         lengths = [len(e.points) for e in self._elements] + [len(self._sample)]
-        dense = (coef * np.repeat(np.pad(weights, ((0, 0), (0, 1))), lengths, axis=1)).astype(np.float32)
+        dense = (coef * np.repeat(np.pad(weights, ((0, 0), (0, 1))), lengths, axis=1)).astype(
+            np.float32
+        )
         return (dense @ self._block.T).astype(np.float64)
 
     def element(self, points: NDArray, coef: NDArray) -> Points:
@@ -101,29 +113,42 @@ class SampleSpace(Elements):
         return Points(points, coef, scores.astype(np.float64))
 
     def dot(self, a: Points, b: Points) -> float:
-        return float(a.coef @ (self._rows.block_between(a.points, b.points).astype(np.float64) @ b.coef))
+        return float(
+            a.coef @ (self._rows.block_between(a.points, b.points).astype(np.float64) @ b.coef)
+        )
 
     def dots(self, elements, a: Points) -> NDArray[np.float64]:
-        """Of the elements looked at and, last, of a itself, which stands on points of the sample."""
+        """Of the elements looked at and, last, of a itself, which stands on points of the
+        sample."""
         dense = np.zeros(len(self._sample), np.float32)
         dense[np.searchsorted(self._sample, a.points)] = a.coef
         pull = (dense @ self._block).astype(np.float64)
         ends = np.cumsum([len(e.points) for e in self._elements], dtype=np.int64)
-        parts = [e.coef @ pull[end - len(e.points) : end] for e, end in zip(self._elements, ends, strict=True)]
+        parts = [
+            e.coef @ pull[end - len(e.points) : end]
+            for e, end in zip(self._elements, ends, strict=True)
+        ]
         return np.array([*parts, dense.astype(np.float64) @ pull[len(pull) - len(dense) :]])
 
     def combine(self, weights, elements) -> Points:
         scores = np.empty(len(self._held))
-        sparse.combine(np.asarray(weights, np.float64), [element.scores for element in elements], scores)
+        sparse.combine(
+            np.asarray(weights, np.float64), [element.scores for element in elements], scores
+        )
         if not len(elements):
             return Points(np.zeros(0, np.int64), np.zeros(0), scores)
-        points, place = np.unique(np.concatenate([element.points for element in elements]), return_inverse=True)
-        values = np.concatenate([weight * element.coef for weight, element in zip(weights, elements, strict=True)])
+        points, place = np.unique(
+            np.concatenate([element.points for element in elements]), return_inverse=True
+        )
+        values = np.concatenate(
+            [weight * element.coef for weight, element in zip(weights, elements, strict=True)]
+        )
         return Points(points, np.bincount(place, values, len(points)), scores)
 
 
 class SampledBundle(CutBundle):
-    """A bundle whose every number comes from its Gram matrix, since nobody asks it for a certificate.
+    """A bundle whose every number comes from its Gram matrix, since nobody asks it for a
+    certificate.
 
     Attributes
     ----------
@@ -167,9 +192,13 @@ class SampledBundle(CutBundle):
 class ConstantCutsRun(Run):
     """A step after every sample; primal is P_H(v), dual nan, gap what it is above the model."""
 
-    def __init__(self, solver: ConstantCuts, problem: Problem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: ConstantCuts, problem: Problem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state)
-        self._rng, space, qp = np.random.default_rng(solver.seed), problem.space, make_qp(problem.qp)
+        self._rng = np.random.default_rng(solver.seed)
+        space = problem.space
+        qp = make_qp(problem.qp)
         held, weights = solver.sampler.merged(solver.sampler.points(self._rng, _HELD * solver.r))
         self._risk = BoundHinge(solver.sampler.signs[held], weights=weights)
         space.hold(held)
@@ -177,31 +206,50 @@ class ConstantCutsRun(Run):
             self.bundle = SampledBundle(space, qp)
             self._squared, self._slack, self._calm, self._iteration = 0.0, 0.0, 0, 0
             return
-        schemas.checked(state, schemas.fields(
-            rng=schemas.generator,
-            numbers=schemas.row(schemas.real(0), schemas.real(0), schemas.count(0, solver.p), schemas.COUNT),
-        ))  # fmt: skip
+        schemas.checked(
+            state,
+            schemas.fields(
+                rng=schemas.generator,
+                numbers=schemas.row(
+                    schemas.real(0), schemas.real(0), schemas.count(0, solver.p), schemas.COUNT
+                ),
+            ),
+        )
         self.bundle = SampledBundle.restored(space, qp, state["bundle"])
         self._rng.bit_generator.state = state["rng"]
         self._squared, self._slack, self._calm, self._iteration = state["numbers"]
 
     def state(self) -> State:
         return {
-            "bundle": self.bundle.state(), "rng": self._rng.bit_generator.state,
+            "bundle": self.bundle.state(),
+            "rng": self._rng.bit_generator.state,
             "numbers": (self._squared, self._slack, self._calm, self._iteration - 1),
-        }  # fmt: skip
+        }
 
     def __iter__(self) -> Iterator[Progress]:
-        solver, problem, bundle, started = self._solver, self._problem, self.bundle, time.perf_counter()
+        solver = self._solver
+        problem = self._problem
+        bundle = self.bundle
+        started = time.perf_counter()
         C, (primal, risk) = problem.C, self._primal()
         while True:
             self._iteration += 1
-            gap, target = primal - 0.5 * self._squared - C * self._slack, problem.stop.target(primal)
+            gap = primal - 0.5 * self._squared - C * self._slack
+            target = problem.stop.target(primal)
             solution = partial(bundle.space.combine, -C * bundle.best[1:], bundle.elements())
             yield Progress(
-                self._iteration, 0.0, primal, math.nan, gap, time.perf_counter() - started, solution, len(bundle),
-                bundle.support, self._slack, risk,
-            )  # fmt: skip
+                self._iteration,
+                0.0,
+                primal,
+                math.nan,
+                gap,
+                time.perf_counter() - started,
+                solution,
+                len(bundle),
+                bundle.support,
+                self._slack,
+                risk,
+            )
             if gap <= target or self._calm == solver.p:
                 return
             self._step(target)
@@ -215,7 +263,8 @@ class ConstantCutsRun(Run):
         return 0.5 * bundle.product(C, bundle.best, bundle.best) + C * risk, risk
 
     def _step(self, target: float) -> None:
-        """A sample, and where its cut is violated at w a new model and the search on the line to its minimum."""
+        """A sample, and where its cut is violated at w a new model and the search on the line to
+        its minimum."""
         solver, bundle, C, space = self._solver, self.bundle, self._problem.C, self._problem.space
         drawn = solver.sampler.points(self._rng, solver.r)
         sample, place = np.unique(drawn, return_inverse=True)
@@ -229,9 +278,13 @@ class ConstantCutsRun(Run):
         bundle.add(Cut(space.element(draw.points, draw.coef), draw.offset, draw.value))
         self._slack, self._squared = bundle.minimise(C, 0.1 * target / C)
         best, w = bundle.best, bundle.beta
-        s, cross, squared = bundle.held(C, best), bundle.product(C, best, w), bundle.product(C, best, best)
+        s = bundle.held(C, best)
+        cross = bundle.product(C, best, w)
+        squared = bundle.product(C, best, best)
         rates = bundle.held(C, w) - s
-        t = self._risk.line_minimum(s, rates, cross - squared, self._squared - 2 * cross + squared, C)
+        t = self._risk.line_minimum(
+            s, rates, cross - squared, self._squared - 2 * cross + squared, C
+        )
         bundle.move(min(t, 1.0))
         bundle.prune(solver.max_idle)
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The equations of a Newton step on features: (I + C A'BA) p = -gradient.
 
-A'BA         sum over the rows with a curvature of bends x x' / width;  - h h' / sum bends, h = sum bends x, where a
-             free bias is eliminated
+A'BA         sum over the rows with a curvature of bends x x' / width;  - h h' / sum bends, h = sum
+             bends x, where a free bias is eliminated
 factors      of Cholesky, where features are few
-products     of conjugate gradients otherwise (Lin, Weng and Keerthi, JMLR 2008), whose trust region the line search
-             replaces; where a thousand features have many nonzeros, factors are made once the products of a step
-             have cost half as much as they do
-changes      where a curvature is one of two numbers, A'BA is the last one and what the rows that came and went add
+products     of conjugate gradients otherwise (Lin, Weng and Keerthi, JMLR 2008), whose trust region
+             the line search replaces; where a thousand features have many nonzeros, factors are
+             made once the products of a step have cost half as much as they do
+changes      where a curvature is one of two numbers, A'BA is the last one and what the rows that
+             came and went add
 """
 
 from __future__ import annotations
@@ -28,13 +29,16 @@ if TYPE_CHECKING:
 
 DENSE_DIM = 1024  # up to here the Hessian may be formed and factorised
 FULL_DIM = 128  # up to here it is, however many nonzeros a row has
-FEW_NONZEROS = 80  # of a row on average: its outer product costs less than some twenty products with it
+FEW_NONZEROS = (
+    80  # of a row on average: its outer product costs less than some twenty products with it
+)
 FACTOR = 0.01  # half the time of the factors by dim^3, by that of a product by its nonzeros
 CG_STEPS, CG_REST = 200, 0.1  # most products of a step, and the part of the gradient they may leave
 
 
 def border(space: Any, at: Smoothed) -> tuple[Any, float] | None:
-    """(h / sum bends, sum bends) of a free bias, h an element of the space; None without one, or without curvatures."""
+    """(h / sum bends, sum bends) of a free bias, h an element of the space; None without one, or
+    without curvatures."""
     return None if at.shares is None or not len(at.rows) else (space.adjoint(at.shares), at.total)
 
 
@@ -103,13 +107,16 @@ class Curvature:
         return out
 
     def _worth(self, rows: int) -> int:
-        """The products with the Hessian of so many rows that cost half of what its factors do, if it may have some."""
+        """The products with the Hessian of so many rows that cost half of what its factors do, if
+        it may have some."""
         dim, nonzeros = self._space.dim, self._space.X.nnz / max(1, self._space.n_rows)
         if dim > DENSE_DIM:
             return CG_STEPS
         return 1 + int(nonzeros / 6 + FACTOR * dim**3 / max(1.0, rows * nonzeros))
 
-    def conjugate_gradients(self, at: Smoothed, scale: float, gradient, free, most: int = CG_STEPS, rest=CG_REST):
+    def conjugate_gradients(
+        self, at: Smoothed, scale: float, gradient, free, most: int = CG_STEPS, rest=CG_REST
+    ):
         """(p, products): p to a residual of rest |gradient|, or as far as so many products lead."""
         space = self._space
         p, r = space.zero(), -gradient

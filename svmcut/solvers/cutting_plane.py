@@ -2,17 +2,20 @@
 """1-slack cutting planes.
 
     problem      min_w  P(w) = 1/2 |w|^2 + C R(A w),   R convex, R >= 0
-    lower model  min_w  1/2 |w|^2 + C max_t (b_t + a_t.w)   over the cuts made so far; its dual is the small QP
+    lower model  min_w  1/2 |w|^2 + C max_t (b_t + a_t.w)   over the cuts made so far; its dual is
+    the small QP
     update       a cut at the query point, which joins the bundle
     certificate  P(best w) - D(beta), from a feasible beta
 
-Algorithm 1 and 2 of Joachims, KDD 2006, differ in the risk alone. Without line search the query is the minimiser of the
-lower model, as printed there; the newest constraint is violated by at most epsilon exactly when the gap is at most C
-epsilon. With line search (the default; Franc and Sonnenburg, ICML 2008) the best point v moves to the minimum of P on
-the line towards a minimiser of the model, and the query lies a little beyond it. That minimiser is of the model with
-(mu/2) |w - v|^2 added (the proximal bundle method): where C is large the model alone has its minimum far from v for
-long, and cuts are spent on places that do not matter. mu follows the line search; the bound is the better of two. Where
-the gap has not fallen for a while, all cuts near v are known and the model alone says where to look.
+Algorithm 1 and 2 of Joachims, KDD 2006, differ in the risk alone. Without line search the query is
+the minimiser of the lower model, as printed there; the newest constraint is violated by at most
+epsilon exactly when the gap is at most C epsilon. With line search (the default; Franc and
+Sonnenburg, ICML 2008) the best point v moves to the minimum of P on the line towards a minimiser of
+the model, and the query lies a little beyond it. That minimiser is of the model with (mu/2) |w -
+v|^2 added (the proximal bundle method): where C is large the model alone has its minimum far from v
+for long, and cuts are spent on places that do not matter. mu follows the line search; the bound is
+the better of two. Where the gap has not fallen for a while, all cuts near v are known and the model
+alone says where to look.
 
     iterations                                           C      mu = 0     mu
     ranking, 60,000 rows of 136 features, 4 % gap        10         44     21
@@ -24,8 +27,8 @@ the gap has not fallen for a while, all cuts near v are known and the model alon
                                                         100        309    125
     hinge, 100,000 rows of 47,000 features, gap 1e-3      1         48     42
 
-Deviations from the paper: the best iterate is returned, not the last; the QP is solved no finer than the gap deserves;
-cuts that were idle for `max_idle` solutions are dropped.
+Deviations from the paper: the best iterate is returned, not the last; the QP is solved no finer
+than the gap deserves; cuts that were idle for `max_idle` solutions are dropped.
 """
 
 from __future__ import annotations
@@ -42,7 +45,9 @@ from svmcut.spec import schemas
 from svmcut.spec.records import record
 
 TINY = 1e-300
-NULL_STEPS = 8  # iterations without a smaller gap after which the query is that of the model alone, which cannot stall
+# iterations without a smaller gap after which the query is that of the model alone, which cannot
+# stall
+NULL_STEPS = 8
 
 
 class Iterate(NamedTuple):
@@ -66,7 +71,8 @@ def _valued(point: Point, C: float) -> Iterate:
 
 
 def _verified(oracle: Oracle, C: float, best: Iterate) -> Iterate:
-    """The point as the oracle finds it afresh; the primal changes where that is more than rounding."""
+    """The point as the oracle finds it afresh; the primal changes where that is more than
+    rounding."""
     fresh = _valued(oracle.at(best.point.w), C)
     same = abs(fresh.primal - best.primal) <= 1e-13 * fresh.primal
     return fresh._replace(primal=best.primal) if same else fresh
@@ -75,8 +81,9 @@ def _verified(oracle: Oracle, C: float, best: Iterate) -> Iterate:
 def _next_mu(mu: float, t: float, promised: float) -> float:
     """The weight of (mu/2) |w - v|^2 after a step of length t, 1 being the model's minimiser.
 
-    promised is the fall from P(v) to the model's value there, as a part of the gap: where it is small the model is
-    right as far as mu lets it see, and what is left of the gap lies beyond. Where the step is short the model is not.
+    promised is the fall from P(v) to the model's value there, as a part of the gap: where it is
+    small the model is right as far as mu lets it see, and what is left of the gap lies beyond.
+    Where the step is short the model is not.
     """
     if t > 0.9 or promised < 0.3:
         return max(0.5 * mu, 1e-3)
@@ -84,7 +91,8 @@ def _next_mu(mu: float, t: float, promised: float) -> float:
 
 
 def _step(line: Line, best: Iterate, C: float, gap: float) -> tuple[Iterate, float]:
-    """The minimum of P on the line and its place there; the best point and 0 where P does not fall."""
+    """The minimum of P on the line and its place there; the best point and 0 where P does not
+    fall."""
     t = line.minimum(C, gap)
     if t > 0:
         moved = _valued(line.point(t), C)
@@ -96,7 +104,13 @@ def _step(line: Line, best: Iterate, C: float, gap: float) -> tuple[Iterate, flo
 class CuttingPlaneRun(Run):
     """A step after every cut; ends when the stopping rule is met or rounding forbids progress."""
 
-    def __init__(self, solver: CuttingPlane, problem: CuttingProblem, start: Start | None, state: State | None):
+    def __init__(
+        self,
+        solver: CuttingPlane,
+        problem: CuttingProblem,
+        start: Start | None,
+        state: State | None,
+    ):
         super().__init__(solver, problem, start, state)
         self._start, self._resumed = start, state is not None
         self._oracle, self._stall = problem.oracle(solver.line_search), Stall()
@@ -114,14 +128,24 @@ class CuttingPlaneRun(Run):
 
     def state(self) -> State:
         return {
-            "bundle": self.bundle.state(), "oracle": self._oracle.state(), "stall": self._stall.state(),
-            "best": self._best, "cut": self._cut, "ends": self._ends,
+            "bundle": self.bundle.state(),
+            "oracle": self._oracle.state(),
+            "stall": self._stall.state(),
+            "best": self._best,
+            "cut": self._cut,
+            "ends": self._ends,
             "numbers": (self._lower, self._slack, self._passes, self._iteration, self._mu),
-        }  # fmt: skip
+        }
 
     def __iter__(self) -> Iterator[Progress]:
-        solver, oracle, bundle, stall, C = self._solver, self._oracle, self.bundle, self._stall, self._problem.C
-        started, stop, first_mu = time.perf_counter(), self._problem.stop, solver.mu if solver.line_search else 0.0
+        solver = self._solver
+        oracle = self._oracle
+        bundle = self.bundle
+        stall = self._stall
+        C = self._problem.C
+        started = time.perf_counter()
+        stop = self._problem.stop
+        first_mu = solver.mu if solver.line_search else 0.0
         if not self._resumed:
             self._begin()
         while True:
@@ -130,10 +154,18 @@ class CuttingPlaneRun(Run):
             self._resumed = False
             best = self._best
             yield Progress(
-                self._iteration, self._passes, best.primal, self._lower, best.primal - self._lower,
-                time.perf_counter() - started, kept(best.point.w), len(bundle), bundle.support, self._slack,
+                self._iteration,
+                self._passes,
+                best.primal,
+                self._lower,
+                best.primal - self._lower,
+                time.perf_counter() - started,
+                kept(best.point.w),
+                len(bundle),
+                bundle.support,
+                self._slack,
                 best.point.risk,
-            )  # fmt: skip
+            )
             if self._ends:
                 return
             bundle.add(self._cut)
@@ -151,7 +183,9 @@ class CuttingPlaneRun(Run):
             self._iteration += 1
             if solver.line_search:
                 gap = best.primal - self._lower
-                promised = (best.primal - 0.5 * model.squared_norm - C * model.slack) / max(gap, TINY)
+                promised = (best.primal - 0.5 * model.squared_norm - C * model.slack) / max(
+                    gap, TINY
+                )
                 line = oracle.line(best.point, model.w, model.squared_norm)
                 self._best, t = _step(line, best, C, gap)
                 self._cut = line.cut(t, solver.overshoot)
@@ -175,9 +209,12 @@ class CuttingPlaneRun(Run):
         self._best, self._cut = best, oracle.cut(best.point)
 
     def _judge(self) -> None:
-        """Sets `_ends`, at a best point whose scores are formed afresh where its own were carried for long."""
+        """Sets `_ends`, at a best point whose scores are formed afresh where its own were carried
+        for long."""
         stop, stall = self._problem.stop, self._stall
-        self._ends = stop.met(self._best.primal, self._lower) or stall.update(self._best.primal - self._lower)
+        self._ends = stop.met(self._best.primal, self._lower) or stall.update(
+            self._best.primal - self._lower
+        )
         if self._best.point.age and (self._ends or self._best.point.age >= REFRESH):
             self._best = _verified(self._oracle, self._problem.C, self._best)
             self._passes += 1
@@ -201,7 +238,8 @@ class CuttingPlane(Solver):
     overshoot : float
         The query lies at (1 - overshoot) best + overshoot minimiser.
     mu : float
-        Of the first model, see the head of the module; 0 for none at all. Without line search there is none.
+        Of the first model, see the head of the module; 0 for none at all. Without line search there
+        is none.
     """
 
     run = CuttingPlaneRun

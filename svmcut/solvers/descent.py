@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What dual coordinate descent is for any loss: epochs between exact looks at the gap, and when to give up."""
+"""What dual coordinate descent is for any loss: epochs between exact looks at the gap, and when to
+give up."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def squared_norms(space: Any) -> NDArray[np.float64]:
     return norms
 
 
-def hinge_cut(fractions: NDArray, signs: NDArray, v: NDArray | None) -> tuple[NDArray[np.float64], float]:
+def hinge_cut(
+    fractions: NDArray, signs: NDArray, v: NDArray | None
+) -> tuple[NDArray[np.float64], float]:
     """Coefficients and offset of the cut that alpha / C_i of the hinge are."""
     parts = fractions if v is None else v * fractions
     coef = parts * signs
@@ -35,7 +38,8 @@ def hinge_cut(fractions: NDArray, signs: NDArray, v: NDArray | None) -> tuple[ND
 
 
 class DescentRun(FractionalRun):
-    """A step after every exact look at the gap. It begins at the fractions of the start, where that has some."""
+    """A step after every exact look at the gap. It begins at the fractions of the start, where that
+    has some."""
 
     _newton: bool  # whether Newton's method could go on
 
@@ -45,10 +49,15 @@ class DescentRun(FractionalRun):
         if state is not None:
             schemas.checked(state, schemas.fields(fractions=schemas.maybe(self._kept())))
             self.fractions = state["fractions"]
-        self._alpha, self._w, self._looks = np.zeros(problem.space.X.n_rows), problem.space.zero(), 0
-        # The estimate adds gaps of many moments and knows no search of the line: its last ratio to the gap says when
-        # to look.
-        self._ratio, self._stall, self._last, self._foreseen = 1.0, Stall(60), (0, math.inf), math.inf
+        self._alpha = np.zeros(problem.space.X.n_rows)
+        self._w = problem.space.zero()
+        self._looks = 0
+        # The estimate adds gaps of many moments and knows no search of the line: its last ratio to
+        # the gap says when to look.
+        self._ratio = 1.0
+        self._stall = Stall(60)
+        self._last = (0, math.inf)
+        self._foreseen = math.inf
 
     def _kept(self) -> schemas.Check:
         """What the fractions of a state may be."""
@@ -59,9 +68,13 @@ class DescentRun(FractionalRun):
 
     def _descent_state(self) -> State:
         return {
-            "alpha": self._alpha.copy(), "w": self._w.copy(), "looks": self._looks, "native": self._native.save(),
-            "numbers": (self._ratio, *self._last, self._foreseen), "stall": self._stall.state(),
-        }  # fmt: skip
+            "alpha": self._alpha.copy(),
+            "w": self._w.copy(),
+            "looks": self._looks,
+            "native": self._native.save(),
+            "numbers": (self._ratio, *self._last, self._foreseen),
+            "stall": self._stall.state(),
+        }
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
         """Coefficients and offset of the cut that alpha is, whose fractions are set."""
@@ -81,10 +94,13 @@ class DescentRun(FractionalRun):
         return s
 
     def _rounds(self, descent: Any, saved: State | None) -> Generator[Progress, None, bool]:
-        """Epochs of the compiled loop until the gap is met, or another solver should go on, which is True."""
+        """Epochs of the compiled loop until the gap is met, or another solver should go on, which
+        is True."""
         self._native = descent
         space, C, n = self._problem.space, self._problem.C, len(self._alpha)
-        block = min(max(10, 200_000 // (space.X.nnz + 10 * n)), 200)  # epochs that cost more than a look does
+        block = min(
+            max(10, 200_000 // (space.X.nnz + 10 * n)), 200
+        )  # epochs that cost more than a look does
         if saved is not None:
             descent.load(*saved["native"])
             self._ratio, *last, self._foreseen = saved["numbers"]
@@ -108,7 +124,9 @@ class DescentRun(FractionalRun):
             if met:
                 return False
             epochs, gap = self._last
-            if epochs and self._leaves(self._predicted(gap / self.gap, descent.epochs - epochs, descent.active / n)):
+            if epochs and self._leaves(
+                self._predicted(gap / self.gap, descent.epochs - epochs, descent.active / n)
+            ):
                 return True
             if self._stall.update(self.gap):
                 return True
@@ -116,7 +134,8 @@ class DescentRun(FractionalRun):
             descent.wake(C, s)
 
     def _predicted(self, fall: float, epochs: int, share: float) -> float:
-        """Epochs of all rows a gap needs yet that fell to 1 / fall of itself in so many, of that share of them."""
+        """Epochs of all rows a gap needs yet that fell to 1 / fall of itself in so many, of that
+        share of them."""
         if not fall > 1 or self.target <= 0:
             return math.inf
         return share * epochs * math.log(self.gap / self.target) / math.log(fall)

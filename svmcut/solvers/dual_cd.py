@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Dual coordinate descent for the hinge loss, certified as one fractional cut.
 
-    problem      min_w  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i w.x_i),   C_i = C v_i, C without weights
+    problem      min_w  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i w.x_i),   C_i = C v_i, C without
+                 weights
     its dual     max    sum alpha - 1/2 |w|^2,   0 <= alpha_i <= C_i,   w = sum_i alpha_i y_i x_i
     update       one alpha at a time to its optimum, in random order (csrc/linear/dual_cd.cc)
-    certificate  c_i = alpha_i / C_i is a cut; P on the line from the best point so far to the best multiple of w
+    certificate  c_i = alpha_i / C_i is a cut; P on the line from the best point so far to the best
+                 multiple of w
 
-The fastest of the trainers here on sparse rows with many features. Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML
-2008, Algorithm 3.
+The fastest of the trainers here on sparse rows with many features. Hsieh, Chang, Lin, Keerthi and
+Sundararajan, ICML 2008, Algorithm 3.
 
-Deviations from the paper: the constant feature has its own weight and X is not copied; the run ends at a duality gap
-and not at a projected gradient; the exact gap is computed when the sum of the gaps met on the way says that it is due.
-Where features are few and the epochs to come are predicted to cost more than Newton's method, which with a thousand
-dense features is a few hundred epochs, that goes on from the point reached; where rows are few
-and so ill-conditioned that the epochs to come cost more than the Gram matrix and steps on it, those do if they may
-(gram_smo.py, benchmarks/ill_conditioned.py); where it stalls, cutting planes do.
+Deviations from the paper: the constant feature has its own weight and X is not copied; the run ends
+at a duality gap and not at a projected gradient; the exact gap is computed when the sum of the gaps
+met on the way says that it is due. Where features are few and the epochs to come are predicted to
+cost more than Newton's method, which with a thousand dense features is a few hundred epochs, that
+goes on from the point reached; where rows are few and so ill-conditioned that the epochs to come
+cost more than the Gram matrix and steps on it, those do if they may (gram_smo.py,
+benchmarks/ill_conditioned.py); where it stalls, cutting planes do.
 """
 
 from __future__ import annotations
@@ -38,9 +41,11 @@ if TYPE_CHECKING:
 
     from svmcut.spaces.linear import LinearSpace
 
-#: Seconds of an entry or a tenth of a row in an epoch, of an entry of a row against all rows, of all steps by n^2.
+#: Seconds of an entry or a tenth of a row in an epoch, of an entry of a row against all rows, of
+#: all steps by n^2.
 EPOCH, GRAM, STEPS = 1.4e-9, 0.7e-9, 100e-9
-#: Seconds of a matrix's factors by dim^3, of an entry of a row's outer product, of an entry read for a score.
+#: Seconds of a matrix's factors by dim^3, of an entry of a row's outer product, of an entry read
+#: for a score.
 FACTORS, OUTER, READ = 3e-11, 1e-9, 1.3e-9
 #: Less is not worth a change; rows of the largest Gram matrix.
 LEAST, MOST_ROWS = 0.3, 20_000
@@ -49,7 +54,8 @@ SPARE_MB = 64.0
 
 
 def newton_step(space: LinearSpace) -> float:
-    """What a step of Newton's method costs, in epochs; its matrix is that of some tenth of the rows."""
+    """What a step of Newton's method costs, in epochs; its matrix is that of some tenth of the
+    rows."""
     X, dim = space.X, space.dim
     if dim > DENSE_DIM:
         return 1.0
@@ -67,7 +73,8 @@ class DualCdRun(DescentRun):
         if state is not None:
             schemas.checked(state, schemas.fields(gram=schemas.flag, slow=schemas.COUNT))
             self._gram, self._slow = state["gram"], state["slow"]
-        self._boxes, self._total = boxes(problem.C, problem.risk.weights), total(problem.risk.weights, n)
+        self._boxes = boxes(problem.C, problem.risk.weights)
+        self._total = total(problem.risk.weights, n)
 
     def _kept(self) -> schemas.Check:
         return schemas.reals(self._problem.space.X.n_rows, low=0, high=1)
@@ -83,8 +90,8 @@ class DualCdRun(DescentRun):
         return Newton() if self._newton else super()._successor()
 
     def _leaves(self, epochs: float) -> bool:
-        """Two looks in a row must have the epochs to come cost more than what would go on: Newton's method, where
-        features are few, or steps on the Gram matrix."""
+        """Two looks in a row must have the epochs to come cost more than what would go on: Newton's
+        method, where features are few, or steps on the Gram matrix."""
         X = self._problem.space.X
         n, room = X.n_rows, self._solver.gram_mb
         if self._newton:
@@ -99,16 +106,33 @@ class DualCdRun(DescentRun):
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, alpha, w = self._problem, self._alpha, self._w
-        space, C, signs, rows, n = problem.space, problem.C, problem.risk.signs, problem.space.rows, len(alpha)
+        space = problem.space
+        C = problem.C
+        signs = problem.risk.signs
+        rows = problem.space.rows
+        n = len(alpha)
         v = problem.risk.weights
         norms = squared_norms(space)
         if saved is not None:
-            numbers = schemas.row(schemas.real(0), schemas.COUNT, schemas.REAL, schemas.real(infinite=True))
-            schemas.checked(saved, schemas.fields(
-                alpha=schemas.reals(n, low=0), w=space.kinds().element, looks=schemas.COUNT, numbers=numbers,
-                native=schemas.row(schemas.array(np.int32, 2 * n), schemas.anything),
-            ), "descent")  # fmt: skip
-            schemas.require(bool((saved["alpha"] <= self._boxes).all()), "descent.alpha and C", "no alpha above its C")
+            numbers = schemas.row(
+                schemas.real(0), schemas.COUNT, schemas.REAL, schemas.real(infinite=True)
+            )
+            schemas.checked(
+                saved,
+                schemas.fields(
+                    alpha=schemas.reals(n, low=0),
+                    w=space.kinds().element,
+                    looks=schemas.COUNT,
+                    numbers=numbers,
+                    native=schemas.row(schemas.array(np.int32, 2 * n), schemas.anything),
+                ),
+                "descent",
+            )
+            schemas.require(
+                bool((saved["alpha"] <= self._boxes).all()),
+                "descent.alpha and C",
+                "no alpha above its C",
+            )
             np.copyto(alpha, saved["alpha"])
             np.copyto(w, saved["w"])
             self._looks = saved["looks"]
@@ -116,8 +140,8 @@ class DualCdRun(DescentRun):
             np.multiply(self.fractions, self._boxes, out=alpha)
             np.copyto(w, space.adjoint(signs * alpha))
         elif self.fractions is not None or self.lower == 0:
-            # The cut at 0 is c = 1. Where C is so small that its multiplier is C, it is a better start than 0, or the
-            # end already.
+            # The cut at 0 is c = 1. Where C is so small that its multiplier is C, it is a better
+            # start than 0, or the end already.
             coef, resumed = -signs if v is None else -(v * signs), self.fractions is not None
             a = space.adjoint(coef)
             if not resumed:
@@ -151,8 +175,8 @@ class DualCd(Solver):
     seed : int
         Of the order of the visits.
     max_epochs : float
-        Epochs of all rows the run may be predicted to need yet where Newton's method could go on (few features), where
-        a step of that costs no more than an epoch; else so many times that.
+        Epochs of all rows the run may be predicted to need yet where Newton's method could go on
+        (few features), where a step of that costs no more than an epoch; else so many times that.
     gram_mb : float
         Megabytes that the Gram matrix may take where steps on it go on; 0 for never.
     """

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the stochastic kernel trainers share: the problem laid out by class, looks at the iterate, the best of them.
+"""What the stochastic kernel trainers share: the problem laid out by class, looks at the iterate,
+the best of them.
 
-They keep the response y_i f(x_i) of every point beside the coefficients, so that a look (the primal value, and the
-error on the points held out) costs O(n) and no kernel value. Looks come at fixed steps: what is kept does not depend on
-the clock. A solver ends after its epochs or, with points held out, once their error has not fallen in the second half
-of the run so far.
+They keep the response y_i f(x_i) of every point beside the coefficients, so that a look (the primal
+value, and the error on the points held out) costs O(n) and no kernel value. Looks come at fixed
+steps: what is kept does not depend on the clock. A solver ends after its epochs or, with points
+held out, once their error has not fallen in the second half of the run so far.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ LOOKS = 8
 
 @record
 class ExpansionProblem:
-    """min over f of 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), the sum over the points that are not held out.
+    """min over f of 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), the sum over the points that
+    are not held out.
 
     Attributes
     ----------
@@ -98,7 +100,9 @@ class ExpansionProblem:
     @cached_property
     def expansion(self) -> Expansion:
         signs = self.labels[self.trained :].astype(np.int8)
-        return Expansion(self.X.take(self.order), self.positives, self.trained, signs, self.kernel, self.threads)
+        return Expansion(
+            self.X.take(self.order), self.positives, self.trained, signs, self.kernel, self.threads
+        )
 
 
 class Look(NamedTuple):
@@ -152,7 +156,8 @@ class StepSolver(Solver):
 
 
 class ExpansionRun(Run):
-    """Runs a compiled loop from look to look; a step at every look, and in between while the next one is not due.
+    """Runs a compiled loop from look to look; a step at every look, and in between while the next
+    one is not due.
 
     Attributes
     ----------
@@ -172,7 +177,13 @@ class ExpansionRun(Run):
 
     _native: Any
 
-    def __init__(self, solver: StepSolver, problem: ExpansionProblem, start: Start | None, state: State | None):
+    def __init__(
+        self,
+        solver: StepSolver,
+        problem: ExpansionProblem,
+        start: Start | None,
+        state: State | None,
+    ):
         super().__init__(solver, problem, start, state)
         self._resumed, self.ended_early = state is not None, False
         self.total = max(1, math.ceil(solver.epochs * problem.trained))
@@ -185,9 +196,16 @@ class ExpansionRun(Run):
             return
         real = schemas.ANY_REAL
         known = {"step": schemas.count(0, self.total), "a": schemas.weights(n), "b": schemas.REAL}
-        schemas.checked(state, schemas.fields(**{
-            f"{name}_{field}": known.get(field, real) for name in ("best", "last") for field in Look._fields
-        }))  # fmt: skip
+        schemas.checked(
+            state,
+            schemas.fields(
+                **{
+                    f"{name}_{field}": known.get(field, real)
+                    for name in ("best", "last")
+                    for field in Look._fields
+                }
+            ),
+        )
         self._restore(state)
         self.best, self._last = (
             Look(*(state[f"{name}_{field}"] for field in Look._fields)) for name in ("best", "last")
@@ -195,7 +213,11 @@ class ExpansionRun(Run):
 
     def state(self) -> State:
         looks = {"best": self.best, "last": self._last}
-        marks = {f"{name}_{field}": value for name, look in looks.items() for field, value in look._asdict().items()}
+        marks = {
+            f"{name}_{field}": value
+            for name, look in looks.items()
+            for field, value in look._asdict().items()
+        }
         return self._native.state() | marks
 
     def __iter__(self) -> Iterator[Progress]:
@@ -244,9 +266,16 @@ class ExpansionRun(Run):
         return min(self.total, (done // every + 1) * every)
 
     def _judge(
-        self, step: int, a: NDArray, c: NDArray, b: float, scale: float, squared: float, rank: float | None = None,
+        self,
+        step: int,
+        a: NDArray,
+        c: NDArray,
+        b: float,
+        scale: float,
+        squared: float,
+        rank: float | None = None,
         dual: float = math.nan,
-    ) -> Look:  # fmt: skip
+    ) -> Look:
         """The look at scale (sum a_i y_i K_i + b), with responses c and squared norm of the sum."""
         problem, m = self._problem, self._problem.trained
         y, v = problem.labels, problem.ordered_weights
@@ -258,20 +287,35 @@ class ExpansionRun(Run):
         if m < len(y):
             wrong = (margin[m:] * y[m:] > 0) != (y[m:] > 0)
             error = 100.0 * float(np.average(wrong, weights=None if v is None else v[m:]))
-        return Look(step, scale * a, scale * b, primal, dual, risk, error, primal if rank is None else rank)
+        return Look(
+            step, scale * a, scale * b, primal, dual, risk, error, primal if rank is None else rank
+        )
 
     def _ends(self) -> bool:
         last, problem = self._last, self._problem
         if problem.gap is not None and last.primal - last.dual <= problem.gap * last.primal:
             self.best = last
             return True
-        self.ended_early = last.error == last.error and last.step >= problem.trained and 2 * self.best.step <= last.step
+        self.ended_early = (
+            last.error == last.error
+            and last.step >= problem.trained
+            and 2 * self.best.step <= last.step
+        )
         return self.ended_early
 
     def _progress(self) -> Progress:
         best, last, native = self.best, self._last, self._native
         return Progress(
-            max(1, self._done()), self._done() / self._problem.trained, best.primal, last.dual,
-            best.primal - last.dual, time.perf_counter() - self._began, self.solution, 0,
-            int(np.count_nonzero(best.a)), best.risk, best.risk, native.evaluations,
-        )  # fmt: skip
+            max(1, self._done()),
+            self._done() / self._problem.trained,
+            best.primal,
+            last.dual,
+            best.primal - last.dual,
+            time.perf_counter() - self._began,
+            self.solution,
+            0,
+            int(np.count_nonzero(best.a)),
+            best.risk,
+            best.risk,
+            native.evaluations,
+        )

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Certified runs of trainers that know nothing of cuts: one fractional cut holds all they found out.
+"""Certified runs of trainers that know nothing of cuts: one fractional cut holds all they found
+out.
 
-    cut          any c in [0, 1]^n:   R(s') >= sum v c - (v c y).s'   (a convex combination of the hinge's 2^n cuts)
-    box dual     alpha = C v c, w = sum alpha_i y_i x_i:   D = sum alpha - 1/2 |w|^2,   v = 1 without weights
-    multiplier   a bundle with this cut and the flat plane gives at least that, by scaling alpha: min(C, b / |g|^2)
+    cut          any c in [0, 1]^n:   R(s') >= sum v c - (v c y).s'   (a convex combination of the
+                 hinge's 2^n cuts)
+    box dual     alpha = C v c, w = sum alpha_i y_i x_i:   D = sum alpha - 1/2 |w|^2,   v = 1
+    without weights
+    multiplier   a bundle with this cut and the flat plane gives at least that, by scaling alpha:
+                 min(C, b / |g|^2)
 
-So a trainer that moves alpha in its box, or smooths the loss, is certified by the cut it ends with; and where it
-stalls, cutting planes go on from its cuts and its best point.
+So a trainer that moves alpha in its box, or smooths the loss, is certified by the cut it ends with;
+and where it stalls, cutting planes go on from its cuts and its best point.
 
-Where rows are nearly separable the dual value is exact long before the primal value is: hundreds of margins stand just
-below 1, and w times 1.00001 frees them all. So the point looked at is the best multiple of w; the trainer keeps w.
+Where rows are nearly separable the dual value is exact long before the primal value is: hundreds of
+margins stand just below 1, and w times 1.00001 frees them all. So the point looked at is the best
+multiple of w; the trainer keeps w.
 """
 
 from __future__ import annotations
@@ -56,7 +61,8 @@ class FractionalRun(Run):
     passes : float
         Passes over the features.
     serves, spaces : (str, type)
-        What a message calls the losses and the features it is for, and the protocol of the risks, the class of spaces.
+        What a message calls the losses and the features it is for, and the protocol of the risks,
+        the class of spaces.
 
     Raises
     ------
@@ -84,8 +90,18 @@ class FractionalRun(Run):
             stage = schemas.text("start", "descent", "handed")
             schemas.checked(state, schemas.fields(stage=stage, run=run, descent=schemas.anything))
             run, self._stage = state["run"], state["stage"]
-            self.bundle, self.w, self.s = CutBundle.restored(space, qp, run["bundle"]), run["w"], run["s"]
-            self.passes, self.slack, self.lower, self.risk, self._squared, self.primal, self._iteration = run["numbers"]
+            self.bundle = CutBundle.restored(space, qp, run["bundle"])
+            self.w = run["w"]
+            self.s = run["s"]
+            (
+                self.passes,
+                self.slack,
+                self.lower,
+                self.risk,
+                self._squared,
+                self.primal,
+                self._iteration,
+            ) = run["numbers"]
             return
         self.bundle = start.bundle if start else CutBundle(space, qp)
         self.passes, self.slack, self.lower = 0.0, 0.0, 0.0
@@ -95,11 +111,26 @@ class FractionalRun(Run):
 
     def state(self) -> State:
         run = {
-            "bundle": self.bundle.state(), "w": self.w, "s": self.s,
-            "numbers": (self.passes, self.slack, self.lower, self.risk, self._squared, self.primal, self._iteration),
-        }  # fmt: skip
+            "bundle": self.bundle.state(),
+            "w": self.w,
+            "s": self.s,
+            "numbers": (
+                self.passes,
+                self.slack,
+                self.lower,
+                self.risk,
+                self._squared,
+                self.primal,
+                self._iteration,
+            ),
+        }
         descent = self._descent_state() if self._stage == "descent" else None
-        return {"stage": self._stage, "run": run, "descent": descent, "next": self._next and self._next.state()}
+        return {
+            "stage": self._stage,
+            "run": run,
+            "descent": descent,
+            "next": self._next and self._next.state(),
+        }
 
     def __iter__(self) -> Iterator[Progress]:
         state, self._state = self._state, None
@@ -118,7 +149,9 @@ class FractionalRun(Run):
             state = None
         self._stage = "handed"
         start = None if state else Start(self.bundle, (self.w,), self.fractions)
-        self._next = successor = self._successor().start(self._problem, start, state and state["next"])
+        self._next = successor = self._successor().start(
+            self._problem, start, state and state["next"]
+        )
         seconds = time.perf_counter() - self._started
         for progress in continued(successor, self._iteration, self.passes, seconds, self.lower):
             self.bundle = successor.bundle
@@ -155,8 +188,8 @@ class FractionalRun(Run):
         return self._problem.stop.target(self.primal)
 
     def met(self) -> bool:
-        """Whether the stopping rule is met, by scores of the best point that are computed afresh: those of a search's
-        steps add up rounding."""
+        """Whether the stopping rule is met, by scores of the best point that are computed afresh:
+        those of a search's steps add up rounding."""
         problem = self._problem
         if not problem.stop.met(self.primal, self.lower):
             return False
@@ -169,17 +202,21 @@ class FractionalRun(Run):
         return problem.stop.met(self.primal, self.lower)
 
     def cut(self, a, b: float, risk: float, coef=None) -> None:
-        """Takes in the cut (a, b); a = A^T coef, coef = -v y c, b = sum v c. Where coef is given it must not change."""
+        """Takes in the cut (a, b); a = A^T coef, coef = -v y c, b = sum v c. Where coef is given it
+        must not change."""
         self.bundle.add(Cut(a, b, risk, coef))
         self._solve()
         self.bundle.prune(MAX_IDLE)
 
     def _solve(self) -> None:
-        model = self.bundle.solve(self._problem.C, 0.01 * max(self.target, 1e-12 * self.primal) / self._problem.C)
+        model = self.bundle.solve(
+            self._problem.C, 0.01 * max(self.target, 1e-12 * self.primal) / self._problem.C
+        )
         self.lower, self.slack = max(self.lower, model.lower), model.slack
 
     def offer(self, w, s=None, risk: float | None = None):
-        """Takes w for the best point if it is better; its scores and risk are computed where they are not given.
+        """Takes w for the best point if it is better; its scores and risk are computed where they
+        are not given.
 
         w and s are the caller's no more.
         """
@@ -194,7 +231,8 @@ class FractionalRun(Run):
             self.primal, self.w, self.s, self.risk, self._squared = primal, w, s, risk, squared
 
     def search(self, w, s) -> None:
-        """Moves the best point to the best on the line from it to the best multiple of w, whose scores are s."""
+        """Moves the best point to the best on the line from it to the best multiple of w, whose
+        scores are s."""
         space, problem = self._problem.space, self._problem
         scale = problem.risk.line_minimum(np.zeros(len(s)), s, 0.0, space.dot(w, w), problem.C)
         w, s = space.blend(scale, w, 0.0, w), space.blend(scale, s, 0.0, s)
@@ -209,6 +247,15 @@ class FractionalRun(Run):
         self._iteration += not again
         w = self.w
         return Progress(
-            self._iteration, self.passes, self.primal, self.lower, self.gap, time.perf_counter() - self._started,
-            lambda: w, len(self.bundle), self.bundle.support, self.slack, self.risk,
-        )  # fmt: skip
+            self._iteration,
+            self.passes,
+            self.primal,
+            self.lower,
+            self.gap,
+            time.perf_counter() - self._started,
+            lambda: w,
+            len(self.bundle),
+            self.bundle.support,
+            self.slack,
+            self.risk,
+        )

@@ -2,19 +2,23 @@
 """Greedy direction method of multipliers for structured outputs.
 
     problem      min_w  P(w) = 1/2 |w|^2 + C sum_n v_n H_n(w),   H_n relaxed to the local polytope
-    its dual     min G(alpha) over a shifted simplex for every factor, subject to M_jf alpha_f = alpha_j: pairs agree
+    its dual     min G(alpha) over a shifted simplex for every factor, subject to M_jf alpha_f =
+    alpha_j: pairs agree
                  with the nodes they join
-    update       augmented Lagrangian with weight rho; a factor at a time is moved to its minimum over the few states in
-                 use and the one its maximisation oracle names; multipliers follow the residual
-    certificate  pairs are repaired to agree with their nodes, which makes a feasible dual point; P by the argmax of the
-                 model (Viterbi; the roof dual)
+    update       augmented Lagrangian with weight rho; a factor at a time is moved to its minimum
+                 over the few states in use and the one its maximisation oracle names; multipliers
+                 follow the residual
+    certificate  pairs are repaired to agree with their nodes, which makes a feasible dual point; P
+                 by the argmax of the model (Viterbi; the roof dual)
 
-No structured argmax is called between looks at the gap, and a look is due when the passes have grown by a fifth.
+No structured argmax is called between looks at the gap, and a look is due when the passes have
+grown by a fifth.
 
 Yen, Huang, Zhong, Zhang, Dhillon and Ravikumar, NIPS 2016, Algorithms 1 and 4, section 3.2.
 
-Deviations from the paper: the sign of the loss in equation (10) (the printed one learns nothing); eta = 1; the best
-model by P is returned, not the last; a bound that is valid while factors disagree.
+Deviations from the paper: the sign of the loss in equation (10) (the printed one learns nothing);
+eta = 1; the best model by P is returned, not the last; a bound that is valid while factors
+disagree.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ from svmcut.structured.protocol import StructuredProblem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NODE_PASSES = 10  # before pairs enter: while nodes alone are far off, pairs answer errors that would go anyway
+# before pairs enter: while nodes alone are far off, pairs answer errors that would go anyway
+NODE_PASSES = 10
 RHO = 0.3  # label sets: rho as a part of the length of an example; for chains it is that length
 BRUTE_TAGS = 64  # up to here all pairs of tags are read, which is faster than keeping them in order
 PART_TAGS = 100  # tags tried for a token at a visit
@@ -58,10 +63,17 @@ class LabelFactors:
     longest_cut = 0.0
 
     def __init__(
-        self, model: LabelSets, C: float, seed: int, rho: float | None = None, soft: bool = False, parts: int = 1
+        self,
+        model: LabelSets,
+        C: float,
+        seed: int,
+        rho: float | None = None,
+        soft: bool = False,
+        parts: int = 1,
     ):
         self.model, self.C, self.passes, self._parts = model, C, 0, parts
-        self.W, self.v = np.zeros((model.n_rows, model.n_labels)), np.zeros((model.n_labels, model.n_labels))
+        self.W = np.zeros((model.n_rows, model.n_labels))
+        self.v = np.zeros((model.n_labels, model.n_labels))
         squares = np.empty(model.n_samples)
         sparse.row_norms(model.rows, squares)
         if rho is None:
@@ -83,14 +95,21 @@ class LabelFactors:
 
     def state(self) -> State:
         return {
-            "descent": self._descent.saved(), "W": self.W.copy(), "v": self.v.copy(), "passes": self.passes,
+            "descent": self._descent.saved(),
+            "W": self.W.copy(),
+            "v": self.v.copy(),
+            "passes": self.passes,
             "active": self.active,
-        }  # fmt: skip
+        }
 
     def restore(self, state: State) -> None:
         W, v = schemas.weights(*self.W.shape), schemas.weights(*self.v.shape)
-        schemas.checked(state, schemas.fields(W=W, v=v, passes=schemas.COUNT, active=schemas.COUNT), "run")
-        schemas.require(schemas.scheduled(state["passes"], self.due), "the passes of the run", "those of a look")
+        schemas.checked(
+            state, schemas.fields(W=W, v=v, passes=schemas.COUNT, active=schemas.COUNT), "run"
+        )
+        schemas.require(
+            schemas.scheduled(state["passes"], self.due), "the passes of the run", "those of a look"
+        )
         self.W[:], self.v[:] = state["W"], state["v"]
         self._descent.restore(state["descent"])
         self.passes, self.active = state["passes"], state["active"]
@@ -99,7 +118,9 @@ class LabelFactors:
         """A lower bound of P, and candidates (P, a function that gives w)."""
         repaired, linear, self.active, residual = self._descent.repair()
         squared = float(np.vdot(self.W, self.W))
-        quadratic = squared + (0.5 * float(np.vdot(repaired, repaired)) if self.model.pairs else 0.0)
+        quadratic = squared + (
+            0.5 * float(np.vdot(repaired, repaired)) if self.model.pairs else 0.0
+        )
         # alpha scaled down is feasible too: the best multiple
         scale = min(1.0, linear / quadratic) if quadratic > 0 else 1.0
         lower = scale * linear - 0.5 * scale**2 * quadratic
@@ -133,9 +154,16 @@ class ChainFactors:
     """
 
     def __init__(
-        self, model: ChainSequences, C: float, seed: int, rho: float | None = None, soft: bool = False,
-        parts: int | None = None, *, brute=None,
-    ):  # fmt: skip
+        self,
+        model: ChainSequences,
+        C: float,
+        seed: int,
+        rho: float | None = None,
+        soft: bool = False,
+        parts: int | None = None,
+        *,
+        brute=None,
+    ):
         self.model, self.C, self.passes, self.active, self.longest_cut = model, C, 0, 0, 0.0
         X, K = model.sequences.X, model.shape.n_tags
         self.w = np.zeros(model.dim)
@@ -145,30 +173,47 @@ class ChainFactors:
         parts = parts or max(1, K // PART_TAGS)
         self.doubtful = K > 1
         brute = K <= BRUTE_TAGS if brute is None else brute
-        self._descent = gdmm_chain.Gdmm(model.chains, self.w, C, rho, parts, brute, seed, soft, model.weights)
+        self._descent = gdmm_chain.Gdmm(
+            model.chains, self.w, C, rho, parts, brute, seed, soft, model.weights
+        )
 
     def run(self) -> None:
         self._descent.run()
         self.passes += 1
 
     def due(self, passes: int) -> int:
-        """The pass of the look after this pass; a look costs tokens K^2 where a pass costs neither."""
+        """The pass of the look after this pass; a look costs tokens K^2 where a pass costs
+        neither."""
         return max(passes + 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES, int(1.2 * passes))
 
     def state(self) -> State:
         return {
-            "descent": self._descent.saved(), "w": self.w.copy(), "passes": self.passes, "active": self.active,
+            "descent": self._descent.saved(),
+            "w": self.w.copy(),
+            "passes": self.passes,
+            "active": self.active,
             "longest_cut": self.longest_cut,
-        }  # fmt: skip
+        }
 
     def restore(self, state: State) -> None:
-        schemas.checked(state, schemas.fields(
-            w=schemas.weights(len(self.w)), passes=schemas.COUNT, active=schemas.COUNT, longest_cut=schemas.real(0)
-        ), "run")  # fmt: skip
-        schemas.require(schemas.scheduled(state["passes"], self.due), "the passes of the run", "those of a look")
+        schemas.checked(
+            state,
+            schemas.fields(
+                w=schemas.weights(len(self.w)),
+                passes=schemas.COUNT,
+                active=schemas.COUNT,
+                longest_cut=schemas.real(0),
+            ),
+            "run",
+        )
+        schemas.require(
+            schemas.scheduled(state["passes"], self.due), "the passes of the run", "those of a look"
+        )
         self.w[:] = state["w"]
         self._descent.restore(state["descent"])
-        self.passes, self.active, self.longest_cut = state["passes"], state["active"], state["longest_cut"]
+        self.passes = state["passes"]
+        self.active = state["active"]
+        self.longest_cut = state["longest_cut"]
 
     def look(self) -> tuple[float, list]:
         repaired, linear = self.repaired()
@@ -178,14 +223,17 @@ class ChainFactors:
         return lower, [(self.primal(w), w.copy) for w in (self.w, repaired)]
 
     def repaired(self) -> tuple[np.ndarray, float]:
-        """w with the transitions of pairs that agree with their tokens, and the linear part of its dual value."""
+        """w with the transitions of pairs that agree with their tokens, and the linear part of its
+        dual value."""
         transitions, linear, _, self.active = self._descent.repair()
         return np.concatenate([self.w[: len(self.w) - len(transitions)], transitions]), linear
 
     def primal(self, w) -> float:
         """P(w) by Viterbi's recursion."""
         model, found = self.model, self.model.separate(w)
-        self.longest_cut = max(self.longest_cut, float(np.linalg.norm(model.joint(found.labels, model.weights))))
+        self.longest_cut = max(
+            self.longest_cut, float(np.linalg.norm(model.joint(found.labels, model.weights)))
+        )
         return 0.5 * float(w @ w) + self.C * model.summed(found.slacks)
 
 
@@ -194,11 +242,15 @@ class GdmmRun(PassRun):
 
     soft: ClassVar[bool] = False
 
-    def __init__(self, solver: Gdmm, problem: StructuredProblem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: Gdmm, problem: StructuredProblem, start: Start | None, state: State | None
+    ):
         model = problem.model
         parts: Any = {} if solver.parts is None else {"parts": solver.parts}
         kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
-        self._factors = factors = kind(model, problem.C, solver.seed, solver.rho, self.soft, **parts)
+        self._factors = factors = kind(
+            model, problem.C, solver.seed, solver.rho, self.soft, **parts
+        )
         # at 0 every part is wrong
         zero = problem.C * model.summed(np.diff(model.parts)) * factors.doubtful
         super().__init__(solver, problem, start, state, zero, 40)
@@ -212,13 +264,19 @@ class GdmmRun(PassRun):
 
     def state(self) -> State:
         return {
-            "run": self._factors.state(), "stall": self.stall.state(), "best": self.best,
+            "run": self._factors.state(),
+            "stall": self.stall.state(),
+            "best": self.best,
             "numbers": (self.primal, self.lower, self.ends),
-        }  # fmt: skip
+        }
 
     def _counts(self) -> dict[str, Any]:
         passes = self._factors.passes
-        return {"iteration": max(1, passes), "passes": float(passes), "support": self._factors.active}
+        return {
+            "iteration": max(1, passes),
+            "passes": float(passes),
+            "support": self._factors.active,
+        }
 
     def _advance(self) -> None:
         factors = self._factors
@@ -243,7 +301,8 @@ class Gdmm(Solver):
     rho : float or None
         Weight of the disagreement of factors; None for a share of the mean length of an example.
     parts : int or None
-        A visit searches one of so many parts of the labels or tags; None for 1 and for a part of some PART_TAGS tags.
+        A visit searches one of so many parts of the labels or tags; None for 1 and for a part of
+        some PART_TAGS tags.
     """
 
     run = GdmmRun

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps of SMO on the Gram matrix of a linear machine's rows, where they are few and ill-conditioned.
+"""Steps of SMO on the Gram matrix of a linear machine's rows, where they are few and
+ill-conditioned.
 
-    problem      min_w  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i w.x_i),   the constant feature within w and x_i
-    its dual     in beta = alpha y:  max  beta.y - 1/2 beta'K beta,   0 <= beta_i y_i <= C_i,   K = A A^T, w = A^T beta
-    update       two beta at a time to their best point in the box (smo.py), n steps between two looks
-    certificate  alpha / C_i is a cut; P on the line from the best point so far to the best multiple of w
+    problem      min_w  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i w.x_i),   the constant feature within w
+                 and x_i
+    its dual     in beta = alpha y:  max  beta.y - 1/2 beta'K beta,   0 <= beta_i y_i <= C_i,   K =
+    A A^T, w = A^T beta
+    update       two beta at a time to their best point in the box (smo.py), n steps between two
+                 looks
+    certificate  alpha / C_i is a cut; P on the line from the best point so far to the best multiple
+                 of w
 
-Long rows with a short part that matters turn coordinate descent into tens of thousands of epochs, as each step is taken
-without the others in mind; a step here chooses the pair that gains most. v = y - A w is formed afresh from the features
-at every look, so that the steps may read a matrix in single precision. Where they stall, cutting planes go on.
+Long rows with a short part that matters turn coordinate descent into tens of thousands of epochs,
+as each step is taken without the others in mind; a step here chooses the pair that gains most. v =
+y - A w is formed afresh from the features at every look, so that the steps may read a matrix in
+single precision. Where they stall, cutting planes go on.
 """
 
 from __future__ import annotations
@@ -61,7 +67,9 @@ class GramSmoRun(FractionalRun):
         self._alpha, self._looks, self._stall = np.zeros(n), n // 2, Stall(60)
         self.fractions = None if start is None else start.fractions
         if state is not None:
-            schemas.checked(state, schemas.fields(fractions=schemas.maybe(schemas.reals(n, low=0, high=1))))
+            schemas.checked(
+                state, schemas.fields(fractions=schemas.maybe(schemas.reals(n, low=0, high=1)))
+            )
             self.fractions = state["fractions"]
         if self.fractions is not None:
             np.multiply(self.fractions, self._boxes, out=self._alpha)
@@ -76,17 +84,31 @@ class GramSmoRun(FractionalRun):
         problem, n = self._problem, len(self._alpha)
         space, signs = problem.space, problem.risk.signs
         if saved is not None:
-            schemas.checked(saved, schemas.fields(alpha=schemas.reals(n, low=0), looks=schemas.COUNT), "descent")
-            schemas.require(bool((saved["alpha"] <= self._boxes).all()), "descent.alpha and C", "no alpha above its C")
+            schemas.checked(
+                saved, schemas.fields(alpha=schemas.reals(n, low=0), looks=schemas.COUNT), "descent"
+            )
+            schemas.require(
+                bool((saved["alpha"] <= self._boxes).all()),
+                "descent.alpha and C",
+                "no alpha above its C",
+            )
             np.copyto(self._alpha, saved["alpha"])
             self._looks = saved["looks"]
             self._stall.restore(saved["stall"])
         # SMO asks points for the diagonal alone where it is given the values
         lengths = np.sqrt(squared_norms(space)).astype(np.float32)[:, None]
         native = smo.Smo(
-            Csr.from_dense(lengths), signs, Kernel("linear"), problem.C, False, CACHE_MB, space.threads,
-            weights=problem.risk.weights, shared=gram(space), places=np.arange(n),
-        )  # fmt: skip
+            Csr.from_dense(lengths),
+            signs,
+            Kernel("linear"),
+            problem.C,
+            False,
+            CACHE_MB,
+            space.threads,
+            weights=problem.risk.weights,
+            shared=gram(space),
+            places=np.arange(n),
+        )
         self._stage = "descent"
         while True:
             try:
@@ -104,7 +126,8 @@ class GramSmoRun(FractionalRun):
                 raise Interrupted(self.progress()) from None
 
     def _point(self) -> tuple[NDArray, float, NDArray, NDArray, NDArray[np.float64]]:
-        """Coefficients, offset and normal of the cut that alpha is, its w and the scores of that."""
+        """Coefficients, offset and normal of the cut that alpha is, its w and the scores of
+        that."""
         problem = self._problem
         space = problem.space
         self.fractions = np.minimum(self._alpha / self._boxes, 1.0)
@@ -128,7 +151,10 @@ class GramSmoRun(FractionalRun):
         beta, v, C = self._alpha * y, y - s, self._problem.C
         head = np.array([n, 0, 0, min(n, 1000), 0, -1])
         dual = 0.5 * float(beta @ (y + v))
-        native.load(np.concatenate([head, np.arange(n)]), np.concatenate([[C, dual, 0, 0, 0], v, beta, v, beta]))
+        native.load(
+            np.concatenate([head, np.arange(n)]),
+            np.concatenate([[C, dual, 0, 0, 0], v, beta, v, beta]),
+        )
         native.make_whole()
         for _ in range(-(-n // CHUNK)):
             if native.run(0.0, CHUNK):

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Label sets, one example at a time by its relaxed argmax: block-coordinate Frank-Wolfe and stochastic subgradients.
+"""Label sets, one example at a time by its relaxed argmax: block-coordinate Frank-Wolfe and
+stochastic subgradients.
 
     problem      min_w  1/2 |w|^2 + sum_n C_n H_n(w)                  H_n by the local polytope
-    its dual     max    sum_n l_n - 1/2 |w|^2,   w = sum_n w_n,   (w_n, l_n) in the hull of C_n (psi_n, Delta_n)
-    BCFW         (w_n, l_n) moves towards its argmax, exactly on the line (csrc/labels/label_blocks.cc)
-    SSG          w = n (mean of the C_n psi_n met so far): after whole passes a point of the hull too
-    certificate  P at w or at the weighted average of w, less the dual of w; one pass of the argmax each
+    its dual     max    sum_n l_n - 1/2 |w|^2,   w = sum_n w_n,   (w_n, l_n) in the hull of C_n
+    (psi_n, Delta_n)
+    BCFW         (w_n, l_n) moves towards its argmax, exactly on the line
+                 (csrc/labels/label_blocks.cc)
+    SSG          w = n (mean of the C_n psi_n met so far): after whole passes a point of the hull
+                 too
+    certificate  P at w or at the weighted average of w, less the dual of w; one pass of the argmax
+                 each
 
 Lacoste-Julien, Jaggi, Schmidt and Pletscher, ICML 2013, Algorithm 4 and section 3.
 
@@ -27,7 +32,8 @@ from svmcut.structured.protocol import StructuredProblem
 
 
 class LabelRun(PassRun):
-    """Iterations are passes: `_visit` makes one and gives the linear part of the dual, `_points` gives w and its mean.
+    """Iterations are passes: `_visit` makes one and gives the linear part of the dual, `_points`
+    gives w and its mean.
 
     Attributes
     ----------
@@ -36,26 +42,45 @@ class LabelRun(PassRun):
     total : float
     """
 
-    def __init__(self, solver: LabelBcfw, problem: StructuredProblem, start: Start | None, state: State | None):
+    def __init__(
+        self,
+        solver: LabelBcfw,
+        problem: StructuredProblem,
+        start: Start | None,
+        state: State | None,
+    ):
         model = problem.model
         # at 0 every label is wrong
-        super().__init__(solver, problem, start, state, problem.C * model.summed(np.diff(model.parts)), 40)
+        super().__init__(
+            solver, problem, start, state, problem.C * model.summed(np.diff(model.parts)), 40
+        )
         self.passes, self.looks, self.total = 0, 0, 0.0
         shapes = (model.n_rows, model.n_labels), (model.n_labels, model.n_labels)
         self.arrays = [np.zeros(shape) for shape in 2 * shapes]
         self.blocks: Any = None
         if model.n_labels:
             self.blocks = multilabel.Blocks(
-                model.rows, model.sets, model.n_labels, model.bias, model.pairs, problem.C, solver.seed,
+                model.rows,
+                model.sets,
+                model.n_labels,
+                model.bias,
+                model.pairs,
+                problem.C,
+                solver.seed,
                 model.weights,
             )
         if state is None:
             return
         real, count = schemas.REAL, schemas.COUNT
-        schemas.checked(state, schemas.fields(
-            blocks=schemas.anything, arrays=schemas.row(*(schemas.weights(*array.shape) for array in self.arrays)),
-            best=schemas.weights(model.dim), numbers=schemas.row(count, count, real, real, schemas.flag, real),
-        ))  # fmt: skip
+        schemas.checked(
+            state,
+            schemas.fields(
+                blocks=schemas.anything,
+                arrays=schemas.row(*(schemas.weights(*array.shape) for array in self.arrays)),
+                best=schemas.weights(model.dim),
+                numbers=schemas.row(count, count, real, real, schemas.flag, real),
+            ),
+        )
         if self.blocks:
             self.blocks.restore(state["blocks"])
         for array, saved in zip(self.arrays, state["arrays"], strict=True):
@@ -63,14 +88,18 @@ class LabelRun(PassRun):
         self.best = state["best"]
         self.stall.restore(state["stall"])
         self.passes, self.looks, self.primal, self.lower, self.ends, self.total = state["numbers"]
-        schemas.require(schemas.scheduled(self.passes, due), "the passes of the state", "those of a look")
+        schemas.require(
+            schemas.scheduled(self.passes, due), "the passes of the state", "those of a look"
+        )
 
     def state(self) -> State:
         return {
-            "blocks": self.blocks and self.blocks.saved(), "arrays": [array.copy() for array in self.arrays],
-            "best": self.best, "stall": self.stall.state(),
+            "blocks": self.blocks and self.blocks.saved(),
+            "arrays": [array.copy() for array in self.arrays],
+            "best": self.best,
+            "stall": self.stall.state(),
             "numbers": (self.passes, self.looks, self.primal, self.lower, self.ends, self.total),
-        }  # fmt: skip
+        }
 
     def _counts(self) -> dict[str, Any]:
         return {"iteration": max(1, self.passes), "passes": float(self.passes + self.looks)}
@@ -82,7 +111,9 @@ class LabelRun(PassRun):
             linear = self._visit()
         w, mean = self._points()
         W, v = w
-        self.lower = max(self.lower, linear - 0.5 * float(np.vdot(W, W)) - 0.25 * float(np.vdot(v, v)))
+        self.lower = max(
+            self.lower, linear - 0.5 * float(np.vdot(W, W)) - 0.25 * float(np.vdot(v, v))
+        )
         for W, v in (w, mean):
             value = self.model.primal(W, v if self.model.pairs else None, self.C)
             self.looks += 1
@@ -124,7 +155,10 @@ class SsgRun(LabelRun):
         n = self.model.n_samples
         visits = float(n * self.passes)
         now, mean = self.C * n / visits, 2 * self.C * n / (visits * (visits + 1))
-        return (now * z, now * zv), (mean * (visits * z - weighted), mean * (visits * zv - weighted_v))
+        return (now * z, now * zv), (
+            mean * (visits * z - weighted),
+            mean * (visits * zv - weighted_v),
+        )
 
 
 @record
@@ -136,6 +170,7 @@ class LabelBcfw(Solver):
 
 
 class LabelSsg(LabelBcfw):
-    """Stochastic subgradients on label sets; the gap falls like one over the passes; a seed draws their order."""
+    """Stochastic subgradients on label sets; the gap falls like one over the passes; a seed draws
+    their order."""
 
     run = SsgRun

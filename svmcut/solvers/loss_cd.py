@@ -4,16 +4,17 @@
     problem      min_w  1/2 |w|^2 + C sum_i v_i l(y_i, w.x_i)
     its dual     max    sum_i C v_i h(alpha_i / (C v_i)) - 1/2 |w|^2      (csrc/linear/losses.h)
     update       one alpha at a time to its optimum, in random order (csrc/linear/dual_cd.cc)
-    certificate  alpha / (C v) is a cut; P on the line from the best point so far to the best multiple of w
+    certificate  alpha / (C v) is a cut; P on the line from the best point so far to the best
+                 multiple of w
 
-What svmcut/solvers/dual_cd.py does for the hinge, whose box this has not. Where the gap falls too slowly Newton's
-method goes on from the point reached, of a loss with corners where features are few; where that stalls, cutting planes
-do.
+What svmcut/solvers/dual_cd.py does for the hinge, whose box this has not. Where the gap falls too
+slowly Newton's method goes on from the point reached, of a loss with corners where features are
+few; where that stalls, cutting planes do.
 
 References
 ----------
-Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008, Algorithm 3 (squared hinge); Yu, Huang and Lin, Machine Learning
-2011 (logistic); Ho and Lin, JMLR 2012, Algorithm 4 (epsilon-insensitive).
+Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008, Algorithm 3 (squared hinge); Yu, Huang and
+Lin, Machine Learning 2011 (logistic); Ho and Lin, JMLR 2012, Algorithm 4 (epsilon-insensitive).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from svmcut.spec.records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 class LossCdRun(DescentRun):
     """Any loss of one score; the logistic one keeps the logits of its multipliers beside them."""
 
@@ -52,7 +54,10 @@ class LossCdRun(DescentRun):
         return self._problem.risk.box(self._problem.space.X.n_rows)
 
     def _descent_state(self) -> State:
-        return {**super()._descent_state(), "logit": None if self._logit is None else self._logit.copy()}
+        return {
+            **super()._descent_state(),
+            "logit": None if self._logit is None else self._logit.copy(),
+        }
 
     def _successor(self) -> Solver:
         return Newton() if self._newton else super()._successor()
@@ -62,12 +67,22 @@ class LossCdRun(DescentRun):
         problem, n = self._problem, len(self._alpha)
         space, risk = problem.space, problem.risk
         if saved is not None:
-            numbers = schemas.row(schemas.real(0), schemas.COUNT, schemas.REAL, schemas.real(infinite=True))
+            numbers = schemas.row(
+                schemas.real(0), schemas.COUNT, schemas.REAL, schemas.real(infinite=True)
+            )
             logit = schemas.anything if self._logit is None else schemas.reals(n)
-            schemas.checked(saved, schemas.fields(
-                alpha=risk.box(n, float(self._box.max())), logit=logit, w=space.kinds().element, looks=schemas.COUNT,
-                numbers=numbers, native=schemas.row(schemas.array(np.int32, 2 * n), schemas.anything),
-            ), "descent")  # fmt: skip
+            schemas.checked(
+                saved,
+                schemas.fields(
+                    alpha=risk.box(n, float(self._box.max())),
+                    logit=logit,
+                    w=space.kinds().element,
+                    looks=schemas.COUNT,
+                    numbers=numbers,
+                    native=schemas.row(schemas.array(np.int32, 2 * n), schemas.anything),
+                ),
+                "descent",
+            )
             np.copyto(self._alpha, saved["alpha"])
             np.copyto(self._w, saved["w"])
             if self._logit is not None:
@@ -75,7 +90,8 @@ class LossCdRun(DescentRun):
             self._looks = saved["looks"]
             return
         if self.fractions is None:
-            # The tangent at 0. Where C is so small that its multiplier is C, it is a better start than 0.
+            # The tangent at 0. Where C is so small that its multiplier is C, it is a better start
+            # than 0.
             known = risk.linearize(np.zeros(n))
             a = space.adjoint(known.coef)
             self.cut(a, known.offset, known.value, known.coef)
@@ -94,13 +110,24 @@ class LossCdRun(DescentRun):
         space = problem.space
         self._begin(saved)
         descent = dual_cd.Descent(
-            space.rows, risk.targets, squared_norms(space), space.bias, self._alpha, self._w, self._solver.seed,
-            risk.weights, risk.number, risk.tube, self._logit,
-        )  # fmt: skip
+            space.rows,
+            risk.targets,
+            squared_norms(space),
+            space.bias,
+            self._alpha,
+            self._w,
+            self._solver.seed,
+            risk.weights,
+            risk.number,
+            risk.tube,
+            self._logit,
+        )
         return (yield from self._rounds(descent, saved))
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
-        self.fractions = np.divide(self._alpha, self._box, out=np.zeros_like(self._alpha), where=self._box > 0)
+        self.fractions = np.divide(
+            self._alpha, self._box, out=np.zeros_like(self._alpha), where=self._box > 0
+        )
         return self._problem.risk.dual_cut(self.fractions, self._logit)
 
 

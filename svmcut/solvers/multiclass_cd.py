@@ -2,14 +2,17 @@
 """Dual coordinate descent for the classes of Crammer and Singer, a row at a time.
 
     problem      min_W  1/2 |W|^2 + sum_i C_i max_k ([k != y_i] + W_k.x_i - W_y.x_i),   C_i = C v_i
-    its dual     max    sum_i alpha_iy - 1/2 |W|^2,   alpha_ik <= C_i [k = y_i],   sum_k alpha_ik = 0,
+    its dual     max    sum_i alpha_iy - 1/2 |W|^2,   alpha_ik <= C_i [k = y_i],   sum_k alpha_ik =
+    0,
                         W_k = sum_i alpha_ik x_i
     update       a row's alphas to their optimum, in random order (csrc/multiclass/multiclass_cd.cc)
-    certificate  P at the best W found on lines between its multiples, less D at alpha, whose W is formed afresh before
-                 a claim: D rises to its maximum long before P of the very W of alpha falls to it
+    certificate  P at the best W found on lines between its multiples, less D at alpha, whose W is
+                 formed afresh before a claim: D rises to its maximum long before P of the very W of
+                 alpha falls to it
 
-Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3. Along a path of C the alphas before, scaled as is best
-for D, are the start. Where the descent leads no further, cutting planes go on from its alpha, which is one cut.
+Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3. Along a path of C the alphas
+before, scaled as is best for D, are the start. Where the descent leads no further, cutting planes
+go on from its alpha, which is one cut.
 """
 
 from __future__ import annotations
@@ -25,12 +28,24 @@ from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.descent import squared_norms
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Stall, Start, State, continued, kept
+from svmcut.solvers.protocol import (
+    Interrupted,
+    Problem,
+    Progress,
+    Run,
+    Solver,
+    Stall,
+    Start,
+    State,
+    continued,
+    kept,
+)
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 
 MOST_EPOCHS = 20_000
-#: The gap of the best point is about this part of the one that is estimated on the way, where nothing is known yet.
+#: The gap of the best point is about this part of the one that is estimated on the way, where
+#: nothing is known yet.
 FIRST_RATIO = 0.7
 #: Gaps of so many targets are too far from the end of a run for a search of the line.
 SEARCHED = 20
@@ -47,14 +62,19 @@ class MulticlassCdRun(Run):
         CrammerSingerRisk, LabelSpace without pairs.
     """
 
-    def __init__(self, solver: MulticlassCd, problem: Problem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: MulticlassCd, problem: Problem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state)
         risk, space = problem.risk, problem.space
         n, K = self._shape = len(risk.y), risk.n_classes
         self._rows, self._boxes = np.arange(n), boxes(problem.C, risk.weights)
         self._alpha, self._w = np.zeros((n, K)), space.zero()
         self._value = total(risk.weights, n) * float(K > 1)
-        self.best, self.primal, self.lower, self._now = self._w.copy(), problem.C * self._value, 0.0, 0.0
+        self.best = self._w.copy()
+        self.primal = problem.C * self._value
+        self.lower = 0.0
+        self._now = 0.0
         self._s, self._squared = np.zeros(n * K), 0.0
         self._iteration, self._looks, self._ratio, self._stall = 0, 0, FIRST_RATIO, Stall(60)
         self._next: Run | None = None
@@ -74,7 +94,8 @@ class MulticlassCdRun(Run):
     def _begin(self, fractions) -> None:
         """alpha = t fractions, with the t from 0 to C that is best for the dual."""
         space = self._problem.space
-        w, gain = space.adjoint(fractions.ravel()), float(fractions[self._rows, self._problem.risk.y].sum())
+        w = space.adjoint(fractions.ravel())
+        gain = float(fractions[self._rows, self._problem.risk.y].sum())
         squared = space.dot(w, w)
         t = min(self._problem.C, gain / squared) if squared > 0 else self._problem.C
         np.multiply(fractions, t, out=self._alpha)
@@ -83,14 +104,30 @@ class MulticlassCdRun(Run):
     def _restore(self, state: State) -> None:
         kinds, real, count = self._problem.space.kinds(), schemas.REAL, schemas.COUNT
         numbers = schemas.row(count, count, *6 * (real,))
-        schemas.checked(state, schemas.fields(
-            alpha=schemas.reals(*self._shape), w=kinds.element, best=kinds.element, s=kinds.scores, numbers=numbers,
-            native=schemas.anything, handed=schemas.maybe(schemas.row(count, real, real, real)), next=schemas.anything,
-        ))  # fmt: skip
+        schemas.checked(
+            state,
+            schemas.fields(
+                alpha=schemas.reals(*self._shape),
+                w=kinds.element,
+                best=kinds.element,
+                s=kinds.scores,
+                numbers=numbers,
+                native=schemas.anything,
+                handed=schemas.maybe(schemas.row(count, real, real, real)),
+                next=schemas.anything,
+            ),
+        )
         y, bound = self._problem.risk.y, np.zeros(self._shape)
         bound[self._rows, y] = self._boxes
-        schemas.require(bool((state["alpha"] <= bound).all()), "alpha and C", "no alpha above its bound")
-        self._alpha[:], self._w[:], self.best, self._s = state["alpha"], state["w"], state["best"], state["s"]
+        schemas.require(
+            bool((state["alpha"] <= bound).all()), "alpha and C", "no alpha above its bound"
+        )
+        self._alpha[:], self._w[:], self.best, self._s = (
+            state["alpha"],
+            state["w"],
+            state["best"],
+            state["s"],
+        )
         self._iteration, self._looks, *reals = state["numbers"]
         self.primal, self.lower, self._now, self._squared, self._ratio, self._value = reals
         self._native.load(state["native"])
@@ -99,12 +136,25 @@ class MulticlassCdRun(Run):
 
     def state(self) -> State:
         return {
-            "alpha": self._alpha.copy(), "w": self._w.copy(), "best": self.best, "s": self._s,
+            "alpha": self._alpha.copy(),
+            "w": self._w.copy(),
+            "best": self.best,
+            "s": self._s,
             "native": self._native.save(),
-            "numbers": (self._iteration, self._looks, self.primal, self.lower, self._now, self._squared, self._ratio,
-                        self._value),
-            "stall": self._stall.state(), "handed": self._handed, "next": self._next and self._next.state(),
-        }  # fmt: skip
+            "numbers": (
+                self._iteration,
+                self._looks,
+                self.primal,
+                self.lower,
+                self._now,
+                self._squared,
+                self._ratio,
+                self._value,
+            ),
+            "stall": self._stall.state(),
+            "handed": self._handed,
+            "next": self._next and self._next.state(),
+        }
 
     def __iter__(self) -> Iterator[Progress]:
         problem, descent, resumed = self._problem, self._native, self._resumed
@@ -126,7 +176,13 @@ class MulticlassCdRun(Run):
                 descent.wake(problem.C, scores)
                 enough, share = self._aim()
                 try:
-                    descent.run(problem.C, max(block, descent.epochs // 3), enough, share=share, dual=self._now)
+                    descent.run(
+                        problem.C,
+                        max(block, descent.epochs // 3),
+                        enough,
+                        share=share,
+                        dual=self._now,
+                    )
                 except KeyboardInterrupt:
                     self._look()
                     self._iteration += 1
@@ -155,11 +211,14 @@ class MulticlassCdRun(Run):
         return bundle
 
     def _aim(self) -> tuple[float, float]:
-        """The estimated gap that may stand for one that ends the run: a number, and a multiple of the dual value."""
+        """The estimated gap that may stand for one that ends the run: a number, and a multiple of
+        the dual value."""
         absolute, relative = self._problem.stop.absolute, self._problem.stop.relative
         if relative is None:
             return absolute / self._ratio, 0.0
-        return 0.0, relative / (self._ratio * max(1 - relative, TINY))  # the primal is the dual and the gap
+        return 0.0, relative / (
+            self._ratio * max(1 - relative, TINY)
+        )  # the primal is the dual and the gap
 
     def _scores(self, w):
         if not w.any():
@@ -174,7 +233,9 @@ class MulticlassCdRun(Run):
         gain = float(self._alpha[self._rows, problem.risk.y].sum())
         self._now = gain - 0.5 * squared
         self._search(scores, squared)
-        if problem.stop.met(self.primal, max(self._now, self.lower)):  # sums of steps add up rounding
+        if problem.stop.met(
+            self.primal, max(self._now, self.lower)
+        ):  # sums of steps add up rounding
             self._w[:] = space.adjoint(self._alpha.ravel())
             self._looks += 1
             self._now = gain - 0.5 * space.dot(self._w, self._w)
@@ -184,8 +245,8 @@ class MulticlassCdRun(Run):
         return scores.reshape(self._shape)
 
     def _search(self, s, squared: float) -> None:
-        """Moves the best point to W, whose scores are s; near the end of the run to the best on the line from it to the
-        best multiple of W."""
+        """Moves the best point to W, whose scores are s; near the end of the run to the best on the
+        line from it to the best multiple of W."""
         problem, risk, C = self._problem, self._problem.risk, self._problem.C
         primal = self._offer(self._w, s)
         if primal - max(self._now, self.lower) > SEARCHED * problem.stop.target(primal):
@@ -198,12 +259,17 @@ class MulticlassCdRun(Run):
             self._offer((1 - t) * self.best + t * scale * self._w, self._s + t * rates)
 
     def _offer(self, w, s, again: bool = False) -> float:
-        """Takes w with its scores for the best point if it is, or again, by scores computed afresh; its primal."""
+        """Takes w with its scores for the best point if it is, or again, by scores computed afresh;
+        its primal."""
         squared, value = self._problem.space.dot(w, w), self._problem.risk.linearize(s).value
         primal = 0.5 * squared + self._problem.C * value
         if again or primal < self.primal:
             w = w.copy() if w is self._w else w
-            self.best, self._s, self._squared, self.primal, self._value = w, s, squared, primal, value
+            self.best = w
+            self._s = s
+            self._squared = squared
+            self.primal = primal
+            self._value = value
         return primal
 
     def _progress(self, began: float) -> Progress:
@@ -211,9 +277,18 @@ class MulticlassCdRun(Run):
         passes = self._looks + self._native.entries / size
         support = int(np.count_nonzero(self._alpha[self._rows, self._problem.risk.y]))
         return Progress(
-            self._iteration, passes, self.primal, self.lower, self.primal - self.lower, time.perf_counter() - began,
-            kept(self.best), 0, support, self._value, self._value,
-        )  # fmt: skip
+            self._iteration,
+            passes,
+            self.primal,
+            self.lower,
+            self.primal - self.lower,
+            time.perf_counter() - began,
+            kept(self.best),
+            0,
+            support,
+            self._value,
+            self._value,
+        )
 
 
 @record

@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Newton's method on a sum of losses of one score each, certified by a cut at every point.
 
-    problem      min_w  P(w) = 1/2 |w|^2 + C R(A w),   R(s) = sum_i v_i l(y_i, s_i), or its minimum over a free bias
-    smoothed     losses with corners, over a width delta that falls as w settles (svmcut/risks/smoothed.py)
-    update       w <- w + t p,  (I + C A'BA) p = -gradient, B the curvatures (svmcut/solvers/curvature.py); t by a line
-                 search on cached scores
+    problem      min_w  P(w) = 1/2 |w|^2 + C R(A w),   R(s) = sum_i v_i l(y_i, s_i), or its minimum
+                 over a free bias
+    smoothed     losses with corners, over a width delta that falls as w settles
+                 (svmcut/risks/smoothed.py)
+    update       w <- w + t p,  (I + C A'BA) p = -gradient, B the curvatures
+                 (svmcut/solvers/curvature.py); t by a line search on cached scores
     certificate  the smoothed slopes are a cut:   P - D = C (R - cut)(A w)  +  1/2 |gradient|^2
-                                                          smoothing            unfinished minimisation
+                                                          smoothing            unfinished
+                                                                               minimisation
 
-The fastest of the trainers here where features are few. delta falls once the first part of the gap is the larger one,
-so neither part is ever much finer than the other. With many rows w starts from a sample of them, and that from a
-smaller one: a sample of n / 8 rows costs an eighth and leaves one or two steps to do.
+The fastest of the trainers here where features are few. delta falls once the first part of the gap
+is the larger one, so neither part is ever much finer than the other. With many rows w starts from a
+sample of them, and that from a smaller one: a sample of n / 8 rows costs an eighth and leaves one
+or two steps to do.
 
-The squared hinge has no second derivative where y s = 1; there the generalised Hessian stands in. The slopes g + l'' e
-that a step along e foresees make a second cut, but of the hinge: a gradient of 0 but for what the solution of the
-equations leaves. Where C is large, 1/2 |gradient|^2 at the new point is far above what is left of the primal.
+The squared hinge has no second derivative where y s = 1; there the generalised Hessian stands in.
+The slopes g + l'' e that a step along e foresees make a second cut, but of the hinge: a gradient of
+0 but for what the solution of the equations leaves. Where C is large, 1/2 |gradient|^2 at the new
+point is far above what is left of the primal.
 
 References
 ----------
-Chapelle, Training a support vector machine in the primal, Neural Computation 2007 (smooth hinge); Keerthi and DeCoste,
-JMLR 2005 (squared hinge); Lin, Weng and Keerthi, JMLR 2008 (logistic).
+Chapelle, Training a support vector machine in the primal, Neural Computation 2007 (smooth hinge);
+Keerthi and DeCoste, JMLR 2005 (squared hinge); Lin, Weng and Keerthi, JMLR 2008 (logistic).
 """
 
 from __future__ import annotations
@@ -44,10 +49,13 @@ SAMPLE_EVERY = 8  # rows of one sampled row
 FINAL = 0.8  # of the target is left to the smoothing
 NEAR = 1.05  # times its share of the target the smoothing may cost
 SAMPLE_STEPS = 40
-#: Of a line's slope at 0 a smoothed loss may leave at a full step, which is welcome, and elsewhere: once the bands have
-#: settled a full step ends at the minimum.
+#: Of a line's slope at 0 a smoothed loss may leave at a full step, which is welcome, and elsewhere:
+#: once the bands have settled a full step ends at the minimum.
 FULL, SHORT = 0.3, 0.05
-PATIENCE, SMOOTH_PATIENCE = 30, 10  # looks without progress, where delta falls and where there is none
+PATIENCE, SMOOTH_PATIENCE = (
+    30,
+    10,
+)  # looks without progress, where delta falls and where there is none
 
 
 def may_follow(space) -> bool:
@@ -84,11 +92,19 @@ class Descent:
     """
 
     SHRINK: ClassVar[float] = 0.35  # of delta is left at least, in one go
-    SAMPLE: ClassVar[tuple[int, int]] = (4000, 20)  # rows of the smallest sample, and rows a feature
-    FEWEST: ClassVar[int] = 10  # rows with a curvature a feature of a sample, or its Hessian says little about all rows
+    SAMPLE: ClassVar[tuple[int, int]] = (
+        4000,
+        20,
+    )  # rows of the smallest sample, and rows a feature
+    FEWEST: ClassVar[int] = (
+        10  # rows with a curvature a feature of a sample, or its Hessian says little about all rows
+    )
 
     def __init__(self, problem: Problem, w, delta: float, state: State | None = None):
-        self.problem, self.space, self.risk, self.C = problem, problem.space, problem.risk, problem.C
+        self.problem = problem
+        self.space = problem.space
+        self.risk = problem.risk
+        self.C = problem.C
         self._curvature = self._equations()
         # coefficients of a smoothed loss stay where they are, but for a few
         self._normals = Normals(self.space, refresh=20 if delta else 1)
@@ -97,26 +113,43 @@ class Descent:
             self.s, self.passes = self.space.scores(w), 1.0
             self._look()
             return
-        schemas.checked(state, schemas.fields(
-            s=problem.space.kinds().scores, passes=schemas.REAL, gain=schemas.real(infinite=True)
-        ), "descent")  # fmt: skip
+        schemas.checked(
+            state,
+            schemas.fields(
+                s=problem.space.kinds().scores,
+                passes=schemas.REAL,
+                gain=schemas.real(infinite=True),
+            ),
+            "descent",
+        )
         self.s, self.passes, self.gain = state["s"], state["passes"], state["gain"]
         self._curvature.restore(state["curvature"])
         self._normals.restore(state["normals"])
-        schemas.require(state["normals"]["a"] is not None, "descent.normals.a", "the normal of the last cut")
+        schemas.require(
+            state["normals"]["a"] is not None, "descent.normals.a", "the normal of the last cut"
+        )
         self._know(state["normals"]["a"])
 
     @classmethod
     def restored(cls, problem: Problem, state: State) -> Self:
         """The descent whose `state` this is."""
         delta = schemas.real(1e-300) if problem.risk.widest() else schemas.real(0, 0)
-        schemas.checked(state, schemas.fields(w=problem.space.kinds().element, delta=delta), "descent")
+        schemas.checked(
+            state, schemas.fields(w=problem.space.kinds().element, delta=delta), "descent"
+        )
         return cls(problem, state["w"], state["delta"], state)
 
     def state(self) -> State:
         """The point and what later steps are made of; they do not change it."""
-        return {"w": self.w, "s": self.s, "delta": self.delta, "passes": self.passes, "gain": self.gain,
-                "normals": self._normals.state(), "curvature": self._curvature.state()}  # fmt: skip
+        return {
+            "w": self.w,
+            "s": self.s,
+            "delta": self.delta,
+            "passes": self.passes,
+            "gain": self.gain,
+            "normals": self._normals.state(),
+            "curvature": self._curvature.state(),
+        }
 
     def _equations(self) -> Any:
         return Curvature(self.space, self.risk)
@@ -130,14 +163,18 @@ class Descent:
         self.at = at = self.risk.smoothed(self.s, self.delta)
         self.a = self._normals.of(at.coef) if a is None else a
         self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
-        self.smoothing, self.unfinished = self.C * at.excess, 0.5 * self.space.dot(self.gradient, self.gradient)
+        self.smoothing, self.unfinished = (
+            self.C * at.excess,
+            0.5 * self.space.dot(self.gradient, self.gradient),
+        )
 
     @property
     def primal(self) -> float:
         return 0.5 * self.space.dot(self.w, self.w) + self.C * self.at.value
 
     def lower(self, target: float) -> bool:
-        """Lowers delta towards the one that leaves a gap of `target`, if the gap is mostly its work; True if it did."""
+        """Lowers delta towards the one that leaves a gap of `target`, if the gap is mostly its
+        work; True if it did."""
         if self.smoothing <= NEAR * target or not self._settled():
             return False
         self.smooth_over(self.delta * max(self.SHRINK, math.sqrt(target / self.smoothing)))
@@ -179,8 +216,9 @@ class Descent:
 
     @classmethod
     def sampled(cls, problem: Problem, w, delta: float) -> tuple[Any, float]:
-        """(w, delta) of a sample's minimum with C scaled up, itself started from a smaller sample; or what was given
-        where the rows are few. delta is one that all rows will need: the sample's gap is relative to its primal."""
+        """(w, delta) of a sample's minimum with C scaled up, itself started from a smaller sample;
+        or what was given where the rows are few. delta is one that all rows will need: the sample's
+        gap is relative to its primal."""
         part = sample_of(problem, *cls.SAMPLE)
         if part is None:
             return w, delta
@@ -190,7 +228,9 @@ class Descent:
             if descent.smoothing <= NEAR * target and descent._over(target):
                 break
             lowered = descent.lower(target)
-            if (lowered and len(descent.at.rows) < cls.FEWEST * part.space.dim) or not descent.step():
+            if (
+                lowered and len(descent.at.rows) < cls.FEWEST * part.space.dim
+            ) or not descent.step():
                 break
         return descent.w, descent.delta
 
@@ -200,8 +240,8 @@ class Descent:
 
 
 def sample_of(problem: Problem, least: int, each: int) -> Problem | None:
-    """The problem of one row of every SAMPLE_EVERY, with C scaled up by the weight of all; None where these are fewer
-    than `least`, or than `each` for every feature."""
+    """The problem of one row of every SAMPLE_EVERY, with C scaled up by the weight of all; None
+    where these are fewer than `least`, or than `each` for every feature."""
     space, n = problem.space, problem.space.n_rows
     count = n // SAMPLE_EVERY
     if count < max(least, each * space.dim):
@@ -231,7 +271,12 @@ class NewtonRun(FractionalRun):
             self._stall.restore(state["stall"])
 
     def state(self) -> State:
-        return {**super().state(), "warm": self._warm, "going": self._going, "stall": self._stall.state()}
+        return {
+            **super().state(),
+            "warm": self._warm,
+            "going": self._going,
+            "stall": self._stall.state(),
+        }
 
     def _descent_state(self) -> State:
         return self._descent.state()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One machine of many that are trained one after the other: its own steps, told with the sums over all."""
+"""One machine of many that are trained one after the other: its own steps, told with the sums over
+all."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from svmcut.spec.records import record
 
 
 class Others(NamedTuple):
-    """Sums over the machines that are trained and those that are to come, which stand at w = 0; `own` is the primal
-    value of this one at w = 0."""
+    """Sums over the machines that are trained and those that are to come, which stand at w = 0;
+    `own` is the primal value of this one at w = 0."""
 
     iteration: int = 0
     passes: float = 0.0
@@ -75,11 +76,17 @@ class OneOfManyRun(Run):
         others = self._solver.others
         primal, dual = others.primal + p.primal, others.dual + p.dual
         return p._replace(
-            iteration=others.iteration + p.iteration, passes=others.passes + p.passes, primal=primal, dual=dual,
-            gap=primal - dual, seconds=time.perf_counter() - began, cuts=others.cuts + p.cuts,
-            support=others.support + p.support, risk=others.risk + p.risk,
+            iteration=others.iteration + p.iteration,
+            passes=others.passes + p.passes,
+            primal=primal,
+            dual=dual,
+            gap=primal - dual,
+            seconds=time.perf_counter() - began,
+            cuts=others.cuts + p.cuts,
+            support=others.support + p.support,
+            risk=others.risk + p.risk,
             evaluations=others.evaluations + (p.evaluations or 0),
-        )  # fmt: skip
+        )
 
 
 @record

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One class or label against the rest: K problems of two classes on the same rows, whose certificates add up.
+"""One class or label against the rest: K problems of two classes on the same rows, whose
+certificates add up.
 
-    problem      min_W  sum_k [1/2 |W_k|^2 + sum_i C_i l(y_ik W_k.x_i)],   y_ik = 1 where k is right, else -1
+    problem      min_W  sum_k [1/2 |W_k|^2 + sum_i C_i l(y_ik W_k.x_i)],   y_ik = 1 where k is
+                 right, else -1
 
-Every machine ends at a K-th of an absolute target, or at the relative one: so their sums meet it. The run ends where
-the sums do.
+Every machine ends at a K-th of an absolute target, or at the relative one: so their sums meet it.
+The run ends where the sums do.
 
-Dual coordinate descent for the hinge loss trains machines side by side (csrc/labels/label_cd.cc): a row is read once
-for a group of them, groups go to the threads, and no machine hangs on the others. Those that prove slow go on one after
-the other from where they stand, as machines of another solver are trained from the start.
+Dual coordinate descent for the hinge loss trains machines side by side (csrc/labels/label_cd.cc): a
+row is read once for a group of them, groups go to the threads, and no machine hangs on the others.
+Those that prove slow go on one after the other from where they stand, as machines of another solver
+are trained from the start.
 """
 
 from __future__ import annotations
@@ -26,17 +29,30 @@ from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.newton import may_follow
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start, State, StoppingRule, Watch, kept
+from svmcut.solvers.protocol import (
+    Interrupted,
+    Problem,
+    Progress,
+    Run,
+    Solver,
+    Start,
+    State,
+    StoppingRule,
+    Watch,
+    kept,
+)
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record, replace
 
-#: Most alphas of machines side by side in memory at once, and nonzeros that are read between two steps.
+#: Most alphas of machines side by side in memory at once, and nonzeros that are read between two
+#: steps.
 ALPHAS, ENTRIES = 1 << 25, 200_000_000
 
 
 class OneVsRestRun(Run):
-    """The steps of all machines, counted on, with the sums over the machines; those that are to come stand at w = 0.
+    """The steps of all machines, counted on, with the sums over the machines; those that are to
+    come stand at w = 0.
 
     Parameters
     ----------
@@ -44,7 +60,9 @@ class OneVsRestRun(Run):
         OneVsRestRisk and LabelSpace without pairs.
     """
 
-    def __init__(self, solver: OneVsRest, problem: Problem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: OneVsRest, problem: Problem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state)
         risk, space = problem.risk, problem.space
         self._K = K = risk.n_classes
@@ -53,10 +71,12 @@ class OneVsRestRun(Run):
         self._binary = Problem(None, self._space, problem.C, stop, problem.qp)
         self._W, n = np.zeros((self._space.dim, K)), space.X.n_rows
         zero = risk.machine(0).linearize(np.zeros(n)).value
-        #: Primal, risk and dual of every machine; iterations, passes, cuts and support of those that are over.
+        #: Primal, risk and dual of every machine; iterations, passes, cuts and support of those
+        #: that are over.
         self._found = np.tile((problem.C * zero, zero, 0.0), (K, 1))
         self._counts: tuple[int, float, int, int] = (0, 0.0, 0, 0)
-        # a wave of machines side by side, the first of the next one, and who is trained alone, from these fractions
+        # a wave of machines side by side, the first of the next one, and who is trained alone, from
+        # these fractions
         self._side_by_side = isinstance(solver.machine, DualCd)
         self._wave: Any = None
         self._next = 0 if self._side_by_side else K
@@ -68,15 +88,29 @@ class OneVsRestRun(Run):
         if state is None:
             return
         one = schemas.count(0, K - 1)
-        schemas.checked(state, schemas.fields(
-            W=schemas.weights(self._space.dim, K), found=schemas.reals(K, 3), next=schemas.count(0, K),
-            counts=schemas.row(schemas.COUNT, schemas.REAL, schemas.COUNT, schemas.COUNT), left=schemas.many(one, 0, K),
-            fractions=schemas.many(schemas.maybe(schemas.reals(n, low=0, high=1))), wave=schemas.anything,
-            watch=schemas.anything, machine=schemas.anything,
-        ))  # fmt: skip
-        schemas.require(len(state["left"]) == len(state["fractions"]), "left and fractions", "one each")
-        self._W, self._found, self._counts = state["W"].copy(), state["found"].copy(), tuple(state["counts"])
-        self._next, self._left, self._fractions = state["next"], list(state["left"]), list(state["fractions"])
+        schemas.checked(
+            state,
+            schemas.fields(
+                W=schemas.weights(self._space.dim, K),
+                found=schemas.reals(K, 3),
+                next=schemas.count(0, K),
+                counts=schemas.row(schemas.COUNT, schemas.REAL, schemas.COUNT, schemas.COUNT),
+                left=schemas.many(one, 0, K),
+                fractions=schemas.many(schemas.maybe(schemas.reals(n, low=0, high=1))),
+                wave=schemas.anything,
+                watch=schemas.anything,
+                machine=schemas.anything,
+            ),
+        )
+        schemas.require(
+            len(state["left"]) == len(state["fractions"]), "left and fractions", "one each"
+        )
+        self._W = state["W"].copy()
+        self._found = state["found"].copy()
+        self._counts = tuple(state["counts"])
+        self._next = state["next"]
+        self._left = list(state["left"])
+        self._fractions = list(state["fractions"])
         if state["wave"] is not None:
             schemas.require(self._next < K, "wave and next", "a wave of machines that are not over")
             self._wave = self._begin_wave()
@@ -84,10 +118,16 @@ class OneVsRestRun(Run):
 
     def state(self) -> State:
         return {
-            "W": self._W.copy(), "found": self._found.copy(), "counts": self._counts, "next": self._next,
-            "left": list(self._left), "fractions": list(self._fractions), "wave": self._wave and self._wave.save(),
-            "watch": self._watch and self._watch.state(), "machine": self._run and self._run.state(),
-        }  # fmt: skip
+            "W": self._W.copy(),
+            "found": self._found.copy(),
+            "counts": self._counts,
+            "next": self._next,
+            "left": list(self._left),
+            "fractions": list(self._fractions),
+            "wave": self._wave and self._wave.save(),
+            "watch": self._watch and self._watch.state(),
+            "machine": self._run and self._run.state(),
+        }
 
     def __iter__(self) -> Iterator[Progress]:
         self._began = time.perf_counter()
@@ -117,11 +157,19 @@ class OneVsRestRun(Run):
         problem, space, stop, labels = self._problem, self._space, self._binary.stop, self._labels()
         patience = self._solver.machine.max_epochs if may_follow(space) else np.inf
         return label_cd.Descent(
-            space.rows, problem.risk.positive[:, labels.start : labels.stop], squared_norms(space), space.bias,
-            problem.C, self._W[:, labels.start : labels.stop], self._lanes, self._solver.machine.seed,
-            problem.risk.weights, stop.absolute if stop.relative is None else 0.0, stop.relative or 0.0,
+            space.rows,
+            problem.risk.positive[:, labels.start : labels.stop],
+            squared_norms(space),
+            space.bias,
+            problem.C,
+            self._W[:, labels.start : labels.stop],
+            self._lanes,
+            self._solver.machine.seed,
+            problem.risk.weights,
+            stop.absolute if stop.relative is None else 0.0,
+            stop.relative or 0.0,
             self._lanes * patience,  # an epoch of all costs little more
-        )  # fmt: skip
+        )
 
     def _train_wave(self) -> Iterator[Progress]:
         """Machines side by side, until each is over or proves slow."""
@@ -159,7 +207,9 @@ class OneVsRestRun(Run):
     def _progress(self, wave: Any) -> Progress:
         iteration, passes, cuts, support = self._counts
         w = self._W.copy().ravel()
-        return self._told(iteration, passes + self._passes(wave), cuts, support, self._found, kept(w))
+        return self._told(
+            iteration, passes + self._passes(wave), cuts, support, self._found, kept(w)
+        )
 
     def _train_alone(self, k: int, fractions: Any) -> Iterator[Progress]:
         """One machine by its solver, from where it stands."""
@@ -180,9 +230,16 @@ class OneVsRestRun(Run):
             raise Interrupted(self._with(k, signal.progress)) from None
         told = self._with(k, progress)
         self._W = told.solution().reshape(self._W.shape)
-        self._found[k] = progress.primal, progress.risk, max(float(self._found[k, 2]), progress.dual)
+        self._found[k] = (
+            progress.primal,
+            progress.risk,
+            max(float(self._found[k, 2]), progress.dual),
+        )
         self._counts = told.iteration, told.passes * self._K, told.cuts, told.support
-        self._left, self._fractions, self._run, self._watch = self._left[1:], self._fractions[1:], None, None
+        self._left = self._left[1:]
+        self._fractions = self._fractions[1:]
+        self._run = None
+        self._watch = None
 
     def _with(self, k: int, p: Progress) -> Progress:
         """The sums with this step of a machine."""
@@ -196,15 +253,32 @@ class OneVsRestRun(Run):
 
         iteration, passes, cuts, support = self._counts
         return self._told(
-            iteration + p.iteration, passes + p.passes, cuts + p.cuts, support + p.support, found, solution
-        )  # fmt: skip
+            iteration + p.iteration,
+            passes + p.passes,
+            cuts + p.cuts,
+            support + p.support,
+            found,
+            solution,
+        )
 
-    def _told(self, iteration: int, passes: float, cuts: int, support: int, found: Any, solution: Any) -> Progress:
+    def _told(
+        self, iteration: int, passes: float, cuts: int, support: int, found: Any, solution: Any
+    ) -> Progress:
         primal, risk, dual = map(float, found.sum(axis=0))
         seconds = time.perf_counter() - self._began
         return Progress(
-            iteration, passes / self._K, primal, dual, primal - dual, seconds, solution, cuts, support, risk, risk
-        )  # fmt: skip
+            iteration,
+            passes / self._K,
+            primal,
+            dual,
+            primal - dual,
+            seconds,
+            solution,
+            cuts,
+            support,
+            risk,
+            risk,
+        )
 
 
 @record

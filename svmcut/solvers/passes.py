@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs of passes over structures share: they end at their gap, or where rounding keeps them from it."""
+"""What runs of passes over structures share: they end at their gap, or where rounding keeps them
+from it."""
 
 from __future__ import annotations
 
@@ -38,9 +39,14 @@ class PassRun(Run):
     """
 
     def __init__(
-        self, solver: Any, problem: StructuredProblem, start: Start | None, state: State | None, primal: float,
+        self,
+        solver: Any,
+        problem: StructuredProblem,
+        start: Start | None,
+        state: State | None,
+        primal: float,
         patience: int,
-    ):  # fmt: skip
+    ):
         super().__init__(solver, problem, start, state)
         self.model, self.C, self.stop = problem.model, problem.C, problem.stop
         self.best, self.primal, self.lower = np.zeros(self.model.dim), primal, 0.0
@@ -52,12 +58,18 @@ class PassRun(Run):
             self._begin()
         while True:
             if not self._resumed:
-                self.ends = self.stop.met(self.primal, self.lower) or self.stall.update(self.primal - self.lower)
+                self.ends = self.stop.met(self.primal, self.lower) or self.stall.update(
+                    self.primal - self.lower
+                )
             self._resumed = False
             yield Progress(
-                primal=self.primal, dual=self.lower, gap=self.primal - self.lower,
-                seconds=time.perf_counter() - began, solution=kept(self.best), **self._counts(),
-            )  # fmt: skip
+                primal=self.primal,
+                dual=self.lower,
+                gap=self.primal - self.lower,
+                seconds=time.perf_counter() - began,
+                solution=kept(self.best),
+                **self._counts(),
+            )
             if self.ends:
                 return
             self._advance()

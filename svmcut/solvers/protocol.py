@@ -26,7 +26,8 @@ class Progress(NamedTuple):
     passes : float
         Passes over the features so far (a score and an adjoint count one each).
     primal, dual : float
-        1/2 |w|^2 + C R(w) of the best w, and a lower bound of the minimum; dual is nan where a solver has none.
+        1/2 |w|^2 + C R(w) of the best w, and a lower bound of the minimum; dual is nan where a
+        solver has none.
     gap : float
         primal - dual.
     seconds : float
@@ -36,7 +37,8 @@ class Progress(NamedTuple):
     cuts, support : int
         Cuts in the bundle, and those with a positive multiplier.
     slack, risk : float
-        max_t b_t + a_t.w over the bundle at its own minimiser, and R at the best w, in units of the risk.
+        max_t b_t + a_t.w over the bundle at its own minimiser, and R at the best w, in units of the
+        risk.
     evaluations : int or None
         Kernel values computed so far, where there is a kernel.
     extra : mapping of str to float, or None
@@ -62,7 +64,8 @@ class Progress(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """f(x) = sum_i beta_i K(x_i, x) + b: (n,) float64 coefficients by row, with the labels' signs, and the bias."""
+    """f(x) = sum_i beta_i K(x_i, x) + b: (n,) float64 coefficients by row, with the labels' signs,
+    and the bias."""
 
     beta: NDArray[np.float64]
     b: float
@@ -74,7 +77,8 @@ def kept(w: Any) -> Callable[[], Any]:
 
 
 class Unsaved:
-    """Stands in a checkpoint for the solution of a run that is over: its model is kept, the callable cannot be."""
+    """Stands in a checkpoint for the solution of a run that is over: its model is kept, the
+    callable cannot be."""
 
     __slots__ = ()
 
@@ -88,8 +92,8 @@ class Interrupted(KeyboardInterrupt):
     Parameters
     ----------
     progress : Progress
-        The best point at that moment, certified. No run can go on from there to the same bytes: it is not to be
-        observed, and `Run.state` is not to be asked for.
+        The best point at that moment, certified. No run can go on from there to the same bytes: it
+        is not to be observed, and `Run.state` is not to be asked for.
     """
 
     def __init__(self, progress: Progress):
@@ -99,7 +103,8 @@ class Interrupted(KeyboardInterrupt):
 
 @record
 class StoppingRule:
-    """gap <= absolute (the original's C epsilon), or gap <= relative * primal where that is given instead."""
+    """gap <= absolute (the original's C epsilon), or gap <= relative * primal where that is given
+    instead."""
 
     absolute: float
     relative: float | None = None
@@ -171,10 +176,11 @@ class Start(NamedTuple):
     points : tuple
         Elements of the space; the best of them (and of 0) is the first iterate.
     fractions : (n,) float64 or None
-        Coefficients in [0, 1] of one cut of the hinge risk: alpha / C of an earlier run, for the trainers that move
-        alpha. They hold for any C.
+        Coefficients in [0, 1] of one cut of the hinge risk: alpha / C of an earlier run, for the
+        trainers that move alpha. They hold for any C.
     run : Run or None
-        An earlier run of a solver that goes on in its memory, which ends it for good: smo's, over the same rows.
+        An earlier run of a solver that goes on in its memory, which ends it for good: smo's, over
+        the same rows.
     """
 
     bundle: Any = None
@@ -188,7 +194,8 @@ State = dict[str, Any]
 
 
 class Run:
-    """The steps of a solver on one problem, to be iterated once, and what it found: the state of training.
+    """The steps of a solver on one problem, to be iterated once, and what it found: the state of
+    training.
 
     The caller owns the progress bar, the log, limits, checkpoints and signals.
 
@@ -205,7 +212,8 @@ class Run:
     fractions : (n,) float64 or None
         As in Start.
     longest_cut : float
-        Of a run without bundle: the length of the longest cut normal met, nan where it is not known.
+        Of a run without bundle: the length of the longest cut normal met, nan where it is not
+        known.
     ended_by : str or None
         "cap" where a run is over because it has made as many passes as it makes.
     """
@@ -222,7 +230,8 @@ class Run:
         raise NotImplementedError
 
     def state(self) -> State:
-        """Where the run stands, to be called between two steps; what the run does later does not change it."""
+        """Where the run stands, to be called between two steps; what the run does later does not
+        change it."""
         raise NotImplementedError
 
 
@@ -246,10 +255,11 @@ class Solver:
         Parameters
         ----------
         start : Start or None
-            Cuts, points and more of an earlier run (another C, another solver); None begins at w = 0.
+            Cuts, points and more of an earlier run (another C, another solver); None begins at w =
+            0.
         state : dict or None
-            What `Run.state` gave in another run on the same problem: this one goes on from there to the same bytes,
-            without a start.
+            What `Run.state` gave in another run on the same problem: this one goes on from there to
+            the same bytes, without a start.
 
         Raises
         ------
@@ -258,18 +268,25 @@ class Solver:
         return self.run(self, problem, start, state)
 
 
-def continued(run: Run, iteration: int, passes: float, seconds: float, lower: float) -> Iterator[Progress]:
-    """The steps of a run that goes on where another ended: counted on from there, and the bound never falls back."""
+def continued(
+    run: Run, iteration: int, passes: float, seconds: float, lower: float
+) -> Iterator[Progress]:
+    """The steps of a run that goes on where another ended: counted on from there, and the bound
+    never falls back."""
     for p in run:
         dual = max(lower, p.dual)
         yield p._replace(
-            iteration=iteration + p.iteration, passes=passes + p.passes, seconds=seconds + p.seconds, dual=dual,
+            iteration=iteration + p.iteration,
+            passes=passes + p.passes,
+            seconds=seconds + p.seconds,
+            dual=dual,
             gap=p.primal - dual,
-        )  # fmt: skip
+        )
 
 
 class Stall:
-    """Ends a loop that rounding keeps from its target: no measurable progress in `patience` iterations.
+    """Ends a loop that rounding keeps from its target: no measurable progress in `patience`
+    iterations.
 
     The best solution and its gap stand; the caller reports that the target was not met.
     """
@@ -281,7 +298,9 @@ class Stall:
         return {"best": self._best, "since": self.since}
 
     def restore(self, state: State) -> None:
-        schemas.checked(state, schemas.fields(best=schemas.real(infinite=True), since=schemas.COUNT), "stall")
+        schemas.checked(
+            state, schemas.fields(best=schemas.real(infinite=True), since=schemas.COUNT), "stall"
+        )
         self._best, self.since = state["best"], state["since"]
 
     def update(self, gap: float) -> bool:
@@ -298,11 +317,13 @@ class Stall:
 
 
 class Watch:
-    """Ends a run that makes no progress: the rule of every solver, held by the caller that follows its steps.
+    """Ends a run that makes no progress: the rule of every solver, held by the caller that follows
+    its steps.
 
-    A run is over once its gap has not fallen by a thousandth for as many iterations as it took until then, for at least
-    `patience` iterations and for LOOKS looks. A gap that falls like any power of the iterations, however small, falls
-    by more. Time has no part in it, so a run ends at the same step everywhere.
+    A run is over once its gap has not fallen by a thousandth for as many iterations as it took
+    until then, for at least `patience` iterations and for LOOKS looks. A gap that falls like any
+    power of the iterations, however small, falls by more. Time has no part in it, so a run ends at
+    the same step everywhere.
 
     Parameters
     ----------
@@ -313,10 +334,21 @@ class Watch:
     LOOKS = 5
 
     def __init__(self, patience: int):
-        self._patience, self._stall, self._at, self._last, self._over = patience, Stall(self.LOOKS), 0, 0, False
+        self._patience, self._stall, self._at, self._last, self._over = (
+            patience,
+            Stall(self.LOOKS),
+            0,
+            0,
+            False,
+        )
 
     def state(self) -> State:
-        return {"stall": self._stall.state(), "at": self._at, "last": self._last, "over": self._over}
+        return {
+            "stall": self._stall.state(),
+            "at": self._at,
+            "last": self._last,
+            "over": self._over,
+        }
 
     def restore(self, state: State) -> None:
         self._stall.restore(state["stall"])
@@ -333,7 +365,8 @@ class Watch:
         return watch
 
     def update(self, progress: Progress) -> bool:
-        """Takes in a look; one that a resumed run repeats counts once, one where only time has passed not at all."""
+        """Takes in a look; one that a resumed run repeats counts once, one where only time has
+        passed not at all."""
         if progress.report and progress.iteration != self._last:
             self._last = progress.iteration
             idle = self._stall.update(progress.gap)

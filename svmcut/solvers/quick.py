@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stochastic subgradients for chains that end where the error on sequences held out no longer falls.
+"""Stochastic subgradients for chains that end where the error on sequences held out no longer
+falls.
 
     problem      min_w  P(w) = 1/2 |w|^2 + C sum_n v_n H_n(w)
-    first        the passes of ssg.py over nine tenths of the sequences; after each the average tags the others
+    first        the passes of ssg.py over nine tenths of the sequences; after each the average tags
+                 the others
     then         as many passes over all sequences as had the lowest error
     at the end   the best multiple of the average, where its P is above that of w = 0
-    certificate  P at the average; after whole passes w = C sum_n v_n (mean of psi_n over the passes) is a dual point,
-                 and so is every smaller multiple of it. The gap is what it is: nothing waits for it
+    certificate  P at the average; after whole passes w = C sum_n v_n (mean of psi_n over the
+                 passes) is a dual point, and so is every smaller multiple of it. The gap is what it
+                 is: nothing waits for it
 
 An error counts as lower by a hundredth of it at least, so that chance does not prolong the run.
 """
@@ -31,20 +34,26 @@ CHUNK = 5000  # visits between two moments in which a signal is heard
 SHARE = 10  # one sequence in so many is held out
 PATIENCE = 5  # passes without a lower error
 LOWER = 0.99  # of the lowest error so far
-#: Multiples looked at where w is too long for C: quarters down from 1, then halves of the last, in the logarithm.
+#: Multiples looked at where w is too long for C: quarters down from 1, then halves of the last, in
+#: the logarithm.
 MOST_QUARTERS, HALVINGS = 20, 6
 
 
 class QuickRun(Run):
-    """A step a pass; P is known of the average after 1, 2, 4, 8 ... passes over the part and at the end."""
+    """A step a pass; P is known of the average after 1, 2, 4, 8 ... passes over the part and at the
+    end."""
 
-    def __init__(self, solver: Quick, problem: StructuredProblem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: Quick, problem: StructuredProblem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state)
         self._model, self._C, self._resumed = problem.model, problem.C, state is not None
         model = self._model
         self._rng = np.random.default_rng(solver.seed)
         held = self._rng.permutation(model.n_samples) < max(1, model.n_samples // SHARE)
-        self._part, self._all = (np.flatnonzero(rows).astype(np.int32) for rows in (~held, held | ~held))
+        self._part, self._all = (
+            np.flatnonzero(rows).astype(np.int32) for rows in (~held, held | ~held)
+        )
         self._watched = ChainSequences(model.sequences.take(held), model.shape, model.threads)
         zero = np.zeros(model.dim)
         self._best, self._risk = zero, model.summed(np.diff(model.parts).astype(np.float64))
@@ -56,32 +65,77 @@ class QuickRun(Run):
         if state is None:
             return
         w, real, count = schemas.weights(model.dim), schemas.REAL, schemas.COUNT
-        schemas.checked(state, schemas.fields(
-            rng=schemas.generator, best=w, z=w, weighted=w, numbers=schemas.row(
-                count, count, count, real, real, real, real, count, schemas.real(infinite=True),
-                schemas.real(infinite=True), schemas.flag,
+        schemas.checked(
+            state,
+            schemas.fields(
+                rng=schemas.generator,
+                best=w,
+                z=w,
+                weighted=w,
+                numbers=schemas.row(
+                    count,
+                    count,
+                    count,
+                    real,
+                    real,
+                    real,
+                    real,
+                    count,
+                    schemas.real(infinite=True),
+                    schemas.real(infinite=True),
+                    schemas.flag,
+                ),
             ),
-        ))  # fmt: skip
+        )
         self._rng.bit_generator.state = state["rng"]
-        self._best, self._z, self._weighted = state["best"], state["z"].copy(), state["weighted"].copy()
-        (self._passes, self._done, self._visits, self._loss, self._primal, self._dual, self._risk, self._fewest,
-         self._least, self._error, self._refit) = state["numbers"]  # fmt: skip
+        self._best = state["best"]
+        self._z = state["z"].copy()
+        self._weighted = state["weighted"].copy()
+        (
+            self._passes,
+            self._done,
+            self._visits,
+            self._loss,
+            self._primal,
+            self._dual,
+            self._risk,
+            self._fewest,
+            self._least,
+            self._error,
+            self._refit,
+        ) = state["numbers"]
         rows = self._all if self._refit else self._part
         fits = self._visits == self._done * len(rows) and self._done <= self._passes
         schemas.require(fits, "the visits of the state", f"{len(rows)} a pass")
 
     def state(self) -> State:
         return {
-            "rng": self._rng.bit_generator.state, "best": self._best, "z": self._z.copy(),
-            "weighted": self._weighted.copy(), "numbers": (
-                self._passes, self._done, self._visits, self._loss, self._primal, self._dual, self._risk, self._fewest,
-                self._least, self._error, self._refit,
+            "rng": self._rng.bit_generator.state,
+            "best": self._best,
+            "z": self._z.copy(),
+            "weighted": self._weighted.copy(),
+            "numbers": (
+                self._passes,
+                self._done,
+                self._visits,
+                self._loss,
+                self._primal,
+                self._dual,
+                self._risk,
+                self._fewest,
+                self._least,
+                self._error,
+                self._refit,
             ),
-        }  # fmt: skip
+        }
 
     def counts(self) -> dict[str, Any]:
         """What the report says of the part held out."""
-        return {"held_out": self._watched.n_samples, "held_out_error": self._least, "passes": self._fewest}
+        return {
+            "held_out": self._watched.n_samples,
+            "held_out_error": self._least,
+            "passes": self._fewest,
+        }
 
     def __iter__(self) -> Iterator[Progress]:
         began = time.perf_counter()
@@ -90,10 +144,16 @@ class QuickRun(Run):
                 self._pass()
             self._resumed = False
             yield Progress(
-                self._passes, float(self._passes), self._primal, self._dual, self._primal - self._dual,
-                time.perf_counter() - began, kept(self._best), risk=self._risk,
+                self._passes,
+                float(self._passes),
+                self._primal,
+                self._dual,
+                self._primal - self._dual,
+                time.perf_counter() - began,
+                kept(self._best),
+                risk=self._risk,
                 extra={"held_out_error": self._error},
-            )  # fmt: skip
+            )
             if self._refit and self._done == self._fewest:
                 return
 
@@ -111,7 +171,12 @@ class QuickRun(Run):
         order, steps = self._rng.permutation(rows), self._C * len(rows) / model.n_samples
         for at in range(0, len(order), CHUNK):
             self._visits, loss, _ = chain_ssg.visit(
-                model.chains, steps, order[at : at + CHUNK], self._visits, self._z, self._weighted,
+                model.chains,
+                steps,
+                order[at : at + CHUNK],
+                self._visits,
+                self._z,
+                self._weighted,
                 weights=model.weights,
             )
             self._loss += loss
@@ -135,14 +200,17 @@ class QuickRun(Run):
         watched = self._watched
         tags = run_argmax(watched.chains, w, chain.DECODE, 0, watched.threads)[0]
         wrong = np.add.reduceat(tags != watched.gold, watched.parts[:-1], dtype=np.float64)
-        return 100 * watched.summed(wrong) / watched.summed(np.diff(watched.parts).astype(np.float64))
+        return (
+            100 * watched.summed(wrong) / watched.summed(np.diff(watched.parts).astype(np.float64))
+        )
 
     def _look(self, w) -> None:
         self._best, self._risk = w, self._model.summed(self._model.separate(w).slacks)
         self._primal = 0.5 * float(w @ w) + self._C * self._risk
 
     def _shorten(self, w) -> None:
-        """Takes the multiple t w, 0 <= t < 1, of the least primal; it tags alike but for t = 0, the last choice.
+        """Takes the multiple t w, 0 <= t < 1, of the least primal; it tags alike but for t = 0, the
+        last choice.
 
         P(t w) is convex in t, and its slope is t |w|^2 + C (R - loss of the worst tags) / t.
         """
@@ -156,7 +224,9 @@ class QuickRun(Run):
                 self._best, self._risk, self._primal = t * w, risk, primal
             return t * t * squared + self._C * (risk - self._model.summed(found.losses)) > 0
 
-        self._best, self._risk, self._primal = np.zeros(len(w)), self._at_zero, self._C * self._at_zero
+        self._best = np.zeros(len(w))
+        self._risk = self._at_zero
+        self._primal = self._C * self._at_zero
         for _ in range(MOST_QUARTERS):
             low, high = low / 4, low
             if not rises(low):
@@ -166,7 +236,8 @@ class QuickRun(Run):
             low, high = (low, middle) if rises(middle) else (middle, high)
 
     def _bound(self) -> None:
-        """The dual value of the best multiple of the mean of all cuts met since the passes go over all sequences."""
+        """The dual value of the best multiple of the mean of all cuts met since the passes go over
+        all sequences."""
         squared = (self._C / self._done) ** 2 * float(self._z @ self._z)
         linear = self._C / self._done * self._loss
         scale = min(1.0, linear / squared) if squared > 0 else 1.0

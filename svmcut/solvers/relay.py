@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trainers of passes over structures, and cutting planes from the best point where they go no further.
+"""Trainers of passes over structures, and cutting planes from the best point where they go no
+further.
 
-Where C is large beside the features, a pass moves the dual by so little that the gap takes millions of passes, and
-soft agreement of factors leaves a gap for good. Cutting planes know nothing of either. They go on where the trainer
-stands still by the rule of Watch, or has made MOST_PASSES; on sets of that size they take a moment.
+Where C is large beside the features, a pass moves the dual by so little that the gap takes millions
+of passes, and soft agreement of factors leaves a gap for good. Cutting planes know nothing of
+either. They go on where the trainer stands still by the rule of Watch, or has made MOST_PASSES; on
+sets of that size they take a moment.
 """
 
 from __future__ import annotations
@@ -26,9 +28,12 @@ LARGEST_DIM = 250_000  # of w: beyond it the cuts would take memory that the tra
 
 
 class RelayRun(Run):
-    """The steps of the trainer, then those of cutting planes, counted on; the bound never falls back."""
+    """The steps of the trainer, then those of cutting planes, counted on; the bound never falls
+    back."""
 
-    def __init__(self, solver: Relay, problem: StructuredProblem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: Relay, problem: StructuredProblem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state)
         self._watch, self._then = Watch(PATIENCE), None
         self._handed = None
@@ -43,7 +48,12 @@ class RelayRun(Run):
 
     def state(self) -> State:
         if self._handed is None:
-            return {"handed": None, "watch": self._watch.state(), "first": self._run.state(), "then": None}
+            return {
+                "handed": None,
+                "watch": self._watch.state(),
+                "first": self._run.state(),
+                "then": None,
+            }
         return {"handed": self._handed, "watch": None, "first": None, "then": self._run.state()}
 
     def __iter__(self) -> Iterator[Progress]:

@@ -3,24 +3,28 @@
 
     problem      min_f  P(f) = 1/2 |f|^2 + C R(f(x_1), ..., f(x_n))   over the functions of a kernel
     lower model  M, as in cutting planes, over cuts of r draws from violated terms
-    update       w = -C sum_t beta_t a_t minimises M; v, the best function, goes to the minimum of P on the line from v
-                 to w; the next cut is drawn from I(u), the terms violated at u = (1 - mu) v + mu w. Scores at all rows
-                 are look-ups in the rows stored with the cuts, so R and the search are exact
+    update       w = -C sum_t beta_t a_t minimises M; v, the best function, goes to the minimum of P
+                 on the line from v to w; the next cut is drawn from I(u), the terms violated at u =
+                 (1 - mu) v + mu w. Scores at all rows are look-ups in the rows stored with the
+                 cuts, so R and the search are exact
     stop         P(v) - M(w) <= C epsilon
-    certificate  none: the model of sampled cuts is no lower bound, it has been seen above the minimum; the exact cuts
-                 they stand for give one with the same multipliers, for the kernel values of one evaluation
+    certificate  none: the model of sampled cuts is no lower bound, it has been seen above the
+                 minimum; the exact cuts they stand for give one with the same multipliers, for the
+                 kernel values of one evaluation
 
-Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 3, steadied as in Franc
-and Sonnenburg, ICML 2008. A cut costs n r kernel values. Inactive cuts go after 20 rounds, as in the experiments of the
-former.
+Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 3,
+steadied as in Franc and Sonnenburg, ICML 2008. A cut costs n r kernel values. Inactive cuts go
+after 20 rounds, as in the experiments of the former.
 
-The theorems of the paper stay. P(u) >= P(v) >= M(w), and with |.|^2/2 the exact cut at u is a parabola below P on the
-line: so the cut is violated at w by (P(v) - M(w))/C + (1 - mu) |w - v|^2/(2 C) or more, hence by epsilon until the run
-ends. Its samples are unbiased at w too, and are drawn until one is violated there by more than epsilon: the model rises
-as much, and rounds are as few, as without the line. Where P(v) - M(w) <= C epsilon, P(v) is above the minimum by no
-more than that and what the model is above it.
+The theorems of the paper stay. P(u) >= P(v) >= M(w), and with |.|^2/2 the exact cut at u is a
+parabola below P on the line: so the cut is violated at w by (P(v) - M(w))/C + (1 - mu) |w - v|^2/(2
+C) or more, hence by epsilon until the run ends. Its samples are unbiased at w too, and are drawn
+until one is violated there by more than epsilon: the model rises as much, and rounds are as few, as
+without the line. Where P(v) - M(w) <= C epsilon, P(v) is above the minimum by no more than that and
+what the model is above it.
 
-Deviations: equal draws are merged; where |I| <= r the exact cut is taken, and where 50 samples are not violated enough.
+Deviations: equal draws are merged; where |I| <= r the exact cut is taken, and where 50 samples are
+not violated enough.
 """
 
 from __future__ import annotations
@@ -58,7 +62,8 @@ class SampledElement(Expansion):
 
 
 class SampledCutsRun(Run):
-    """A step after every cut; ends when the best function is no higher above the model than the stopping rule allows.
+    """A step after every cut; ends when the best function is no higher above the model than the
+    stopping rule allows.
 
     Progress.gap is that height, and its dual is nan.
 
@@ -68,9 +73,13 @@ class SampledCutsRun(Run):
         Whether the run ended because its memory was full.
     """
 
-    def __init__(self, solver: SampledCuts, problem: Problem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: SampledCuts, problem: Problem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state)
-        self._rng, space, qp = np.random.default_rng(solver.seed), problem.space, make_qp(problem.qp)
+        self._rng = np.random.default_rng(solver.seed)
+        space = problem.space
+        qp = make_qp(problem.qp)
         self._oracle, self.full = problem.oracle(carry=False), False
         if state is None:
             self.bundle, self._iteration = CutBundle(space, qp), 1
@@ -83,10 +92,15 @@ class SampledCutsRun(Run):
             scores = schemas.either(schemas.reals(space.dim), schemas.array(np.float32, space.dim))
             normal = schemas.expansion(SampledElement, space.dim, scores=scores, exact=exact)
         real = schemas.REAL
-        schemas.checked(state, schemas.fields(
-            rng=schemas.generator, best=element, model=schemas.row(element, real, schemas.real(0), schemas.real(0)),
-            iteration=schemas.count(1),
-        ))  # fmt: skip
+        schemas.checked(
+            state,
+            schemas.fields(
+                rng=schemas.generator,
+                best=element,
+                model=schemas.row(element, real, schemas.real(0), schemas.real(0)),
+                iteration=schemas.count(1),
+            ),
+        )
         self.bundle = CutBundle.restored(space, qp, state["bundle"], normal)
         self._rng.bit_generator.state = state["rng"]
         self._model, self._iteration = BundleSolution(*state["model"]), state["iteration"]
@@ -94,24 +108,39 @@ class SampledCutsRun(Run):
 
     def state(self) -> State:
         return {
-            "bundle": self.bundle.state(), "rng": self._rng.bit_generator.state, "best": self._best.w,
-            "model": tuple(self._model), "iteration": self._iteration,
-        }  # fmt: skip
+            "bundle": self.bundle.state(),
+            "rng": self._rng.bit_generator.state,
+            "best": self._best.w,
+            "model": tuple(self._model),
+            "iteration": self._iteration,
+        }
 
     def _primal(self, point: Point) -> float:
         return 0.5 * point.squared + self._problem.C * point.risk
 
     def __iter__(self) -> Iterator[Progress]:
-        solver, problem, bundle, started = self._solver, self._problem, self.bundle, time.perf_counter()
+        solver = self._solver
+        problem = self._problem
+        bundle = self.bundle
+        started = time.perf_counter()
         space, C = problem.space, problem.C
         while True:
             best, (w, _, slack, squared) = self._best, self._model
             primal, lower = self._primal(best), 0.5 * squared + C * slack
             target = problem.stop.target(primal)
             yield Progress(
-                self._iteration, 2.0 * self._iteration, primal, math.nan, primal - lower,
-                time.perf_counter() - started, kept(best.w), len(bundle), bundle.support, slack, best.risk,
-            )  # fmt: skip
+                self._iteration,
+                2.0 * self._iteration,
+                primal,
+                math.nan,
+                primal - lower,
+                time.perf_counter() - started,
+                kept(best.w),
+                len(bundle),
+                bundle.support,
+                slack,
+                best.risk,
+            )
             if primal - lower <= target:
                 return
             cut, violated = self._draw(best.w, w, slack + target / C)
@@ -139,7 +168,8 @@ class SampledCutsRun(Run):
             self._best = min(best, moved, key=self._primal)
 
     def dual_point(self, C: float, n: int) -> tuple[float, NDArray[np.float64]]:
-        """The exact cuts with their samples' multipliers, (offset, coef): C R(s) >= offset - coef.s for every s."""
+        """The exact cuts with their samples' multipliers, (offset, coef): C R(s) >= offset - coef.s
+        for every s."""
         offset, coef = 0.0, np.zeros(n)
         for beta, element in zip(self.bundle.beta[1:], self.bundle.elements(), strict=True):
             offset += C * beta * element.exact.offset

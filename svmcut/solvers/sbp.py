@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The stochastic batch perceptron.
 
-    problem      max over |w| <= 1, and over b where the bias is free, of f(w) = the water level: the largest
-                 min_i y_i (w.phi(x_i) + b) + xi_i over xi >= 0 with sum v_i xi_i <= V nu, V = sum v_i
-    update       j from the points under water by their weights (with a free bias: from those of a fair coin's class),
-                 w <- w + eta_t y_j phi(x_j), eta_t = eta_0 / sqrt(t), eta_0^2 max K(x, x) = 1; back to the unit ball
-    result       wbar / gamma and b / gamma, wbar an average of the iterates, gamma and b its water level
-    certificate  for any distribution p (with mass 1/2 on each class where the bias is free), with Q the Gram matrix
-                 times the labels: f <= sqrt(p'Qp) + V nu max p / v, and alpha = theta p, 0 <= alpha <= C v, is a point
-                 of the dual of 1/2 |w|^2 + C sum of weighted hinge losses. The trainer evaluates both at the mean of
-                 the p drawn from. v is 1 without weights
+    problem      max over |w| <= 1, and over b where the bias is free, of f(w) = the water level:
+                 the largest min_i y_i (w.phi(x_i) + b) + xi_i over xi >= 0 with sum v_i xi_i <= V
+                 nu, V = sum v_i
+    update       j from the points under water by their weights (with a free bias: from those of a
+                 fair coin's class), w <- w + eta_t y_j phi(x_j), eta_t = eta_0 / sqrt(t), eta_0^2
+                 max K(x, x) = 1; back to the unit ball
+    result       wbar / gamma and b / gamma, wbar an average of the iterates, gamma and b its water
+                 level
+    certificate  for any distribution p (with mass 1/2 on each class where the bias is free), with Q
+                 the Gram matrix times the labels: f <= sqrt(p'Qp) + V nu max p / v, and alpha =
+                 theta p, 0 <= alpha <= C v, is a point of the dual of 1/2 |w|^2 + C sum of weighted
+                 hinge losses. The trainer evaluates both at the mean of the p drawn from. v is 1
+                 without weights
 
-Cotter, Shalev-Shwartz and Srebro, The kernelized stochastic batch perceptron, ICML 2012: Algorithm 1, Sections 3.3 and
+Cotter, Shalev-Shwartz and Srebro, The kernelized stochastic batch perceptron, ICML 2012: Algorithm
+1, Sections 3.3 and
 3.6. n kernel values a step.
 
-nu and C name the same trade-off: w / gamma is best for C along its ray where C gamma sum_covered v_i c_i = |w|^2, c the
-responses of w; the left side grows with the water, so C gives nu by a search for this volume.
+nu and C name the same trade-off: w / gamma is best for C along its ray where C gamma sum_covered
+v_i c_i = |w|^2, c the responses of w; the left side grows with the water, so C gives nu by a search
+for this volume.
 
-Deviations: the sums of the average begin anew at T/2, T/4, T/8, .. steps ("suffix"), so that the answer is the average
-of the last half and an early end has one too; nu from C follows the average at these steps and rests from T/2 on; the
-best of several looks stands for the run.
+Deviations: the sums of the average begin anew at T/2, T/4, T/8, .. steps ("suffix"), so that the
+answer is the average of the last half and an early end has one too; nu from C follows the average
+at these steps and rests from T/2 on; the best of several looks stands for the run.
 """
 
 from __future__ import annotations
@@ -50,7 +56,12 @@ class SbpRun(ExpansionRun):
         first_step = 1 / math.sqrt(largest) if largest > 0 else 1.0
         seed, bound, nu = self._solver.seed, self._solver.bound, self._solver.nu
         self._native = native = NativeSbp(
-            problem.expansion, self._solver.free_bias, first_step, seed, bound, problem.trained_weights
+            problem.expansion,
+            self._solver.free_bias,
+            first_step,
+            seed,
+            bound,
+            problem.trained_weights,
         )
         self._volume = native.volume = problem.total * (0.5 / first_step if nu is None else nu)
         self._restarts = {self.total >> k for k in range(1, self.total.bit_length())}
@@ -70,7 +81,8 @@ class SbpRun(ExpansionRun):
     def _look(self) -> Look:
         native, problem = self._native, self._problem
         native.flush()
-        a, c = native.arrays["sum"] / native.averaged, native.arrays["response_sum"] / native.averaged
+        a = native.arrays["sum"] / native.averaged
+        c = native.arrays["response_sum"] / native.averaged
         squared = float(a @ c)
         level, bias, _ = self._water(c[: problem.trained], native.volume)
         rank = None if self._solver.nu is None else -level
@@ -90,7 +102,8 @@ class SbpRun(ExpansionRun):
                 native.restart()
 
     def _along(self, c, squared: float) -> tuple[float, float, float]:
-        """Volume, level and bias of the multiple of w that is best for C; bisection to a thousandth.
+        """Volume, level and bias of the multiple of w that is best for C; bisection to a
+        thousandth.
 
         The level is infinite where that multiple is 0: w is no better than nothing.
         """
@@ -119,7 +132,9 @@ class SbpRun(ExpansionRun):
     def _water(self, c, volume: float) -> tuple[float, float, float]:
         """Level, bias and covered weight of these responses."""
         problem = self._problem
-        return water_level(c, problem.positives, volume, self._solver.free_bias, problem.trained_weights)
+        return water_level(
+            c, problem.positives, volume, self._solver.free_bias, problem.trained_weights
+        )
 
     @property
     def found_nu(self) -> float:
@@ -127,19 +142,27 @@ class SbpRun(ExpansionRun):
         return self._native.volume / self._problem.total
 
     def distribution(self):
-        """(n,) float64 mean of the distributions points were drawn from since the last restart, by row.
+        """(n,) float64 mean of the distributions points were drawn from since the last restart, by
+        row.
 
-        Its mass is 1, with a free bias 1/2 on each class; None where it was not summed or nothing was drawn.
+        Its mass is 1, with a free bias 1/2 on each class; None where it was not summed or nothing
+        was drawn.
         """
         mass = self._native.arrays.get("mass")
         if mass is None:
             return None
         problem, p = self._problem, np.zeros(len(self._problem.y))
-        ends = [0, problem.positives, problem.trained] if self._solver.free_bias else [0, problem.trained]
+        ends = (
+            [0, problem.positives, problem.trained]
+            if self._solver.free_bias
+            else [0, problem.trained]
+        )
         parts = [mass[first:last] for first, last in itertools.pairwise(ends)]
         if not all(part.sum() > 0 for part in parts):
             return None
-        p[problem.order[: problem.trained]] = np.concatenate([part / part.sum() for part in parts]) / len(parts)
+        p[problem.order[: problem.trained]] = np.concatenate(
+            [part / part.sum() for part in parts]
+        ) / len(parts)
         return p
 
 

@@ -1,32 +1,40 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sequential minimal optimisation over kernels.
 
-    problem      min_{w,b}  P = 1/2 |w|^2 + sum_i C_i max(0, 1 - y_i (w.phi(x_i) + b)),   b free, or 0;  C_i = C v_i
-    dual         max_beta   D = sum_i beta_i y_i - 1/2 beta'K beta,   0 <= beta_i y_i <= C_i,  sum beta = 0 if b is free
-    update       with v = y - K beta: i has the highest v of those that may rise, j maximises (v_i - v_j)^2 /
-                 (K_ii + K_jj - 2 K_ij) among those that may fall, and beta_i rises by what beta_j falls (Fan, Chen and
-                 Lin, JMLR 6, 2005, WSS 2). Without b, i has the largest gain v_i^2 / K_ii of its own, j the largest
-                 together with i, and both move to their best point in the box (after Steinwart, Hush and Scovel, JMLR
-                 12, 2011): a thirtieth of the steps of one coordinate at a time on adult.
-    stop         highest v that may rise - lowest that may fall <= tolerance; without b, no violation above it
+    problem      min_{w,b}  P = 1/2 |w|^2 + sum_i C_i max(0, 1 - y_i (w.phi(x_i) + b)),   b free, or
+                 0;  C_i = C v_i
+    dual         max_beta   D = sum_i beta_i y_i - 1/2 beta'K beta,   0 <= beta_i y_i <= C_i,  sum
+                 beta = 0 if b is free
+    update       with v = y - K beta: i has the highest v of those that may rise, j maximises (v_i -
+                 v_j)^2 / (K_ii + K_jj - 2 K_ij) among those that may fall, and beta_i rises by what
+                 beta_j falls (Fan, Chen and Lin, JMLR 6, 2005, WSS 2). Without b, i has the largest
+                 gain v_i^2 / K_ii of its own, j the largest together with i, and both move to their
+                 best point in the box (after Steinwart, Hush and Scovel, JMLR 12, 2011): a
+                 thirtieth of the steps of one coordinate at a time on adult.
+    stop         highest v that may rise - lowest that may fall <= tolerance; without b, no
+                 violation above it
     certificate  P - D, from v
 
 The same for the epsilon-insensitive loss of targets y, in n variables where LIBSVM has 2 n:
 
     problem      P = 1/2 |w|^2 + sum_i C_i max(0, |y_i - w.phi(x_i) - b| - tube)
-    dual         D = sum_i (beta_i y_i - tube |beta_i|) - 1/2 beta'K beta,   |beta_i| <= C_i,  sum beta = 0 if b is free
-    update       v less the tube may rise where beta >= 0, else v and the tube; v and the tube may fall where beta <= 0,
-                 else v less the tube. A step goes on past beta = 0, where the slope falls by two tubes, or ends there
+    dual         D = sum_i (beta_i y_i - tube |beta_i|) - 1/2 beta'K beta,   |beta_i| <= C_i,  sum
+                 beta = 0 if b is free
+    update       v less the tube may rise where beta >= 0, else v and the tube; v and the tube may
+                 fall where beta <= 0, else v less the tube. A step goes on past beta = 0, where the
+                 slope falls by two tubes, or ends there
 
-w = sum_i beta_i phi(x_i); b is the mean v of the points strictly between their bounds, else the middle of the extremes;
-with targets the b of the least loss, a median of v - tube and v + tube.
+w = sum_i beta_i phi(x_i); b is the mean v of the points strictly between their bounds, else the
+middle of the extremes; with targets the b of the least loss, a median of v - tube and v + tube.
 
-Deviations from the papers: points put aside by shrinking leave the layout, so that rows shrink with the active set, and
-their v comes back in one blocked pass over the coefficients that changed. v is float64; kernel rows are float64 over up
-to 2,000 points and float32 over more. Where the rule is met, v is formed anew from float64 kernel values for each point
-whose loss rounding could hide, and training goes on from there until that v meets the rule (iterative refinement): what
-is reported is the primal and the dual value of one beta and b at that v. At ordinary C that would cost more than it can
-tell: where eight times the error that some 250 points show is a small part of what the rule allows, v stands as it is.
+Deviations from the papers: points put aside by shrinking leave the layout, so that rows shrink with
+the active set, and their v comes back in one blocked pass over the coefficients that changed. v is
+float64; kernel rows are float64 over up to 2,000 points and float32 over more. Where the rule is
+met, v is formed anew from float64 kernel values for each point whose loss rounding could hide, and
+training goes on from there until that v meets the rule (iterative refinement): what is reported is
+the primal and the dual value of one beta and b at that v. At ordinary C that would cost more than
+it can tell: where eight times the error that some 250 points show is a small part of what the rule
+allows, v stands as it is.
 """
 
 from __future__ import annotations
@@ -51,13 +59,15 @@ from svmcut.spec.records import record
 FIRST_PEEK = 500_000  # steps
 #: Refreshes without gain after which rounding is said to forbid progress.
 FUTILE = 2
-#: Points whose v is formed anew to see whether a refresh of all is due, where there are more than eight times as many.
+#: Points whose v is formed anew to see whether a refresh of all is due, where there are more than
+#: eight times as many.
 PROBED = 250
 
 
 @record
 class KernelProblem:
-    """min over w of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i - f(x_i)| - tube).
+    """min over w of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i -
+    f(x_i)| - tube).
 
     Attributes
     ----------
@@ -76,7 +86,8 @@ class KernelProblem:
     tube : float or None
         Of targets; None for labels.
     shared : (N, N) kernel values, (n,) int64; or None
-        Values of a set that X is these rows of, float64 for up to EXACT_POINTS rows of X, else float32.
+        Values of a set that X is these rows of, float64 for up to EXACT_POINTS rows of X, else
+        float32.
     """
 
     X: Csr
@@ -90,10 +101,20 @@ class KernelProblem:
     shared: tuple[NDArray, NDArray[np.int64]] | None = None
 
     @classmethod
-    def of(cls, risk: SignedRisk | LossRisk, X: Csr, kernel: Kernel, C: float, **how: Any) -> KernelProblem:
+    def of(
+        cls, risk: SignedRisk | LossRisk, X: Csr, kernel: Kernel, C: float, **how: Any
+    ) -> KernelProblem:
         """That of the risk of labels or of targets."""
         y, tube = (risk.signs, None) if isinstance(risk, SignedRisk) else (risk.targets, risk.tube)
-        return cls(X, np.ascontiguousarray(y, np.float64), kernel, C, weights=risk.weights, tube=tube, **how)
+        return cls(
+            X,
+            np.ascontiguousarray(y, np.float64),
+            kernel,
+            C,
+            weights=risk.weights,
+            tube=tube,
+            **how,
+        )
 
     def losses(self, r: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Those of some rows, where y - f = r."""
@@ -110,23 +131,31 @@ class KernelProblem:
         return value - self.tube * float(np.abs(beta).sum()) if self.tube else value
 
     def unit(self, free_bias: bool) -> float:
-        """Size of a violation at beta = 0: 1 for labels, of targets their spread, or their size where 0 is the bias."""
+        """Size of a violation at beta = 0: 1 for labels, of targets their spread, or their size
+        where 0 is the bias."""
         if self.tube is None:
             return 1.0
         return float(np.std(self.y) if free_bias else np.sqrt(np.mean(np.square(self.y))))
 
 
 class SmoRun(Run):
-    """A step every so often; the last one when the stopping rule is met, or rounding forbids progress.
+    """A step every so often; the last one when the stopping rule is met, or rounding forbids
+    progress.
 
     While points are aside, the primal value is the best that was certified before.
     """
 
-    def __init__(self, solver: Smo, problem: KernelProblem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: Smo, problem: KernelProblem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state)
         self._resumed = state is not None
         last = start and start.run
-        if last is not None and last._problem.X is problem.X and last._problem.kernel == problem.kernel:
+        if (
+            last is not None
+            and last._problem.X is problem.X
+            and last._problem.kernel == problem.kernel
+        ):
             self._native = last._native
             self._native.rescale(problem.C)
         else:
@@ -139,24 +168,40 @@ class SmoRun(Run):
         self._least, self._futile = np.inf, 0
         self._stepping = self._refreshing = 0.0
         if state is not None:
-            schemas.checked(state, schemas.fields(
-                integers=schemas.array(np.int64, None), reals=schemas.array(np.float64, None, infinite=True),
-                primal=schemas.real(infinite=True), tolerance=schemas.real(0), due=schemas.COUNT, peek=schemas.COUNT,
-                least=schemas.real(infinite=True), futile=schemas.COUNT,
-            ))  # fmt: skip
+            schemas.checked(
+                state,
+                schemas.fields(
+                    integers=schemas.array(np.int64, None),
+                    reals=schemas.array(np.float64, None, infinite=True),
+                    primal=schemas.real(infinite=True),
+                    tolerance=schemas.real(0),
+                    due=schemas.COUNT,
+                    peek=schemas.COUNT,
+                    least=schemas.real(infinite=True),
+                    futile=schemas.COUNT,
+                ),
+            )
             run.load(state["integers"], state["reals"])
             schemas.checked(state, schemas.fields(first=schemas.count(0, run.iterations)))
-            self._first, self._primal, self._tolerance = state["first"], state["primal"], state["tolerance"]
+            self._first = state["first"]
+            self._primal = state["primal"]
+            self._tolerance = state["tolerance"]
             self._due, self._peek = state["due"], state["peek"]
             self._least, self._futile = state["least"], state["futile"]
 
     def state(self) -> State:
         integers, reals = self._native.save()
         return {
-            "integers": integers, "reals": reals, "first": self._first, "primal": self._primal,
-            "tolerance": self._tolerance, "due": self._due, "peek": self._peek, "least": self._least,
+            "integers": integers,
+            "reals": reals,
+            "first": self._first,
+            "primal": self._primal,
+            "tolerance": self._tolerance,
+            "due": self._due,
+            "peek": self._peek,
+            "least": self._least,
             "futile": self._futile,
-        }  # fmt: skip
+        }
 
     def __iter__(self) -> Iterator[Progress]:
         self._began, run = time.perf_counter(), self._native
@@ -198,10 +243,13 @@ class SmoRun(Run):
         problem = self._problem
         if problem.gap is None:
             return self.violation() <= problem.tolerance
-        return progress.gap <= problem.gap * abs(progress.primal)  # below 0 where the kernel is not definite
+        return progress.gap <= problem.gap * abs(
+            progress.primal
+        )  # below 0 where the kernel is not definite
 
     def _exact_enough(self, progress: Progress) -> bool:
-        """Whether float32 rows cannot have decided: eight times their error, as some points show it, is no matter."""
+        """Whether float32 rows cannot have decided: eight times their error, as some points show
+        it, is no matter."""
         problem = self._problem
         largest, error = self._probed()
         if problem.gap is not None:
@@ -212,7 +260,8 @@ class SmoRun(Run):
         return self._probed()[1] <= 0.1 * progress.gap
 
     def _probed(self) -> tuple[float, float]:
-        """Largest error of v that some points show, and eight times what it makes of the primal; inf for few points."""
+        """Largest error of v that some points show, and eight times what it makes of the primal;
+        inf for few points."""
         run, problem = self._native, self._problem
         if len(problem.y) <= 8 * PROBED:
             return np.inf, np.inf
@@ -223,19 +272,25 @@ class SmoRun(Run):
 
     def _judge(self, progress: Progress) -> None:
         """Counts the refreshes that brought the rule no nearer."""
-        rest = self.violation() if self._problem.gap is None else progress.gap / max(progress.primal, 1e-300)
+        rest = (
+            self.violation()
+            if self._problem.gap is None
+            else progress.gap / max(progress.primal, 1e-300)
+        )
         self._futile = 0 if rest < 0.9 * self._least else self._futile + 1
         self._least = min(self._least, rest)
 
     def _refreshed(self) -> Progress:
-        """The state after v was formed anew; primal and dual belong to the one solution it is of."""
+        """The state after v was formed anew; primal and dual belong to the one solution it is
+        of."""
         began = time.perf_counter()
         self._native.refresh(self.expansion().b)
         self._refreshing += time.perf_counter() - began
         return self._standing()
 
     def _standing(self) -> Progress:
-        """Primal and dual of the present solution, not the best seen, at v as it stands; every point is active."""
+        """Primal and dual of the present solution, not the best seen, at v as it stands; every
+        point is active."""
         run, problem = self._native, self._problem
         self._primal = np.inf
         progress = self._progress()
@@ -246,10 +301,13 @@ class SmoRun(Run):
     def _looked(self) -> bool:
         """Whether as many steps are done as a look takes, and not only as much time."""
         most = self._solver.max_steps
-        return self._native.iterations - self._first >= (self._due if most is None else min(self._due, most))
+        return self._native.iterations - self._first >= (
+            self._due if most is None else min(self._due, most)
+        )
 
     def _peek_whole(self) -> None:
-        """Certifies the primal now and then in a long run that has points aside, in a copy that changes nothing.
+        """Certifies the primal now and then in a long run that has points aside, in a copy that
+        changes nothing.
 
         While points are aside their losses are not known, and the gap would seem to stand still.
         """
@@ -268,7 +326,8 @@ class SmoRun(Run):
         self._native = run
 
     def settle(self) -> Progress:
-        """The exact state of a run that was stopped: every point counts, primal and dual belong to the solution."""
+        """The exact state of a run that was stopped: every point counts, primal and dual belong to
+        the solution."""
         self._native.make_whole()
         standing = self._standing()
         return standing if self._small_error(standing) else self._refreshed()
@@ -278,7 +337,8 @@ class SmoRun(Run):
         self._native.time()
 
     def seconds_of_parts(self) -> dict[str, float]:
-        """Of kernel values, choosing, steps, updates of v, refreshes; `steps` is all that the compiled side ran."""
+        """Of kernel values, choosing, steps, updates of v, refreshes; `steps` is all that the
+        compiled side ran."""
         names = "kernel", "select", "optimizer", "update"
         parts = dict(zip(names, self._native.spent.tolist(), strict=True))
         return {**parts, "final": self._refreshing, "steps": self._stepping}
@@ -305,10 +365,19 @@ class SmoRun(Run):
             risk = problem.risk(v - self._bias(beta, v))
             self._primal = min(self._primal, 0.5 * squared + problem.C * risk)
         return Progress(
-            run.iterations - self._first, run.evaluations / len(problem.y) ** 2, self._primal, run.dual,
-            self._primal - run.dual, time.perf_counter() - self._began, self.expansion, 0, run.support, risk, risk,
+            run.iterations - self._first,
+            run.evaluations / len(problem.y) ** 2,
+            self._primal,
+            run.dual,
+            self._primal - run.dual,
+            time.perf_counter() - self._began,
+            self.expansion,
+            0,
+            run.support,
+            risk,
+            risk,
             run.evaluations,
-        )  # fmt: skip
+        )
 
     def expansion(self) -> Solution:
         """The present solution."""
@@ -370,24 +439,45 @@ class Smo(Solver):
     seconds_between: float = 0.5
 
     def state_at(self, problem: KernelProblem, beta: NDArray[np.float64]) -> State:
-        """The state of a run that begins at these coefficients, in their boxes and of sum 0 where b is free."""
+        """The state of a run that begins at these coefficients, in their boxes and of sum 0 where b
+        is free."""
         n, points = len(beta), np.flatnonzero(beta)
-        v = problem.y - KernelRows(problem.X, problem.kernel, self.threads).accumulate(points, beta[points])
+        v = problem.y - KernelRows(problem.X, problem.kernel, self.threads).accumulate(
+            points, beta[points]
+        )
         dual, native = problem.dual(beta, v), self.native(problem, 1.0)
         order = np.arange(n)
-        native.load(np.concatenate([[n, 0, 0, min(n, 1000), 0, -1], order]).astype(np.int64),
-                    np.concatenate([[problem.C, dual, 0.0, 0.0, 0.0], v, beta, v, beta]))  # fmt: skip
+        native.load(
+            np.concatenate([[n, 0, 0, min(n, 1000), 0, -1], order]).astype(np.int64),
+            np.concatenate([[problem.C, dual, 0.0, 0.0, 0.0], v, beta, v, beta]),
+        )
         native.make_whole()
         integers, reals = native.save()
         return {
-            "integers": integers, "reals": reals, "first": 0, "primal": np.inf, "tolerance": problem.tolerance,
-            "due": 0, "peek": FIRST_PEEK, "least": np.inf, "futile": 0,
-        }  # fmt: skip
+            "integers": integers,
+            "reals": reals,
+            "first": 0,
+            "primal": np.inf,
+            "tolerance": problem.tolerance,
+            "due": 0,
+            "peek": FIRST_PEEK,
+            "least": np.inf,
+            "futile": 0,
+        }
 
     def native(self, problem: KernelProblem, cache_mb: float) -> NativeSmo:
         """The compiled side of a run."""
         shared, places = problem.shared or (None, None)
         return NativeSmo(
-            problem.X, problem.y, problem.kernel, problem.C, self.free_bias, cache_mb, self.threads,
-            weights=problem.weights, tube=problem.tube, shared=shared, places=places,
-        )  # fmt: skip
+            problem.X,
+            problem.y,
+            problem.kernel,
+            problem.C,
+            self.free_bias,
+            cache_mb,
+            self.threads,
+            weights=problem.weights,
+            tube=problem.tube,
+            shared=shared,
+            places=places,
+        )

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Newton's method on a linear hinge machine with a free bias, to a tolerance of the KKT conditions.
 
-    problem      min_{w,b}  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i (w.x_i + b)),   b free, or 0;  C_i = C v_i
+    problem      min_{w,b}  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i (w.x_i + b)),   b free, or 0;  C_i
+                 = C v_i
     smoothed     u_i = clip(z_i / delta + 1/2, 0, 1), z_i = 1 - y_i (w.x_i + b)
-    update       that of svmcut/solvers/newton.py; delta falls to the tolerance, each level from the last one's end
+    update       that of svmcut/solvers/newton.py; delta falls to the tolerance, each level from the
+                 last one's end
     dual         beta_i = C_i u_i y_i is feasible: at the best b, sum beta = 0; w = X'beta
-    stop         v = y - X w: highest v that may rise - lowest that may fall <= tolerance, as solvers/smo.py
+    stop         v = y - X w: highest v that may rise - lowest that may fall <= tolerance, as
+                 solvers/smo.py
 
-At the smoothed minimum a point strictly inside its box has its margin within delta / 2 of 1, and one at a bound lies
-beyond: delta is the violation of the KKT conditions, whatever n is.
+At the smoothed minimum a point strictly inside its box has its margin within delta / 2 of 1, and
+one at a bound lies beyond: delta is the violation of the KKT conditions, whatever n is.
 """
 
 from __future__ import annotations
@@ -30,8 +33,8 @@ if TYPE_CHECKING:
 
     from svmcut.data.examples import Csr
 
-#: The first delta: every row has a curvature at 0. Part of it that the next level keeps, and of the tolerance that the
-#: last one is.
+#: The first delta: every row has a curvature at 0. Part of it that the next level keeps, and of the
+#: tolerance that the last one is.
 FIRST, LEVEL, LAST = 4.0, 0.25, 0.9
 MOST_STEPS = 60  # of Newton's method at a level
 
@@ -46,7 +49,8 @@ class MarginStep(NamedTuple):
 
 
 class SmoothedMargin:
-    """One minimisation, to be iterated once; its last step meets the tolerance, or rounding forbids it.
+    """One minimisation, to be iterated once; its last step meets the tolerance, or rounding forbids
+    it.
 
     Parameters
     ----------
@@ -63,8 +67,15 @@ class SmoothedMargin:
     """
 
     def __init__(
-        self, X: Csr, y: NDArray, C: float, weights: NDArray | None, free_bias: bool, tolerance: float, threads: int = 1
-    ):  # fmt: skip
+        self,
+        X: Csr,
+        y: NDArray,
+        C: float,
+        weights: NDArray | None,
+        free_bias: bool,
+        tolerance: float,
+        threads: int = 1,
+    ):
         self._space, self._y, self._C, self._weights = LinearSpace(X, 0.0, threads), y, C, weights
         self._free, self._tolerance = free_bias, tolerance
         self._risk = BoundHinge(y, threads, weights)
@@ -72,7 +83,9 @@ class SmoothedMargin:
     def __iter__(self) -> Iterator[MarginStep]:
         space, last, steps, least, futile = self._space, LAST * self._tolerance, 0, np.inf, 0
         risk = FreeBias(self._risk) if self._free else self._risk
-        descent = Descent(Problem(risk, space, self._C, StoppingRule(0.0)), space.zero(), max(FIRST, last))
+        descent = Descent(
+            Problem(risk, space, self._C, StoppingRule(0.0)), space.zero(), max(FIRST, last)
+        )
         while descent.delta > 1e-3 * last:
             final = descent.delta <= last
             for _ in range(MOST_STEPS):

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Block-coordinate Frank-Wolfe on the dual with soft agreement of factors: the trainer GDMM is measured against.
+"""Block-coordinate Frank-Wolfe on the dual with soft agreement of factors: the trainer GDMM is
+measured against.
 
-    problem      the dual of svmcut.solvers.gdmm with rho/2 |M alpha_f - alpha_j|^2 in place of the constraints
+    problem      the dual of svmcut.solvers.gdmm with rho/2 |M alpha_f - alpha_j|^2 in place of the
+                 constraints
     update       one factor at a time: a Frank-Wolfe step towards its best state, exact on the line
     certificate  pairs are repaired to agree with their nodes; P by the argmax of the model
 
-The larger rho, the nearer its optimum is to that of the problem, and the slower it gets there: the certified gap ends
-above 0, and the run where it stands still. Meshi, Srebro and Hazan, AISTATS 2015.
+The larger rho, the nearer its optimum is to that of the problem, and the slower it gets there: the
+certified gap ends above 0, and the run where it stands still. Meshi, Srebro and Hazan, AISTATS
+2015.
 
-Deviation from the paper: factors are visited example by example. On label sets every pair of every example is a factor.
+Deviation from the paper: factors are visited example by example. On label sets every pair of every
+example is a factor.
 """
 
 from __future__ import annotations
@@ -37,14 +41,17 @@ class SoftBcfwRun(GdmmRun):
 
     soft = True
 
-    def __init__(self, solver: Gdmm, problem: StructuredProblem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: Gdmm, problem: StructuredProblem, start: Start | None, state: State | None
+    ):
         model = problem.model
         if isinstance(model, LabelSets) and model.pairs:
             need = 1e-6 * PAIR_BYTES * model.n_samples * model.n_labels * (model.n_labels - 1) / 2
             if there := shortage(need):
                 others = " or ".join(map(repr, reversed(CHOICES["multilabel", False, True])))
                 raise MemoryLimitError(
-                    "soft-bcfw keeps every pair of {} labels for {} examples, about {:,.0f} MB, and {}; use {solver=}",
+                    "soft-bcfw keeps every pair of {} labels for {} examples, about {:,.0f} MB, "
+                    "and {}; use {solver=}",
                     model.n_labels,
                     model.n_samples,
                     need,
@@ -57,6 +64,7 @@ class SoftBcfwRun(GdmmRun):
 
 
 class SoftBcfw(Gdmm):
-    """Soft-BCFW over label sets or chains; without a rho it is 10 / C, C that of the mean weight."""
+    """Soft-BCFW over label sets or chains; without a rho it is 10 / C, C that of the mean
+    weight."""
 
     run = SoftBcfwRun

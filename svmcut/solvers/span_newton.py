@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Newton's method in the span of a few points, as svmcut/solvers/newton.py on features.
 
-The features are dense and few beside the rows, so the Hessian is always formed: from float32 products, unless their
-rounding would show beside the identity. It is no part of the certificate, which is of scores and normals in float64.
-Where steps lead no further, cutting planes go on from the cuts and the best point.
+The features are dense and few beside the rows, so the Hessian is always formed: from float32
+products, unless their rounding would show beside the identity. It is no part of the certificate,
+which is of scores and normals in float64. Where steps lead no further, cutting planes go on from
+the cuts and the best point.
 
-A step costs some four passes, so delta falls as soon as a step gains no more than what the smoothing costs: the norm of
-the gradient, a part of the gap, takes twice the steps to say so. A sample costs less still; all rows begin with a delta
-somewhat above its last.
+A step costs some four passes, so delta falls as soon as a step gains no more than what the
+smoothing costs: the norm of the gradient, a part of the gap, takes twice the steps to say so. A
+sample costs less still; all rows begin with a delta somewhat above its last.
 """
 
 from __future__ import annotations

@@ -2,13 +2,16 @@
 """Stochastic subgradients for chains, certified by one cut a pass.
 
     problem      min_w  P(w) = 1/2 |w|^2 + sum_n C_n H_n(w),  C_n = C v_n, C without weights
-    update       w <- (1 - r) w + r n C_n psi_n(y),  r = 1/(k + 1),  y the most violated labelling of sequence n at w;
-                 after k steps w = (n C / k) sum v psi. Sequences come in random order, each once a pass
+    update       w <- (1 - r) w + r n C_n psi_n(y),  r = 1/(k + 1),  y the most violated labelling
+                 of sequence n at w; after k steps w = (n C / k) sum v psi. Sequences come in random
+                 order, each once a pass
     average      wbar <- k/(k + 2) wbar + 2/(k + 2) w
-    certificate  a pass finds a labelling of every sequence, which is a cut; P(wbar) less the bound of the bundle
+    certificate  a pass finds a labelling of every sequence, which is a cut; P(wbar) less the bound
+                 of the bundle
 
-Shalev-Shwartz, Singer and Srebro, ICML 2007; the average is that of Lacoste-Julien, Schmidt and Bach, 2012. Deviations:
-passes in random order, not single draws; the method itself has no bound, the cuts of its passes have.
+Shalev-Shwartz, Singer and Srebro, ICML 2007; the average is that of Lacoste-Julien, Schmidt and
+Bach, 2012. Deviations: passes in random order, not single draws; the method itself has no bound,
+the cuts of its passes have.
 """
 
 from __future__ import annotations
@@ -34,37 +37,69 @@ CHUNK = 5000  # visits between two moments in which a signal is heard
 class SsgRun(PassRun):
     """A look every pass. Bundle and points of the start count; the steps begin at w = 0."""
 
-    def __init__(self, solver: Ssg, problem: StructuredProblem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: Ssg, problem: StructuredProblem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state, math.inf, 60)
         model, qp = self.model, make_qp(problem.qp)
         self._space = space = ChainSpace(model.sequences.X, model.chains, model.threads)
-        self._max_idle, self._start, self._rng = solver.max_idle, start, np.random.default_rng(solver.seed)
+        self._max_idle = solver.max_idle
+        self._start = start
+        self._rng = np.random.default_rng(solver.seed)
         self._z, self._weighted, self._visits = space.zero(), space.zero(), 0
         self._risk, self._slack, self._iteration, self._passes = 0.0, 0.0, 1, 1.0
         if state is None:
             self.bundle = start.bundle if start else CutBundle(space, qp)
             return
         w, real = schemas.weights(space.dim), schemas.REAL
-        schemas.checked(state, schemas.fields(
-            rng=schemas.generator, best=w, z=w, weighted=w, numbers=schemas.row(
-                schemas.COUNT, real, real, real, real, schemas.count(1), real, schemas.flag
+        schemas.checked(
+            state,
+            schemas.fields(
+                rng=schemas.generator,
+                best=w,
+                z=w,
+                weighted=w,
+                numbers=schemas.row(
+                    schemas.COUNT, real, real, real, real, schemas.count(1), real, schemas.flag
+                ),
             ),
-        ))  # fmt: skip
+        )
         self.bundle = CutBundle.restored(space, qp, state["bundle"])
         self._rng.bit_generator.state = state["rng"]
         self.stall.restore(state["stall"])
-        self.best, self._z, self._weighted = state["best"], state["z"].copy(), state["weighted"].copy()
-        (self._visits, self.primal, self._risk, self.lower, self._slack, self._iteration, self._passes,
-         self.ends) = state["numbers"]  # fmt: skip
+        self.best = state["best"]
+        self._z = state["z"].copy()
+        self._weighted = state["weighted"].copy()
+        (
+            self._visits,
+            self.primal,
+            self._risk,
+            self.lower,
+            self._slack,
+            self._iteration,
+            self._passes,
+            self.ends,
+        ) = state["numbers"]
 
     def state(self) -> State:
         return {
-            "bundle": self.bundle.state(), "rng": self._rng.bit_generator.state, "stall": self.stall.state(),
-            "best": self.best, "z": self._z.copy(), "weighted": self._weighted.copy(), "numbers": (
-                self._visits, self.primal, self._risk, self.lower, self._slack, self._iteration, self._passes,
+            "bundle": self.bundle.state(),
+            "rng": self._rng.bit_generator.state,
+            "stall": self.stall.state(),
+            "best": self.best,
+            "z": self._z.copy(),
+            "weighted": self._weighted.copy(),
+            "numbers": (
+                self._visits,
+                self.primal,
+                self._risk,
+                self.lower,
+                self._slack,
+                self._iteration,
+                self._passes,
                 self.ends,
             ),
-        }  # fmt: skip
+        }
 
     def _begin(self) -> None:
         start = self._start
@@ -81,8 +116,14 @@ class SsgRun(PassRun):
             self.best, self.primal, self._risk = w, value, found
 
     def _counts(self) -> dict[str, Any]:
-        return {"iteration": self._iteration, "passes": self._passes, "cuts": len(self.bundle),
-                "support": self.bundle.support, "slack": self._slack, "risk": self._risk}  # fmt: skip
+        return {
+            "iteration": self._iteration,
+            "passes": self._passes,
+            "cuts": len(self.bundle),
+            "support": self.bundle.support,
+            "slack": self._slack,
+            "risk": self._risk,
+        }
 
     def _advance(self) -> None:
         model, n, C, z, bundle = self.model, self.model.n_samples, self.C, self._z, self.bundle
@@ -95,10 +136,14 @@ class SsgRun(PassRun):
             )
             loss += wrong
         bundle.add(Cut(before - z, loss, self._risk))
-        solution = bundle.solve(C, 0.1 * max(self.primal - self.lower, self.stop.target(self.primal)) / C)
+        solution = bundle.solve(
+            C, 0.1 * max(self.primal - self.lower, self.stop.target(self.primal)) / C
+        )
         self.lower, self._slack = max(self.lower, solution.lower), solution.slack
         bundle.prune(self._max_idle)
-        self._look(2 * n * C / (self._visits * (self._visits + 1)) * (self._visits * z - self._weighted))
+        self._look(
+            2 * n * C / (self._visits * (self._visits + 1)) * (self._visits * z - self._weighted)
+        )
         self._iteration += 1
         self._passes += 2
 

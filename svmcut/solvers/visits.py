@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trainers that visit one point after the other; only a visit that changes its coefficient costs a kernel row."""
+"""Trainers that visit one point after the other; only a visit that changes its coefficient costs a
+kernel row."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ class VisitRun(ExpansionRun):
     def _open(self) -> None:
         solver, problem = self._solver, self._problem
         shuffled = solver.sampling == "shuffled"
-        self._native = Visits(problem.expansion, self.rule, problem.C, solver.seed, shuffled, problem.trained_weights)
+        self._native = Visits(
+            problem.expansion, self.rule, problem.C, solver.seed, shuffled, problem.trained_weights
+        )
 
     def _done(self) -> int:
         return self._native.visits

@@ -3,8 +3,9 @@
 
     scores(w) = (W[k].x_t for every token t and tag k, V)
 
-Viterbi's recursion needs no more than these, so a chain machine is a convex risk of scores like any other. Coefficients
-of scores, nearly all 0, are given as the labels they come from: see svmcut.data.labellings.Labelling.
+Viterbi's recursion needs no more than these, so a chain machine is a convex risk of scores like any
+other. Coefficients of scores, nearly all 0, are given as the labels they come from: see
+svmcut.data.labellings.Labelling.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class ChainSpace(LinearSpace):
         return s
 
     def adjoint(self, coef):
-        """(dim,) sum_n weights[n] (Psi(labels_n) - Psi(right)) of a Labelling; reads the tokens whose tags differ."""
+        """(dim,) sum_n weights[n] (Psi(labels_n) - Psi(right)) of a Labelling; reads the tokens
+        whose tags differ."""
         a = np.zeros(self.dim)
         chain.joint(self.chains, coef.labels, -coef.weights, a)
         return a

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The feature space of a kernel: functions  f = sum_i coef_i K(x_i, .)  over the training points.
 
-An element keeps its scores K coef beside its coefficients, so that a score pass is free, a dot product reads the scores
-of one element at the points of the other, and a kernel value is needed in one place only: the adjoint.
+An element keeps its scores K coef beside its coefficients, so that a score pass is free, a dot
+product reads the scores of one element at the points of the other, and a kernel value is needed in
+one place only: the adjoint.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CHUNK = 256
-#: Rows up to which stored kernel values are float64 from float64 sums; the steps towards a large C need the digits.
+#: Rows up to which stored kernel values are float64 from float64 sums; the steps towards a large C
+#: need the digits.
 EXACT_ROWS = 2000
 
 
@@ -74,8 +76,8 @@ class KernelSpace(Space):
     rows : KernelRows
         Kernel values of the training rows.
     memory : float
-        Megabytes the full Gram matrix may take: as float64 where it fits, as float32 where that fits, else it is not
-        stored and every adjoint evaluates the rows it needs.
+        Megabytes the full Gram matrix may take: as float64 where it fits, as float32 where that
+        fits, else it is not stored and every adjoint evaluates the rows it needs.
     dtype : type
         Of the scores of adjoints; float32 halves the memory of many cuts over many rows.
 
@@ -90,8 +92,14 @@ class KernelSpace(Space):
     def __init__(self, rows, memory: float = 0.0, dtype: type = np.float64):
         self.rows, self.dim, self._dtype = rows, rows.n, dtype
         self.gram: NDArray | None = None
-        self._stored = next((kind for kind in (np.float64, np.float32)
-                             if np.dtype(kind).itemsize * rows.n**2 <= memory * 1e6), None)  # fmt: skip
+        self._stored = next(
+            (
+                kind
+                for kind in (np.float64, np.float32)
+                if np.dtype(kind).itemsize * rows.n**2 <= memory * 1e6
+            ),
+            None,
+        )
 
     def zero(self) -> Expansion:
         return Expansion(np.zeros(0, np.int64), np.zeros(0), np.zeros(self.dim))
@@ -107,7 +115,8 @@ class KernelSpace(Space):
         return w.scores
 
     def adjoint(self, coef: NDArray) -> Expansion:
-        """sum_i coef_i K(x_i, .); rows with coefficient 0 are not read, O(n) kernel values for each of the others."""
+        """sum_i coef_i K(x_i, .); rows with coefficient 0 are not read, O(n) kernel values for each
+        of the others."""
         points = np.flatnonzero(coef)
         return self.expansion(points, np.asarray(coef, np.float64)[points])
 
@@ -138,14 +147,23 @@ class KernelSpace(Space):
         if all(part.dtype == np.float32 for part in parts):
             sparse.combine_floats(weights, parts, scores, self.rows.threads)
         else:
-            sparse.combine(weights, [part.astype(np.float64, copy=False) for part in parts], scores, self.rows.threads)
+            sparse.combine(
+                weights,
+                [part.astype(np.float64, copy=False) for part in parts],
+                scores,
+                self.rows.threads,
+            )
         points, coef = summed(weights, elements, self.dim)
         return Expansion(points, coef, scores)
 
     @part(KERNEL)
     def _fill(self) -> None:
         n = self.rows.n
-        block = self.rows.block_double if n <= EXACT_ROWS and self._stored is np.float64 else self.rows.block
+        block = (
+            self.rows.block_double
+            if n <= EXACT_ROWS and self._stored is np.float64
+            else self.rows.block
+        )
         self.gram = np.empty((n, n), self._stored)
         for start in range(0, n, _CHUNK):
             stop = min(start + _CHUNK, n)
@@ -157,11 +175,13 @@ class KernelSpace(Space):
 
 
 class DrawnSpace(KernelSpace):
-    """The space of many cuts of few points each, whose scores are float32 and kernel values are not stored."""
+    """The space of many cuts of few points each, whose scores are float32 and kernel values are not
+    stored."""
 
     def __init__(self, rows):
         super().__init__(rows, 0.0, np.float32)
 
     def dots(self, elements, a: Expansion) -> NDArray[np.float64]:
-        """As exact as `dot`; every look-up is in the scores of a, which the caches hold where they are new."""
+        """As exact as `dot`; every look-up is in the scores of a, which the caches hold where they
+        are new."""
         return np.array([float(element.coef @ a.scores[element.points]) for element in elements])

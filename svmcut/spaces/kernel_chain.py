@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The space of chains whose emissions are functions of a kernel.
 
-    f_k = sum_t coef[t, k] K(x_t, .)  for every tag k, and the transitions V;  |f|^2 = sum_k |f_k|^2 + |V|^2
-    scores(f) = (f_k(x_t) for every token t and tag k, V)
+    f_k = sum_t coef[t, k] K(x_t, .)  for every tag k, and the transitions V;  |f|^2 = sum_k |f_k|^2
+    + |V|^2 scores(f) = (f_k(x_t) for every token t and tag k, V)
 
-as svmcut.data.labellings lays them out. It is the space of a kernel over the places of scores: K(x_t, x_u) between (t, k)
-and (u, k), 0 between different tags, 1 between a transition and itself. An element is an Expansion whose points are
-places and whose scores end in V itself, and everything but the adjoint is that of KernelSpace.
+as svmcut.data.labellings lays them out. It is the space of a kernel over the places of scores:
+K(x_t, x_u) between (t, k) and (u, k), 0 between different tags, 1 between a transition and itself.
+An element is an Expansion whose points are places and whose scores end in V itself, and everything
+but the adjoint is that of KernelSpace.
 
-Over many tokens scores of cuts are float32. There may be hundreds of them, each with as many numbers as tokens times
-tags, and they are read once an iteration to be added up: half the memory is half the time. What they round, 6e-8 of a
-score, is no more than what the kernel values do, and a certificate is of neither. Sums of cuts are float64.
+Over many tokens scores of cuts are float32. There may be hundreds of them, each with as many
+numbers as tokens times tags, and they are read once an iteration to be added up: half the memory is
+half the time. What they round, 6e-8 of a score, is no more than what the kernel values do, and a
+certificate is of neither. Sums of cuts are float64.
 """
 
 from __future__ import annotations
@@ -72,7 +74,8 @@ class CachedRows:
         return values[places] if values is self._values else values
 
     def look_up(self, wanted: NDArray) -> tuple[NDArray, NDArray[np.int64]]:
-        """Values, and where those of the rows named, each once, stand among them until others are asked for."""
+        """Values, and where those of the rows named, each once, stand among them until others are
+        asked for."""
         if len(wanted) > self._most:
             return self._fresh(wanted), np.arange(len(wanted))
         self._time += 1
@@ -113,18 +116,21 @@ class KernelChainSpace(KernelSpace):
         self._stored = (np.float64 if exact else np.float32) if stored else None
 
     def kinds(self) -> schemas.Kinds:
-        """As KernelSpace.kinds; scores are those of an element as it is kept, coefficients are labellings."""
+        """As KernelSpace.kinds; scores are those of an element as it is kept, coefficients are
+        labellings."""
         chains, kinds = self._labellings.chains, super().kinds()
         rounded = schemas.either(kinds.scores, schemas.array(np.float32, self.dim))
         coef = Labelling.kind(chains.n_tokens, chains.n_tags, chains.n_sequences)
         return kinds._replace(scores=rounded, coef=coef)
 
     def adjoint(self, coef) -> Expansion:
-        """sum_n weights[n] (Psi(labels_n) - Psi(right)) of a Labelling; reads the rows of its wrong tokens."""
+        """sum_n weights[n] (Psi(labels_n) - Psi(right)) of a Labelling; reads the rows of its wrong
+        tokens."""
         return self.expansion(*self._labellings.coefficients(coef))
 
     def expansion(self, points: NDArray, coef: NDArray) -> Expansion:
-        """The element with these coefficients at these places of scores (increasing, each once); O(points tokens)."""
+        """The element with these coefficients at these places of scores (increasing, each once);
+        O(points tokens)."""
         n_nodes, stride = self._labellings.n_nodes, self._labellings.stride
         scores = np.zeros(self.dim, self._dtype)
         nodes = int(np.searchsorted(points, n_nodes))
@@ -137,7 +143,8 @@ class KernelChainSpace(KernelSpace):
     def _functions(self, tokens: NDArray, tags: NDArray, coef: NDArray) -> NDArray[np.float64]:
         """(stride, tokens) float64 f_k at all tokens, from entries in the order of their tokens.
 
-        Sums of a chunk are as exact as the kernel values, of as many terms as it has rows; those of chunks float64.
+        Sums of a chunk are as exact as the kernel values, of as many terms as it has rows; those of
+        chunks float64.
         """
         from scipy.sparse import csr_array
 
@@ -151,14 +158,20 @@ class KernelChainSpace(KernelSpace):
         order = np.argsort(chunk * stride + tags, kind="stable")
         data: NDArray
         data, columns = coef[order].astype(self._dtype), (place % _CHUNK)[order]
-        first = np.searchsorted((chunk * stride + tags)[order], np.arange((int(chunk[-1]) + 1) * stride + 1))
+        first = np.searchsorted(
+            (chunk * stride + tags)[order], np.arange((int(chunk[-1]) + 1) * stride + 1)
+        )
         out = np.zeros((stride, n))
         for c in range(int(chunk[-1]) + 1):
             piece = used[c * _CHUNK : (c + 1) * _CHUNK]
             bounds = first[c * stride : (c + 1) * stride + 1]
             here = slice(bounds[0], bounds[-1])
             if here.start < here.stop:
-                values = self.rows.block(piece) if self.gram is None else self.gram[c * _CHUNK : (c + 1) * _CHUNK]
+                values = (
+                    self.rows.block(piece)
+                    if self.gram is None
+                    else self.gram[c * _CHUNK : (c + 1) * _CHUNK]
+                )
                 rows = data[here], columns[here], bounds - bounds[0]
                 out += csr_array(rows, shape=(stride, len(piece))) @ values
         return out

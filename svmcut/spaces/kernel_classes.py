@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The space of several functions of a kernel, one a class: f_k = sum_i coef[i, k] K(x_i, .).
 
-An element is an Expansion whose points are places of (n, K) scores, row by row. Kernel values and scores are float64.
+An element is an Expansion whose points are places of (n, K) scores, row by row. Kernel values and
+scores are float64.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CHUNK = 256
-#: A sum of float64 products of kernel values is off by no more than about this part of the sum of their sizes.
+#: A sum of float64 products of kernel values is off by no more than about this part of the sum of
+#: their sizes.
 ROUNDED = 2.0**-51
 
 
 def rounding(rows, alpha: NDArray) -> float:
-    """How far sum_k alpha_k' K alpha_k in float64 may be from what it is, alpha (n, K); rows are KernelRows.
+    """How far sum_k alpha_k' K alpha_k in float64 may be from what it is, alpha (n, K); rows are
+    KernelRows.
 
-    Large coefficients of both signs over kernel values that are nearly the same cancel, and digits with them.
+    Large coefficients of both signs over kernel values that are nearly the same cancel, and digits
+    with them.
     """
     size = np.abs(alpha)
     if rows.kernel.name != "rbf":  # |K(x, z)|^2 <= K(x, x) K(z, z)
@@ -54,14 +58,17 @@ class ClassFunctions(KernelSpace):
         """The element with these coefficients at these places of scores (increasing, each once)."""
         alpha = np.zeros((self.rows.n, self.n_classes))
         alpha.ravel()[points] = coef
-        return Expansion(points, np.asarray(coef, np.float64), np.ascontiguousarray(self.formed(alpha).T).ravel())
+        return Expansion(
+            points, np.asarray(coef, np.float64), np.ascontiguousarray(self.formed(alpha).T).ravel()
+        )
 
     def rounding(self, alpha: NDArray) -> float:
         """As `rounding` of the kernel rows."""
         return rounding(self.rows.rows, alpha)
 
     def formed(self, alpha: NDArray) -> NDArray[np.float64]:
-        """(K, n) scores of alpha (n, K), class by class; the kernel values of each row of alpha that is not 0."""
+        """(K, n) scores of alpha (n, K), class by class; the kernel values of each row of alpha
+        that is not 0."""
         s, used = np.zeros(alpha.shape[::-1]), np.flatnonzero(alpha.any(axis=1))
         for start in range(0, len(used), _CHUNK):
             rows = used[start : start + _CHUNK]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The feature space of a linear machine, with the constant feature of ``--bias`` behind the last column.
+"""The feature space of a linear machine, with the constant feature of ``--bias`` behind the last
+column.
 
-Elements are float64 vectors of length ``dim``; X is never touched, so the constant feature costs no copy.
+Elements are float64 vectors of length ``dim``; X is never touched, so the constant feature costs no
+copy.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from svmcut.spaces.protocol import Elements
 from svmcut.spec import schemas
 
 LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows are few
-SPARSE_DIM = 1000  # from here on a normal may be kept without its zeros, where it has 3 of 4 or more
+SPARSE_DIM = (
+    1000  # from here on a normal may be kept without its zeros, where it has 3 of 4 or more
+)
 MOSTLY_ZERO = 4  # a normal with fewer nonzeros than its length over this is kept as those
 
 
@@ -43,7 +47,9 @@ class ArraySpace(Elements):
 
     def combine(self, weights, elements):
         out = np.empty(self.dim)
-        sparse.combine(np.ascontiguousarray(weights, dtype=np.float64), list(elements), out, self.threads)
+        sparse.combine(
+            np.ascontiguousarray(weights, dtype=np.float64), list(elements), out, self.threads
+        )
         return out
 
     def blend(self, p: float, a, q: float, b):
@@ -80,7 +86,9 @@ class WeightSpace(ArraySpace):
     def _normals(self, *others: schemas.Check) -> schemas.Check:
         """One of these checks, or a vector of this space without its zeros."""
         size = schemas.count(self.dim, self.dim)
-        return schemas.either(schemas.instance(sparse.Nonzeros, values=schemas.weights(None), size=size), *others)
+        return schemas.either(
+            schemas.instance(sparse.Nonzeros, values=schemas.weights(None), size=size), *others
+        )
 
     def dot(self, a, b) -> float:
         return sparse.dot(a, b, self.threads)
@@ -134,7 +142,8 @@ class LinearSpace(WeightSpace):
 
     @cached_property
     def _ranges(self):
-        """Ranges of columns with about equally many entries; None where adjoints are not cut into them."""
+        """Ranges of columns with about equally many entries; None where adjoints are not cut into
+        them."""
         count = sparse.ranges(self.rows, self.threads)
         if count == 1:
             return None
@@ -143,7 +152,9 @@ class LinearSpace(WeightSpace):
         inner = sample[[len(sample) * k // count for k in range(1, count)]]
         # by hand: np.unique imports numpy.ma, which takes longer than a small run
         inner = inner[np.diff(inner, prepend=0) > 0]
-        return sparse.Ranges(self.rows, np.concatenate([[0], inner, [self.X.n_features]]).astype(np.int64))
+        return sparse.Ranges(
+            self.rows, np.concatenate([[0], inner, [self.X.n_features]]).astype(np.int64)
+        )
 
     def take(self, rows) -> LinearSpace:
         """The space of these rows."""
@@ -151,7 +162,9 @@ class LinearSpace(WeightSpace):
 
     def kinds(self) -> schemas.Kinds:
         w, scores = schemas.weights(self.dim), schemas.reals(self.X.n_rows)
-        return schemas.Kinds(w, self._normals(w, schemas.instance(RowNormal, coef=scores)), scores, scores)
+        return schemas.Kinds(
+            w, self._normals(w, schemas.instance(RowNormal, coef=scores)), scores, scores
+        )
 
     def scores(self, w):
         """A w: (n,) scores; O(nonzeros)."""
@@ -173,14 +186,21 @@ class LinearSpace(WeightSpace):
         out = np.empty(len(elements))
         s = self.scores(a)  # (A^T coef).a = coef.(A a): one pass for all
         for k, element in enumerate(elements):
-            out[k] = self.dot(element.coef, s) if isinstance(element, RowNormal) else self.dot(element, a)
+            out[k] = (
+                self.dot(element.coef, s)
+                if isinstance(element, RowNormal)
+                else self.dot(element, a)
+            )
         return out
 
     def combine(self, weights, elements):
-        return (self._combine_normals if _has_normals(elements) else super().combine)(weights, elements)
+        return (self._combine_normals if _has_normals(elements) else super().combine)(
+            weights, elements
+        )
 
     def combined_square(self, weights, elements) -> float:
-        """|sum_k weights[k] elements[k]|^2, to the last bit; the sum is not stored where it can be spared."""
+        """|sum_k weights[k] elements[k]|^2, to the last bit; the sum is not stored where it can be
+        spared."""
         if _has_normals(elements):
             w = self._combine_normals(weights, elements)
             return self.dot(w, w)
@@ -200,16 +220,17 @@ class LinearSpace(WeightSpace):
         return out
 
     def keep(self, a, coef):
-        """What a bundle of cuts keeps of the normal a = A^T coef: coef itself where that is less than half as long.
+        """What a bundle of cuts keeps of the normal a = A^T coef: coef itself where that is less
+        than half as long.
 
-        Every dot product with it and every combination then costs a pass over the features for all cuts together, where
-        the normals themselves would be read one by one: about as much work, and no memory. Else a without its zeros
-        where that is less than half as long, which changes no bit of any product.
+        Every dot product with it and every combination then costs a pass over the features for all
+        cuts together, where the normals themselves would be read one by one: about as much work,
+        and no memory. Else a without its zeros where that is less than half as long, which changes
+        no bit of any product.
         """
         if coef is None or self.dim < LARGE_DIM or 2 * len(coef) > self.dim:
             return self.without_zeros(a)
         return RowNormal(np.array(coef, dtype=np.float64))
-
 
 
 def _has_normals(elements) -> bool:

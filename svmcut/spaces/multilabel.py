@@ -3,7 +3,8 @@
 
     scores(w) = (W[k].(x_n, bias) for every row n and label k, v)        adjoint its transpose
 
-The relaxed argmax needs no more than these, so a machine of label sets is a convex risk of scores like any other.
+The relaxed argmax needs no more than these, so a machine of label sets is a convex risk of scores
+like any other.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class LabelSpace(LinearSpace):
         self.dim = self._n_weights + n_pairs
 
     def kinds(self) -> schemas.Kinds:
-        w, s = schemas.weights(self.dim), schemas.reals(self.X.n_rows * self._shape[1] + self.dim - self._n_weights)
+        w = schemas.weights(self.dim)
+        s = schemas.reals(self.X.n_rows * self._shape[1] + self.dim - self._n_weights)
         return schemas.Kinds(w, self._normals(w), s, s)
 
     def scores(self, w):

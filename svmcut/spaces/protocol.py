@@ -38,7 +38,8 @@ class Elements(Protocol):
         return self.dot(w, w)
 
     def keep(self, a, coef) -> Any:
-        """What a bundle keeps of the normal a = A^T coef, for `dots` and `combine`; it may take less memory."""
+        """What a bundle keeps of the normal a = A^T coef, for `dots` and `combine`; it may take
+        less memory."""
         return a
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The space of a linear machine where rows are far fewer than features: w = A^T c, kept as c and the scores A w.
+"""The space of a linear machine where rows are far fewer than features: w = A^T c, kept as c and
+the scores A w.
 
-Every point, cut and direction of cutting planes is a combination of rows, so vectors of twice as many numbers as there
-are rows stand for it: a dot product reads the coefficients of one and the scores of the other, and the features are
-read where new coefficients appear. Few rows have their Gram matrix A A^T kept, which then answers for the features.
+Every point, cut and direction of cutting planes is a combination of rows, so vectors of twice as
+many numbers as there are rows stand for it: a dot product reads the coefficients of one and the
+scores of the other, and the features are read where new coefficients appear. Few rows have their
+Gram matrix A A^T kept, which then answers for the features.
 """
 
 from __future__ import annotations
@@ -16,23 +18,27 @@ from svmcut._native import sparse
 from svmcut.spaces.linear import ArraySpace, LinearSpace
 from svmcut.spec import schemas
 
-#: Rows up to which the Gram matrix is kept: it costs half as many passes as there are rows, and spares two a product.
+#: Rows up to which the Gram matrix is kept: it costs half as many passes as there are rows, and
+#: spares two a product.
 GRAM_ROWS = 512
 
 
 def few_rows(X, bias: float) -> bool:
-    """Whether the rows are so few and so sparse that combinations of them are better known by their coefficients."""
+    """Whether the rows are so few and so sparse that combinations of them are better known by their
+    coefficients."""
     dim = X.n_features + (bias != 0)
     return 16 * X.n_rows <= dim and X.nnz <= 4 * dim
 
 
 def linear_space(X, bias: float, threads: int, cuts: bool) -> LinearSpace | RowSpace:
-    """The space of a linear machine; cuts: for cutting planes alone, which may work with combinations of few rows."""
+    """The space of a linear machine; cuts: for cutting planes alone, which may work with
+    combinations of few rows."""
     return (RowSpace if cuts and few_rows(X, bias) else LinearSpace)(X, bias, threads)
 
 
 class RowSpace(ArraySpace):
-    """Combinations of rows X (n, d), extended by a constant feature; an element is (2 n,): coefficients, then scores.
+    """Combinations of rows X (n, d), extended by a constant feature; an element is (2 n,):
+    coefficients, then scores.
 
     Parameters
     ----------

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The span of a few points in the feature space of a kernel: a linear machine on k dense features.
 
-    basis z_1..z_k, K_ZZ = L L',  features F(x) = L^-1 K(Z, x),  f = w.F(x) = sum_j alpha_j K(z_j, x),  alpha = L^-T w
+    basis z_1..z_k, K_ZZ = L L',  features F(x) = L^-1 K(Z, x),  f = w.F(x) = sum_j alpha_j K(z_j,
+    x),  alpha = L^-T w
 
-|w|^2 is the norm of f in the feature space, so that 1/2 |w|^2 + C R(F w) is the full objective of f. What is lost is
+|w|^2 is the norm of f in the feature space, so that 1/2 |w|^2 + C R(F w) is the full objective of
+f. What is lost is
 the part of the optimum outside the span.
 
 References
 ----------
-S. Fine and K. Scheinberg, JMLR 2, 2001, Figure 2: incomplete Cholesky factorisation with symmetric pivoting.
+S. Fine and K. Scheinberg, JMLR 2, 2001, Figure 2: incomplete Cholesky factorisation with symmetric
+pivoting.
 """
 
 from __future__ import annotations
@@ -28,9 +31,11 @@ if TYPE_CHECKING:
     from svmcut.data.examples import Csr
     from svmcut.models.kernels import Kernel
 
-#: A point depends on the basis when its squared rest outside the span is at most this part of the largest K(x, x).
+#: A point depends on the basis when its squared rest outside the span is at most this part of the
+#: largest K(x, x).
 PIVOT = 1e-6
-#: Rows at once: of float32 features as float64, which a cache then holds, of features formed, and of a Hessian.
+#: Rows at once: of float32 features as float64, which a cache then holds, of features formed, and
+#: of a Hessian.
 _CHUNK, _FORMED, _GRAM_CHUNK = 128, 1024, 8192
 #: Features formed at once.
 _BLOCK = 128
@@ -52,8 +57,8 @@ def pivoted_rows(rows, k: int, tol: float = PIVOT) -> NDArray[np.int64]:
         Of the m candidates.
     k : int
     tol : float
-        Ends when no candidate has a larger squared rest outside the span of those chosen, in units of the largest
-        diagonal value.
+        Ends when no candidate has a larger squared rest outside the span of those chosen, in units
+        of the largest diagonal value.
 
     Returns
     -------
@@ -91,14 +96,16 @@ def kernel_matrix(kernel: Kernel, X: Csr, Z: Csr, threads: int = 1) -> NDArray[n
 
 
 def independent(gram: NDArray, tol: float = PIVOT) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Rows of a Gram matrix that do not depend on earlier ones, and the inverse of their Cholesky factor.
+    """Rows of a Gram matrix that do not depend on earlier ones, and the inverse of their Cholesky
+    factor.
 
     Parameters
     ----------
     gram : (m, m) float64
         Symmetric.
     tol : float
-        Smallest squared rest outside the span of the rows kept so far, in units of the largest diagonal value.
+        Smallest squared rest outside the span of the rows kept so far, in units of the largest
+        diagonal value.
 
     Returns
     -------
@@ -156,7 +163,8 @@ class Basis:
         return len(self.kept)
 
     def features(self, X: Csr, memory: float = np.inf) -> NDArray:
-        """(n, k) features of the rows, float64, or float32 where float64 takes more than `memory` megabytes."""
+        """(n, k) features of the rows, float64, or float32 where float64 takes more than `memory`
+        megabytes."""
         n, k = X.n_rows, len(self)
         F = np.empty((n, k), np.float64 if 8 * n * k <= memory * 1e6 else np.float32)
         points = KernelRows(self.Z, self.kernel, self._threads)
@@ -176,7 +184,8 @@ class Traced:
     ----------
     w : (k,) float64
     coef : (n,) float64 or None
-        None where they are not traced. They name an element of the full space, whose part in the span w is.
+        None where they are not traced. They name an element of the full space, whose part in the
+        span w is.
     """
 
     __slots__ = ("coef", "w")
@@ -186,7 +195,9 @@ class Traced:
 
     def __iadd__(self, other: Traced) -> Traced:
         self.w = self.w + other.w
-        self.coef = self.coef + other.coef if self.coef is not None and other.coef is not None else None
+        self.coef = (
+            self.coef + other.coef if self.coef is not None and other.coef is not None else None
+        )
         return self
 
     def coefficients(self) -> NDArray[np.float64] | None:
@@ -202,10 +213,11 @@ class Subspace(Space):
     F : (n, k) float64 or float32
         C-contiguous.
     trace : bool
-        Whether elements carry their coefficients, from which a dual bound of the full problem is made; costs 8 n bytes
-        a cut.
+        Whether elements carry their coefficients, from which a dual bound of the full problem is
+        made; costs 8 n bytes a cut.
     threads : int
-        Results do not depend on it: float32 features are taken in chunks, whose parts are added in order.
+        Results do not depend on it: float32 features are taken in chunks, whose parts are added in
+        order.
     """
 
     def __init__(self, F: NDArray, trace: bool = False, threads: int = 1):
@@ -219,7 +231,8 @@ class Subspace(Space):
     def kinds(self) -> schemas.Kinds:
         scores = schemas.reals(self.n_rows)
         element, traced = (
-            schemas.instance(Traced, w=schemas.weights(self.dim), coef=coef) for coef in (schemas.maybe(scores), scores)
+            schemas.instance(Traced, w=schemas.weights(self.dim), coef=coef)
+            for coef in (schemas.maybe(scores), scores)
         )
         return schemas.Kinds(element, traced if self._trace else element, scores, scores)
 
@@ -260,7 +273,8 @@ class Subspace(Space):
         return Subspace(self.F[rows], self._trace, self.threads)
 
     def gram(self, rows: NDArray, weights: NDArray | None, rounding: float) -> NDArray[np.float64]:
-        """sum v_i F_i F_i' over these rows, of float32 products where they round by no more than that.
+        """sum v_i F_i F_i' over these rows, of float32 products where they round by no more than
+        that.
 
         Parameters
         ----------
@@ -292,7 +306,9 @@ class Subspace(Space):
             # numpy's error state is the context's, which a thread has not by itself
             parts = [
                 pool.submit(
-                    copy_context().run, lambda k: [form(start) for start in starts[bounds[k] : bounds[k + 1]]], k
+                    copy_context().run,
+                    lambda k: [form(start) for start in starts[bounds[k] : bounds[k + 1]]],
+                    k,
                 )
                 for k in range(threads)
             ]

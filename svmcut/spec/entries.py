@@ -20,7 +20,8 @@ class Task(NamedTuple):
     objects : str
         What is trained, in the plural of a message.
     models : tuple of str
-        Classes of svmcut.models; where two tasks share one, the later is that of examples with queries.
+        Classes of svmcut.models; where two tasks share one, the later is that of examples with
+        queries.
     where : str
         ``module:class`` of svmcut.tasks.
     defaults : mapping
@@ -82,7 +83,8 @@ class Loss(NamedTuple):
     squared : str or None
         ``module:factory`` of the risk of slack norm 2, where it is one of its own.
     is_sum : bool
-        Whether the plain risk is a sum over examples, queries, sequences or label sets: C may weigh one of them.
+        Whether the plain risk is a sum over examples, queries, sequences or label sets: C may weigh
+        one of them.
     drawn : bool
         Whether the plain risk is a sum of terms that sampled cuts may draw.
     at : (float, float, float) or None
@@ -132,7 +134,8 @@ class Solver(NamedTuple):
     where : str or mapping
         ``module:class``, by task where they differ.
     linear, kernel : tuple of str
-        Tasks it trains on features, and on kernel values; those of `kernel` alone take the linear kernel's values too.
+        Tasks it trains on features, and on kernel values; those of `kernel` alone take the linear
+        kernel's values too.
     losses : tuple of str or None
         None for every loss of the task.
     others : mapping
@@ -144,7 +147,8 @@ class Solver(NamedTuple):
     plan : str
         How it is run where it works on kernel values: a name of `PLANS`.
     polished : bool or None
-        Whether exact training in the span of the points it chose follows unless told otherwise; None where none can.
+        Whether exact training in the span of the points it chose follows unless told otherwise;
+        None where none can.
     free_bias : bool or None
         Whether it has an unregularised bias unless told otherwise; None where it can have none.
     joint : tuple of str
@@ -156,8 +160,8 @@ class Solver(NamedTuple):
     binary : tuple of str
         Tasks of several classes or labels whose machines it trains one against the rest alone.
     definite : bool
-        Whether on kernel values it needs a kernel that is known to be positive semidefinite: its lower bound, or the
-        length of w, mean nothing with another.
+        Whether on kernel values it needs a kernel that is known to be positive semidefinite: its
+        lower bound, or the length of w, mean nothing with another.
     takes : tuple of str
         Parameters that not every solver has.
     after : tuple of str
@@ -202,7 +206,8 @@ class Solver(NamedTuple):
 
 
 class KernelRow(NamedTuple):
-    """One kernel: svm_light's number, formula, parameters, and what budgeted training does with a centre too many."""
+    """One kernel: svm_light's number, formula, parameters, and what budgeted training does with a
+    centre too many."""
 
     name: str
     number: int
@@ -239,7 +244,8 @@ class Measure(NamedTuple):
 
 
 class QpRow(NamedTuple):
-    """One way to solve the small QP: the number of cuts from which OSQP is asked first, and what the help says."""
+    """One way to solve the small QP: the number of cuts from which OSQP is asked first, and what
+    the help says."""
 
     osqp_from: float
     help: str
@@ -253,8 +259,8 @@ class Format(NamedTuple):
     first : bytes
         Line 1; of a foreign format that or its first word.
     where : str
-        Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output, model, original), which
-        raise as `svmcut.files.models.read_model` and `write_model`.
+        Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output,
+        model, original), which raise as `svmcut.files.models.read_model` and `write_model`.
     models : tuple of str
         Classes of svmcut.models.
     foreign : bool

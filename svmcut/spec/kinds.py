@@ -70,17 +70,27 @@ def number(low: float, high: float = math.inf, *, above: bool = False) -> Kind:
     """A finite number in [low, high], or in (low, high] with above."""
     expected = f"a number {'above' if above else 'of at least'} {low:g}"
     if high < math.inf:
-        expected = f"a number {'above' if above else 'from'} {low:g} {'and at most' if above else 'to'} {high:g}"
+        expected = (
+            f"a number {'above' if above else 'from'} {low:g} {'and at most' if above else 'to'} "
+            f"{high:g}"
+        )
 
     def take(value: Any) -> float:
-        value = float(_accept(value, isinstance(value, numbers.Real) and not isinstance(value, bool)))
-        return _accept(value, math.isfinite(value) and low <= value <= high and not (above and value == low))
+        value = float(
+            _accept(value, isinstance(value, numbers.Real) and not isinstance(value, bool))
+        )
+        return _accept(
+            value, math.isfinite(value) and low <= value <= high and not (above and value == low)
+        )
 
     return Kind("FLOAT", expected, float, take)
 
 
-def quantity(name: str, units: Mapping[str, float], of: str, example: str, *, above: bool = False) -> Kind:
-    """A number of at least 0, or above, or a text of a number and one of these units, in either case of the letter."""
+def quantity(
+    name: str, units: Mapping[str, float], of: str, example: str, *, above: bool = False
+) -> Kind:
+    """A number of at least 0, or above, or a text of a number and one of these units, in either
+    case of the letter."""
     plain = number(0, above=above)
 
     def read(text: str) -> float:
@@ -102,18 +112,25 @@ def duration(*, above: bool = False) -> Kind:
 
 def size() -> Kind:
     """Megabytes of 10^6 bytes, or a text such as 500K, 512M, 2G."""
-    return quantity("SIZE", {"k": 1e-3, "m": 1.0, "g": 1e3}, "megabytes", "500K, 512M or 2G", above=True)
+    return quantity(
+        "SIZE", {"k": 1e-3, "m": 1.0, "g": 1e3}, "megabytes", "500K, 512M or 2G", above=True
+    )
 
 
 def address() -> Kind:
-    """Where a scheduler is: tcp://host:port, tls://host:port, or local:N for N workers that are started here."""
+    """Where a scheduler is: tcp://host:port, tls://host:port, or local:N for N workers that are
+    started here."""
 
     def take(value: Any) -> str:
         _accept(value, isinstance(value, str))
         name, _, rest = value.partition(":")
-        return _accept(value, (name == "local" and rest.isdigit() and 0 < int(rest) < 1025) or "://" in value)
+        return _accept(
+            value, (name == "local" and rest.isdigit() and 0 < int(rest) < 1025) or "://" in value
+        )
 
-    return Kind("ADDRESS", "an address as tcp://host:8786, or local:2 for two workers here", str, take)
+    return Kind(
+        "ADDRESS", "an address as tcp://host:8786, or local:2 for two workers here", str, take
+    )
 
 
 def integer(low: int, high: int = 2**31 - 1) -> Kind:
@@ -121,7 +138,9 @@ def integer(low: int, high: int = 2**31 - 1) -> Kind:
     limit = f"of at least {low}" if high == 2**31 - 1 else f"from {low} to {high}"
 
     def take(value: Any) -> int:
-        value = int(_accept(value, isinstance(value, numbers.Integral) and not isinstance(value, bool)))
+        value = int(
+            _accept(value, isinstance(value, numbers.Integral) and not isinstance(value, bool))
+        )
         return _accept(value, low <= value <= high)
 
     return Kind("INTEGER", f"a whole number {limit}", int, take)
@@ -135,7 +154,8 @@ class Typed(NamedTuple):
 
 
 def several(one: Kind, original: Kind | None = None) -> Kind:
-    """One value, or several, separated by commas; `original` is what the originals read, a single one."""
+    """One value, or several, separated by commas; `original` is what the originals read, a single
+    one."""
 
     def read(text: str) -> tuple[Typed, ...]:
         return tuple(Typed(part.strip(), one.parse(part)) for part in text.split(","))
@@ -149,7 +169,9 @@ def several(one: Kind, original: Kind | None = None) -> Kind:
     return Kind(f"{one.name}[,{one.name}...]", one.expected, read, tuple, plain=plain)
 
 
-def one_of(table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[str, str] | None = None) -> Kind:
+def one_of(
+    table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[str, str] | None = None
+) -> Kind:
     """A name, or in a text its number where the originals have one; the name is kept.
 
     Parameters
@@ -159,7 +181,9 @@ def one_of(table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[st
     """
     numbered = table if isinstance(table, Mapping) else dict.fromkeys(table)
     names = {str(value): name for name, value in numbered.items() if value is not None}
-    known = ", ".join(name if value is None else f"{name} ({value})" for name, value in numbered.items())
+    known = ", ".join(
+        name if value is None else f"{name} ({value})" for name, value in numbered.items()
+    )
 
     def read(text: str) -> str:
         if others and text in others:
@@ -169,27 +193,50 @@ def one_of(table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[st
     def take(value: Any) -> str:
         return str(_accept(value, isinstance(value, str) and value in numbered))
 
-    return Kind("NAME", f"one of {known}", read, take, f"is unknown; expected one of {known}", words=tuple(numbered))
+    return Kind(
+        "NAME",
+        f"one of {known}",
+        read,
+        take,
+        f"is unknown; expected one of {known}",
+        words=tuple(numbered),
+    )
 
 
 BALANCED = "balanced"
 
 
 def class_weights() -> Kind:
-    """`BALANCED`, or weights by label: a mapping, or a text such as 1=5,-1=0.5, which is what is kept."""
+    """`BALANCED`, or weights by label: a mapping, or a text such as 1=5,-1=0.5, which is what is
+    kept."""
 
     def take(value: Any) -> str:
         if isinstance(value, str) and value == BALANCED:
             return value
         if isinstance(value, Mapping):
-            _accept(value, all(isinstance(part, numbers.Real) for item in value.items() for part in item))
-            value = ",".join(f"{float(label)!r}={float(weight)!r}" for label, weight in value.items())
+            _accept(
+                value,
+                all(isinstance(part, numbers.Real) for item in value.items() for part in item),
+            )
+            value = ",".join(
+                f"{float(label)!r}={float(weight)!r}" for label, weight in value.items()
+            )
         weights = weights_by_label(_accept(value, isinstance(value, str)))
-        _accept(value, all(map(math.isfinite, (*weights, *weights.values()))) and min(weights.values()) >= 0)
+        _accept(
+            value,
+            all(map(math.isfinite, (*weights, *weights.values()))) and min(weights.values()) >= 0,
+        )
         _accept(value, len(weights) == value.count("=") == value.count(",") + 1)
-        return ",".join(f"{_shortest(label)}={_shortest(weight)}" for label, weight in sorted(weights.items()))
+        return ",".join(
+            f"{_shortest(label)}={_shortest(weight)}" for label, weight in sorted(weights.items())
+        )
 
-    return Kind("LABEL=FLOAT,...", f"'{BALANCED}', or weights of at least 0 by label as in 1=5,-1=0.5", str, take)
+    return Kind(
+        "LABEL=FLOAT,...",
+        f"'{BALANCED}', or weights of at least 0 by label as in 1=5,-1=0.5",
+        str,
+        take,
+    )
 
 
 def weights_by_label(text: str) -> dict[float, float]:
@@ -206,7 +253,8 @@ def dashed(names: tuple[str, ...]) -> Kind:
     """A name that is kept with underscores, and shown and read with dashes too."""
     kind = one_of(tuple(name.replace("_", "-") for name in names))
     return kind._replace(
-        read=lambda text: text.replace("_", "-"), take=lambda value: kind.take(value).replace("-", "_")
+        read=lambda text: text.replace("_", "-"),
+        take=lambda value: kind.take(value).replace("-", "_"),
     )
 
 
@@ -228,7 +276,9 @@ def _one_line(text: Any) -> str:
 
 
 def _flag(value: Any) -> bool:
-    return bool(_accept(value, isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")))
+    return bool(
+        _accept(value, isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"))
+    )
 
 
 ANY = number(-1e300, 1e300)
@@ -236,4 +286,6 @@ TEXT = Kind("TEXT", "one line of text", str, _one_line)
 PATH = Kind("FILE", "a path", str, lambda value: str(_accept(value, isinstance(value, str))))
 ADDRESS = address()
 FLAG = Kind("", "True or False", str, _flag)
-LEVEL = Kind("INTEGER", "a whole number", int, lambda value: max(0, value))  # below 0 is 0, as in the originals
+LEVEL = Kind(
+    "INTEGER", "a whole number", int, lambda value: max(0, value)
+)  # below 0 is 0, as in the originals

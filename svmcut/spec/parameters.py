@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parameters of training: name, default and kind of each stand here, once.
 
-`svmcut.train` takes them by name; the command line gives them flags and texts. Standard library only.
+`svmcut.train` takes them by name; the command line gives them flags and texts. Standard library
+only.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ EXAMPLE_COST = 1.0
 EPSILON = 0.1
 #: LIBSVM's tolerance of the KKT conditions, the default of smo.
 KKT_TOLERANCE = 1e-3
-#: Rows, and tokens, below which a dual bound that costs kernel values of its own is computed unless told otherwise.
+#: Rows, and tokens, below which a dual bound that costs kernel values of its own is computed unless
+#: told otherwise.
 CERTIFIED_ROWS = 50_000
 C, DEGREE = number(0, LARGEST_C, above=True), integer(0)
 #: Of products and distances in a kernel, which is not definite below 0; the originals take any.
@@ -61,7 +63,11 @@ FACTOR, FACTORS = number(0), ("gamma", "scale_kernel")
 
 def param(default: Any, kind: Kind) -> Any:
     """A field of that default, or of what a callable gives, and kind."""
-    return field(default_factory=default, kind=kind) if callable(default) else field(default=default, kind=kind)
+    return (
+        field(default_factory=default, kind=kind)
+        if callable(default)
+        else field(default=default, kind=kind)
+    )
 
 
 @record(kw_only=True)
@@ -73,17 +79,22 @@ class Settings:
     task, loss, solver, kernel : str
         Names of svmcut.spec.catalog.
     cost : float or None
-        C in the original's unit: of svm_perf, svm_rank or svm_hmm. Required for losses that are no sums over examples.
+        C in the original's unit: of svm_perf, svm_rank or svm_hmm. Required for losses that are no
+        sums over examples.
     example_cost : float or None
-        C as the weight of one example's loss; of one query's, sequence's or label set's. 1 where no C is given.
+        C as the weight of one example's loss; of one query's, sequence's or label set's. 1 where no
+        C is given.
     positive : float, ">0" or None
         Label of the positive class, all labels above 0, or of two labels the larger.
     class_weight : str, mapping or None
-        "balanced", or weights by label: {1: 5.0, -1: 1.0}, "1=5,-1=1"; labels that are not named weigh 1.
+        "balanced", or weights by label: {1: 5.0, -1: 1.0}, "1=5,-1=1"; labels that are not named
+        weigh 1.
     probability : bool
-        Whether probabilities of the classes are fitted to scores of five folds, whose machines are trained beside.
+        Whether probabilities of the classes are fitted to scores of five folds, whose machines are
+        trained beside.
     initial : str or None
-        A model file of the same classes, or of numbers, from whose weights or support vectors training starts.
+        A model file of the same classes, or of numbers, from whose weights or support vectors
+        training starts.
     p : float
         k of the losses at k, as a fraction of the positives; 0 for the loss's own.
     at : int
@@ -102,14 +113,15 @@ class Settings:
     max_iterations, time_limit : int, float or None
         End training with the best model so far; seconds, or a text with a unit: "1h".
     degree, gamma, scale_kernel, coef0 : int, float
-        Of the polynomial (s x.z + r)^d, the rbf exp(-g |x - z|^2) and the sigmoid kernel tanh(s x.z + r).
+        Of the polynomial (s x.z + r)^d, the rbf exp(-g |x - z|^2) and the sigmoid kernel tanh(s x.z
+        + r).
     u : str
         Text stored with the model.
     basis : int
         Most basis vectors of a subspace and of the polish.
     basis_kind : {"pivoted", "even", "fourier"}
-        What spans a subspace: rows by incomplete Cholesky factorisation, evenly spaced ones, or random Fourier features
-        of the rbf kernel, half of them cosines.
+        What spans a subspace: rows by incomplete Cholesky factorisation, evenly spaced ones, or
+        random Fourier features of the rbf kernel, half of them cosines.
     basis_method, basis_file : int, str or None
         How they are chosen, svm_perf's --t; a file of them.
     sample_size, patience : int
@@ -117,7 +129,8 @@ class Settings:
     polish : bool or None
         Exact training in the span of the points that a sampling or stepping solver chose.
     certify : bool or None
-        Whether a dual bound of the full problem is computed where it costs kernel values of its own.
+        Whether a dual bound of the full problem is computed where it costs kernel values of its
+        own.
     budget : int
         Most centres of bsca and bsgd.
     maintenance : {"merge", "project", "remove"} or None
@@ -133,18 +146,21 @@ class Settings:
     average : {"suffix", "full"}
         Iterates sbp averages.
     line_search : bool or None
-        False for cutting planes as printed in the paper of 2006, which take every cut at the minimiser of the model.
+        False for cutting planes as printed in the paper of 2006, which take every cut at the
+        minimiser of the model.
     quick : bool
-        Whether training of sequences ends where the error on a part held out no longer falls, at no gap in particular.
+        Whether training of sequences ends where the error on a part held out no longer falls, at no
+        gap in particular.
     transitions, emissions, beam : int
         Orders of a chain, and states kept a token, 0 for all.
     multiclass : {"crammer-singer", "one-vs-rest", "one-vs-one"} or None
-        Whether all classes are trained at once, each against the rest, or each against each other; None for the first,
-        with a kernel the last.
+        Whether all classes are trained at once, each against the rest, or each against each other;
+        None for the first, with a kernel the last.
     pairs : {"all", "none"}
         Whether pairs of labels have weights.
     parts : int or None
-        Parts of the labels or tags, of which gdmm searches one at a visit; None for 1 and for some 100 tags each.
+        Parts of the labels or tags, of which gdmm searches one at a visit; None for 1 and for some
+        100 tags each.
     qp : str or None
         Solver of the small QP.
     cache_size, max_memory : float, float or None
@@ -156,10 +172,11 @@ class Settings:
     input : {"svm", "crfsuite"}
         How files are written: crfsuite names tags and attributes, and the model keeps the names.
     given : frozenset of str or None
-        Names of the parameters that were asked for, and are refused where they have no effect; None for those that
-        differ from their defaults.
+        Names of the parameters that were asked for, and are refused where they have no effect; None
+        for those that differ from their defaults.
     original : bool
-        Whether a program with an original's name runs, which takes kernels of any parameters and writes eight digits.
+        Whether a program with an original's name runs, which takes kernels of any parameters and
+        writes eight digits.
     """
 
     task: str = param("classification", one_of(tuple(TASKS)))
@@ -224,7 +241,9 @@ class Settings:
     @property
     def has_kernel(self) -> bool:
         """Whether the run is one on kernel values."""
-        return self.kernel != "linear" or (self.solver != AUTO and SOLVERS[self.solver].on_values(self.task))
+        return self.kernel != "linear" or (
+            self.solver != AUTO and SOLVERS[self.solver].on_values(self.task)
+        )
 
     @property
     def is_definite(self) -> bool:
@@ -256,14 +275,16 @@ class Settings:
 
     @property
     def of_scores(self) -> bool:
-        """Whether the risk is a sum over examples of losses of one score each, which has trainers of its own."""
+        """Whether the risk is a sum over examples of losses of one score each, which has trainers
+        of its own."""
         first = SOLVERS[CHOICES["classification", False, True][0]]
         name = self.loss or TASKS[self.task].loss
         return self.is_plain and self.task in first.linear and name in (first.losses or ())
 
     @property
     def is_joint(self) -> bool:
-        """Whether functions of a kernel are trained at once, one a class: as sequences of one token."""
+        """Whether functions of a kernel are trained at once, one a class: as sequences of one
+        token."""
         return self.task == "multiclass" and self.has_kernel and self.multiclass == MULTICLASS[0]
 
     @property

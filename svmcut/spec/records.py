@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes of named values, as those of `dataclasses`, which a program makes at its start without a word of code.
+"""Classes of named values, as those of `dataclasses`, which a program makes at its start without a
+word of code.
 
-A dataclass compiles methods of its own, a millisecond each where 18 of them make a small run; these share theirs.
+A dataclass compiles methods of its own, a millisecond each where 18 of them make a small run; these
+share theirs.
 """
 
 from __future__ import annotations
@@ -39,8 +41,11 @@ def field(*, default: Any = MISSING, default_factory: Any = None, kind: Any = No
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def record(cls: type | None = None, /, *, frozen: bool = True, eq: bool = True, kw_only: bool = False) -> Any:
-    """Makes a record of a class: its fields are those that it annotates, behind those of the record it derives from.
+def record(
+    cls: type | None = None, /, *, frozen: bool = True, eq: bool = True, kw_only: bool = False
+) -> Any:
+    """Makes a record of a class: its fields are those that it annotates, behind those of the record
+    it derives from.
 
     Parameters
     ----------
@@ -58,12 +63,19 @@ def record(cls: type | None = None, /, *, frozen: bool = True, eq: bool = True, 
         if "ClassVar" in str(annotation):
             continue
         default = cls.__dict__.get(name, MISSING)
-        known[name] = item = (default if isinstance(default, Field) else Field(default=default))._replace(name=name)
+        known[name] = item = (
+            default if isinstance(default, Field) else Field(default=default)
+        )._replace(name=name)
         if item.default is not MISSING:
             setattr(cls, name, item.default)
         elif default is not MISSING:
             delattr(cls, name)
-    methods: dict[str, Any] = {"__record__": known, "_in_order": not kw_only, "__init__": _init, "__repr__": _repr}
+    methods: dict[str, Any] = {
+        "__record__": known,
+        "_in_order": not kw_only,
+        "__init__": _init,
+        "__repr__": _repr,
+    }
     if eq:
         methods |= {"__eq__": _eq, "__hash__": _hash}
     if frozen:
@@ -116,7 +128,8 @@ def _values(of: Any) -> tuple[Any, ...]:
 
 
 def _repr(self) -> str:
-    return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__record__)})"
+    values = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__record__)
+    return f"{type(self).__name__}({values})"
 
 
 def _eq(self, other: Any) -> Any:

@@ -75,7 +75,8 @@ def check(settings: Settings) -> list[str]:
 
 
 def plain(settings: Settings) -> Settings:
-    """These settings with plain Python values and the task's loss and C; a UsageError for values out of range."""
+    """These settings with plain Python values and the task's loss and C; a UsageError for values
+    out of range."""
     values = {}
     for name, kind in KINDS.items():
         value = values[name] = getattr(settings, name)
@@ -84,7 +85,9 @@ def plain(settings: Settings) -> Settings:
         try:
             values[name] = (ANY if settings.original and name in FACTORS else kind).take(value)
         except ValueError:
-            raise UsageError("{} is {}; expected {}", Parameter(name), reprlib.repr(value), kind.expected) from None
+            raise UsageError(
+                "{} is {}; expected {}", Parameter(name), reprlib.repr(value), kind.expected
+            ) from None
     values["loss"] = values["loss"] or TASKS[values["task"]].loss
     found = replace(settings, **values)
     unset = found.cost is None and found.example_cost is None and found.is_sum
@@ -118,7 +121,11 @@ def fraction_of_positives(loss: Loss, p: float) -> float:
     if p and not least <= p <= most:
         bound = f"at most {most:g}" if p > most else f"at least {least:g}"
         raise UsageError(
-            "{p=} is out of range for loss '{}'; expected {} (0 stands for {:g})", p, loss.name, bound, default
+            "{p=} is out of range for loss '{}'; expected {} (0 stands for {:g})",
+            p,
+            loss.name,
+            bound,
+            default,
         )
     return p or default
 
@@ -126,14 +133,23 @@ def fraction_of_positives(loss: Loss, p: float) -> float:
 def check_risk(loss: Loss, p: float, rescaling: str, slack_norm: int) -> None:
     """Refuses what is not implemented for the loss, and p out of its range, as a UsageError."""
     if rescaling not in loss.rescalings:
-        raise UsageError("{} rescaling is not implemented for loss '{}'; use {rescaling=margin}", rescaling, loss.name)
+        raise UsageError(
+            "{} rescaling is not implemented for loss '{}'; use {rescaling=margin}",
+            rescaling,
+            loss.name,
+        )
     if slack_norm not in loss.norms:
-        raise UsageError("slack norm {} is not implemented for loss '{}'; use {slack_norm=1}", slack_norm, loss.name)
+        raise UsageError(
+            "slack norm {} is not implemented for loss '{}'; use {slack_norm=1}",
+            slack_norm,
+            loss.name,
+        )
     fraction_of_positives(loss, p)
 
 
 def chosen_solver(settings: Settings) -> str:
-    """The solver that is named, by itself or by what is for one alone; "auto" where n or the machine decides."""
+    """The solver that is named, by itself or by what is for one alone; "auto" where n or the
+    machine decides."""
     if settings.solver != AUTO:
         return settings.solver
     if settings.has_kernel:
@@ -149,21 +165,26 @@ def refuse_example_cost(loss: str) -> UsageError:
 
 
 def check_weights(settings: Settings, name: str) -> None:
-    """Refuses weights, given by the parameter of that name, for a loss that is no sum, as a UsageError."""
+    """Refuses weights, given by the parameter of that name, for a loss that is no sum, as a
+    UsageError."""
     if not settings.is_sum:
         raise UsageError("{} {}; leave it out", Parameter(name), no_sum(settings.loss))
 
 
 def no_sum(loss: str | None) -> str:
     """What is wrong with what weighs an example, for a loss that is no sum."""
-    return f"weighs one example's loss, but loss '{loss}' with these options is no sum over examples"
+    return (
+        f"weighs one example's loss, but loss '{loss}' with these options is no sum over examples"
+    )
 
 
 def _loss(settings: Settings) -> Loss:
     known, name = losses(settings.task), settings.loss or ""
     if name not in known:
         objects = TASKS[settings.task].objects
-        raise UsageError("loss '{}' is not for {}; expected one of {}", name, objects, ", ".join(known))
+        raise UsageError(
+            "loss '{}' is not for {}; expected one of {}", name, objects, ", ".join(known)
+        )
     loss = known[name]
     check_risk(loss, settings.p, settings.rescaling, settings.slack_norm)
     if "at" in settings.wishes() and settings.task == "rank" and not loss.ranked:
@@ -171,7 +192,8 @@ def _loss(settings: Settings) -> Loss:
         raise UsageError("{at} is for {loss=}; leave it out with loss '{}'", ranked, name)
     if settings.cost is None and settings.example_cost is None:
         raise UsageError(
-            "C is missing, and {} has none by default, for it is no sum over examples; give {cost} 1,10,100,1000 and "
+            "C is missing, and {} has none by default, for it is no sum over examples; give "
+            "{cost} 1,10,100,1000 and "
             "compare the models on examples kept aside",
             variant(settings) or Parameter("loss", name),
         )
@@ -181,7 +203,8 @@ def _loss(settings: Settings) -> Loss:
 
 
 def variant(settings: Settings) -> str | None:
-    """What makes another risk of the plain one of the task's first loss: "slack_norm=2"; None where nothing does."""
+    """What makes another risk of the plain one of the task's first loss: "slack_norm=2"; None where
+    nothing does."""
     row = losses(settings.task).get(settings.loss or "")
     if row is not None and not row.drawn and row.name != TASKS[settings.task].loss:
         return Message("{loss=}", settings.loss)
@@ -191,7 +214,11 @@ def variant(settings: Settings) -> str | None:
 
 
 def _what(settings: Settings) -> str:
-    return f"the {settings.kernel} kernel" if settings.kernel != "linear" else f"solver '{settings.solver}'"
+    return (
+        f"the {settings.kernel} kernel"
+        if settings.kernel != "linear"
+        else f"solver '{settings.solver}'"
+    )
 
 
 def _serves(row: Solver, settings: Settings, loss: Loss) -> bool:
@@ -205,27 +232,57 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
     every, other_risk = solvers(task.name), variant(settings) or Message("{loss=}", loss.name)
     if name != AUTO and name not in every:
         raise UsageError(
-            "solver '{}' does not train {}; expected one of auto, {}", name, task.objects, ", ".join(every)
+            "solver '{}' does not train {}; expected one of auto, {}",
+            name,
+            task.objects,
+            ", ".join(every),
         )
-    usable = {other: row for other, row in solvers(task.name, settings.has_kernel).items()
-              if not settings.has_kernel or settings.is_joint or task.name not in row.joint}  # fmt: skip
+    usable = {
+        other: row
+        for other, row in solvers(task.name, settings.has_kernel).items()
+        if not settings.has_kernel or settings.is_joint or task.name not in row.joint
+    }
     if not usable:
-        raise UsageError("{} are trained on features, not with {}; use {kernel=linear}", task.objects, _what(settings))
+        raise UsageError(
+            "{} are trained on features, not with {}; use {kernel=linear}",
+            task.objects,
+            _what(settings),
+        )
     serving = [other for other, row in usable.items() if _serves(row, settings, loss)]
     if not serving:
-        raise UsageError("{} does not go with {} in this version; leave one of them out", other_risk, _what(settings))
+        raise UsageError(
+            "{} does not go with {} in this version; leave one of them out",
+            other_risk,
+            _what(settings),
+        )
     remedy = [other for other in serving if not usable[other].plain] or serving
     if name != AUTO and name not in usable:
         subject = f"solver '{name}' trains on features and knows no kernel"
         raise UsageError("{}; with {} use {solver=}", subject, _what(settings), remedy)
-    joint = settings.pairs != "none" if task.name == "multilabel" else settings.multiclass in (None, MULTICLASS[0])
+    joint = (
+        settings.pairs != "none"
+        if task.name == "multilabel"
+        else settings.multiclass in (None, MULTICLASS[0])
+    )
     if name != AUTO and joint and task.name in usable[name].binary:
-        other = Message("{pairs=none}") if task.name == "multilabel" else Message("{multiclass=}", MULTICLASS[1])
-        raise UsageError("solver '{}' trains two classes; give {} or leave out {solver}", name, other)
+        other = (
+            Message("{pairs=none}")
+            if task.name == "multilabel"
+            else Message("{multiclass=}", MULTICLASS[1])
+        )
+        raise UsageError(
+            "solver '{}' trains two classes; give {} or leave out {solver}", name, other
+        )
     if name == AUTO or name in serving:
         return
     if task.name == "classification" and settings.is_plain:
-        known = listed([other for other, row in losses(task.name).items() if _serves(usable[name], settings, row)])
+        known = listed(
+            [
+                other
+                for other, row in losses(task.name).items()
+                if _serves(usable[name], settings, row)
+            ]
+        )
         raise UsageError("solver '{}' trains for {} only; use {solver=}", name, known, remedy)
     subject = Message("solver '{}' does not train with {}", name, other_risk)
     raise UsageError("{}; leave out {solver} or give {solver=}", subject, remedy)
@@ -234,31 +291,50 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
 def _check_vectors(settings: Settings) -> None:
     name, free = chosen_solver(settings), [other for other, row in SOLVERS.items() if row.free_bias]
     if settings.task == "rank" and settings.bias:
-        raise UsageError("a constant feature changes no order; leave out {bias} where rankings are trained")
-    (first, second), exact = CHOICES["classification", False, True], CHOICES["classification", True, True][0]
-    if settings.initial is not None and (name not in (AUTO, exact) if settings.has_kernel else name == first):
-        remedy = Message("use {solver=} with a kernel, without one '{}' or '{}'", exact, second, CUTTING_PLANE)
+        raise UsageError(
+            "a constant feature changes no order; leave out {bias} where rankings are trained"
+        )
+    (first, second) = CHOICES["classification", False, True]
+    exact = CHOICES["classification", True, True][0]
+    if settings.initial is not None and (
+        name not in (AUTO, exact) if settings.has_kernel else name == first
+    ):
+        remedy = Message(
+            "use {solver=} with a kernel, without one '{}' or '{}'", exact, second, CUTTING_PLANE
+        )
         raise UsageError("{initial} is no start of solver '{}'; {}", name, remedy)
     if not settings.has_kernel:
         if settings.free_bias:
-            raise UsageError("{free_bias} needs a solver with an unregularised bias; add {solver=}", free)
+            raise UsageError(
+                "{free_bias} needs a solver with an unregularised bias; add {solver=}", free
+            )
         if basis := settings.chosen_basis:
             raise UsageError("{} chooses a basis for a kernel; give {kernel}", Parameter(basis))
         return
     if settings.bias:
         refusal = Message(
-            "{} takes no constant feature, but {bias=} asks for one; give {bias=0}", _what(settings), settings.bias
+            "{} takes no constant feature, but {bias=} asks for one; give {bias=0}",
+            _what(settings),
+            settings.bias,
         )
-        raise UsageError("{} (and {solver=} for an unregularised bias)", refusal, free, original=refusal)
-    if settings.free_bias and (SOLVERS[name].free_bias is None if name != AUTO else not settings.is_usual):
+        raise UsageError(
+            "{} (and {solver=} for an unregularised bias)", refusal, free, original=refusal
+        )
+    if settings.free_bias and (
+        SOLVERS[name].free_bias is None if name != AUTO else not settings.is_usual
+    ):
         subject = f"solver '{name}'" if name != AUTO else f"training for loss '{settings.loss}'"
         raise UsageError("{} has no unregularised bias; use {solver=}", subject, free)
     if (basis := settings.chosen_basis) and name != SUBSPACE:
-        raise UsageError("{} is for a subspace, not for '{}'; use {solver=}", Parameter(basis), name, SUBSPACE)
+        raise UsageError(
+            "{} is for a subspace, not for '{}'; use {solver=}", Parameter(basis), name, SUBSPACE
+        )
     if settings.basis_kind == "fourier" and (settings.kernel != "rbf" or settings.basis_method):
         raise UsageError("{basis_kind=fourier} needs {kernel=rbf} and no {basis_method}")
     if settings.basis_file and not settings.basis_method:
-        raise UsageError("{{basis_file}} names the basis for {{{basis_method=1}|2}}; give both or leave it out")
+        raise UsageError(
+            "{{basis_file}} names the basis for {{{basis_method=1}|2}}; give both or leave it out"
+        )
     _check_stepping(settings, name)
 
 
@@ -273,13 +349,21 @@ def _check_stepping(settings: Settings, name: str) -> None:
         raise UsageError("{}; with the sigmoid kernel use {maintenance=remove}", subject)
     if settings.sampling == "adaptive" and (name == AUTO or not SOLVERS[name].adaptive):
         known = [other for other, row in SOLVERS.items() if row.adaptive]
-        raise UsageError("{sampling=adaptive} follows the rises of the dual in budgeted ascent; use {solver=}", known)
+        raise UsageError(
+            "{sampling=adaptive} follows the rises of the dual in budgeted ascent; use {solver=}",
+            known,
+        )
     if name == AUTO or not SOLVERS[name].steps:
         return
-    if settings.epsilon is not None or (settings.gap is not None and "gap" not in SOLVERS[name].takes):
-        ending = listed([other for other, row in SOLVERS.items() if row.steps and "gap" in row.takes])
+    if settings.epsilon is not None or (
+        settings.gap is not None and "gap" not in SOLVERS[name].takes
+    ):
+        ending = listed(
+            [other for other, row in SOLVERS.items() if row.steps and "gap" in row.takes]
+        )
         raise UsageError(
-            "solver '{}' ends after {epochs}, or by {hold_out}; leave out {epsilon} and {gap} ({} takes {gap})",
+            "solver '{}' ends after {epochs}, or by {hold_out}; leave out {epsilon} and {gap} "
+            "({} takes {gap})",
             name,
             ending,
         )
@@ -289,25 +373,40 @@ def _check_stepping(settings: Settings, name: str) -> None:
 
 def _check_classes(settings: Settings) -> None:
     name, (usual, rest, paired) = chosen_solver(settings), MULTICLASS
-    joint, first = losses("multiclass")[settings.loss or ""].joint, settings.loss == TASKS["multiclass"].loss
+    joint = losses("multiclass")[settings.loss or ""].joint
+    first = settings.loss == TASKS["multiclass"].loss
     if settings.is_joint:
         known = JOINT if settings.is_usual else (CUTTING_PLANE,)
         if name not in (AUTO, *known) or settings.free_bias or not (joint or first):
             what = f"solver '{name}'" if joint or first else variant(settings)
             what = "an unregularised bias" if settings.free_bias else what
             short = Message("{} does not go with {}", what, _what(settings))
-            remedy = Message("use {solver=} without bias, or {multiclass=} or '{}'", known, paired, rest)
+            remedy = Message(
+                "use {solver=} without bias, or {multiclass=} or '{}'", known, paired, rest
+            )
             raise UsageError(
-                "{} and {multiclass=}; {}", short, usual, remedy, original=Message("{}; leave one of them out", short)
+                "{} and {multiclass=}; {}",
+                short,
+                usual,
+                remedy,
+                original=Message("{}; leave one of them out", short),
             )
         return
     if (settings.has_kernel or settings.multiclass == rest) and (joint or not settings.is_plain):
-        raise UsageError("{} is for {multiclass=}; give that, or leave it out", variant(settings), usual)
+        raise UsageError(
+            "{} is for {multiclass=}; give that, or leave it out", variant(settings), usual
+        )
     if settings.multiclass == paired and not settings.has_kernel:
-        raise UsageError("{multiclass=} trains on kernel values; give {kernel} or use {multiclass=}", paired, rest)
+        raise UsageError(
+            "{multiclass=} trains on kernel values; give {kernel} or use {multiclass=}",
+            paired,
+            rest,
+        )
     if not (joint or first or settings.has_kernel or settings.multiclass == rest):
         raise UsageError(
-            "loss '{}' trains each class against the rest; give {multiclass=} or leave out {loss}", settings.loss, rest
+            "loss '{}' trains each class against the rest; give {multiclass=} or leave out {loss}",
+            settings.loss,
+            rest,
         )
 
 
@@ -320,10 +419,13 @@ def _check_chain(settings: Settings) -> None:
     if settings.bias:
         raise UsageError("chains have no constant feature; leave out {bias}")
     if settings.has_kernel and scaled:
-        raise UsageError("{} does not go with {} in this version; leave one of them out", scaled, _what(settings))
+        raise UsageError(
+            "{} does not go with {} in this version; leave one of them out", scaled, _what(settings)
+        )
     if settings.emissions > settings.transitions:
         raise UsageError(
-            "{emissions=} exceeds {transitions=}; emissions depend on no more tags than transitions do, so use "
+            "{emissions=} exceeds {transitions=}; emissions depend on no more tags than "
+            "transitions do, so use "
             "{emissions=0}",
             settings.emissions,
             settings.transitions,
@@ -334,16 +436,25 @@ def _check_chain(settings: Settings) -> None:
             settings.emissions,
             _what(settings),
         )
-    if name != AUTO and SOLVERS[name].first_order and (settings.transitions, settings.emissions) != (1, 0):
+    if (
+        name != AUTO
+        and SOLVERS[name].first_order
+        and (settings.transitions, settings.emissions) != (1, 0)
+    ):
         others = [other for other, row in solvers("sequence", False).items() if not row.first_order]
         raise UsageError(
-            "{} trains chains of {transitions=1} and {emissions=0}; leave those out or use {solver=}", name, others
+            "{} trains chains of {transitions=1} and {emissions=0}; leave those out or use "
+            "{solver=}",
+            name,
+            others,
         )
     if beam and scaled:
         subject = Message("{beam=} keeps a part of the states, but {} needs them all", beam, scaled)
         raise UsageError("{}; leave out {beam} or {}", subject, scaled)
     if beam and name != CUTTING_PLANE:
-        raise UsageError("{beam=} trains with cutting planes alone; add {solver=}", beam, CUTTING_PLANE)
+        raise UsageError(
+            "{beam=} trains with cutting planes alone; add {solver=}", beam, CUTTING_PLANE
+        )
 
 
 def candidates(settings: Settings) -> tuple[str, ...]:
@@ -352,13 +463,18 @@ def candidates(settings: Settings) -> tuple[str, ...]:
     usual = settings.is_usual or (settings.of_scores and not settings.has_kernel)
     if settings.is_joint and name == AUTO:
         return JOINT if usual else (CUTTING_PLANE,)
-    return CHOICES.get((settings.task, settings.has_kernel, usual), (CUTTING_PLANE,)) if name == AUTO else (name,)
+    return (
+        CHOICES.get((settings.task, settings.has_kernel, usual), (CUTTING_PLANE,))
+        if name == AUTO
+        else (name,)
+    )
 
 
 def reads(settings: Settings, solver: str) -> set[str]:
     """The parameters, of those not every solver has, that one reads in this run."""
     as_chains = settings.is_joint and solver != JOINT[0]
-    row, found = SOLVERS[solver], takes("sequence" if as_chains else settings.task, solver, settings.has_kernel)
+    row = SOLVERS[solver]
+    found = takes("sequence" if as_chains else settings.task, solver, settings.has_kernel)
     if settings.task == "sequence":  # anything but ssg trains without it as asked
         found = found - {"qp"} if settings.quick else found | {"quick"}
     polished = row.polished if settings.polish is None else settings.polish
@@ -366,7 +482,8 @@ def reads(settings: Settings, solver: str) -> set[str]:
 
 
 def _check_definite(settings: Settings) -> None:
-    """Refuses solvers that mean nothing with a kernel that need not be definite; the originals' programs run all."""
+    """Refuses solvers that mean nothing with a kernel that need not be definite; the originals'
+    programs run all."""
     if not settings.has_kernel or settings.original or settings.is_definite:
         return
     offset = Message(" with {coef0=}", settings.coef0) if settings.kernel == "polynomial" else ""
@@ -376,7 +493,11 @@ def _check_definite(settings: Settings) -> None:
         raise UsageError("{}, which training asks for; use {kernel=rbf}{}", short, other)
     if (name := chosen_solver(settings)) != AUTO and SOLVERS[name].definite:
         loss, usable = losses(settings.task)[settings.loss or ""], solvers(settings.task, True)
-        known = [other for other, row in usable.items() if _serves(row, settings, loss) and not row.definite]
+        known = [
+            other
+            for other, row in usable.items()
+            if _serves(row, settings, loss) and not row.definite
+        ]
         raise UsageError("{}, which solver '{}' asks for; use {solver=}", short, name, known)
 
 
@@ -388,15 +509,24 @@ def _check_effects(settings: Settings) -> None:
             continue
         taking = takers(task.name, option)
         if not taking:
-            raise UsageError("{} has no effect on {}; leave it out", Parameter(option), task.objects)
+            raise UsageError(
+                "{} has no effect on {}; leave it out", Parameter(option), task.objects
+            )
         if option in (OF_FEATURES if settings.has_kernel else OF_VALUES):
             where = "features" if settings.has_kernel else "kernel values"
             raise UsageError("{} is for training on {}; leave it out", Parameter(option), where)
         if settings.quick and name in taking:
             raise UsageError("{} has no effect beside {quick}; leave it out", Parameter(option))
         if name in taking:
-            raise UsageError("{} is for the polish; leave it out or give {polish=True}", Parameter(option))
-        raise UsageError("{} is for {solver=}; leave it out with solver '{}'", Parameter(option), tuple(taking), name)
+            raise UsageError(
+                "{} is for the polish; leave it out or give {polish=True}", Parameter(option)
+            )
+        raise UsageError(
+            "{} is for {solver=}; leave it out with solver '{}'",
+            Parameter(option),
+            tuple(taking),
+            name,
+        )
 
 
 def _warnings(settings: Settings, loss: Loss) -> list[str]:
@@ -404,7 +534,9 @@ def _warnings(settings: Settings, loss: Loss) -> list[str]:
     found: list[str] = []
     if "p" in wishes and loss.at is None:
         found.append(Message("{p} has no effect with loss '{}'", loss.name))
-    known = {name for row in KERNELS.values() for name in row.takes} - {*KERNELS[settings.kernel].takes}
+    known = {name for row in KERNELS.values() for name in row.takes} - {
+        *KERNELS[settings.kernel].takes
+    }
     found += [
         Message("{} has no effect with the {} kernel", Parameter(name), settings.kernel)
         for name in sorted(wishes & known)

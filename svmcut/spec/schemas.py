@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What saved states must look like. All that goes on from one says so here first, and indexes with nothing unchecked.
+"""What saved states must look like. All that goes on from one says so here first, and indexes with
+nothing unchecked.
 
-A check takes a value and the name it goes by in messages, and raises StateError; checks are put together from smaller
-ones. Fields that a check does not know are let through: what nobody reads does no harm.
+A check takes a value and the name it goes by in messages, and raises StateError; checks are put
+together from smaller ones. Fields that a check does not know are let through: what nobody reads
+does no harm.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ class StateError(ValueError):
 
 
 class Kinds(NamedTuple):
-    """What a state may hold of a space: elements, normals as a bundle of cuts keeps them, scores, coefficients."""
+    """What a state may hold of a space: elements, normals as a bundle of cuts keeps them, scores,
+    coefficients."""
 
     element: Check
     normal: Check
@@ -42,17 +45,26 @@ def _refuse(name: str, value: Any, wanted: str) -> None:
     if isinstance(value, np.ndarray):
         value = f"an array {value.shape} of {value.dtype}"
     text = str(value)
-    raise StateError(f"{name} is {text if len(text) <= 60 else text[:57] + '...'}; expected {wanted}")
+    raise StateError(
+        f"{name} is {text if len(text) <= 60 else text[:57] + '...'}; expected {wanted}"
+    )
 
 
-def real(low: float = -math.inf, high: float = math.inf, *, infinite: bool = False, nan: bool = False) -> Check:
+def real(
+    low: float = -math.inf, high: float = math.inf, *, infinite: bool = False, nan: bool = False
+) -> Check:
     """A number from low to high; infinite and nan only where they are allowed."""
 
     def check(value: Any, name: str) -> None:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number and ((value != value and nan) or (low <= value <= high and (infinite or abs(value) < math.inf))):
+        if number and (
+            (value != value and nan)
+            or (low <= value <= high and (infinite or abs(value) < math.inf))
+        ):
             return
-        bounds = "a number" + (f" from {low:g} to {high:g}" if abs(low) < math.inf or high < math.inf else "")
+        bounds = "a number" + (
+            f" from {low:g} to {high:g}" if abs(low) < math.inf or high < math.inf else ""
+        )
         _refuse(name, value, bounds if infinite else f"{bounds}, finite")
 
     return check
@@ -85,9 +97,14 @@ def text(*known: str) -> Check:
 
 
 def array(
-    dtype: Any, *shape: int | None, low: float | None = None, high: float | None = None, rising: bool = False,
-    distinct: bool = False, infinite: bool = False,
-) -> Check:  # fmt: skip
+    dtype: Any,
+    *shape: int | None,
+    low: float | None = None,
+    high: float | None = None,
+    rising: bool = False,
+    distinct: bool = False,
+    infinite: bool = False,
+) -> Check:
     """An array of this type and shape (None: any length), its values from low to high and finite.
 
     rising: strictly; distinct: no value twice.
@@ -103,12 +120,18 @@ def array(
         if not value.size:
             return
         least, most = value.min(), value.max()
-        if least != least or (value.dtype.kind == "f" and not infinite and not np.isfinite([least, most]).all()):
+        if least != least or (
+            value.dtype.kind == "f" and not infinite and not np.isfinite([least, most]).all()
+        ):
             _refuse(f"a value of {name}", "not finite", wanted)
         if (low is not None and least < low) or (high is not None and most > high):
             bounds = ["" if bound is None else f"{bound:g}" for bound in (low, high)]
-            _refuse(name, f"from {least:g} to {most:g}", f"{wanted} from {bounds[0]} to {bounds[1]}")
-        if (rising and not (value[1:] > value[:-1]).all()) or (distinct and len(np.unique(value)) < value.size):
+            _refuse(
+                name, f"from {least:g} to {most:g}", f"{wanted} from {bounds[0]} to {bounds[1]}"
+            )
+        if (rising and not (value[1:] > value[:-1]).all()) or (
+            distinct and len(np.unique(value)) < value.size
+        ):
             _refuse(name, value, f"{wanted}, {'increasing' if rising else 'each value once'}")
 
     return check
@@ -144,7 +167,11 @@ def fields(**checks: Check) -> Check:
 
     def check(value: Any, name: str) -> None:
         for key, inner in checks.items():
-            found = value.get(key, _MISSING) if isinstance(value, dict) else getattr(value, key, _MISSING)
+            found = (
+                value.get(key, _MISSING)
+                if isinstance(value, dict)
+                else getattr(value, key, _MISSING)
+            )
             if found is _MISSING:
                 raise StateError(f"{name} has no {key}")
             inner(found, f"{name}.{key}")
@@ -165,12 +192,15 @@ def instance(cls: type, **checks: Check) -> Check:
 
 
 def expansion(cls: type, n: int, **checks: Check) -> Check:
-    """An object of the class, or a dict, with increasing points below n and as many coefficients."""
+    """An object of the class, or a dict, with increasing points below n and as many
+    coefficients."""
     inner = instance(cls, points=rows(n), coef=weights(None), **checks)
 
     def check(value: Any, name: str) -> None:
         inner(value, name)
-        points, coef = (value[key] if cls is dict else getattr(value, key) for key in ("points", "coef"))
+        points, coef = (
+            value[key] if cls is dict else getattr(value, key) for key in ("points", "coef")
+        )
         require(len(points) == len(coef), f"points and coef of {name}", "one a point")
 
     return check
@@ -223,7 +253,12 @@ def anything(value: Any, name: str) -> None:
 def generator(value: Any, name: str) -> None:
     """The state of numpy's PCG64. An even increment would let it give one number for ever."""
     words = fields(state=count(0, 2**128 - 1), inc=count(0, 2**128 - 1))
-    fields(bit_generator=text("PCG64"), state=words, has_uint32=count(0, 1), uinteger=count(0, 2**32 - 1))(value, name)
+    fields(
+        bit_generator=text("PCG64"),
+        state=words,
+        has_uint32=count(0, 1),
+        uinteger=count(0, 2**32 - 1),
+    )(value, name)
     if value["state"]["inc"] % 2 == 0:
         _refuse(f"{name}.state.inc", value["state"]["inc"], "an odd number")
 
@@ -235,7 +270,8 @@ def require(holds: bool, name: str, wanted: str) -> None:
 
 
 def scheduled(passes: int, due: Callable[[int], int]) -> bool:
-    """Whether so many passes can have been made: from 0 on `due` says after how many the next look is."""
+    """Whether so many passes can have been made: from 0 on `due` says after how many the next look
+    is."""
     at = 0
     while at < passes:
         at = due(at)

@@ -3,8 +3,8 @@
 
     w.Psi(x, y) = sum_t W[y_t].x_t + W'[y_(t-1), y_t].x_t + sum_{j=1..t} V_j[y_(t-j), ..., y_t]
 
-with W' for emission order 1 alone; a term whose history starts before the sequence is left out. All orders up to the
-transition order count. Psi has no entry for the start or the end of a sequence.
+with W' for emission order 1 alone; a term whose history starts before the sequence is left out. All
+orders up to the transition order count. Psi has no entry for the start or the end of a sequence.
 """
 
 from __future__ import annotations
@@ -49,12 +49,14 @@ class ChainSequences(Samples):
         self.chains = _chains(sequences, shape)
 
     def separate(self, w: NDArray) -> Separation:
-        """The most violated labelling of every sequence; one pass over the features and Viterbi's recursion."""
+        """The most violated labelling of every sequence; one pass over the features and Viterbi's
+        recursion."""
         labels, slacks, losses = run_argmax(self.chains, w, chain.HAMMING, self.beam, self.threads)
         return Separation(labels, slacks, losses)
 
     def joint(self, labels: NDArray, weights: NDArray | None = None) -> NDArray:
-        """sum_n weights[n] (Psi(x_n, right) - Psi(x_n, y_n)); reads the tokens whose tags differ."""
+        """sum_n weights[n] (Psi(x_n, right) - Psi(x_n, y_n)); reads the tokens whose tags
+        differ."""
         out = np.zeros(self.dim)
         chain.joint(self.chains, labels, weights, out)
         return out
@@ -62,9 +64,15 @@ class ChainSequences(Samples):
 
 def _chains(sequences: Sequences, shape: ChainShape) -> chain.Chains:
     return chain.Chains(
-        sparse.Rows(sequences.X), sequences.indptr, sequences.tags, shape.n_features, shape.n_tags, shape.stride,
-        shape.transition_order, shape.emission_order,
-    )  # fmt: skip
+        sparse.Rows(sequences.X),
+        sequences.indptr,
+        sequences.tags,
+        shape.n_features,
+        shape.n_tags,
+        shape.stride,
+        shape.transition_order,
+        shape.emission_order,
+    )
 
 
 def run_argmax(chains: chain.Chains, w, loss: int, beam: int = 0, threads: int = 1, nodes=None):

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sets of labels with pair weights: the StructuredModel over them.
 
-    w.Psi(x, y) = sum_k y_k W[k].(x, bias) + sum_{k<l} v[k,l] y_k y_l,   y in {0, 1}^K,   Delta = wrong labels
+    w.Psi(x, y) = sum_k y_k W[k].(x, bias) + sum_{k<l} v[k,l] y_k y_l,   y in {0, 1}^K,   Delta =
+    wrong labels
 
-The argmax is over the local polytope (structured hinge with its linear-programming relaxation, an upper bound of the
-hinge that is exact where no label is at one half, as with v >= 0). Its corners are half-integral, so a labelling
-is one number a label: 0 off, 2 on, and 1 + 4 m at one half, where bit r of m says that the pair with the r-th label at
-one half is on by one half (it is off where v is not positive).
+The argmax is over the local polytope (structured hinge with its linear-programming relaxation, an
+upper bound of the hinge that is exact where no label is at one half, as with v >= 0). Its corners
+are half-integral, so a labelling is one number a label: 0 off, 2 on, and 1 + 4 m at one half, where
+bit r of m says that the pair with the r-th label at one half is on by one half (it is off where v
+is not positive).
 
-w holds W row by row, K neighbours a feature and the constant feature last, then v[0,1], v[0,2], ..., v[K-2,K-1].
+w holds W row by row, K neighbours a feature and the constant feature last, then v[0,1], v[0,2],
+..., v[K-2,K-1].
 """
 
 from __future__ import annotations
@@ -52,9 +55,13 @@ class LabelSets(Samples):
         What the C++ side sees.
     """
 
-    def __init__(self, examples: MultilabelExamples, bias: float = 1.0, pairs: bool = True, threads: int = 1):
+    def __init__(
+        self, examples: MultilabelExamples, bias: float = 1.0, pairs: bool = True, threads: int = 1
+    ):
         self.examples, self.bias, self.threads = examples, bias, threads
-        self.n_samples, self.n_labels, self.weights = len(examples), len(examples.names), examples.weights
+        self.n_samples = len(examples)
+        self.n_labels = len(examples.names)
+        self.weights = examples.weights
         self.pairs = pairs and self.n_labels > 1
         self.n_rows = examples.X.n_features + (bias != 0)
         self._upper = np.triu_indices(self.n_labels, 1)
@@ -78,11 +85,15 @@ class LabelSets(Samples):
         """(dim,) w of W and v; the upper triangle of v counts, None is 0."""
         if not self.pairs:
             return W.ravel().copy()
-        return np.concatenate([W.ravel(), np.zeros(len(self._upper[0])) if v is None else v[self._upper]])
+        return np.concatenate(
+            [W.ravel(), np.zeros(len(self._upper[0])) if v is None else v[self._upper]]
+        )
 
     def relax(self, W: NDArray, v: NDArray | None):
         """Doubled maximisers (n, K) int8 and H_n (n,)."""
-        return multilabel.relax(self.rows, multilabel.Weights(W, v, self.bias), self.sets, 1.0, self.threads)
+        return multilabel.relax(
+            self.rows, multilabel.Weights(W, v, self.bias), self.sets, 1.0, self.threads
+        )
 
     def primal(self, W: NDArray, v: NDArray | None, C: float) -> float:
         """P(w); O(n K) and the features once."""
@@ -97,12 +108,17 @@ class LabelSets(Samples):
         return Separation(_encode(doubled, v).ravel(), slacks, losses)
 
     def joint(self, labels: NDArray, weights: NDArray | None = None) -> NDArray:
-        """sum_n weights[n] (Psi(x_n, gold_n) - Psi(x_n, y_n)); O(n K + nonzeros of the samples that differ)."""
+        """sum_n weights[n] (Psi(x_n, gold_n) - Psi(x_n, y_n)); O(n K + nonzeros of the samples that
+        differ)."""
         shape = (self.n_samples, self.n_labels)
         labels, gold = np.asarray(labels).reshape(shape), self.gold.reshape(shape)
         wrong = np.flatnonzero((labels != gold).any(axis=1))
         weights = np.ones(self.n_samples) if weights is None else np.asarray(weights, np.float64)
-        coef = 0.5 * (gold[wrong] - np.where(labels[wrong] & 1, 1, labels[wrong])) * weights[wrong, None]
+        coef = (
+            0.5
+            * (gold[wrong] - np.where(labels[wrong] & 1, 1, labels[wrong]))
+            * weights[wrong, None]
+        )
         W = np.zeros((self.n_rows, self.n_labels))
         multilabel.adjoint(self.rows, wrong, np.ascontiguousarray(coef), self.bias, W)
         if not self.pairs:

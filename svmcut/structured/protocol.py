@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a structured model is: joint features, loss and loss-augmented argmax; no training in it.
 
-    problem    min_w  P(w) = 1/2 |w|^2 + sum_n C_n H_n(w),   C_n = C v_n, C per sample without weights
-               H_n(w) = max_y [w.Psi(x_n, y) + Delta(y_n, y)] - w.Psi(x_n, y_n),   Delta = wrong parts (Hamming)
-    a labelling of every sample is a cut:   H_n(w') >= Delta(y_n, y) - w'.(Psi(x_n, y_n) - Psi(x_n, y)), times v_n
-    its dual   w = sum_n C_n sum_y q_n(y) (Psi(x_n, y_n) - Psi(x_n, y)),   l = sum_n C_n sum_y q_n(y) Delta(y_n, y),
+    problem    min_w  P(w) = 1/2 |w|^2 + sum_n C_n H_n(w),   C_n = C v_n, C per sample without
+               weights H_n(w) = max_y [w.Psi(x_n, y) + Delta(y_n, y)] - w.Psi(x_n, y_n),   Delta =
+               wrong parts (Hamming)
+    a labelling of every sample is a cut:   H_n(w') >= Delta(y_n, y) - w'.(Psi(x_n, y_n) - Psi(x_n,
+    y)), times v_n its dual   w = sum_n C_n sum_y q_n(y) (Psi(x_n, y_n) - Psi(x_n, y)),   l = sum_n
+    C_n sum_y q_n(y) Delta(y_n, y),
                D = l - 1/2 |w|^2,   q_n >= 0 and sum q_n <= 1: D <= min P for every such q
 
-w is one float64 vector of `dim` entries; a model says how it is laid out. A labelling of sample i is an int32 array
-with one entry a part (chain: tag of every token, from 0; multilabel: 0 or 1 for every label). The labellings of all
-samples are one such array, sample n in labels[parts[n] : parts[n + 1]].
+w is one float64 vector of `dim` entries; a model says how it is laid out. A labelling of sample i
+is an int32 array with one entry a part (chain: tag of every token, from 0; multilabel: 0 or 1 for
+every label). The labellings of all samples are one such array, sample n in labels[parts[n] :
+parts[n + 1]].
 
-Trainers are solvers of a StructuredProblem, as in solvers/protocol.py; they may ask a model for a C++ side of its own.
+Trainers are solvers of a StructuredProblem, as in solvers/protocol.py; they may ask a model for a
+C++ side of its own.
 """
 
 from __future__ import annotations
@@ -97,7 +101,8 @@ class StructuredModel(Protocol):
         ...
 
     def joint(self, labels: NDArray, weights: NDArray | None = None) -> NDArray:
-        """sum_n weights[n] (Psi(x_n, gold_n) - Psi(x_n, y_n)), (dim,) float64; all weights 1 where None."""
+        """sum_n weights[n] (Psi(x_n, gold_n) - Psi(x_n, y_n)), (dim,) float64; all weights 1 where
+        None."""
         ...
 
 

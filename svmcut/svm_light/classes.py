@@ -24,7 +24,9 @@ class Classes(LightRun):
         """Trains, reports and writes."""
         values, y = self.values, np.where(self.examples.y > 0, 1.0, -1.0)
         positive = int((y > 0).sum())
-        self.report.more(f"{positive} positive, {len(y) - positive} negative, and 0 unlabeled examples.")
+        self.report.more(
+            f"{positive} positive, {len(y) - positive} negative, and 0 unlabeled examples."
+        )
         alone = min(positive, len(y) - positive) == 1
         if values["leave_out"] == 1 and alone:
             out("\nCannot compute leave-one-out with only one example in one class.\n")
@@ -36,7 +38,11 @@ class Classes(LightRun):
         removed = np.zeros(len(y), bool)
         if values["remove"] == 1:
             machine, removed = self.without_bounded(problem, machine)
-        self.told(problem, machine, f"plus {int(removed.sum())} inconsistent examples" if values["remove"] == 1 else "")
+        self.told(
+            problem,
+            machine,
+            f"plus {int(removed.sum())} inconsistent examples" if values["remove"] == 1 else "",
+        )
         if values["remove"] != 1:
             losses, alpha = machine.losses(y), np.abs(machine.beta)
             began = time.process_time()
@@ -44,20 +50,27 @@ class Classes(LightRun):
                 lambda: estimates.rates(self.at_risk(problem, alpha, losses), y > 0),
                 lambda: time.process_time() - began,
                 self.rho_and_depth(),
-            )  # fmt: skip
+            )
         self.report.evaluations(machine.evaluations)
         if values["leave_out"] == 1 and not alone:
             self.leave_out(problem, machine)
         self.write(model_file, machine.beta, machine.b, len(y), machine.beta, y)
 
     def told(self, problem: MachineProblem, machine: Machine, bound: str = "") -> None:
-        """The lines from the end of training to the VC dimension; bound: what is said beside the support vectors."""
+        """The lines from the end of training to the VC dimension; bound: what is said beside the
+        support vectors."""
         losses, alpha = machine.losses(problem.y), np.abs(machine.beta)
         self.report.trained(
-            machine.steps, int((problem.y * machine.scores <= 0).sum()), machine.violation, self.runtime(machine.spent)
-        )  # fmt: skip
+            machine.steps,
+            int((problem.y * machine.scores <= 0).sum()),
+            machine.violation,
+            self.runtime(machine.spent),
+        )
         used = alpha > 0
-        bound = bound or f"including {int(estimates.at_bound(alpha, problem.boxes).sum())} at upper bound"
+        bound = (
+            bound
+            or f"including {int(estimates.at_bound(alpha, problem.boxes).sum())} at upper bound"
+        )
         norm = estimates.norm(machine.squared, self.kernel)
         self.report.sizes(int(used.sum()), bound, float(losses.sum()), norm, self.longest)
         self.report.dimension(estimates.vc_dimension(norm, self.distances[used]))
@@ -70,7 +83,12 @@ class Classes(LightRun):
     def leave_out(self, problem: MachineProblem, machine: Machine) -> None:
         """The block of -x 1; --exact trains without every row whose error training decides."""
         values, began = self.values, time.process_time()
-        found = decided(problem, machine, float(self.distances.max()), None if values["exact"] else values["rho"])
+        found = decided(
+            problem,
+            machine,
+            float(self.distances.max()),
+            None if values["exact"] else values["rho"],
+        )
         rows = np.flatnonzero(found == UNDECIDED)
         self.report.say("Computing leave-one-out", end="")
         trained = scores_without(problem, rows)
@@ -95,13 +113,19 @@ class Classes(LightRun):
             near = KernelRows(self.X.take(free), self.kernel, self.threads)
             own = estimates.own_values(self.kernel, self.squared)
             found[rows] = ~acquitted(
-                rows, alpha, losses, free, own, lambda rows: near.against_double(self.X.take(rows)),
+                rows,
+                alpha,
+                losses,
+                free,
+                own,
+                lambda rows: near.against_double(self.X.take(rows)),
                 self.values["depth"],
-            )  # fmt: skip
+            )
         return found
 
     def without_bounded(self, problem: MachineProblem, machine: Machine):
-        """The machine of the examples that are left when those at the upper bound are taken out until there are none.
+        """The machine of the examples that are left when those at the upper bound are taken out
+        until there are none.
 
         Also whether each example was taken out.
         """
@@ -114,4 +138,3 @@ class Classes(LightRun):
             removed |= bound
             self.report.say(f" Now {int(removed.sum())} inconsistent examples.")
             machine = problem.without(removed, self.report.observe).after(machine)
-

@@ -29,12 +29,17 @@ class _Counts:
         np.add.at(self.table, ((scores > 0).astype(int), (y > 0).astype(int)), 1)
 
     def lines(self) -> list[str]:
-        total, right, found = int(self.table.sum()), int(np.trace(self.table)), int(self.table[1, 1])
-        precision, recall = (f"{100 * found / count:.2f}" if count else "nan" for count in
-                             (int(self.table[1].sum()), int(self.table[:, 1].sum())))  # fmt: skip
+        total = int(self.table.sum())
+        right = int(np.trace(self.table))
+        found = int(self.table[1, 1])
+        precision, recall = (
+            f"{100 * found / count:.2f}" if count else "nan"
+            for count in (int(self.table[1].sum()), int(self.table[:, 1].sum()))
+        )
         accuracy = f"{100 * right / total:.2f}" if total else "nan"
         return [
-            f"Accuracy on test set: {accuracy}% ({right} correct, {total - right} incorrect, {total} total)",
+            f"Accuracy on test set: {accuracy}% ({right} correct, {total - right} incorrect, "
+            f"{total} total)",
             f"Precision/recall on test set: {precision}%/{recall}%",
         ]
 

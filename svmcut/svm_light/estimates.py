@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What svm_light says of a machine beside its certificate: its default C, the VC dimension, XiAlpha estimates.
+"""What svm_light says of a machine beside its certificate: its default C, the VC dimension, XiAlpha
+estimates.
 
 With d(x)^2 = K(x,x) - 2 K(x,0) + K(0,0), the distance of x from the zero vector in feature space:
 
     default C     1 / (mean d)^2
     VC dimension  1 + |w|^2 R^2, R the largest d of a support vector (Vapnik)
-    XiAlpha       rows with rho alpha_i R^2 + xi_i >= 1, R the largest d of all: for rho = 2 no other can be wrong where
-                  it is left out (Joachims, ICML 2000)
+    XiAlpha       rows with rho alpha_i R^2 + xi_i >= 1, R the largest d of all: for rho = 2 no
+                  other can be wrong where it is left out (Joachims, ICML 2000)
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def own_values(kernel: Kernel, squared: NDArray) -> NDArray[np.float64]:
 def distances(kernel: Kernel, squared: NDArray) -> NDArray[np.float64]:
     """d^2 of rows with these |x|^2."""
     zero = np.zeros(len(squared))
-    return own_values(kernel, squared) - 2 * values(kernel, zero, squared) + values(kernel, zero, zero)
+    return (
+        own_values(kernel, squared) - 2 * values(kernel, zero, squared) + values(kernel, zero, zero)
+    )
 
 
 def default_cost(squared: NDArray[np.float64]) -> float:
@@ -64,7 +67,13 @@ def default_cost(squared: NDArray[np.float64]) -> float:
 
 def norm(squared: float, kernel: Kernel) -> float:
     """|w|; nan where a kernel that is not definite makes |w|^2 negative."""
-    return math.sqrt(squared) if squared > 0 else 0.0 if squared == 0 or kernel.is_definite else math.nan
+    return (
+        math.sqrt(squared)
+        if squared > 0
+        else 0.0
+        if squared == 0 or kernel.is_definite
+        else math.nan
+    )
 
 
 def vc_dimension(norm: float, squared: NDArray[np.float64]) -> float:
@@ -73,7 +82,8 @@ def vc_dimension(norm: float, squared: NDArray[np.float64]) -> float:
 
 
 class Rates(NamedTuple):
-    """Percentages of a number of errors among the examples of both classes; nan where they are 0/0."""
+    """Percentages of a number of errors among the examples of both classes; nan where they are
+    0/0."""
 
     error: float
     recall: float
@@ -86,14 +96,16 @@ def percent(part: float, of: float) -> float:
 
 
 def rates(wrong: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Rates:
-    """Of rows that are wrong, or may be: among all, among the positives, and among those predicted positive."""
+    """Of rows that are wrong, or may be: among all, among the positives, and among those predicted
+    positive."""
     positives = int(positive.sum())
     missed, false = int((wrong & positive).sum()), int((wrong & ~positive).sum())
     return rates_of(len(wrong), positives, missed, false)
 
 
 def rates_of(count: int, positives: int, missed: int, false: int) -> Rates:
-    """The rates of so many examples and positives, of which some are missed, and so many false positives."""
+    """The rates of so many examples and positives, of which some are missed, and so many false
+    positives."""
     found = positives - missed
     recall, precision = percent(found, positives), percent(found, found + false)
     return Rates(percent(missed + false, count), recall, precision)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines of few pairs, each formed: SMO on the products of their differences, with exact multipliers of the pairs.
+"""Machines of few pairs, each formed: SMO on the products of their differences, with exact
+multipliers of the pairs.
 
-    problem      min_w  1/2 |w|^2 + C sum over pairs max(0, 1 - w.d_p),   d_p = phi(x_hi) - phi(x_lo)
+    problem      min_w  1/2 |w|^2 + C sum over pairs max(0, 1 - w.d_p),   d_p = phi(x_hi) -
+                 phi(x_lo)
     its dual     max    sum alpha - 1/2 alpha'G alpha,   0 <= alpha <= C,   G_pq = d_p.d_q
     update       two alphas at a time (svmcut.solvers.smo without a bias)
 
-Cutting planes (svmcut.svm_light.pairs) form no pair, and leave a little of each on pairs that are none of the last. The
-steps here never lower the dual, so they end for kernels that are not definite too, where its value bounds nothing.
+Cutting planes (svmcut.svm_light.pairs) form no pair, and leave a little of each on pairs that are
+none of the last. The steps here never lower the dual, so they end for kernels that are not definite
+too, where its value bounds nothing.
 """
 
 from __future__ import annotations
@@ -26,11 +29,13 @@ from svmcut.svm_light.pairs import PairMachine, blocks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Pairs that are formed at most: of a definite kernel those whose products are float64, else what memory holds.
+#: Pairs that are formed at most: of a definite kernel those whose products are float64, else what
+#: memory holds.
 MOST, MOST_INDEFINITE = EXACT_POINTS, 10_000
 #: Tolerance of the KKT conditions, of the one asked for: a multiplier that is almost 0 is to be 0.
 _FINE = 1e-3
-#: Megabytes of the solver's rows; steps between two moments in which a signal is heard; products of rows held at once.
+#: Megabytes of the solver's rows; steps between two moments in which a signal is heard; products of
+#: rows held at once.
 _CACHE_MB, _CHUNK, _HELD = 100.0, 1000, 4_000_000
 
 
@@ -42,9 +47,15 @@ class PairStep(NamedTuple):
 
 
 def train(
-    X: Csr, y: NDArray, start: NDArray[np.int64], kernel: Kernel, C: float, tolerance: float, threads: int,
+    X: Csr,
+    y: NDArray,
+    start: NDArray[np.int64],
+    kernel: Kernel,
+    C: float,
+    tolerance: float,
+    threads: int,
     observe: Callable[[Any], None],
-) -> PairMachine:  # fmt: skip
+) -> PairMachine:
     """The machine of the pairs of `svmcut.svm_light.pairs.blocks`, at least one.
 
     Raises
@@ -52,7 +63,9 @@ def train(
     MemoryError
     """
     found = list(blocks(X, y, start, kernel, 1, threads))
-    i, j, sign = (np.concatenate([getattr(block, name) for block in found]) for name in ("i", "j", "sign"))
+    i, j, sign = (
+        np.concatenate([getattr(block, name) for block in found]) for name in ("i", "j", "sign")
+    )
     high, low = np.where(sign > 0, i, j), np.where(sign > 0, j, i)
     rows, clock = KernelRows(X, kernel, threads), [time.perf_counter()]
     gram = _gram(rows, high, low)
@@ -60,8 +73,16 @@ def train(
     lengths = np.sqrt(np.maximum(np.diag(gram), 0.0)).astype(np.float32)[:, None]
     ones, m = np.ones(len(high)), len(high)
     native = Smo(
-        Csr.from_dense(lengths), ones, Kernel(), C, False, _CACHE_MB, threads, shared=gram, places=np.arange(m)
-    )  # fmt: skip
+        Csr.from_dense(lengths),
+        ones,
+        Kernel(),
+        C,
+        False,
+        _CACHE_MB,
+        threads,
+        shared=gram,
+        places=np.arange(m),
+    )
     native.time()
     clock.append(time.perf_counter())
     finished = False
@@ -77,24 +98,43 @@ def train(
     scores = rows.accumulate_foreign(X.take(used), net[used], exact=True)
     margins = scores[high] - scores[low]
     slopes = 1.0 - margins
-    rest = np.where(alpha < C, np.maximum(slopes, 0.0), 0.0), np.where(alpha > 0, np.maximum(-slopes, 0.0), 0.0)
+    rest = (
+        np.where(alpha < C, np.maximum(slopes, 0.0), 0.0),
+        np.where(alpha > 0, np.maximum(-slopes, 0.0), 0.0),
+    )
     squared, loss = float(net @ scores), float(np.maximum(slopes, 0.0).sum())
     gap = squared + C * loss - float(alpha.sum())
     clock.append(time.perf_counter())
     formed, stepped, told = np.diff(clock).tolist()
     kernel_rows, select, optimizer, update = native.spent.tolist()
     spent = {
-        "kernel": formed + kernel_rows, "optimizer": optimizer, "update": update, "select": select, "model": told,
+        "kernel": formed + kernel_rows,
+        "optimizer": optimizer,
+        "update": update,
+        "select": select,
+        "model": told,
         "check": stepped - kernel_rows - optimizer - update - select,
-    }  # fmt: skip
+    }
     return PairMachine(
-        net, scores, squared, loss, gap, np.zeros(0), np.zeros((0, len(y))), native.iterations, rows.evaluations,
-        max(float(part.max(initial=0.0)) for part in rest), alpha, gram, spent,
-    )  # fmt: skip
+        net,
+        scores,
+        squared,
+        loss,
+        gap,
+        np.zeros(0),
+        np.zeros((0, len(y))),
+        native.iterations,
+        rows.evaluations,
+        max(float(part.max(initial=0.0)) for part in rest),
+        alpha,
+        gram,
+        spent,
+    )
 
 
 def _gram(rows: KernelRows, high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray:
-    """(m, m) products of the differences of these rows: float64 of pairs up to EXACT_POINTS, else float32."""
+    """(m, m) products of the differences of these rows: float64 of pairs up to EXACT_POINTS, else
+    float32."""
     m = len(high)
     out = np.empty((m, m), np.float64 if m <= EXACT_POINTS else np.float32)
     size = max(1, _HELD // rows.n)

@@ -19,15 +19,19 @@ from svmcut.svm_light.report import LightReport
 
 #: By -z; "0" of classes where there are labels of 0.
 _MODES = {
-    "c": "svmcut.svm_light.classes:Classes", "0": "svmcut.svm_light.unlabelled:Transduction",
-    "r": "svmcut.svm_light.numbers:Numbers", "p": "svmcut.svm_light.rankings:Pairs",
-}  # fmt: skip
+    "c": "svmcut.svm_light.classes:Classes",
+    "0": "svmcut.svm_light.unlabelled:Transduction",
+    "r": "svmcut.svm_light.numbers:Numbers",
+    "p": "svmcut.svm_light.rankings:Pairs",
+}
 
 #: Where the labels of transduction go without -l.
 LABELS = "trans_predictions"
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is found where it matters
+@np.errstate(
+    over="ignore", invalid="ignore", divide="ignore"
+)  # what is not finite is found where it matters
 def learn(values: dict[str, Any], example_file: str, model_file: str) -> int:
     """Reads, trains, reports and writes; values are those of the options.
 
@@ -43,7 +47,10 @@ def learn(values: dict[str, Any], example_file: str, model_file: str) -> int:
     """
     check(values)
     named = (("-a", values["alphas"]), ("-l", values["labels"]))
-    outputs = [File("model_file", model_file), *(File(flag, path) for flag, path in named if path is not None)]
+    outputs = [
+        File("model_file", model_file),
+        *(File(flag, path) for flag, path in named if path is not None),
+    ]
     inputs = [File("example_file", example_file)]
     if values["restart"] is not None:
         inputs.append(File("-y", values["restart"]))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Leave-one-out errors of a machine: most rows by a bound, the others by training without them (Joachims, ICML 2000).
+"""Leave-one-out errors of a machine: most rows by a bound, the others by training without them
+(Joachims, ICML 2000).
 
-    alpha_i = 0                          f does not change without i: no error
-    xi_i >= 1                            an error: f(x_i) cannot rise where i is left out
-    rho alpha_i R^2 + xi_i < 1           no error, for rho = 2 where a support vector is strictly inside its box
+    alpha_i = 0                          f does not change without i: no error xi_i >= 1
+                   an error: f(x_i) cannot rise where i is left out rho alpha_i R^2 + xi_i < 1
+        no error, for rho = 2 where a support vector is strictly inside its box
     else                                 training without i decides
 
 All trainings of a thread share kernel rows: leaving a row out is a weight of 0.
@@ -32,8 +33,11 @@ RIGHT, WRONG, UNDECIDED = 1, -1, 0
 _ROOM = 500.0
 
 
-def decided(problem: MachineProblem, machine: Machine, squared: float, rho: float | None) -> NDArray[np.int8]:
-    """RIGHT, WRONG or UNDECIDED for every row; rho None leaves all of 0 < alpha and xi < 1 undecided.
+def decided(
+    problem: MachineProblem, machine: Machine, squared: float, rho: float | None
+) -> NDArray[np.int8]:
+    """RIGHT, WRONG or UNDECIDED for every row; rho None leaves all of 0 < alpha and xi < 1
+    undecided.
 
     squared: R^2.
     """
@@ -51,7 +55,9 @@ def scores_without(problem: MachineProblem, rows: NDArray[np.int64]) -> Iterator
     own = local()
     most = problem.X.n_rows**2 * 8e-6
     weights = np.ones(len(problem.y)) if problem.weights is None else problem.weights
-    base = KernelProblem(problem.X, problem.y, problem.kernel, problem.C, problem.tolerance, None, weights)
+    base = KernelProblem(
+        problem.X, problem.y, problem.kernel, problem.C, problem.tolerance, None, weights
+    )
     solver = Smo(problem.free_bias, max(problem.cache_mb, min(most, _ROOM)), 1)
 
     def score(row: int) -> float:

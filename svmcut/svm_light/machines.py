@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines of labels or numbers with a free bias, with all the numbers svm_light's estimates are made of.
+"""Machines of labels or numbers with a free bias, with all the numbers svm_light's estimates are
+made of.
 
-A machine is trained by SMO on kernel values; on many rows of few features without a kernel by Newton's method, whose
-solution has multipliers that meet the same KKT conditions.
+A machine is trained by SMO on kernel values; on many rows of few features without a kernel by
+Newton's method, whose solution has multipliers that meet the same KKT conditions.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from svmcut.data.examples import Csr
     from svmcut.models.kernels import Kernel
 
-#: Rows from which a linear machine is trained on features, where these are few enough for a Hessian.
+#: Rows from which a linear machine is trained on features, where these are few enough for a
+#: Hessian.
 FEATURE_ROWS = 1000
 
 
@@ -68,9 +70,10 @@ class Machine(NamedTuple):
     def after(self, earlier: Machine) -> Machine:
         """This one, with the work of an earlier one too."""
         return self._replace(
-            steps=earlier.steps + self.steps, evaluations=earlier.evaluations + self.evaluations,
+            steps=earlier.steps + self.steps,
+            evaluations=earlier.evaluations + self.evaluations,
             spent=both(earlier.spent, self.spent),
-        )  # fmt: skip
+        )
 
     @property
     def squared(self) -> float:
@@ -84,7 +87,8 @@ class Machine(NamedTuple):
 
 @record
 class MachineProblem:
-    """min over w, b of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i - f(x_i)| - tube).
+    """min over w, b of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i -
+    f(x_i)| - tube).
 
     Attributes
     ----------
@@ -139,7 +143,9 @@ class MachineProblem:
             inside[heavy] *= 1.0 - rest / float(inside[heavy].sum())
         return inside
 
-    def without(self, removed: NDArray[np.bool_], observe: Callable[[Any], None] | None = None) -> Machine:
+    def without(
+        self, removed: NDArray[np.bool_], observe: Callable[[Any], None] | None = None
+    ) -> Machine:
         """The machine of the rows that are not removed, with the scores of all."""
         rows, aside = np.flatnonzero(~removed), np.flatnonzero(removed)
         part = self.take(rows).train(observe)
@@ -148,10 +154,12 @@ class MachineProblem:
         points = np.flatnonzero(beta)
         scores[aside] = self.kernel.expansion(
             self.X.take(aside), self.X.take(points), beta[points], -part.b, self.threads
-        )  # fmt: skip
+        )
         return part._replace(beta=beta, scores=scores)
 
-    def train(self, observe: Callable[[Any], None] | None = None, beta: NDArray | None = None) -> Machine:
+    def train(
+        self, observe: Callable[[Any], None] | None = None, beta: NDArray | None = None
+    ) -> Machine:
         """The machine, f = 0 of no rows; observe hears of every step the solver speaks of.
 
         Parameters
@@ -173,10 +181,16 @@ class MachineProblem:
                 observe(found)
             if found is not None and found.violation <= self.tolerance:
                 solution, spent = found.solution, {"optimizer": time.perf_counter() - began}
-                return Machine(solution.beta, solution.b, found.scores, found.violation, found.steps, 0, spent)
+                return Machine(
+                    solution.beta, solution.b, found.scores, found.violation, found.steps, 0, spent
+                )
         solver = Smo(self.free_bias, self.cache_mb, self.threads)
-        problem = KernelProblem(self.X, self.y, self.kernel, self.C, self.tolerance, None, self.weights, self.tube)
-        run = SmoRun(solver, problem, None, None if beta is None else solver.state_at(problem, beta))
+        problem = KernelProblem(
+            self.X, self.y, self.kernel, self.C, self.tolerance, None, self.weights, self.tube
+        )
+        run = SmoRun(
+            solver, problem, None, None if beta is None else solver.state_at(problem, beta)
+        )
         if self.timed:
             run.time_parts()
         began = time.perf_counter()
@@ -193,4 +207,6 @@ class MachineProblem:
         return Machine(f.beta, f.b, scores, run.violation(), steps, evaluations, parts)
 
     def _on_features(self) -> SmoothedMargin:
-        return SmoothedMargin(self.X, self.y, self.C, self.weights, self.free_bias, self.tolerance, self.threads)
+        return SmoothedMargin(
+            self.X, self.y, self.C, self.weights, self.free_bias, self.tolerance, self.threads
+        )

@@ -10,7 +10,8 @@ from svmcut.svm_light.run import LightRun
 
 
 class Numbers(LightRun):
-    """Training on labels that are numbers; svm_light counts an example twice, for errors above and below."""
+    """Training on labels that are numbers; svm_light counts an example twice, for errors above and
+    below."""
 
     def run(self, model_file: str) -> None:
         """Trains, reports and writes."""
@@ -27,5 +28,14 @@ class Numbers(LightRun):
         norm = estimates.norm(machine.squared, self.kernel)
         self.report.sizes(int((size > 0).sum()), bound, loss, norm, self.longest)
         self.report.evaluations(machine.evaluations)
-        both = np.column_stack([np.maximum(machine.beta, 0.0), np.minimum(machine.beta, 0.0)]).ravel()
-        self.write(model_file, machine.beta, machine.b, 2 * len(y), both, np.resize([1.0, -1.0], 2 * len(y)))
+        both = np.column_stack(
+            [np.maximum(machine.beta, 0.0), np.minimum(machine.beta, 0.0)]
+        ).ravel()
+        self.write(
+            model_file,
+            machine.beta,
+            machine.b,
+            2 * len(y),
+            both,
+            np.resize([1.0, -1.0], 2 * len(y)),
+        )

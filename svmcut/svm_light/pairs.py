@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines of pairs: one hinge a pair of one query with different labels, trained without forming a pair.
+"""Machines of pairs: one hinge a pair of one query with different labels, trained without forming a
+pair.
 
-    problem      min_w  1/2 |w|^2 + C sum over pairs max(0, 1 - w.(phi(x_hi) - phi(x_lo)))
-    solver       cutting planes of the ordinal risk, n log n a cut; on features, or on kernel values
-    alphas       of a pair C sum_t beta_t [pair in cut t], in [0, C], beta the multipliers of the last model: a dual
-                 solution. Of a row -C' sum_t beta_t coef_t, the sum of its pairs' alphas with their signs: w =
-                 sum alpha_i phi(x_i). Where that w is not good enough, beta is that of the best w, for every step
-                 blends such sums; the pairs keep the dual solution
-    certificate  P(w) - D of the cutting planes
+problem      min_w  1/2 |w|^2 + C sum over pairs max(0, 1 - w.(phi(x_hi) - phi(x_lo)))
+solver       cutting planes of the ordinal risk, n log n a cut; on features, or on kernel values
+alphas       of a pair C sum_t beta_t [pair in cut t], in [0, C], beta the multipliers of the last
+             model: a dual solution. Of a row -C' sum_t beta_t coef_t, the sum of its pairs' alphas
+             with their signs: w = sum alpha_i phi(x_i). Where that w is not good enough, beta is
+             that of the best w, for every step blends such sums; the pairs keep the dual solution
+certificate  P(w) - D of the cutting planes
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from svmcut.data.examples import Csr
     from svmcut.models.kernels import Kernel
 
-#: Pairs up to which training ends at FINE of the primal; with more at the tolerance times C and the pairs.
+#: Pairs up to which training ends at FINE of the primal; with more at the tolerance times C and the
+#: pairs.
 FEW_PAIRS, FINE = 100_000, 1e-5
 #: Gap of the last model's w, of the primal, up to which it is good enough.
 GOOD = 1e-3
@@ -65,7 +67,8 @@ class PairMachine(NamedTuple):
     violation : float
         Of the KKT conditions; of cutting planes the gap over C and the pairs.
     pairs, gram : (m,), (m, m) float64 or None
-        alpha of every pair in the order of `blocks`, and the products of their differences, where pairs were formed.
+        alpha of every pair in the order of `blocks`, and the products of their differences, where
+        pairs were formed.
     spent : mapping of str to float
         Seconds by the names of svm_light.
     """
@@ -108,7 +111,8 @@ class _Traced:
 
 
 class _TracedSpace(Space):
-    """A space whose elements know the cuts they are made of; `cuts` has coefficients and scores of each."""
+    """A space whose elements know the cuts they are made of; `cuts` has coefficients and scores of
+    each."""
 
     def __init__(self, inner: Any, risk: _Recorded):
         self._inner, self._risk, self.dim, self.seconds = inner, risk, inner.dim, 0.0
@@ -143,7 +147,10 @@ class _TracedSpace(Space):
         parts = np.zeros(max((len(element.parts) for element in elements), default=0))
         for weight, element in zip(weights, elements, strict=True):
             parts[: len(element.parts)] += weight * element.parts
-        return _Traced(self._inner.combine(np.asarray(weights, float), [each.inner for each in elements]), parts)
+        return _Traced(
+            self._inner.combine(np.asarray(weights, float), [each.inner for each in elements]),
+            parts,
+        )
 
 
 class _PairProblem(Problem):
@@ -156,9 +163,15 @@ class _PairProblem(Problem):
 
 
 def train(
-    X: Csr, y: NDArray, qid: NDArray | None, kernel: Kernel, C: float, tolerance: float, threads: int,
+    X: Csr,
+    y: NDArray,
+    qid: NDArray | None,
+    kernel: Kernel,
+    C: float,
+    tolerance: float,
+    threads: int,
     observe: Callable[[Any], None],
-) -> PairMachine:  # fmt: skip
+) -> PairMachine:
     """The machine; rows of one query stand together, and queries do not decrease.
 
     Raises
@@ -177,9 +190,14 @@ def train(
     for step in run:
         observe(step)
     ended = time.perf_counter()
-    spent = {"optimizer": ended - began - space.seconds, "update" if rows is None else "kernel": space.seconds}
+    spent = {
+        "optimizer": ended - began - space.seconds,
+        "update" if rows is None else "kernel": space.seconds,
+    }
     beta = np.zeros(len(space.cuts))
-    for multiplier, element in zip(run.bundle.beta[1:].tolist(), run.bundle.elements(), strict=True):
+    for multiplier, element in zip(
+        run.bundle.beta[1:].tolist(), run.bundle.elements(), strict=True
+    ):
         beta[len(element.parts) - 1] = multiplier
 
     def at(beta: NDArray) -> PairMachine:
@@ -191,8 +209,19 @@ def train(
         cuts = np.array([space.cuts[t][1] for t in used]).reshape(len(used), len(y))
         gap, count = 0.5 * squared + C * loss - step.dual, 0 if rows is None else rows.evaluations
         violation = max(0.0, gap) / (C * max(risk.n_pairs, 1))
-        return PairMachine(alpha, scores, squared, loss, gap, C * beta[used], cuts, step.iteration, count, violation,
-                           spent={**spent, "model": time.perf_counter() - ended})  # fmt: skip
+        return PairMachine(
+            alpha,
+            scores,
+            squared,
+            loss,
+            gap,
+            C * beta[used],
+            cuts,
+            step.iteration,
+            count,
+            violation,
+            spent={**spent, "model": time.perf_counter() - ended},
+        )
 
     found = at(beta)
     if found.gap <= max(stop.target(step.primal), GOOD * step.primal):
@@ -212,7 +241,8 @@ class PairBlock(NamedTuple):
     sign : (k,) float64
         Of y_i - y_j.
     lengths, distances : (k,) float64
-        |phi(x_i) - phi(x_j)|^2, and d^2 of svmcut.svm_light.estimates: from phi(0), which is 0 without a kernel.
+        |phi(x_i) - phi(x_j)|^2, and d^2 of svmcut.svm_light.estimates: from phi(0), which is 0
+        without a kernel.
     """
 
     i: NDArray[np.int64]
@@ -247,7 +277,9 @@ def blocks(
             columns, places = np.unique(places, return_inverse=True)
             width = len(columns)
         dense = np.zeros((last - first, width))
-        dense[np.repeat(np.arange(last - first), np.diff(rows.indptr)), places] = rows.data[rows.stored]
+        dense[np.repeat(np.arange(last - first), np.diff(rows.indptr)), places] = rows.data[
+            rows.stored
+        ]
         for begin in range(0, last - first, _BLOCK):
             picked = np.arange(begin, min(begin + _BLOCK, last - first))
             picked = picked[(first + picked) % every == 0]
@@ -267,5 +299,6 @@ def blocks(
 
 def alphas(machine: PairMachine, block: PairBlock) -> NDArray[np.float64]:
     """(k,) alpha of these pairs, in [0, C], from the cuts."""
-    high, low = np.where(block.sign > 0, block.i, block.j), np.where(block.sign > 0, block.j, block.i)
+    high = np.where(block.sign > 0, block.i, block.j)
+    low = np.where(block.sign > 0, block.j, block.i)
     return machine.weights @ (machine.cuts[:, low] + 1.0 > machine.cuts[:, high])

@@ -26,7 +26,11 @@ def svm_classify(argv: list[str] | None = None) -> int:
     def work(values: dict[str, Any], arguments: list[str]) -> None:
         from svmcut.svm_light.classify import classify
 
-        classify(*[*arguments, "svm_predictions"][:3], verbosity=values["verbosity"], signed=values["format"] == 0)
+        classify(
+            *[*arguments, "svm_predictions"][:3],
+            verbosity=values["verbosity"],
+            signed=values["format"] == 0,
+        )
 
     return run_original(grammar("svm_classify"), work, argv)
 

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
 #: Pairs up to which every one is looked at for the figures of the report.
 MOST_PAIRS = 10_000_000
-#: Part of C that is next to nothing: sums of cuts leave a little of each on pairs that are none of the last.
+#: Part of C that is next to nothing: sums of cuts leave a little of each on pairs that are none of
+#: the last.
 NEAR = 0.01
 
 
 class Figures(NamedTuple):
-    """Of every pair looked at: alpha with the pair's sign, and its loss; of all, extremes over them.
+    """Of every pair looked at: alpha with the pair's sign, and its loss; of all, extremes over
+    them.
 
     Attributes
     ----------
@@ -78,7 +80,9 @@ class Pairs(LightRun):
         out(f"Constructing {pairs} rank constraints...done.")
         self._every = max(1, -(-pairs // MOST_PAIRS))
         if self._every > 1 and not values["cost"] > 0:
-            raise UsageError("option -c is missing; its default is a mean over pairs, and {} are too many", pairs)
+            raise UsageError(
+                "option -c is missing; its default is a mean over pairs, and {} are too many", pairs
+            )
         C = self.cost_of_pairs()
         self.optimize()
         machine = self.machine(pairs, qid, C)
@@ -94,8 +98,9 @@ class Pairs(LightRun):
         self.report.dimension(1.0 + norm**2 * found.radius, drawn)
         self.report.xi_alpha(
             lambda: estimates.rates(self.at_risk(machine, found, C), positive),
-            lambda: time.process_time() - began, self.rho_and_depth(machine.gram is not None) + drawn,
-        )  # fmt: skip
+            lambda: time.process_time() - began,
+            self.rho_and_depth(machine.gram is not None) + drawn,
+        )
         self.report.evaluations(machine.evaluations)
         beta = np.empty(n)
         beta[self._order] = machine.alpha
@@ -109,12 +114,17 @@ class Pairs(LightRun):
         TrainingError
             For more pairs than can be formed with a kernel that is not definite.
         """
-        kernel, tolerance, observe = self.kernel, min(self.values["tolerance"], LOOSEST), self.report.observe
+        kernel = self.kernel
+        tolerance = min(self.values["tolerance"], LOOSEST)
+        observe = self.report.observe
         if 0 < pairs <= (MOST if kernel.is_definite else MOST_INDEFINITE):
-            return train_formed(self._X, self._y, self._start, kernel, C, tolerance, self.threads, observe)
+            return train_formed(
+                self._X, self._y, self._start, kernel, C, tolerance, self.threads, observe
+            )
         if pairs and not kernel.is_definite:
             raise TrainingError(
-                "{}: {} pairs are too many for a kernel that is not positive semidefinite; expected {} at most, or "
+                "{}: {} pairs are too many for a kernel that is not positive semidefinite; "
+                "expected {} at most, or "
                 "choose another kernel",
                 self.examples.source.path,
                 pairs,
@@ -123,21 +133,27 @@ class Pairs(LightRun):
         return train(self._X, self._y, qid, kernel, C, tolerance, self.threads, observe)
 
     def at_risk(self, machine: PairMachine, found: Figures, C: float) -> NDArray[np.bool_]:
-        """The pairs that may be in the wrong order where they are left out; the search needs pairs that were formed."""
+        """The pairs that may be in the wrong order where they are left out; the search needs pairs
+        that were formed."""
         size, losses, depth = np.abs(found.alpha), found.losses, self.values["depth"]
         failing = estimates.at_risk(size, losses, found.largest, self.values["rho"])
         gram = machine.gram
         if depth > 0 and gram is not None:
             rows, own = np.flatnonzero(failing & (losses < 1)), np.diag(gram).astype(np.float64)
             free = np.flatnonzero((size > 0) & ~estimates.at_bound(size, C))
-            failing[rows] = ~acquitted(rows, size, losses, free, own, lambda rows: gram[np.ix_(rows, free)], depth)
+            failing[rows] = ~acquitted(
+                rows, size, losses, free, own, lambda rows: gram[np.ix_(rows, free)], depth
+            )
         return failing
 
     def cost_of_pairs(self) -> float:
         """C as given, or the default over all pairs."""
         if self.values["cost"] > 0:
             return self.values["cost"]
-        parts = [block.distances for block in blocks(self._X, self._y, self._start, self.kernel, 1, self.threads)]
+        parts = [
+            block.distances
+            for block in blocks(self._X, self._y, self._start, self.kernel, 1, self.threads)
+        ]
         return self.cost(np.concatenate([np.zeros(0), *parts]))
 
     def figures(self, machine: PairMachine, C: float) -> Figures:
@@ -147,7 +163,11 @@ class Pairs(LightRun):
         for block in blocks(self._X, self._y, self._start, self.kernel, self._every, self.threads):
             look()
             count = sum(map(len, losses))
-            alpha = alphas(machine, block) if machine.pairs is None else machine.pairs[count : count + len(block.i)]
+            alpha = (
+                alphas(machine, block)
+                if machine.pairs is None
+                else machine.pairs[count : count + len(block.i)]
+            )
             margin = block.sign * (machine.scores[block.i] - machine.scores[block.j])
             if machine.pairs is None:
                 full, used = alpha >= C * (1 - NEAR), alpha > C * NEAR
@@ -160,4 +180,13 @@ class Pairs(LightRun):
             vectors += int(used.sum())
             signed.append(np.copysign(alpha, block.sign))
             losses.append(np.maximum(0.0, 1 - margin))
-        return Figures(np.concatenate(signed), np.concatenate(losses), wrong, vectors, bound, longest, radius, largest)
+        return Figures(
+            np.concatenate(signed),
+            np.concatenate(losses),
+            wrong,
+            vectors,
+            bound,
+            longest,
+            radius,
+            largest,
+        )

@@ -47,13 +47,19 @@ class LightReport:
 
     def trained(self, steps: int, wrong: int | None, violation: float, runtime: str) -> None:
         """The end of the line of dots, and the next two."""
-        self.say(f"done. ({steps} iterations)" if self.verbosity == 1 else "", "\n" if self.verbosity == 1 else "")
+        self.say(
+            f"done. ({steps} iterations)" if self.verbosity == 1 else "",
+            "\n" if self.verbosity == 1 else "",
+        )
         missed = "" if wrong is None else f"{wrong} misclassified, "
         self.say(f"Optimization finished ({missed}maxdiff={violation:.5f}).")
         self.say(f"Runtime in cpu-seconds: {runtime}")
 
-    def sizes(self, vectors: int, bound: str, loss: float, norm: float, longest: float, drawn: str = "") -> None:
-        """Support vectors, loss and lengths; drawn: of how many pairs those are that are not of all."""
+    def sizes(
+        self, vectors: int, bound: str, loss: float, norm: float, longest: float, drawn: str = ""
+    ) -> None:
+        """Support vectors, loss and lengths; drawn: of how many pairs those are that are not of
+        all."""
         self.say(f"Number of SV: {vectors} ({bound}){drawn}")
         self.say(f"L1 loss: loss={loss:.5f}")
         self.say(f"Norm of weight vector: |w|={norm:.5f}")
@@ -62,7 +68,9 @@ class LightReport:
     def dimension(self, value: float, drawn: str = "") -> None:
         self.say(f"Estimated VCdim of classifier: VCdim<={value:.5f}{drawn}")
 
-    def xi_alpha(self, estimate: Callable[[], Rates], seconds: Callable[[], float], how: str) -> None:
+    def xi_alpha(
+        self, estimate: Callable[[], Rates], seconds: Callable[[], float], how: str
+    ) -> None:
         """The block of the XiAlpha estimates; how: rho and depth."""
         self.say("Computing XiAlpha-estimates...", end="")
         found = estimate()

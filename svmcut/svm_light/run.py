@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the modes of svm_learn share: the examples, the kernel, C, the lines of the report, the files."""
+"""What the modes of svm_learn share: the examples, the kernel, C, the lines of the report, the
+files."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 #: Megabytes of kernel rows at least.
 _CACHE = 100.0
-#: Tolerance of the KKT conditions at most: the originals' |w| is closer to the optimum than a larger one.
+#: Tolerance of the KKT conditions at most: the originals' |w| is closer to the optimum than a
+#: larger one.
 LOOSEST = 0.01
 
 
@@ -46,16 +48,22 @@ class LightRun:
         |x|^2, and d^2 of svmcut.svm_light.estimates.
     """
 
-    def __init__(self, values: dict[str, Any], examples: Examples, comments: Comments, report: LightReport):
+    def __init__(
+        self, values: dict[str, Any], examples: Examples, comments: Comments, report: LightReport
+    ):
         self.values, self.examples, self._comments, self.report = values, examples, comments, report
         self.X, self._columns = examples.X.compact()
         v = values
-        self.kernel = Kernel(KERNELS[v["kernel"]], v["degree"], v["gamma"], v["scale"], v["offset"], v["text"])
+        self.kernel = Kernel(
+            KERNELS[v["kernel"]], v["degree"], v["gamma"], v["scale"], v["offset"], v["text"]
+        )
         self.threads, self.cache = usable_cpus(), max(_CACHE, v["cache"])
         self.squared = estimates.squared_lengths(self.X, self.threads)
         self.distances = estimates.distances(self.kernel, self.squared)
         if not np.isfinite(self.distances).all():
-            raise TrainingError("{}: kernel values are not finite; scale the features", examples.source.path)
+            raise TrainingError(
+                "{}: kernel values are not finite; scale the features", examples.source.path
+            )
         self.began, self._clock = time.process_time(), time.perf_counter()
 
     def cost(self, squared: NDArray[np.float64]) -> float:
@@ -66,16 +74,27 @@ class LightRun:
         self.report.say(f"Setting default regularization parameter C={found:.4f}")
         return found
 
-    def machine_problem(self, y: NDArray, factors: NDArray | None = None, tube: float | None = None) -> MachineProblem:
-        """The problem of all examples, whose C is that of the options times these factors and the examples' costs."""
+    def machine_problem(
+        self, y: NDArray, factors: NDArray | None = None, tube: float | None = None
+    ) -> MachineProblem:
+        """The problem of all examples, whose C is that of the options times these factors and the
+        examples' costs."""
         weights = example_weights(self.examples.weights, len(y))
         if factors is not None:
             weights = factors if weights is None else factors * weights
         return MachineProblem(
-            X=self.X, y=y, kernel=self.kernel, C=self.cost(self.distances), weights=weights, tube=tube,
-            tolerance=min(self.values["tolerance"], LOOSEST), free_bias=self.values["bias"] != 0,
-            cache_mb=self.cache, threads=self.threads, timed=self.report.verbosity > 1,
-        )  # fmt: skip
+            X=self.X,
+            y=y,
+            kernel=self.kernel,
+            C=self.cost(self.distances),
+            weights=weights,
+            tube=tube,
+            tolerance=min(self.values["tolerance"], LOOSEST),
+            free_bias=self.values["bias"] != 0,
+            cache_mb=self.cache,
+            threads=self.threads,
+            timed=self.report.verbosity > 1,
+        )
 
     @property
     def longest(self) -> float:
@@ -93,12 +112,15 @@ class LightRun:
             self.report.say("Optimizing", end="")
 
     def runtime(self, spent: Spent) -> str:
-        """Seconds of this process since `optimize`; from verbosity 2 on with the shares of its parts, by the clock."""
+        """Seconds of this process since `optimize`; from verbosity 2 on with the shares of its
+        parts, by the clock."""
         seconds = f"{time.process_time() - self.began:.2f}"
         if self.report.verbosity < 2:
             return seconds
         total = time.perf_counter() - self._clock
-        shares = (f"{estimates.percent(spent.get(part, 0.0), total):.2f}% for {part}" for part in PARTS)
+        shares = (
+            f"{estimates.percent(spent.get(part, 0.0), total):.2f}% for {part}" for part in PARTS
+        )
         return f"{seconds} ({'/'.join(shares)})"
 
     def alphas(self, count: int) -> NDArray[np.float64] | None:
@@ -111,16 +133,33 @@ class LightRun:
                 with open(path, encoding="ascii") as file:
                     found = np.array([float(line) for line in file if line.strip()])
             except (OSError, ValueError) as error:
-                raise DataError(path, getattr(error, "strerror", None) or "a line is no number") from None
+                raise DataError(
+                    path, getattr(error, "strerror", None) or "a line is no number"
+                ) from None
             if len(found) != count or not np.isfinite(found).all():
-                raise DataError(path, f"{len(found)} finite numbers; expected {count}, one a line, as -a wrote them")
+                raise DataError(
+                    path,
+                    f"{len(found)} finite numbers; expected {count}, one a line, as -a wrote them",
+                )
         self.report.say("Computing starting state...done.")
         return found
 
-    def write(self, model_file: str, beta: NDArray, b: float, documents: int, alphas: NDArray, signs: NDArray) -> None:
-        """The alpha file and the model f(x) = sum beta_i K(x_i, x) + b; a zero of alphas has its sign from `signs`."""
+    def write(
+        self,
+        model_file: str,
+        beta: NDArray,
+        b: float,
+        documents: int,
+        alphas: NDArray,
+        signs: NDArray,
+    ) -> None:
+        """The alpha file and the model f(x) = sum beta_i K(x_i, x) + b; a zero of alphas has its
+        sign from `signs`."""
         if self.values["alphas"] is not None:
-            with step(self.report.say, "Writing alpha file"), write_atomically(self.values["alphas"]) as output:
+            with (
+                step(self.report.say, "Writing alpha file"),
+                write_atomically(self.values["alphas"]) as output,
+            ):
                 signed = np.copysign(alphas, np.where(alphas == 0, signs, alphas))
                 output.write("".join(f"{alpha:.18g}\n" for alpha in signed.tolist()).encode())
         rows = np.flatnonzero(beta)

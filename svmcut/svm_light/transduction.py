@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Transduction: labels of rows that have none, by a local search over machines of all rows (Joachims, ICML 1999).
+"""Transduction: labels of rows that have none, by a local search over machines of all rows
+(Joachims, ICML 1999).
 
-    start    the machine of the labelled rows; of the u unlabelled rows the u p with the highest scores become positive
-    weights  C_i of an unlabelled row is X C, of a positive one times (1 - p) / p, so that both classes weigh as much
-    search   train; while a positive and a negative unlabelled row have losses above 0 whose sum is above 2, switch
-             their labels and train; then X rises, from 1e-5 by factors of 1.5 to 1
+    start    the machine of the labelled rows; of the u unlabelled rows the u p with the highest
+             scores become positive
+    weights  C_i of an unlabelled row is X C, of a positive one times (1 - p) / p, so that both
+             classes weigh as much
+    search   train; while a positive and a negative unlabelled row have losses above 0 whose sum is
+             above 2, switch their labels and train; then X rises, from 1e-5 by factors of 1.5 to 1
 
-A switch lowers the objective, so the search ends; where it does not, as rounding and kernels that are not definite
-allow, X rises. Every machine meets the KKT conditions of its problem; nothing is said of other labels.
+A switch lowers the objective, so the search ends; where it does not, as rounding and kernels that
+are not definite allow, X rises. Every machine meets the KKT conditions of its problem; nothing is
+said of other labels.
 """
 
 from __future__ import annotations
@@ -47,7 +51,8 @@ class Level(NamedTuple):
 
 
 def share(positive: int, negative: int) -> float:
-    """p where none is given: the part of the labelled rows that is positive; nan without labelled rows."""
+    """p where none is given: the part of the labelled rows that is positive; nan without labelled
+    rows."""
     return positive / (positive + negative) if positive + negative else np.nan
 
 
@@ -57,9 +62,12 @@ def positives(unlabelled: int, fraction: float) -> int:
 
 
 def search(
-    problem: MachineProblem, known: NDArray[np.bool_], scores: NDArray[np.float64], fraction: float,
+    problem: MachineProblem,
+    known: NDArray[np.bool_],
+    scores: NDArray[np.float64],
+    fraction: float,
     observe: Callable[[Any], None] | None = None,
-) -> Iterator[Level]:  # fmt: skip
+) -> Iterator[Level]:
     """The levels of the search; the last one is the answer.
 
     Parameters
@@ -84,7 +92,9 @@ def search(
     while True:
         weights = np.where(known, own, influence * own * np.where(y > 0, ratio, 1.0))
         now = replace(problem, y=y.copy(), weights=weights)
-        machine = now.train(observe, None if machine is None or now.on_features else now.feasible(machine.beta))
+        machine = now.train(
+            observe, None if machine is None or now.on_features else now.feasible(machine.beta)
+        )
         losses = machine.losses(y)
         value = 0.5 * machine.squared + float(now.boxes @ losses)
         pair = _pair(y, losses, open_rows) if value < least else None
@@ -99,7 +109,8 @@ def search(
 
 
 def _pair(y: NDArray, losses: NDArray, rows: NDArray[np.int64]) -> tuple[int, int] | None:
-    """The positive and the negative unlabelled row with the largest losses, where a switch lowers the objective."""
+    """The positive and the negative unlabelled row with the largest losses, where a switch lowers
+    the objective."""
     pair = []
     for sign in (1.0, -1.0):
         there = rows[y[rows] == sign]
@@ -110,12 +121,16 @@ def _pair(y: NDArray, losses: NDArray, rows: NDArray[np.int64]) -> tuple[int, in
     return (pair[0], pair[1]) if first > 0 and second > 0 and first + second > 2.0 + 1e-9 else None
 
 
-
 def certainties(level: Level, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """What svm_light writes of these rows: f of one without a multiplier, else its label times less than 1.
+    """What svm_light writes of these rows: f of one without a multiplier, else its label times less
+    than 1.
 
     That is 0.999 less half of what part the multiplier is of the largest of these rows.
     """
     machine = level.machine
     alpha, y = np.abs(machine.beta[rows]), level.problem.y[rows]
-    return np.where(alpha > 0, y * (0.999 - alpha / (2 * max(alpha.max(initial=0.0), 1e-300))), machine.scores[rows])
+    return np.where(
+        alpha > 0,
+        y * (0.999 - alpha / (2 * max(alpha.max(initial=0.0), 1e-300))),
+        machine.scores[rows],
+    )

@@ -37,8 +37,13 @@ class Transduction(Classes):
         fraction = share(positive, negative) if values["fraction"] < 0 else values["fraction"]
         if np.isnan(fraction):
             path = self.examples.source.path
-            raise TrainingError("{}: every label is 0, so no example has a class; label some of them, or give -p", path)
-        self.report.more(f"{positive} positive, {negative} negative, and {unlabelled} unlabeled examples.")
+            raise TrainingError(
+                "{}: every label is 0, so no example has a class; label some of them, or give -p",
+                path,
+            )
+        self.report.more(
+            f"{positive} positive, {negative} negative, and {unlabelled} unlabeled examples."
+        )
         problem = self.problem(y)
         self.report.say(_DEACTIVATED)
         self.optimize()
@@ -56,11 +61,17 @@ class Transduction(Classes):
                 switches += 1
                 self.report.say("Switching labels of 1 POS / 1 NEG unlabeled examples")
             if level.following is not None:
-                self.report.say(f"Increasing influence of unlabeled examples to {100 * level.following:.6f}% ...done")
+                self.report.say(
+                    f"Increasing influence of unlabeled examples to {100 * level.following:.6f}% "
+                    "...done"
+                )
             if level.switched or level.following is not None:
                 self.report.say("Retraining", end="")
         assert last is not None
-        with step(self.report.say, "Writing prediction file"), write_atomically(values["labels"]) as output:
+        with (
+            step(self.report.say, "Writing prediction file"),
+            write_atomically(values["labels"]) as output,
+        ):
             write_short_scores(output, certainties(last, ~known), True)
         self.report.say(f"Number of switches: {switches}")
         self.told(last.problem, machine)
@@ -70,7 +81,8 @@ class Transduction(Classes):
         self.write(model_file, machine.beta, machine.b, len(y), machine.beta, last.problem.y)
 
     def criteria(self, last: Level, known) -> list[str]:
-        """svm_light's lines of alpha R^2 + xi: how many reach 1, and sums, in percent of the rows."""
+        """svm_light's lines of alpha R^2 + xi: how many reach 1, and sums, in percent of the
+        rows."""
         problem, machine, squared = last.problem, last.machine, float(self.distances.max())
         alpha = np.abs(machine.beta)
         losses = np.where(alpha > 0, machine.losses(problem.y), 0.0)
@@ -82,17 +94,24 @@ class Transduction(Classes):
 
         every = np.ones(len(large), bool)
         counts = {
-            "labeledpos": part(large & positive, known), "labeledneg": part(large & ~positive, known),
-            "default": part(positive, known), "unlabelpos": part(large & positive, ~known),
+            "labeledpos": part(large & positive, known),
+            "labeledneg": part(large & ~positive, known),
+            "default": part(positive, known),
+            "unlabelpos": part(large & positive, ~known),
             "unlabelneg": part(large & ~positive, ~known),
-        }  # fmt: skip
+        }
         told = [f"{name}={value:.5f}" for name, value in counts.items()]
         count, total = (
-            " ".join(f"{name}={part(which, rows):.5f}" for name, rows in
-                     (("labeled", known), ("unlabled", ~known), ("all", every)))
+            " ".join(
+                f"{name}={part(which, rows):.5f}"
+                for name, rows in (("labeled", known), ("unlabled", ~known), ("all", every))
+            )
             for which in (large, values)
-        )  # fmt: skip
+        )
         return [
-            f"xacrit>=1: {' '.join(told[:3])}", f"xacrit>=1: {' '.join(told[3:])}", f"xacrit>=1: {count}",
-            f"xacritsum: {total}", f"r_delta_sq={squared:.5f} xisum={losses.sum():.5f} asum={alpha.sum():.5f}",
-        ]  # fmt: skip
+            f"xacrit>=1: {' '.join(told[:3])}",
+            f"xacrit>=1: {' '.join(told[3:])}",
+            f"xacrit>=1: {count}",
+            f"xacritsum: {total}",
+            f"r_delta_sq={squared:.5f} xisum={losses.sum():.5f} asum={alpha.sum():.5f}",
+        ]

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows that XiAlpha's R^2 condemns and a smaller distance acquits (Joachims' depth of the search, svm_learn -k).
+"""Rows that XiAlpha's R^2 condemns and a smaller distance acquits (Joachims' depth of the search,
+svm_learn -k).
 
-    acquitted    rows with alpha_i D_i + xi_i < 1
-    D_i          the least, over 1 to depth members of S, of |phi(x_i) - mean of phi(S)|^2; K(x_i, x_i) where S is empty
-    S            grown greedily: next comes the row that leaves the least distance, of the other rows strictly inside
-                 their boxes, whatever their class
+acquitted    rows with alpha_i D_i + xi_i < 1
+D_i          the least, over 1 to depth members of S, of |phi(x_i) - mean of phi(S)|^2; K(x_i, x_i)
+             where S is empty
+S            grown greedily: next comes the row that leaves the least distance, of the other rows
+             strictly inside their boxes, whatever their class
 """
 
 from __future__ import annotations
@@ -22,9 +24,14 @@ _HELD = 2_000_000
 
 
 def acquitted(
-    rows: NDArray[np.int64], alpha: NDArray[np.float64], losses: NDArray[np.float64], free: NDArray[np.int64],
-    own: NDArray[np.float64], products: Callable[[NDArray[np.int64]], NDArray[np.float64]], depth: int,
-) -> NDArray[np.bool_]:  # fmt: skip
+    rows: NDArray[np.int64],
+    alpha: NDArray[np.float64],
+    losses: NDArray[np.float64],
+    free: NDArray[np.int64],
+    own: NDArray[np.float64],
+    products: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    depth: int,
+) -> NDArray[np.bool_]:
     """Whether each of these rows is acquitted.
 
     Parameters
@@ -53,16 +60,20 @@ def acquitted(
     return found
 
 
-def _least(own: NDArray, near: NDArray, gram: NDArray, barred: NDArray[np.bool_], depth: int) -> NDArray[np.float64]:
-    """(k,) D of rows with these K(x, x), products with the candidates, and candidates that they are themselves."""
+def _least(
+    own: NDArray, near: NDArray, gram: NDArray, barred: NDArray[np.bool_], depth: int
+) -> NDArray[np.float64]:
+    """(k,) D of rows with these K(x, x), products with the candidates, and candidates that they are
+    themselves."""
     every = np.arange(len(own))
     barred, least = barred.copy(), np.full(len(own), np.inf)
     inner, square, sums = np.zeros(len(own)), np.zeros(len(own)), np.zeros_like(near)
     for size in range(1, min(depth, near.shape[1]) + 1):
         distances = (
-            own[:, None] - 2.0 / size * (inner[:, None] + near)
+            own[:, None]
+            - 2.0 / size * (inner[:, None] + near)
             + (square[:, None] + 2.0 * sums + np.diag(gram)) / size**2
-        )  # fmt: skip
+        )
         distances[barred] = np.inf
         taken = np.argmin(distances, axis=1)
         there = ~barred[every, taken]

@@ -25,10 +25,15 @@ if TYPE_CHECKING:
 
 
 class Classification(VectorTask):
-    """Examples of two classes, and their scores. Trainers see the labels -1 and 1, models keep the user's."""
+    """Examples of two classes, and their scores. Trainers see the labels -1 and 1, models keep the
+    user's."""
 
     def plan(
-        self, data: Examples, settings: Settings, original: bool = False, time_limit: float | None = None
+        self,
+        data: Examples,
+        settings: Settings,
+        original: bool = False,
+        time_limit: float | None = None,
     ) -> Driver:
         """As Task.plan.
 
@@ -47,21 +52,31 @@ class Classification(VectorTask):
         counts = [n - int(positive.sum()), int(positive.sum())]
         alone = ""
         if not all(counts):
-            sign = f"{'positive' if counts[1] else 'negative'}, a label being positive where it is above 0"
-            alone = label_text(labels[1]) if labels else sign if settings.positive else f"{data.y[0]:g}"
+            sign = (
+                f"{'positive' if counts[1] else 'negative'}, a label being positive where it is "
+                "above 0"
+            )
+            alone = (
+                label_text(labels[1]) if labels else sign if settings.positive else f"{data.y[0]:g}"
+            )
         if alone and not settings.is_sum:
             message = f"loss '{settings.loss}' needs two classes, but all {n} labels are {alone}"
             raise TrainingError("{}: {}", path, message)
         signed = data if labels is None else replace(data, y=np.where(positive, *reversed(SIGNS)))
         driver = super().plan(signed, settings, original, time_limit)
         if alone:
-            nothing = Message("all {} labels of {} are {}; there is no other class to learn", n, path, alone)
+            nothing = Message(
+                "all {} labels of {} are {}; there is no other class to learn", n, path, alone
+            )
             driver.warnings.insert(0, nothing)
         initial = getattr(driver.plan, "initial", None)
         if initial is not None and (initial.labels or SIGNS) != (labels or SIGNS):
-            theirs, ours = (" and ".join(map(label_text, each or SIGNS)) for each in (initial.labels, labels))
+            theirs, ours = (
+                " and ".join(map(label_text, each or SIGNS)) for each in (initial.labels, labels)
+            )
             raise UsageError(
-                "{initial} names {}, a model of the classes {}, but those of {} are {}; leave it out or name a model "
+                "{initial} names {}, a model of the classes {}, but those of {} are {}; leave it "
+                "out or name a model "
                 "of these",
                 settings.initial,
                 theirs,
@@ -69,7 +84,10 @@ class Classification(VectorTask):
                 ours,
             )
         loss = driver.settings.loss
-        driver.marks = {"labels": labels, "loss": None if loss == TASKS[settings.task].loss else loss}
+        driver.marks = {
+            "labels": labels,
+            "loss": None if loss == TASKS[settings.task].loss else loss,
+        }
         driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
         return driver
 
@@ -94,7 +112,9 @@ class Classification(VectorTask):
         if positive.all() or not (positive | unknown).any():
             what = f"all {n} examples are {'positive' if positive.all() else 'negative'}"
             rule = f"the model has {label_text((tally.labels or SIGNS)[1])} for its positive class"
-            found.append(f"{what}: {rule if tally.labels else 'a label is positive where it is above 0'}")
+            found.append(
+                f"{what}: {rule if tally.labels else 'a label is positive where it is above 0'}"
+            )
         return found + super().warnings(tally, path)
 
 

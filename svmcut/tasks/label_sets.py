@@ -24,19 +24,23 @@ if TYPE_CHECKING:
     from svmcut.files.output import Output
     from svmcut.models import MultilabelModel
 
-#: (n, K) sets, (n, K) scores that rank the labels of a row, (n,) labels the relaxation left at one half.
+#: (n, K) sets, (n, K) scores that rank the labels of a row, (n,) labels the relaxation left at one
+#: half.
 Predicted: TypeAlias = "tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.int32]]"
 
 
 class SetTally:
-    """Counts of predicted sets: of labels that the model knows, and of others, which it never predicts."""
+    """Counts of predicted sets: of labels that the model knows, and of others, which it never
+    predicts."""
 
     queries = False
 
     def __init__(self, names: NDArray[np.int64]):
         self._names, self._rows, self._exact, self._halves = names, 0, 0, 0
         self._top = np.zeros(len(TOP), np.int64)
-        self._both, self._right, self._predicted = (np.zeros(len(names), np.int64) for _ in range(3))
+        self._both, self._right, self._predicted = (
+            np.zeros(len(names), np.int64) for _ in range(3)
+        )
         self.others: dict[int, int] = {}
 
     def add(self, part: MultilabelExamples, predicted: Predicted) -> None:
@@ -49,7 +53,9 @@ class SetTally:
         gold = np.zeros_like(sets)
         gold[row[has], place[label[has]]] = True
         beyond = np.bincount(row[~has], minlength=len(gold))
-        for name, count in zip(*np.unique(part.names[label[~has]], return_counts=True), strict=True):
+        for name, count in zip(
+            *np.unique(part.names[label[~has]], return_counts=True), strict=True
+        ):
             self.others[int(name)] = self.others.get(int(name), 0) + int(count)
         self._rows += len(gold)
         self._halves += int(halves.sum())
@@ -69,14 +75,19 @@ class SetTally:
         """The measures; others rank nowhere."""
         others = [self.others[name] for name in sorted(self.others)]
         right = np.append(self._right, np.array(others, np.int64))
-        both, predicted = (np.append(part, np.zeros(len(others), np.int64)) for part in (self._both, self._predicted))
+        both, predicted = (
+            np.append(part, np.zeros(len(others), np.int64))
+            for part in (self._both, self._predicted)
+        )
         return label_measures(both, right, predicted, self._top, self._exact, self._rows)
 
 
 class Labelling(Task):
     """Rows, and their sets of labels."""
 
-    def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> MultilabelExamples:
+    def read(
+        self, path: str, *, test: bool = False, costs: bool = False, **how: Any
+    ) -> MultilabelExamples:
         found = read_multilabel(path, **how)
         return found if costs else replace(found, weights=None)
 
@@ -87,10 +98,14 @@ class Labelling(Task):
     def counts(self, data: MultilabelExamples) -> dict[str, int]:
         return {"examples": len(data), "labels": len(data.names)}
 
-    def stream(self, path: str, unlabelled: bool = False, **how: Any) -> Iterator[MultilabelExamples]:
+    def stream(
+        self, path: str, unlabelled: bool = False, **how: Any
+    ) -> Iterator[MultilabelExamples]:
         return stream_multilabel(path, **how)
 
-    def parts(self, block: MultilabelExamples, model: MultilabelModel) -> Iterator[MultilabelExamples]:
+    def parts(
+        self, block: MultilabelExamples, model: MultilabelModel
+    ) -> Iterator[MultilabelExamples]:
         step = max(1, BLOCK_NUMBERS // max(1, len(model.names)))
         for start in range(0, len(block), step):
             yield block.part(start, min(len(block), start + step))
@@ -108,7 +123,9 @@ class Labelling(Task):
 
         return predict
 
-    def write(self, output: Output, predicted: Predicted, model: MultilabelModel, labels: bool = False) -> None:
+    def write(
+        self, output: Output, predicted: Predicted, model: MultilabelModel, labels: bool = False
+    ) -> None:
         write_label_sets(output, predicted[0], model.names)
 
     def tally(self, model: MultilabelModel) -> SetTally:

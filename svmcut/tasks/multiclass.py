@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class Confusion:
-    """Rows by their class and the predicted one; of labels that the model does not know by the latter.
+    """Rows by their class and the predicted one; of labels that the model does not know by the
+    latter.
 
     squared is the sum of the squares of label - predicted class, None where the loss is no such.
     """
@@ -40,7 +41,9 @@ class Confusion:
     def __init__(self, names: NDArray[np.float64], squared: bool = False):
         K = len(names)
         self.squared = 0.0 if squared else None
-        self.names, self.table, self.others = names, np.zeros((K, K), np.int64), np.zeros(K, np.int64)
+        self.names = names
+        self.table = np.zeros((K, K), np.int64)
+        self.others = np.zeros(K, np.int64)
         self.infinite = 0
 
     def add(self, part: Examples, predicted: NDArray[np.float64]) -> None:
@@ -70,7 +73,11 @@ class Multiclass(RowTask):
     """Examples of several classes, and the scores of each."""
 
     def plan(
-        self, data: Examples, settings: Settings, original: bool = False, time_limit: float | None = None
+        self,
+        data: Examples,
+        settings: Settings,
+        original: bool = False,
+        time_limit: float | None = None,
     ) -> Driver:
         """As Task.plan.
 
@@ -83,7 +90,10 @@ class Multiclass(RowTask):
         fraction = np.flatnonzero(y != np.round(y))
         if len(fraction):
             row = int(fraction[0])
-            message = f"label {label_text(y[row])} is not whole; expected whole numbers as names of classes"
+            message = (
+                f"label {label_text(y[row])} is not whole; expected whole numbers as names of "
+                "classes"
+            )
             raise DataError(data.source.path, message, data.source.line_of(row))
         driver = super().plan(data, settings, original, time_limit)
         names, counts = np.unique(y, return_counts=True)
@@ -98,11 +108,17 @@ class Multiclass(RowTask):
         for start in range(0, len(block), step):
             yield block.part(start, min(len(block), start + step))
 
-    def predictor(self, model: ClassModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
+    def predictor(
+        self, model: ClassModel, threads: int = 1, beam: int = 0
+    ) -> Callable[[Examples], NDArray]:
         return lambda part: model.scores(part.X, threads)
 
     def write(
-        self, output: Output, predicted: NDArray[np.float64], model: ClassModel, labels: bool = False
+        self,
+        output: Output,
+        predicted: NDArray[np.float64],
+        model: ClassModel,
+        labels: bool = False,
     ) -> None:
         write_classes(output, predicted, [*map(label_text, model.names.tolist())], labels)
 
@@ -114,9 +130,13 @@ class Multiclass(RowTask):
         return model.probabilities(predicted)
 
     def write_probabilities(
-        self, output: Output, predicted: NDArray[np.float64], probabilities: NDArray[np.float64],
-        model: ClassModel, labels: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        output: Output,
+        predicted: NDArray[np.float64],
+        probabilities: NDArray[np.float64],
+        model: ClassModel,
+        labels: bool = False,
+    ) -> None:
         names = [*map(label_text, model.names.tolist())] if labels else None
         write_probabilities(output, probabilities, names, np.argmax(predicted, axis=1))
 
@@ -128,7 +148,11 @@ class Multiclass(RowTask):
 
     def measured(self, tally: Confusion) -> Measured:
         measured = class_measures(tally.table, int(tally.others.sum()))
-        return measured if tally.squared is None else measured._replace(loss=tally.squared / max(1, len(tally)))
+        return (
+            measured
+            if tally.squared is None
+            else measured._replace(loss=tally.squared / max(1, len(tally)))
+        )
 
     def counts_of(self, tally: Confusion) -> dict[str, Any]:
         """As Task.counts_of: the confusion table, true rows in the order of the labels."""
@@ -144,7 +168,8 @@ class Multiclass(RowTask):
 
 
 class SvmMulticlass(Multiclass):
-    """Labels from 1 on, of which what follows the point does not count, and svm_multiclass's text of predictions.
+    """Labels from 1 on, of which what follows the point does not count, and svm_multiclass's text
+    of predictions.
 
     Features beyond those of the model are no part of a kernel's values.
     """
@@ -155,14 +180,20 @@ class SvmMulticlass(Multiclass):
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
         yield from map(_truncated, super().stream(path, **how))
 
-    def predictor(self, model: ClassModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
+    def predictor(
+        self, model: ClassModel, threads: int = 1, beam: int = 0
+    ) -> Callable[[Examples], NDArray]:
         score = super().predictor(model, threads, beam)
         if isinstance(model, JointKernelModel):
             return lambda part: model.printed(known_features(part, model).X, threads)
         return lambda part: score(known_features(part, model))
 
     def write(
-        self, output: Output, predicted: NDArray[np.float64], model: ClassModel, labels: bool = False
+        self,
+        output: Output,
+        predicted: NDArray[np.float64],
+        model: ClassModel,
+        labels: bool = False,
     ) -> None:
         write_classes(output, predicted, [*map(label_text, model.names.tolist())], labels, "%f")
 
@@ -177,7 +208,9 @@ def _truncated(data: Examples) -> Examples:
     """
     below = np.flatnonzero(~(data.y >= 1))
     if len(below):
-        message = f"label {label_text(data.y[below[0]])} is no class; expected a number of at least 1"
+        message = (
+            f"label {label_text(data.y[below[0]])} is no class; expected a number of at least 1"
+        )
         raise DataError(data.source.path, message, data.source.line_of(int(below[0])))
     return replace(data, y=np.trunc(data.y))
 

@@ -45,13 +45,15 @@ class NamedTags(Tags):
         K, known = self.known, part.tags >= 0
         self.unknown += int((~known).sum())
         for total, tags in (
-            (self.right, part.tags[known]), (self.predicted, predicted.tags),
+            (self.right, part.tags[known]),
+            (self.predicted, predicted.tags),
             (self.both, part.tags[predicted.tags == part.tags]),
-        ):  # fmt: skip
+        ):
             total += np.bincount(tags, minlength=K)
 
     def table(self) -> list[dict[str, Any]]:
-        """Of every tag its tokens, and precision, recall and F1 in percent; nan where they are not defined."""
+        """Of every tag its tokens, and precision, recall and F1 in percent; nan where they are not
+        defined."""
         columns = {"tokens": self.right, **class_shares(self.right, self.predicted, self.both)}
         rows = zip(self.names, *(column.tolist() for column in columns.values()), strict=True)
         return [dict(zip(("tag", *columns), row, strict=True)) for row in rows]
@@ -61,7 +63,13 @@ class NamedTagging(Tagging):
     """Sequences of tokens with attributes by name, and the names of their tags."""
 
     def read(
-        self, path: str, *, test: bool = False, costs: bool = False, names: Names | None = None, **how: Any
+        self,
+        path: str,
+        *,
+        test: bool = False,
+        costs: bool = False,
+        names: Names | None = None,
+        **how: Any,
     ) -> Sequences:
         """As Task.read; with names, those of the training set, as a test file."""
         return read_crfsuite(path, names=names, max_memory=how["max_memory"])
@@ -70,7 +78,11 @@ class NamedTagging(Tagging):
         raise UsageError("{input} says how a file is written; leave it out with arrays")
 
     def plan(
-        self, data: Sequences, settings: Settings, original: bool = False, time_limit: float | None = None
+        self,
+        data: Sequences,
+        settings: Settings,
+        original: bool = False,
+        time_limit: float | None = None,
     ) -> Driver:
         driver = super().plan(data, settings, original, time_limit)
         driver.marks = {"names": data.names}
@@ -101,4 +113,8 @@ class NamedTagging(Tagging):
 
 
 def _unknown(count: int, path: str) -> list[str]:
-    return [Message("{} tags of {} are none the model knows, and count as errors", count, path)] if count else []
+    return (
+        [Message("{} tags of {} are none the model knows, and count as errors", count, path)]
+        if count
+        else []
+    )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From a model and examples to predictions and measures, whatever the task.
 
-A file is read and predicted in blocks of rows and constant memory; of every row only what the measures need is kept.
+A file is read and predicted in blocks of rows and constant memory; of every row only what the
+measures need is kept.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 
 class Predictions(NamedTuple):
-    """The Tally of a file, wall time of ``read``, ``classify`` and ``write``, CPU time of predicting alone, where
-    probabilities were asked for what they are worth, and what a user should know."""
+    """The Tally of a file, wall time of ``read``, ``classify`` and ``write``, CPU time of
+    predicting alone, where probabilities were asked for what they are worth, and what a user should
+    know."""
 
     tally: Tally
     seconds: dict[str, float]
@@ -29,9 +31,17 @@ class Predictions(NamedTuple):
 
 
 def predict(
-    task: Task, model: Any, examples: str, predictions: str, *, threads: int = 1, beam: int = 0, labels: bool = False,
-    probability: bool = False, **how: bool,
-) -> Predictions:  # fmt: skip
+    task: Task,
+    model: Any,
+    examples: str,
+    predictions: str,
+    *,
+    threads: int = 1,
+    beam: int = 0,
+    labels: bool = False,
+    probability: bool = False,
+    **how: bool,
+) -> Predictions:
     """Predicts every example of a file and writes the predictions.
 
     Parameters
@@ -50,7 +60,8 @@ def predict(
     Raises
     ------
     DataError, MemoryLimitError
-        When the examples are refused or there are none; from ranking, when queries decrease or are negative.
+        When the examples are refused or there are none; from ranking, when queries decrease or are
+        negative.
     OutputError
         When the predictions cannot be written.
     """
@@ -83,20 +94,29 @@ def predict(
 
 
 def tallied(
-    task: Task, model: Any, blocks: Iterable[Any], threads: int = 1, beam: int = 0,
+    task: Task,
+    model: Any,
+    blocks: Iterable[Any],
+    threads: int = 1,
+    beam: int = 0,
     judges: Iterable[Skill | Reliability] = (),
-) -> Tally:  # fmt: skip
-    """What is counted of the predictions of all blocks; judges take in the probabilities of a model that has them."""
+) -> Tally:
+    """What is counted of the predictions of all blocks; judges take in the probabilities of a model
+    that has them."""
     predictor, tally = task.predictor(model, threads, beam), task.tally(model)
     for block in blocks:
         for part in task.parts(block, model):
             predicted = predictor(part)
             tally.add(part, predicted)
             for judge in judges:
-                judge.add(task.probabilities(part, predicted, model, threads), task.places(part, model))
+                judge.add(
+                    task.probabilities(part, predicted, model, threads), task.places(part, model)
+                )
     return tally
 
 
-def measure(task: Task, model: Any, data: Any, *, threads: int = 1, beam: int = 0) -> dict[str, float]:
+def measure(
+    task: Task, model: Any, data: Any, *, threads: int = 1, beam: int = 0
+) -> dict[str, float]:
     """Every measure of a model on data in memory, by name."""
     return task.measured(tallied(task, model, [data], threads, beam)).values

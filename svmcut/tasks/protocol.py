@@ -39,8 +39,9 @@ class Tally(Protocol):
 class Task(Protocol):
     """One task, without a state.
 
-    Data are examples as the task reads them. A block, some rows of a file, is data too; a part is as much of it as is
-    predicted at once. Whatever takes a path or arrays raises DataError, and MemoryLimitError.
+    Data are examples as the task reads them. A block, some rows of a file, is data too; a part is
+    as much of it as is predicted at once. Whatever takes a path or arrays raises DataError, and
+    MemoryLimitError.
     """
 
     def as_original(self) -> Task:
@@ -48,7 +49,8 @@ class Task(Protocol):
         return self
 
     def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Any:
-        """All data of a file: to train on, or with test to measure models on; costs: weighed by ``cost:``.
+        """All data of a file: to train on, or with test to measure models on; costs: weighed by
+        ``cost:``.
 
         how: threads, max_memory, zero_based of `svmcut.files.examples.read_examples`.
         """
@@ -57,16 +59,20 @@ class Task(Protocol):
         """Data in memory, validated; see svmcut.data.arrays."""
 
     def bounds(self, data: Any) -> NDArray[np.int64]:
-        """(n + 1,) first rows of what has a weight, an example or all rows of a structure, and the number of rows."""
+        """(n + 1,) first rows of what has a weight, an example or all rows of a structure, and the
+        number of rows."""
         return np.arange(data.X.n_rows + 1)
 
-    def plan(self, data: Any, settings: Settings, original: bool = False, time_limit: float | None = None) -> Driver:
+    def plan(
+        self, data: Any, settings: Settings, original: bool = False, time_limit: float | None = None
+    ) -> Driver:
         """The driver of checked settings on data.
 
         Parameters
         ----------
         original : bool
-            Whether the originals' rules hold: a label above 0 is positive, and measures of two classes accept one.
+            Whether the originals' rules hold: a label above 0 is positive, and measures of two
+            classes accept one.
         time_limit : float or None
             In place of the settings', where it is given.
 
@@ -88,11 +94,13 @@ class Task(Protocol):
         return {"examples": len(data)}
 
     def label_warnings(self, data: Any, driver: Driver) -> list[str]:
-        """What a user should know of the labels of data that models of the driver are measured on."""
+        """What a user should know of the labels of data that models of the driver are measured
+        on."""
         return []
 
     def stream(self, path: str, **how: Any) -> Iterator[Any]:
-        """The data of a test file, block after block; how: threads, unlabelled, zero_based of `stream_examples`."""
+        """The data of a test file, block after block; how: threads, unlabelled, zero_based of
+        `stream_examples`."""
 
     def parts(self, block: Any, model: Any) -> Iterator[Any]:
         """The block in parts: all of it, where predictions take no more memory than the block."""
@@ -105,16 +113,25 @@ class Task(Protocol):
         """Lines of a prediction file; with labels the label a score stands for."""
 
     def write_probabilities(
-        self, output: Output, predicted: Any, probabilities: NDArray[np.float64], model: Any, labels: bool = False
+        self,
+        output: Output,
+        predicted: Any,
+        probabilities: NDArray[np.float64],
+        model: Any,
+        labels: bool = False,
     ) -> None:
-        """Lines of the probabilities of the classes, with labels behind the one that is predicted."""
+        """Lines of the probabilities of the classes, with labels behind the one that is
+        predicted."""
 
-    def probabilities(self, part: Any, predicted: Any, model: Any, threads: int = 1) -> NDArray[np.float64]:
+    def probabilities(
+        self, part: Any, predicted: Any, model: Any, threads: int = 1
+    ) -> NDArray[np.float64]:
         """(n, K) of the classes, of a part that is predicted and a model that has them."""
         return model.probabilities(predicted)
 
     def places(self, part: Any, model: Any) -> NDArray[np.int64]:
-        """Of every row the place of its label among those of a model with probabilities; -1 where it is not there."""
+        """Of every row the place of its label among those of a model with probabilities; -1 where
+        it is not there."""
         raise NotImplementedError
 
     def tally(self, model: Any) -> Tally:
@@ -133,7 +150,8 @@ class Task(Protocol):
 
 
 def named(name: str, original: bool = False, input: str = INPUTS[0]) -> Task:
-    """The task of a row of svmcut.spec.catalog.TASKS, imported now; as its original knows it, or on files of such a text."""
+    """The task of a row of svmcut.spec.catalog.TASKS, imported now; as its original knows it, or on
+    files of such a text."""
     if input != INPUTS[0]:
         return load("svmcut.tasks.named_sequences:NamedTagging")()
     task = load(TASKS[name].where)()
@@ -152,13 +170,17 @@ def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
         return {}
     if "sequence" not in tasks_of(model) or model.names is None:
         raise ModelError(
-            path, Message("no names of tags and attributes; expected a model trained with {input=crfsuite}")
+            path,
+            Message(
+                "no names of tags and attributes; expected a model trained with {input=crfsuite}"
+            ),
         )
     return {"names": model.names}
 
 
 def tasks_of(model: Any) -> list[str]:
-    """Names of the tasks that train such a model; where there are two, the last is that of examples with queries."""
+    """Names of the tasks that train such a model; where there are two, the last is that of examples
+    with queries."""
     kinds = {kind.__name__ for kind in type(model).__mro__}
     rows = [row for row in TASKS.values() if not kinds.isdisjoint(row.models)]
     marked = [row.name for row in rows if row.marked and model.loss in losses(row.name)]

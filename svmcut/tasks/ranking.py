@@ -46,7 +46,8 @@ class Ranking(VectorTask):
         return found
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
-        """As Task.stream, with queries as `read`; refuses those whose ids decrease or are negative."""
+        """As Task.stream, with queries as `read`; refuses those whose ids decrease or are
+        negative."""
         last, blocks = 0, super().stream(path, **how)
         if self.reads_beside and (name := beside(path)) is not None:
             blocks = _with_queries([*blocks], name, path)
@@ -62,7 +63,11 @@ class Ranking(VectorTask):
         return query_starts(data.qid, len(data))
 
     def plan(
-        self, data: Examples, settings: Settings, original: bool = False, time_limit: float | None = None
+        self,
+        data: Examples,
+        settings: Settings,
+        original: bool = False,
+        time_limit: float | None = None,
     ) -> Driver:
         driver = super().plan(data, settings, original, time_limit)
         if data.qid is None and data.source.path != OF_ARRAYS and not original:
@@ -74,18 +79,24 @@ class Ranking(VectorTask):
 
 
 class SvmRank(Ranking):
-    """Features beyond those of the model are no part of a kernel's values; no file but the examples is read."""
+    """Features beyond those of the model are no part of a kernel's values; no file but the examples
+    is read."""
 
     reads_beside = False
 
-    def predictor(self, model: ScoringModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
+    def predictor(
+        self, model: ScoringModel, threads: int = 1, beam: int = 0
+    ) -> Callable[[Examples], NDArray]:
         score = super().predictor(model, threads, beam)
         return lambda part: score(known_features(part, model))
 
 
 def _one_query(path: str, rows: int) -> str:
     """What is said of examples without queries."""
-    remedy = "write qid:N into every line, or a file of this name and .group with the number of rows of every query"
+    remedy = (
+        "write qid:N into every line, or a file of this name and .group with the number of rows of "
+        "every query"
+    )
     return f"{printable(path)} has no qid, and its {rows} rows are taken as one query; {remedy}"
 
 
@@ -105,6 +116,8 @@ def _check_queries(qid: NDArray[np.int64], last: int, source: Source) -> int:
     wrong = np.flatnonzero(qid < previous)
     if len(wrong):
         row = int(wrong[0])
-        message = f"qid {qid[row]} follows {previous[row]}; query ids start at 0 and must not decrease"
+        message = (
+            f"qid {qid[row]} follows {previous[row]}; query ids start at 0 and must not decrease"
+        )
         raise DataError(source.path, message, source.line_of(row))
     return int(qid[-1])

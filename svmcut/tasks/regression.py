@@ -18,7 +18,11 @@ class Regression(VectorTask):
     """Examples with a target each, and their scores."""
 
     def plan(
-        self, data: Examples, settings: Settings, original: bool = False, time_limit: float | None = None
+        self,
+        data: Examples,
+        settings: Settings,
+        original: bool = False,
+        time_limit: float | None = None,
     ) -> Driver:
         driver = super().plan(data, settings, original, time_limit)
         driver.marks = {"loss": driver.settings.loss}  # which tells that a model is none of classes

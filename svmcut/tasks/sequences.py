@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 class Tags:
-    """Wrong tags and tokens of predicted sequences; the largest feature and tag of these, and tags of the model."""
+    """Wrong tags and tokens of predicted sequences; the largest feature and tag of these, and tags
+    of the model."""
 
     queries = True
 
@@ -81,7 +82,9 @@ class Tagging(Task):
     ) -> Callable[[Sequences], NDArray]:
         return lambda part: model.tags(part.X, part.indptr, threads, beam)
 
-    def write(self, output: Output, predicted: NDArray[np.int32], model: Any, labels: bool = False) -> None:
+    def write(
+        self, output: Output, predicted: NDArray[np.int32], model: Any, labels: bool = False
+    ) -> None:
         write_tags(output, predicted)
 
     def tally(self, model: ChainModel | KernelChainModel) -> Tags:
@@ -92,4 +95,8 @@ class Tagging(Task):
 
     def warnings(self, tally: Tags, path: str) -> list[str]:
         known = tally.known
-        return [f"tags above {known} are not in the model and count as wrong"] if tally.tags > known else []
+        return (
+            [f"tags above {known} are not in the model and count as wrong"]
+            if tally.tags > known
+            else []
+        )

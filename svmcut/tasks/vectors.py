@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 
 class Scores:
-    """Labels as in the file, scores and queries, 0 where a line has none, of predicted rows; labels of the model."""
+    """Labels as in the file, scores and queries, 0 where a line has none, of predicted rows; labels
+    of the model."""
 
     def __init__(self, labels: Labels | None = None) -> None:
         self.queries, self.labels = False, labels
@@ -44,7 +45,11 @@ class Scores:
     def join(self, others: Scores) -> None:
         """Takes in rows that were counted elsewhere."""
         self.queries |= others.queries
-        for own, more in ((self._y, others._y), (self._scores, others._scores), (self._qid, others._qid)):
+        for own, more in (
+            (self._y, others._y),
+            (self._scores, others._scores),
+            (self._qid, others._qid),
+        ):
             own.extend(more)
 
     @property
@@ -60,7 +65,8 @@ class Scores:
         return _joined(self._qid)
 
     def of_classes(self) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.bool_]]:
-        """Whether each row is positive, its score, and whether its label is none the model knows."""
+        """Whether each row is positive, its score, and whether its label is none the model
+        knows."""
         positive, unknown = classes_of(self.y, self.labels)
         return positive, self.scores, unknown
 
@@ -90,7 +96,8 @@ class RowTask(Task):
 
 
 def known_features(part: Examples, model: Any) -> Examples:
-    """Rows without the features beyond those that a model of functions of a kernel states, as some originals score."""
+    """Rows without the features beyond those that a model of functions of a kernel states, as some
+    originals score."""
     highest = getattr(model, "highest_index", None)
     if highest is None or not hasattr(model, "support"):
         return part
@@ -101,19 +108,31 @@ def known_features(part: Examples, model: Any) -> Examples:
 class VectorTask(RowTask):
     """All of a task on rows with one label each and one score but its measures."""
 
-    def predictor(self, model: ScoringModel, threads: int = 1, beam: int = 0) -> Callable[[Examples], NDArray]:
+    def predictor(
+        self, model: ScoringModel, threads: int = 1, beam: int = 0
+    ) -> Callable[[Examples], NDArray]:
         return lambda part: model.scores(part.X, threads)
 
-    def write(self, output: Output, predicted: NDArray[np.float64], model: ScoringModel, labels: bool = False) -> None:
+    def write(
+        self,
+        output: Output,
+        predicted: NDArray[np.float64],
+        model: ScoringModel,
+        labels: bool = False,
+    ) -> None:
         if labels:
             write_labels(output, predicted, tuple(map(label_text, model.labels or SIGNS)))
         else:
             write_scores(output, predicted)
 
     def write_probabilities(
-        self, output: Output, predicted: NDArray[np.float64], probabilities: NDArray[np.float64], model: ScoringModel,
+        self,
+        output: Output,
+        predicted: NDArray[np.float64],
+        probabilities: NDArray[np.float64],
+        model: ScoringModel,
         labels: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         names = [*map(label_text, model.labels or SIGNS)] if labels else None
         write_probabilities(output, probabilities, names, (predicted > 0).astype(np.int8))
 
@@ -126,4 +145,6 @@ class VectorTask(RowTask):
 
     def warnings(self, tally: Scores, path: str) -> list[str]:
         bad = int((~np.isfinite(tally.scores)).sum())
-        return [f"{bad} scores are not finite: the kernel overflows on these examples"] if bad else []
+        return (
+            [f"{bad} scores are not finite: the kernel overflows on these examples"] if bad else []
+        )

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What training examples weigh: ``cost:`` of their lines, weights that are given, and those of classes, multiplied.
+"""What training examples weigh: ``cost:`` of their lines, weights that are given, and those of
+classes, multiplied.
 
-What weighs is an example, in ranking a query and of sequences a sequence. Weight k is k of them, weight 0 none.
+What weighs is an example, in ranking a query and of sequences a sequence. Weight k is k of them,
+weight 0 none.
 """
 
 from __future__ import annotations
@@ -29,7 +31,12 @@ if TYPE_CHECKING:
 
 
 def weighed(
-    task: Task, data: Any, settings: Settings, given: NDArray | None = None, where: str = "weights", tight: bool = True
+    task: Task,
+    data: Any,
+    settings: Settings,
+    given: NDArray | None = None,
+    where: str = "weights",
+    tight: bool = True,
 ) -> tuple[Any, int]:
     """The data with what they weigh, and how many of weight 0 were left out.
 
@@ -42,7 +49,8 @@ def weighed(
     where : str
         What messages call these.
     tight : bool
-        Whether features that are left in no example do not count, as in a file; those of an array do.
+        Whether features that are left in no example do not count, as in a file; those of an array
+        do.
 
     Returns
     -------
@@ -53,8 +61,8 @@ def weighed(
     Raises
     ------
     DataError
-        For weights that are negative, too large, all 0 or not one each; for rows of a query that differ; for a class
-        without a row; for ``cost:`` where the loss is no sum.
+        For weights that are negative, too large, all 0 or not one each; for rows of a query that
+        differ; for a class without a row; for ``cost:`` where the loss is no sum.
     """
     if data.weights is None and given is None and settings.class_weight is None:
         return data, 0
@@ -65,33 +73,52 @@ def weighed(
     def refuse(bad: NDArray, template: str, *values: Any) -> None:
         if bad.any():
             k = int(np.argmax(bad))
-            raise DataError(path, Message(template, weights[k], *values), data.source.line_of(int(bounds[k])))
+            raise DataError(
+                path, Message(template, weights[k], *values), data.source.line_of(int(bounds[k]))
+            )
 
     of_rows = isinstance(data, Examples)
     if data.weights is not None:
-        weights = shared_weights(data.weights, bounds, data.source, one) if of_rows else data.weights.copy()
+        weights = (
+            shared_weights(data.weights, bounds, data.source, one)
+            if of_rows
+            else data.weights.copy()
+        )
         refuse(weights < 0, "cost {:g} is negative; expected a number of at least 0")
         if not settings.is_sum:
             usual = TASKS[settings.task].loss
-            refuse(weights != 1, "cost:{:g} {}; leave it out or use {loss=}", no_sum(settings.loss), usual)
+            refuse(
+                weights != 1,
+                "cost:{:g} {}; leave it out or use {loss=}",
+                no_sum(settings.loss),
+                usual,
+            )
     if given is not None:
         if len(given) != n:
-            raise DataError(where, f"{len(given)} weights for {path}; expected {n}, one for every {one}")
+            raise DataError(
+                where, f"{len(given)} weights for {path}; expected {n}, one for every {one}"
+            )
         weights *= given
     if settings.class_weight is not None:
         rows = weights > 0
         weights[rows] *= class_weights(data.y[rows], weights[rows], settings, path)
-    refuse(~(weights <= LARGEST_C), "the weights multiply to {:g}; expected at most {:g}", LARGEST_C)
+    refuse(
+        ~(weights <= LARGEST_C), "the weights multiply to {:g}; expected at most {:g}", LARGEST_C
+    )
     keep = weights > 0
     if not keep.any():
-        raise DataError(path, f"all weights are 0; give a weight above 0 to every {one} that counts")
+        raise DataError(
+            path, f"all weights are 0; give a weight above 0 to every {one} that counts"
+        )
     lengths = np.diff(bounds)
     if not keep.all():
         data, weights = data.take(np.repeat(keep, lengths) if of_rows else keep), weights[keep]
         data = replace(data, X=data.X.tight()) if tight else data
     if (weights == 1).all():
         return replace(data, weights=None), n - len(weights)
-    return replace(data, weights=np.repeat(weights, lengths[keep]) if of_rows else weights), n - len(weights)
+    return replace(
+        data, weights=np.repeat(weights, lengths[keep]) if of_rows else weights
+    ), n - len(weights)
 
 
 def balanced(classes: NDArray, weights: NDArray) -> NDArray[np.float64]:
@@ -101,8 +128,11 @@ def balanced(classes: NDArray, weights: NDArray) -> NDArray[np.float64]:
     return (sums.sum() / (len(sums) * sums))[places]
 
 
-def class_weights(y: NDArray, weights: NDArray, settings: Settings, path: str) -> NDArray[np.float64]:
-    """Weights of rows (n,) by their classes; balanced is V / (K V_k), V the sum of weights and V_k that of class k.
+def class_weights(
+    y: NDArray, weights: NDArray, settings: Settings, path: str
+) -> NDArray[np.float64]:
+    """Weights of rows (n,) by their classes; balanced is V / (K V_k), V the sum of weights and V_k
+    that of class k.
 
     Raises
     ------
@@ -119,6 +149,9 @@ def class_weights(y: NDArray, weights: NDArray, settings: Settings, path: str) -
     for label, weight in weights_by_label(settings.class_weight).items():
         if label not in labels:
             known = ", ".join(f"{known:g}" for known in labels[:10])
-            raise DataError(path, Message("no row has the label {:g} of {class_weight}; expected {}", label, known))
+            raise DataError(
+                path,
+                Message("no row has the label {:g} of {class_weight}; expected {}", label, known),
+            )
         factors[labels == label] = weight
     return factors[places]

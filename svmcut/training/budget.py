@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training on a budget of centres that need not be training points, then in the span of the centres."""
+"""Training on a budget of centres that need not be training points, then in the span of the
+centres."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ class BudgetPlan(Chosen):
         need = 5e-6 * (min(most, room.X.n_rows) + 1) * d
         if need > room.memory:
             raise MemoryLimitError(
-                "{}: {} centres of {} features need about {:,.0f} MB and {:,.0f} MB are available; lower {budget}",
+                "{}: {} centres of {} features need about {:,.0f} MB and {:,.0f} MB are "
+                "available; lower {budget}",
                 self.path,
                 most,
                 d,
@@ -57,7 +59,11 @@ class BudgetPlan(Chosen):
             )
 
     def check(self, found: Any) -> None:
-        known = {"model": schemas.instance(KernelModel), "details": schemas.anything, "evaluations": schemas.COUNT}
+        known = {
+            "model": schemas.instance(KernelModel),
+            "details": schemas.anything,
+            "evaluations": schemas.COUNT,
+        }
         schemas.checked(found, schemas.instance(dict, **known), "found")
         check_model(found["model"], self.room.vectors.examples.X.n_features)
         same = found["model"].support.n_features == self.room.X.n_features
@@ -66,7 +72,14 @@ class BudgetPlan(Chosen):
     def first(self, objective: Objective) -> tuple[Any, KernelProblem]:
         s, room = self.settings, self.room
         solver = solver_class(s.solver)(
-            s.budget, s.epochs, s.maintenance, s.sampling, s.seed, s.threads, s.hold_out, max_steps=s.max_iterations
+            s.budget,
+            s.epochs,
+            s.maintenance,
+            s.sampling,
+            s.seed,
+            s.threads,
+            s.hold_out,
+            max_steps=s.max_iterations,
         )
         return solver, KernelProblem.of(room.vectors.risk, room.X, room.kernel, objective.C)
 
@@ -79,9 +92,14 @@ class BudgetPlan(Chosen):
             raise TrainingError("{}: kernel values are not finite; scale the features", self.path)
         d, n, counts = vectors.examples.X.n_features, self.room.X.n_rows, ended.run.counts()
         details = {
-            "centres": len(beta), "epochs": progress.passes, "steps": progress.iteration, "moves": counts["moves"],
-            "maintained": counts["maintained"], "dropped": counts["removed"], **ended.run.judged(),
-        }  # fmt: skip
+            "centres": len(beta),
+            "epochs": progress.passes,
+            "steps": progress.iteration,
+            "moves": counts["moves"],
+            "maintained": counts["maintained"],
+            "dropped": counts["removed"],
+            **ended.run.judged(),
+        }
         model = KernelModel(self.room.kernel, Z, beta, 0.0, vectors.columns, d, n)
         return {"model": model, "details": details, "evaluations": counts["evaluations"]}
 
@@ -89,16 +107,21 @@ class BudgetPlan(Chosen):
         return len(found["model"].alpha)
 
     def bare(self, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
-        """The best f as it is, its exact primal, and the bound that alpha gives where one may be computed."""
+        """The best f as it is, its exact primal, and the bound that alpha gives where one may be
+        computed."""
         room, C, alpha = self.room, objective.C, ended.run.alpha()
         squared, risk = room.parts(found["model"])
         primal, dual = 0.5 * squared + C * risk, ended.progress.dual
         if alpha is not None and self.settings.certify:
             dual = room.bracket(primal, room.bound(alpha, C))[1]
-        ended = ended._replace(progress=ended.progress._replace(primal=primal, dual=dual, gap=primal - dual, risk=risk))
+        ended = ended._replace(
+            progress=ended.progress._replace(primal=primal, dual=dual, gap=primal - dual, risk=risk)
+        )
         outcome = ended.outcome(self.settings.solver, found["model"], squared, longest_cut=0.0)
         stop = self.stop(objective)
-        return room.least(outcome.judge(stop, ended.stopped_by, "epochs", room.reading(outcome, stop)))
+        return room.least(
+            outcome.judge(stop, ended.stopped_by, "epochs", room.reading(outcome, stop))
+        )
 
     def span(self, objective: Objective, found: dict[str, Any]) -> tuple[Span, Objective]:
         """The span of the centres, over all rows or over as many as POLISH_MB allows."""
@@ -106,23 +129,33 @@ class BudgetPlan(Chosen):
         m = max(10 * Z.n_rows, int(POLISH_MB / (4e-6 * Z.n_rows)))
         if n <= m:
             return Span(room, Z), objective
-        rows, whole = np.sort(np.random.default_rng(self.settings.seed).choice(n, m, replace=False)), room.vectors
+        rows = np.sort(np.random.default_rng(self.settings.seed).choice(n, m, replace=False))
+        whole = room.vectors
         v = whole.risk.weights
         own = None if v is None else v[rows]
-        examples = Examples(room.X.take(rows), whole.examples.y[rows], None, own, whole.examples.source)
+        examples = Examples(
+            room.X.take(rows), whole.examples.y[rows], None, own, whole.examples.source
+        )
         part = Vectors(examples, self.settings)
         part.X = examples.X  # on the columns of the centres, whichever of them occur
         aim = part.units.objective(None, objective.C * whole.total / part.total)
-        return Span(KernelRoom(part, replace(self.settings, certify=False), KernelPlan.exact_work), Z), aim
+        return Span(
+            KernelRoom(part, replace(self.settings, certify=False), KernelPlan.exact_work), Z
+        ), aim
 
-    def polished(self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
+    def polished(
+        self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended
+    ) -> Outcome:
         if span.room is self.room:
             return span.judged(ended)
         room, outcome, model = self.room, span.outcome(ended), found["model"]
         spanned = outcome.model
         assert isinstance(spanned, KernelModel)
         polished = replace(
-            spanned, columns=room.vectors.columns, highest_index=model.highest_index, n_documents=room.X.n_rows
+            spanned,
+            columns=room.vectors.columns,
+            highest_index=model.highest_index,
+            n_documents=room.X.n_rows,
         )
         primals = [room.primal(choice, objective.C) for choice in (polished, model)]
         outcome.model = polished if primals[0] <= primals[1] else model

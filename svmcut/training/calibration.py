@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Probabilities of a model: fitted to the scores of rows by machines that did not see them, for that of all rows."""
+"""Probabilities of a model: fitted to the scores of rows by machines that did not see them, for
+that of all rows."""
 
 from __future__ import annotations
 
@@ -29,16 +30,19 @@ FOLDS = 5
 
 
 class CalibratedDriver(Driver):
-    """Trains as a Driver does, then a machine on each of five parts, and fits probabilities to their scores.
+    """Trains as a Driver does, then a machine on each of five parts, and fits probabilities to
+    their scores.
 
-    The settings are the same in the parts, which have the choices that were made for all rows; C keeps its weight of an
-    example. Machines of the logistic loss on two classes have their own probabilities.
+    The settings are the same in the parts, which have the choices that were made for all rows; C
+    keeps its weight of an example. Machines of the logistic loss on two classes have their own
+    probabilities.
 
     Parameters
     ----------
     plan : Plan
     data : Examples
-        What the plan was made of. Labels above 0 are of the positive class, where the task is of two.
+        What the plan was made of. Labels above 0 are of the positive class, where the task is of
+        two.
 
     Attributes
     ----------
@@ -66,23 +70,31 @@ class CalibratedDriver(Driver):
         if not self._own and (len(names) < 2 or counts.min() < 2):
             few = "all rows are of one class" if len(names) < 2 else "there is one row of a class"
             raise TrainingError(
-                "{}: {}; probabilities need two rows of every class, so leave out {probability} or add rows",
+                "{}: {}; probabilities need two rows of every class, so leave out {probability} "
+                "or add rows",
                 data.source.path,
                 few,
             )
-        self._folds = [] if self._own else folds(self.settings.task, self._data, FOLDS, self.settings.seed)
+        self._folds = (
+            [] if self._own else folds(self.settings.task, self._data, FOLDS, self.settings.seed)
+        )
 
     def fit(
-        self, cost: float | None, example_cost: float | None, observe: Observe | None = None, state: State | None = None
+        self,
+        cost: float | None,
+        example_cost: float | None,
+        observe: Observe | None = None,
+        state: State | None = None,
     ) -> Outcome:
-        """As Driver.fit. What ends training before its aim leaves the model without probabilities, but for the number
-        of iterations, which holds for every machine."""
+        """As Driver.fit. What ends training before its aim leaves the model without probabilities,
+        but for the number of iterations, which holds for every machine."""
         outcome, began = super().fit(cost, example_cost, observe, state), time.perf_counter()
         model: Any = outcome.model
         if self._own:
             outcome.model = replace(model, sigmoid=LOG_ODDS)
             return outcome
-        ended, self.held_out = outcome.stopped_by if outcome.stopped_by == "interrupt" else None, None
+        ended = outcome.stopped_by if outcome.stopped_by == "interrupt" else None
+        self.held_out = None
         try:
             if ended is None:
                 ended, self.held_out = "limit", self._scores(cost, example_cost)
@@ -90,14 +102,17 @@ class CalibratedDriver(Driver):
             ended = "interrupt"
         if self.held_out is None:
             outcome.converged, outcome.stopped_by = False, ended
-            outcome.warnings.append("training ended before the probabilities were fitted; the model has none")
+            outcome.warnings.append(
+                "training ended before the probabilities were fitted; the model has none"
+            )
         else:
             self._calibrate(outcome, self.held_out)
         outcome.seconds += time.perf_counter() - began
         return outcome
 
     def _scores(self, cost: float | None, example_cost: float | None) -> NDArray[np.float64] | None:
-        """Of every row, by the machine of the part that it is not of; None where the time is over before.
+        """Of every row, by the machine of the part that it is not of; None where the time is over
+        before.
 
         Raises
         ------

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounds of the full problem: of models that another problem gave, and of weights as their file has them."""
+"""Bounds of the full problem: of models that another problem gave, and of weights as their file has
+them."""
 
 from __future__ import annotations
 
@@ -31,11 +32,12 @@ SAMPLED = 1000
 
 
 def scaled_bound(offset: float, squared: float, most: float = 1.0) -> float:
-    """A lower bound of the full problem from a combination (offset, coef) of its cuts, squared being coef'K coef.
+    """A lower bound of the full problem from a combination (offset, coef) of its cuts, squared
+    being coef'K coef.
 
-    C R(s) >= offset - coef.s for every s, whatever point the cuts were made at; times theta it holds too, for theta up
-    to 1 (the rest of beta goes to the flat plane) or `most`. theta maximises the bound
-    theta offset - theta^2 coef'K coef / 2.
+    C R(s) >= offset - coef.s for every s, whatever point the cuts were made at; times theta it
+    holds too, for theta up to 1 (the rest of beta goes to the flat plane) or `most`. theta
+    maximises the bound theta offset - theta^2 coef'K coef / 2.
     """
     if offset <= 0:
         return 0.0
@@ -43,7 +45,9 @@ def scaled_bound(offset: float, squared: float, most: float = 1.0) -> float:
     return theta * offset - 0.5 * theta * theta * squared
 
 
-def in_columns(values: NDArray, own: NDArray | None, wanted: NDArray | None, width: int) -> NDArray[np.float64]:
+def in_columns(
+    values: NDArray, own: NDArray | None, wanted: NDArray | None, width: int
+) -> NDArray[np.float64]:
     """Rows of weights, one a feature, in another numbering: (width, ...) float64.
 
     Parameters
@@ -52,8 +56,8 @@ def in_columns(values: NDArray, own: NDArray | None, wanted: NDArray | None, wid
     own : (k,) int or None
         Increasing features the rows belong to; None for 0 to k - 1.
     wanted : (width,) int or None
-        Those of the rows that are returned. One of them that has no weight gets 0, and where a weight belongs to none
-        of them, all are nan.
+        Those of the rows that are returned. One of them that has no weight gets 0, and where a
+        weight belongs to none of them, all are nan.
     """
     own = np.arange(len(values)) if own is None else own
     places = own if wanted is None else np.searchsorted(wanted, own)
@@ -68,9 +72,13 @@ def in_columns(values: NDArray, own: NDArray | None, wanted: NDArray | None, wid
 
 
 def weights_reading(
-    w_of: Callable[[Any], NDArray], problem: Problem, outcome: Outcome, rise: float, original: bool,
+    w_of: Callable[[Any], NDArray],
+    problem: Problem,
+    outcome: Outcome,
+    rise: float,
+    original: bool,
     part: Callable[[], Part] | None = None,
-) -> Reading:  # fmt: skip
+) -> Reading:
     """How the gate reads a model of weights of features.
 
     Parameters
@@ -81,8 +89,8 @@ def weights_reading(
     outcome : Outcome
         Its norm counts.
     rise : float
-        R changes by at most e times this where no weight changes by more than the part e of it; inf where that is not
-        known.
+        R changes by at most e times this where no weight changes by more than the part e of it; inf
+        where that is not known.
     original, part
         As in Reading.
     """
@@ -120,13 +128,16 @@ def part_of_features(model: Any, K: int) -> Part:
 
 
 def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:
-    """The sum over rows of the most by which scores of W (dim, K) change where no weight changes by more than the part
-    e of it, over e: |x|.|W_k|, of all K where `each`, else of the k where it is largest."""
+    """The sum over rows of the most by which scores of W (dim, K) change where no weight changes by
+    more than the part e of it, over e: |x|.|W_k|, of all K where `each`, else of the k where it is
+    largest."""
     X, W = space.X, np.abs(w).reshape(-1, K)
     data, constant = np.abs(X.data[X.stored]), abs(space.bias) * total(weights, X.n_rows)
     if weights is not None:
         data = np.repeat(weights, np.diff(X.indptr)) * data
-    sizes = np.append(np.bincount(X.indices[X.stored], data, X.n_features), [constant] * (space.bias != 0))
+    sizes = np.append(
+        np.bincount(X.indices[X.stored], data, X.n_features), [constant] * (space.bias != 0)
+    )
     with np.errstate(over="ignore"):
         return float((sizes @ W).sum() if each else (sizes @ W.max(axis=1)))
 
@@ -137,7 +148,9 @@ CUTS = CuttingPlane()
 class CertifiedRun(Run):
     """A run of Certified; it has the bundle of the solver's run."""
 
-    def __init__(self, solver: Certified, problem: Problem, start: Start | None, state: State | None):
+    def __init__(
+        self, solver: Certified, problem: Problem, start: Start | None, state: State | None
+    ):
         super().__init__(solver, problem, start, state)
         self._found: tuple[Progress | None, tuple[float, float]] = None, (math.nan, math.nan)
         self._within = problem.stop
@@ -148,7 +161,9 @@ class CertifiedRun(Run):
         self._begin(start, state and state["solver"])
 
     def _begin(self, start: Start | None, state: State | None) -> None:
-        self._run = self._solver.solver.start(replace(self._problem, stop=self._within), start, state)
+        self._run = self._solver.solver.start(
+            replace(self._problem, stop=self._within), start, state
+        )
 
     @property
     def bundle(self) -> CutBundle:
@@ -163,7 +178,10 @@ class CertifiedRun(Run):
             primal, dual = self.certificate(progress)
             target = self._problem.stop.target(primal)
             closer = 0.5 * (target - (primal - dual - progress.gap))
-            if self._problem.stop.met(primal, dual) or not 1e-3 * target < closer < 0.9 * progress.gap:
+            if (
+                self._problem.stop.met(primal, dual)
+                or not 1e-3 * target < closer < 0.9 * progress.gap
+            ):
                 return
             self._within = StoppingRule(closer)
             self._begin(None, _going_on(self._run.state()))
@@ -175,15 +193,20 @@ class CertifiedRun(Run):
         return self._found[1]
 
     def state(self) -> State:
-        return {"within": (self._within.absolute, self._within.relative), "solver": self._run.state()}
+        return {
+            "within": (self._within.absolute, self._within.relative),
+            "solver": self._run.state(),
+        }
 
 
 @record
 class Certified(Solver):
-    """A solver that ends where the certificate of the full problem meets the rule, or all they can do is done.
+    """A solver that ends where the certificate of the full problem meets the rule, or all they can
+    do is done.
 
-    Where the solver's own numbers meet the rule and the certificate does not, it goes on to a closer target, as long as
-    what else makes up the certified gap (the part outside a span, kernel values in float32) leaves room for one.
+    Where the solver's own numbers meet the rule and the certificate does not, it goes on to a
+    closer target, as long as what else makes up the certified gap (the part outside a span, kernel
+    values in float32) leaves room for one.
 
     Parameters
     ----------

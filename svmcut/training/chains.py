@@ -19,7 +19,13 @@ from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import variant
 from svmcut.structured.chain import ChainSequences
 from svmcut.training.certificate import in_columns
-from svmcut.training.checks import LARGEST_INDEX, check_counting, check_memory, check_parts, checked_weights
+from svmcut.training.checks import (
+    LARGEST_INDEX,
+    check_counting,
+    check_memory,
+    check_parts,
+    checked_weights,
+)
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.structured import Structured
 
@@ -42,10 +48,13 @@ class Chains(Structured):
     def __init__(self, sequences: Sequences, settings: Settings, one_class: bool = False):
         self._examples, s = sequences.tokens().checked(), settings
         self._loss = losses(s.task)[s.loss or ""].number or 0  # 0 for sequences with any wrong tag
-        path, n_tags, features = sequences.source.path, int(sequences.tags.max()) + 1, self._examples.X.n_features
+        path = sequences.source.path
+        n_tags = int(sequences.tags.max()) + 1
+        features = self._examples.X.n_features
         if index_limit(ChainShape(n_tags, features, s.transitions, s.emissions)) > LARGEST_INDEX:
             raise UsageError(
-                "{}: {} tags, {} features and these orders give weights above number {} of a model file; lower "
+                "{}: {} tags, {} features and these orders give weights above number {} of a "
+                "model file; lower "
                 "{transitions} or {emissions}, or number features and tags without gaps",
                 path,
                 n_tags,
@@ -79,12 +88,17 @@ class Chains(Structured):
     def weights(self, model: ChainModel) -> NDArray[np.float64]:
         """Those of a model in the columns of training."""
         shape, own = model.shape, self.model.shape
-        emissions = model.w[: shape.n_features * shape.node_size].reshape(shape.n_features, shape.node_size)
+        emissions = model.w[: shape.n_features * shape.node_size].reshape(
+            shape.n_features, shape.node_size
+        )
         placed = in_columns(emissions, model.columns, self._columns, own.n_features)
         return np.concatenate([placed.ravel(), model.w[emissions.size :]])
 
     def _risk(self) -> SequenceSum:
-        s, chains, threads, v = self.settings, self.model.chains, self.settings.threads, self.model.weights
+        s = self.settings
+        chains = self.model.chains
+        threads = self.settings.threads
+        v = self.model.weights
         longest = int(np.diff(self.model.parts).max())
         if self._loss == 0:
             risk = zero_one(chains, threads, v)

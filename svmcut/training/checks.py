@@ -46,7 +46,9 @@ def class_warnings(path: str, n: int, names: NDArray) -> list[str]:
     """What a user should know of the classes."""
     if len(names) > 1:
         return []
-    return [Message("all {} labels of {} are {:g}; there is no other class to learn", n, path, names[0])]
+    return [
+        Message("all {} labels of {} are {:g}; there is no other class to learn", n, path, names[0])
+    ]
 
 
 def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
@@ -71,7 +73,8 @@ def check_class_numbers(path: str, K: int, n_features: int) -> None:
     """Refuses classes with more weights than a model file numbers, as a UsageError."""
     if K * (n_features + 1) > LARGEST_INDEX:
         raise UsageError(
-            "{}: {} classes of {} features give weights above number {} of a model file; number the features without "
+            "{}: {} classes of {} features give weights above number {} of a model file; number "
+            "the features without "
             "gaps",
             path,
             K,
@@ -81,7 +84,8 @@ def check_class_numbers(path: str, K: int, n_features: int) -> None:
 
 
 def check_class_memory(path: str, K: int, n: int, n_features: int, limit_mb: float | None) -> None:
-    """Refuses classes for which a few copies of the weights and of one number a class and example would not fit.
+    """Refuses classes for which a few copies of the weights and of one number a class and example
+    would not fit.
 
     Raises
     ------
@@ -111,10 +115,13 @@ def check_parts(path: str, parts: int | None, count: int, what: str) -> None:
         raise UsageError("{}: {parts=} is more than its {} {}; lower it", path, parts, count, what)
 
 
-def check_counting(path: str, numbers: NDArray, lengths: NDArray, option: str, limit_mb: float | None) -> None:
+def check_counting(
+    path: str, numbers: NDArray, lengths: NDArray, option: str, limit_mb: float | None
+) -> None:
     """Refuses sequences whose states would not fit when their wrong tags are counted.
 
-    numbers : (threads,) float64, how many the states of the sequences are that may be in work at once; lengths :
+    numbers : (threads,) float64, how many the states of the sequences are that may be in work at
+        once; lengths :
     (threads,) int64 tokens of these, the longest first; option: what asks for counting.
 
     Raises
@@ -124,12 +131,22 @@ def check_counting(path: str, numbers: NDArray, lengths: NDArray, option: str, l
     need = 8e-6 * float(numbers.sum())
     if there := shortage(need, limit_mb):
         refusal = Message(
-            "{}: {} counts the wrong tags of sequences of up to {} tokens, which needs about {:,.0f} MB for {} at a "
-            "time, and {}", path, option, lengths[0], need, len(numbers), there,
-        )  # fmt: skip
+            "{}: {} counts the wrong tags of sequences of up to {} tokens, which needs about "
+            "{:,.0f} MB for {} at a "
+            "time, and {}",
+            path,
+            option,
+            lengths[0],
+            need,
+            len(numbers),
+            there,
+        )
         others = Message("{transitions}, cut the sequences, or leave out {}", option)
         raise MemoryLimitError(
-            "{}; lower {threads} or {}", refusal, others, original=Message("{}; lower {}", refusal, others)
+            "{}; lower {threads} or {}",
+            refusal,
+            others,
+            original=Message("{}; lower {}", refusal, others),
         )
 
 
@@ -147,13 +164,18 @@ def check_queries(examples: Examples) -> None:
     falls = np.flatnonzero(qid[1:] < qid[:-1])
     if len(falls):
         row = int(falls[0]) + 1
-        raise DataError(path, f"qid {qid[row]} follows {qid[row - 1]}; qids must not decrease", line_of(row))
+        raise DataError(
+            path, f"qid {qid[row]} follows {qid[row - 1]}; qids must not decrease", line_of(row)
+        )
     if qid[0] < 0:
         raise DataError(path, f"qid {qid[0]} is negative; expected 0 or more", line_of(0))
 
 
-def check_label_memory(examples: MultilabelExamples, n_features: int, pairs: bool, limit_mb: float | None) -> None:
-    """Refuses label sets for which a few copies of the weights and one number a label and example would not fit.
+def check_label_memory(
+    examples: MultilabelExamples, n_features: int, pairs: bool, limit_mb: float | None
+) -> None:
+    """Refuses label sets for which a few copies of the weights and one number a label and example
+    would not fit.
 
     Raises
     ------

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans of two stages: a solver that chooses points, then exact training in the span of those points."""
+"""Plans of two stages: a solver that chooses points, then exact training in the span of those
+points."""
 
 from __future__ import annotations
 
@@ -26,10 +27,11 @@ class Chosen(KernelPlan):
 
     Notes
     -----
-    What differs beside the methods here: first(objective), the solver that chooses and its problem; found(objective,
-    ended), what it chose, as plain values that are all the second stage needs, with the evaluations of kernel values
-    that the room does not know of; check(found), which refuses any other; bare(objective, found, ended), the judged
-    outcome where no other stage follows.
+    What differs beside the methods here: first(objective), the solver that chooses and its problem;
+    found(objective, ended), what it chose, as plain values that are all the second stage needs,
+    with the evaluations of kernel values that the room does not know of; check(found), which
+    refuses any other; bare(objective, found, ended), the judged outcome where no other stage
+    follows.
     """
 
     key: ClassVar[str]
@@ -51,7 +53,9 @@ class Chosen(KernelPlan):
         """The span of the points with the largest coefficients, and what is minimised in it."""
         return Span(self.room, self.room.heaviest(found["points"], found["coef"])), objective
 
-    def polished(self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
+    def polished(
+        self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended
+    ) -> Outcome:
         """The judged outcome of the second stage."""
         return span.judged(ended)
 
@@ -66,7 +70,9 @@ class Chosen(KernelPlan):
         self._span, aim = self.span(objective, found)
         return self._span.stage("polish", aim, self.stop(aim))
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> dict[str, Any] | Outcome:
+    def finish(
+        self, objective: Objective, found: dict[str, Any] | None, ended: Ended
+    ) -> dict[str, Any] | Outcome:
         """What was found, or the model of the last stage."""
         if found is None:
             found = self.found(objective, ended)

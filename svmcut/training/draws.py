@@ -35,8 +35,15 @@ class DrawPlan(Chosen):
 
     def check(self, found: Any) -> None:
         count = schemas.COUNT
-        counts = schemas.fields(cuts=count, rounds=count, points=count, primal=schemas.REAL, kernel_evaluations=count)
-        known = {"full": schemas.flag, "squared": schemas.REAL, "cuts": counts, "evaluations": count}
+        counts = schemas.fields(
+            cuts=count, rounds=count, points=count, primal=schemas.REAL, kernel_evaluations=count
+        )
+        known = {
+            "full": schemas.flag,
+            "squared": schemas.REAL,
+            "cuts": counts,
+            "evaluations": count,
+        }
         schemas.checked(found, schemas.expansion(dict, self.room.X.n_rows, **known), "found")
 
     def first(self, objective: Objective) -> tuple[Any, Problem]:
@@ -59,17 +66,30 @@ class DrawPlan(Chosen):
     def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
         w, progress, room = ended.progress.solution(), ended.progress, self.room
         squared = 2 * (progress.primal - objective.C * progress.risk)
-        cuts = {"cuts": progress.cuts, "rounds": progress.iteration, "points": len(w.points), "primal": progress.primal,
-                "kernel_evaluations": room.rows.evaluations - self._before}  # fmt: skip
+        cuts = {
+            "cuts": progress.cuts,
+            "rounds": progress.iteration,
+            "points": len(w.points),
+            "primal": progress.primal,
+            "kernel_evaluations": room.rows.evaluations - self._before,
+        }
         if self._constant and self.settings.certify:
             s = room.rows.accumulate(w.points, w.coef)
             value, squared = room.vectors.risk.linearize(s).value, float(w.coef @ s[w.points])
             cuts["primal"] = 0.5 * squared + objective.C * value
         full = not self._constant and ended.run.full
-        return {"points": w.points, "coef": w.coef, "cuts": cuts, "full": full, "squared": squared, "evaluations": 0}
+        return {
+            "points": w.points,
+            "coef": w.coef,
+            "cuts": cuts,
+            "full": full,
+            "squared": squared,
+            "evaluations": 0,
+        }
 
     def bare(self, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
-        """The function of the cuts, with a bound from the exact cuts or, for the hinge, its clipped self."""
+        """The function of the cuts, with a bound from the exact cuts or, for the hinge, its clipped
+        self."""
         room, w, C, n = self.room, ended.progress.solution(), objective.C, self.room.X.n_rows
         model = room.model(w, ended.progress.cuts)
         primal, dual = ended.progress.primal, math.nan
@@ -89,16 +109,23 @@ class DrawPlan(Chosen):
         outcome = ended._replace(progress=progress).outcome(self.settings.solver, model, squared)
         otherwise = "limit" if found["full"] else "samples"
         stop = self.stop(objective)
-        return self._told(outcome.judge(stop, ended.stopped_by, otherwise, room.reading(outcome, stop)), found)
+        return self._told(
+            outcome.judge(stop, ended.stopped_by, otherwise, room.reading(outcome, stop)), found
+        )
 
-    def polished(self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
+    def polished(
+        self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended
+    ) -> Outcome:
         outcome, primal = span.judged(ended), found["cuts"]["primal"]
         estimated = self._constant and not self.settings.certify
         # below the polish by more than its rule leaves open: not by rounding or an early end
-        if not (estimated or outcome.primal <= primal + self.stop(objective).target(outcome.primal)):
+        if not (
+            estimated or outcome.primal <= primal + self.stop(objective).target(outcome.primal)
+        ):
             outcome.warnings.append(
                 Message(
-                    "the sampled cuts alone reached {:.6g}, less than the polish in the span of {} points; raise "
+                    "the sampled cuts alone reached {:.6g}, less than the polish in the span of "
+                    "{} points; raise "
                     "{basis}",
                     primal,
                     outcome.details["basis"]["vectors"],

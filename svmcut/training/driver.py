@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one driver of training: stages, limits, signals, warm starts along a path of C, resumed runs, outcomes."""
+"""The one driver of training: stages, limits, signals, warm starts along a path of C, resumed runs,
+outcomes."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 
 class Driver:
-    """Trains by a plan, for one C after the other; where the plan has it so, each solution starts from the last.
+    """Trains by a plan, for one C after the other; where the plan has it so, each solution starts
+    from the last.
 
     Parameters
     ----------
@@ -45,7 +47,8 @@ class Driver:
     counts : dict
         Keys of the report that it has of the data.
     warm : (float, Start) or None
-        C of the last fit and what the next one starts from, which may be another driver's on the same data.
+        C of the last fit and what the next one starts from, which may be another driver's on the
+        same data.
     interrupted : bool
         Whether Ctrl-C came in a fit, which may have met its target just then.
     """
@@ -65,9 +68,14 @@ class Driver:
 
     @one_blas_thread()
     def fit(
-        self, cost: float | None, example_cost: float | None, observe: Observe | None = None, state: State | None = None
+        self,
+        cost: float | None,
+        example_cost: float | None,
+        observe: Observe | None = None,
+        state: State | None = None,
     ) -> Outcome:
-        """Trains to the stopping rule, a limit or an interrupt; the best model so far is returned in every case.
+        """Trains to the stopping rule, a limit or an interrupt; the best model so far is returned
+        in every case.
 
         Parameters
         ----------
@@ -76,8 +84,8 @@ class Driver:
         observe : callable
             Called with every Progress and the objective.
         state : dict or None
-            What `state` gave in a fit of another driver on the same examples and settings: this fit goes on from there
-            and ends in the same bytes.
+            What `state` gave in a fit of another driver on the same examples and settings: this fit
+            goes on from there and ends in the same bytes.
 
         Raises
         ------
@@ -105,9 +113,11 @@ class Driver:
     def state(self) -> State:
         """Where the present fit stands; to be called from its observer."""
         return {
-            "stage": self._stage.name, "found": self._found, "solver": self._present.state(),
+            "stage": self._stage.name,
+            "found": self._found,
+            "solver": self._present.state(),
             "watch": self._watch and self._watch.state(),
-        }  # fmt: skip
+        }
 
     def example_cost(self, objective: Objective) -> float | None:
         """C as the weight of one example's loss; None where the loss is no sum."""
@@ -130,7 +140,9 @@ class Driver:
         """Runs a stage to its end."""
         C, start = stage.problem.C, stage.start if state is None else None
         if state is not None:
-            schemas.checked(state, schemas.fields(stage=schemas.text(stage.name), solver=schemas.anything))
+            schemas.checked(
+                state, schemas.fields(stage=schemas.text(stage.name), solver=schemas.anything)
+            )
         elif stage.warm and self.warm is not None:
             # w and the box dual scale alike, so both the point and its multiple count
             last_C, start = self.warm
@@ -145,8 +157,11 @@ class Driver:
         return Ended(stage, run, progress, stopped_by or run.ended_by)
 
     @part(QP)
-    def _follow(self, run, objective: Objective, observe: Observe | None) -> tuple[Progress, str | None]:
-        """The last Progress of a run, and "limit", "interrupt" or "rounding" (no progress) where one of them ended it.
+    def _follow(
+        self, run, objective: Objective, observe: Observe | None
+    ) -> tuple[Progress, str | None]:
+        """The last Progress of a run, and "limit", "interrupt" or "rounding" (no progress) where
+        one of them ended it.
 
         Raises
         ------
@@ -177,7 +192,9 @@ class Driver:
 
 @one_blas_thread()
 @part(INIT)
-def make_driver(settings: Settings, data: Any, one_class: bool = False, time_limit: float | None = None) -> Driver:
+def make_driver(
+    settings: Settings, data: Any, one_class: bool = False, time_limit: float | None = None
+) -> Driver:
     """The driver of the plan that these settings ask for.
 
     Parameters

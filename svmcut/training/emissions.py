@@ -3,9 +3,10 @@
 
     min  1/2 sum_k |f_k|^2 + 1/2 |V|^2 + C sum_n v_n H_n
 
-over one function of the kernel a tag and the transitions V; v_n and H_n as in svmcut.risks.chain. The cutting planes
-are those of every other plan: exact ones on a stored kernel matrix, or sampled ones (Yu and Joachims, KDD 2008) on rows
-as they are needed. The exact cuts behind the sampled ones give those a lower bound.
+over one function of the kernel a tag and the transitions V; v_n and H_n as in svmcut.risks.chain.
+The cutting planes are those of every other plan: exact ones on a stored kernel matrix, or sampled
+ones (Yu and Joachims, KDD 2008) on rows as they are needed. The exact cuts behind the sampled ones
+give those a lower bound.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
 BUDGET = 4000.0
 #: Cuts whose scores are planned for, and vectors of scores beside them.
 _CUTS, _VECTORS = 200, 12
-#: Tokens up to which cutting planes are exact, and the certificate of sampled cuts is of kernel values in float64.
+#: Tokens up to which cutting planes are exact, and the certificate of sampled cuts is of kernel
+#: values in float64.
 EXACT_TOKENS = 2000
 #: Rows of kernel values at a time where they are computed anew in float64.
 _ROWS = 256
@@ -80,7 +82,8 @@ class Emissions(Plan):
         path, K, order = examples.source.path, int(sequences.tags.max()) + 1, settings.transitions
         if max(K + examples.X.n_features, 2 * K ** (order + 1)) > LARGEST_INDEX:
             raise UsageError(
-                "{}: {} tags and {} features at this order give weights above number {} of a model file; lower "
+                "{}: {} tags and {} features at this order give weights above number {} of a "
+                "model file; lower "
                 "{transitions}, or number features and tags without gaps",
                 path,
                 K,
@@ -97,7 +100,9 @@ class Emissions(Plan):
         self.solver = self._affordable(len(examples))
         check_lattice(self._shape, sequences.indptr)
         self._labellings = Labellings(sequences, K, self._shape.stride, order)
-        self._risk: SequenceSum = ChainRisk(self._labellings.chains, settings.beam, settings.threads, v)
+        self._risk: SequenceSum = ChainRisk(
+            self._labellings.chains, settings.beam, settings.threads, v
+        )
         self._values = rows = KernelRows(self._X, self._kernel, settings.threads)
         self._drawn = SOLVERS[self.solver].drawn
         self.space: KernelSpace
@@ -119,9 +124,11 @@ class Emissions(Plan):
         return Stage(self.solver, solver, problem, objective)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
-        """The functions, with the certificate of the full problem in float64 where that is affordable."""
+        """The functions, with the certificate of the full problem in float64 where that is
+        affordable."""
         w, stop, run = ended.progress.solution(), ended.stage.problem.stop, ended.run
-        outcome, otherwise = ended.outcome(self.solver, self._model(w), self.space.dot(w, w)), "rounding"
+        outcome = ended.outcome(self.solver, self._model(w), self.space.dot(w, w))
+        otherwise = "rounding"
         if self._drawn:
             otherwise = "limit" if run.full else "samples"
             outcome.warnings += [FULL] if run.full else []
@@ -129,7 +136,10 @@ class Emissions(Plan):
                 primal, exact = ended.progress.primal, len(self._examples) <= EXACT_TOKENS
                 if exact:
                     primal = self._primal(w.coefficients(), objective.C)
-                outcome.certificate = (primal, self._dual(run.dual_point(objective.C, self.space.dim), exact))
+                outcome.certificate = (
+                    primal,
+                    self._dual(run.dual_point(objective.C, self.space.dim), exact),
+                )
         elif isinstance(run, CertifiedRun):
             otherwise = "rounding" if len(self._examples) <= EXACT_TOKENS else "float32"
             outcome.certificate = run.certificate(ended.progress)
@@ -145,19 +155,24 @@ class Emissions(Plan):
         if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
         outcome.warnings.append(Message(WORSE, "scale the features or lower C"))
-        outcome.model, outcome.certificate, outcome.norm = self._model(self.space.zero()), (at_zero, outcome.dual), 0.0
+        outcome.model = self._model(self.space.zero())
+        outcome.certificate = (at_zero, outcome.dual)
+        outcome.norm = 0.0
         outcome.multipliers = np.zeros_like(outcome.multipliers)
         outcome.primal_of_file = None if outcome.primal_of_file is None else at_zero
         return outcome
 
     def _certifier(self, problem: Problem) -> Certify:
-        """The certificate of a Progress from its coefficients and those of the cuts, kernel values in float64."""
+        """The certificate of a Progress from its coefficients and those of the cuts, kernel values
+        in float64."""
         C = problem.C
 
         def certify(run: Any, progress: Progress) -> tuple[float, float]:
             primal = self._primal(progress.solution().coefficients(), C)
             model = run.bundle.solve(C, 1e-3 * problem.stop.target(primal) / C)
-            return primal, self._dual((model.lower + 0.5 * model.squared_norm, model.w.coefficients()), True)
+            return primal, self._dual(
+                (model.lower + 0.5 * model.squared_norm, model.w.coefficients()), True
+            )
 
         return certify
 
@@ -168,13 +183,22 @@ class Emissions(Plan):
         return Reading(lambda kept: self._value(kept, objective.C), original=self.settings.original)
 
     def _value(self, model: KernelChainModel, C: float) -> float:
-        """1/2 |f|^2 + C sum_n v_n H_n of a model that was read back, as its reader scores tokens."""
-        threads, K, n, stride = self.settings.threads, self._shape.n_tags, len(self._examples), self._shape.stride
+        """1/2 |f|^2 + C sum_n v_n H_n of a model that was read back, as its reader scores
+        tokens."""
+        threads = self.settings.threads
+        K = self._shape.n_tags
+        n = len(self._examples)
+        stride = self._shape.stride
         s, V = np.zeros(self.space.dim), model.transitions
-        s[: n * stride].reshape(n, stride)[:, :K] = model.node_scores(self._examples.X, threads)[:, :K]
+        s[: n * stride].reshape(n, stride)[:, :K] = model.node_scores(self._examples.X, threads)[
+            :, :K
+        ]
         s[n * stride :] = V
         own = replace(model, columns=None).node_scores(model.support, threads)[:, :K]
-        return 0.5 * (float(np.vdot(model.alpha, own)) + float(V @ V)) + C * self._risk.linearize(s).value
+        return (
+            0.5 * (float(np.vdot(model.alpha, own)) + float(V @ V))
+            + C * self._risk.linearize(s).value
+        )
 
     def _primal(self, coef: NDArray, C: float) -> float:
         """1/2 |f|^2 + C sum_n v_n H_n of coefficients of scores, kernel values in float64."""
@@ -212,9 +236,14 @@ class Emissions(Plan):
         alpha = coef[: n * stride].reshape(n, stride)[:, : self._shape.n_tags]
         used = np.flatnonzero(alpha.any(axis=1))
         return KernelChainModel(
-            self._kernel, self._X.take(used), alpha[used], coef[n * stride :].copy(), self._shape, self._columns,
+            self._kernel,
+            self._X.take(used),
+            alpha[used],
+            coef[n * stride :].copy(),
+            self._shape,
+            self._columns,
             self._examples.X.n_features,
-        )  # fmt: skip
+        )
 
     def _needs(self, n: int) -> dict[str, float]:
         """Megabytes of every solver that may run."""
@@ -237,10 +266,13 @@ class Emissions(Plan):
         if needs[name] > memory:
             refusal = (
                 f"{self.path}: {name} with the {self._kernel.name} kernel on {n} {rows} of "
-                f"{self._shape.n_tags} {columns} needs about {needs[name]:,.0f} MB and {memory:,.0f} MB are available"
+                f"{self._shape.n_tags} {columns} needs about {needs[name]:,.0f} MB and "
+                f"{memory:,.0f} MB are available"
             )
             remedy = Message("lower {cache_size}, or use fewer {}", rows)
             if needs[SAMPLED_CUTS] <= memory:
                 remedy = Message("use {solver=} or fewer {}", SAMPLED_CUTS, rows)
-            raise MemoryLimitError("{}; {}", refusal, remedy, original=f"{refusal}; use fewer {rows}")
+            raise MemoryLimitError(
+                "{}; {}", refusal, remedy, original=f"{refusal}; use fewer {rows}"
+            )
         return name

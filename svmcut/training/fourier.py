@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The span of random Fourier features, and between which values the kernel's own minimum lies.
 
-Their problem is one of 2 D features, and the certificate is of that: its minimum may lie above the kernel's or below.
-Its multipliers alpha say of the kernel's minimum P*, for any features:
+Their problem is one of 2 D features, and the certificate is of that: its minimum may lie above the
+kernel's or below. Its multipliers alpha say of the kernel's minimum P*, for any features:
 
     D_K(alpha) <= P* <= P_K(sum_i alpha_i y_i K(x_i, .)),   and P_K(0) where that is less
 """
@@ -45,7 +45,8 @@ class FourierSpan(Span):
         D = max(1, s.basis // 2)
         if D * X.n_features > MOST_NUMBERS:
             raise TrainingError(
-                "{}: {} frequencies of {} features are more than {:,} numbers of a model; lower {basis} or use "
+                "{}: {} frequencies of {} features are more than {:,} numbers of a model; lower "
+                "{basis} or use "
                 "{basis_kind=pivoted}",
                 room.vectors.path,
                 D,
@@ -55,7 +56,9 @@ class FourierSpan(Span):
         refuse_features(room, 2 * D)
         self.room, self.basis = room, None
         self.omega = frequencies(D, X.n_features, room.kernel.gamma, s.seed)
-        F = np.empty((X.n_rows, 2 * D), np.float64 if 16e-6 * X.n_rows * D <= room.budget / 3 else np.float32)
+        F = np.empty(
+            (X.n_rows, 2 * D), np.float64 if 16e-6 * X.n_rows * D <= room.budget / 3 else np.float32
+        )
         for start, stop in blocks(X, self.omega):
             F[start:stop] = fourier_features(X.rows(start, stop), self.omega)
         self.space = Subspace(F, bool(s.certify), s.threads)
@@ -65,7 +68,9 @@ class FourierSpan(Span):
 
     def outcome(self, ended: Ended) -> Outcome:
         progress, w, room = ended.progress, ended.progress.solution(), self.room
-        outcome = ended.outcome(room.settings.solver, self.model(w, progress.cuts), self.space.dot(w, w))
+        outcome = ended.outcome(
+            room.settings.solver, self.model(w, progress.cuts), self.space.dot(w, w)
+        )
         outcome.details["fourier"] = {"frequencies": len(self.omega)}
         if room.settings.certify:
             outcome.details["fourier"] |= self._bracket(ended.run.bundle, ended.stage.objective)
@@ -77,7 +82,8 @@ class FourierSpan(Span):
         model = bundle.solution(C)
         coef = model.w.coefficients()
         squared, risk = room.parts(room.machine(coef, 0.0))
-        offset, at_zero = model.lower + 0.5 * model.squared_norm, room.vectors.risk.linearize(np.zeros(len(coef))).value
+        offset = model.lower + 0.5 * model.squared_norm
+        at_zero = room.vectors.risk.linearize(np.zeros(len(coef))).value
         primal = min(0.5 * squared + C * risk, C * at_zero)
         return {"kernel_primal": primal, "kernel_dual": scaled_bound(offset, squared)}
 

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one gate of certificates: what training claims is true of the model as a reader of its file gets it.
+"""The one gate of certificates: what training claims is true of the model as a reader of its file
+gets it.
 
-A plan hands over the model it is about to return, its primal and a dual bound of the full problem, and how the primal
-of a model that was read back is computed. `judge` writes the model with the writer of its format into memory and reads
-it with the reader:
+A plan hands over the model it is about to return, its primal and a dual bound of the full problem,
+and how the primal of a model that was read back is computed. `judge` writes the model with the
+writer of its format into memory and reads it with the reader:
 
-    where digits may matter    the whole model; its primal, in float64, is `primal_of_file` and has to meet the rule too
-    else                       a part of it, whose numbers have to be those of training; if not, the whole model
+    where digits may matter    the whole model; its primal, in float64, is `primal_of_file` and has
+    to meet the rule too
+    else                       a part of it, whose numbers have to be those of training; if not, the
+                               whole model
 
-Digits may matter where the most by which they change the primal is above CLOSE of the gap that is asked for. Nothing
-else sets `converged`.
+Digits may matter where the most by which they change the primal is above CLOSE of the gap that is
+asked for. Nothing else sets `converged`.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ from svmcut.messages import Message
 if TYPE_CHECKING:
     from svmcut.solvers.protocol import StoppingRule
 
-#: A dual value above the primal by more than this part of it is a mistake in the program, not rounding.
+#: A dual value above the primal by more than this part of it is a mistake in the program, not
+#: rounding.
 SLIP = 1e-9
 #: The part of the gap asked for that the digits of a file may change without a second look.
 CLOSE = 0.01
@@ -38,7 +42,8 @@ ENDS = ("epochs", "span", "samples", "held-out", STATIONARY)
 
 
 class Part(NamedTuple):
-    """A part of a model that is a model of its own, and whether it is the same once it was read back.
+    """A part of a model that is a model of its own, and whether it is the same once it was read
+    back.
 
     Attributes
     ----------
@@ -73,9 +78,12 @@ class Reading(NamedTuple):
 
 
 def judge(
-    outcome: Any, rule: StoppingRule, stopped_by: str | None, otherwise: str = "rounding",
+    outcome: Any,
+    rule: StoppingRule,
+    stopped_by: str | None,
+    otherwise: str = "rounding",
     reading: Reading | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Sets `converged`, `stopped_by` and `primal_of_file` of an Outcome, and returns it.
 
     Parameters
@@ -92,7 +100,9 @@ def judge(
     """
     primal, dual = outcome.primal, outcome.dual
     if reading is not None:
-        outcome.primal_of_file = primal_of_file(outcome.model, reading, CLOSE * abs(rule.target(primal)))
+        outcome.primal_of_file = primal_of_file(
+            outcome.model, reading, CLOSE * abs(rule.target(primal))
+        )
     file, met = outcome.primal_of_file, rule.met(primal, dual)
     kernel = getattr(outcome.model, "kernel", None)
     outcome.converged, outcome.stopped_by = False, None
@@ -105,7 +115,8 @@ def judge(
         if value is not None and dual > value + SLIP * abs(value) + slip:
             outcome.stopped_by = "mistake"
             outcome.warnings.append(
-                f"the dual value {dual:.9g} is above the primal value {value:.9g}: an error of svmcut, and no "
+                f"the dual value {dual:.9g} is above the primal value {value:.9g}: an error of "
+                "svmcut, and no "
                 "certificate; please report it"
             )
             return outcome
@@ -115,10 +126,15 @@ def judge(
         outcome.stopped_by = "file"
     else:
         outcome.converged = True
-        if not (reading and reading.original) and rule.relative is None and dual < FAR * primal <= FAR * rule.absolute:
+        if (
+            not (reading and reading.original)
+            and rule.relative is None
+            and dual < FAR * primal <= FAR * rule.absolute
+        ):
             outcome.warnings.append(
                 Message(
-                    "the gap asked for, {:.4g}, is above the primal {:.4g}: the bound 0 meets it, so that the "
+                    "the gap asked for, {:.4g}, is above the primal {:.4g}: the bound 0 meets "
+                    "it, so that the "
                     "certificate says little; lower {epsilon} or give {gap} 0.01",
                     rule.absolute,
                     primal,
@@ -127,7 +143,9 @@ def judge(
     return outcome
 
 
-def join(outcome: Any, parts: Sequence[Any], missing: str | None, part: Part, original: bool = False) -> Any:
+def join(
+    outcome: Any, parts: Sequence[Any], missing: str | None, part: Part, original: bool = False
+) -> Any:
     """The same of an outcome of machines that were judged one by one, and are written as one model.
 
     Parameters
@@ -167,5 +185,8 @@ def primal_of_file(model: Any, reading: Reading, room: float) -> float | None:
             if part is None or _holds(part, reading.original):
                 return None
         return float(reading.value(written_and_read(model, reading.original)))
-    except (ModelError, MemoryError):  # a number that float32 does not hold: who writes the model is told so
+    except (
+        ModelError,
+        MemoryError,
+    ):  # a number that float32 does not hold: who writes the model is told so
         return math.inf

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model of an earlier training, to start from: its weights, or its coefficients of rows that are there yet."""
+"""The model of an earlier training, to start from: its weights, or its coefficients of rows that
+are there yet."""
 
 from __future__ import annotations
 
@@ -37,8 +38,14 @@ def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:
 
     path, of_numbers = settings.initial or "", settings.task == "regression"
     model = read_model(path)
-    kind, how = (LinearModel, "without a kernel") if kernel is None else (KernelModel, "with this kernel")
-    what = Message("{initial} names {}, which is no {} model", path, "linear" if kernel is None else kernel.name)
+    kind, how = (
+        (LinearModel, "without a kernel") if kernel is None else (KernelModel, "with this kernel")
+    )
+    what = Message(
+        "{initial} names {}, which is no {} model",
+        path,
+        "linear" if kernel is None else kernel.name,
+    )
     remedy = f"leave it out or name one that was trained for this task {how}"
     if not isinstance(model, kind) or (model.loss in losses("regression")) != of_numbers:
         raise UsageError("{} of {}; {}", what, TASKS[settings.task].objects, remedy)
@@ -50,17 +57,24 @@ def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:
 def _same(one: Kernel, other: Kernel) -> bool:
     """Whether two kernels are the same, up to the digits of a model file."""
     names = {"rbf": ("gamma",), "linear": ()}.get(one.name, ("scale", "offset"))
-    close = all(np.isclose(getattr(one, name), getattr(other, name), rtol=1e-7, atol=0) for name in names)
-    return one.name == other.name and close and (one.name != "polynomial" or one.degree == other.degree)
+    close = all(
+        np.isclose(getattr(one, name), getattr(other, name), rtol=1e-7, atol=0) for name in names
+    )
+    return (
+        one.name == other.name
+        and close
+        and (one.name != "polynomial" or one.degree == other.degree)
+    )
 
 
 def coefficients(
     model: KernelModel, X: Csr, columns: NDArray | None, problem: KernelProblem, free_bias: bool
 ) -> NDArray[np.float64]:
-    """(n,) those that the rows have in the model, in their boxes, and of sum 0 where the bias is free.
+    """(n,) those that the rows have in the model, in their boxes, and of sum 0 where the bias is
+    free.
 
-    Equal rows share theirs; of two classes a row takes none of the other class. Rows are compared by the eight digits
-    that a model file has of a feature.
+    Equal rows share theirs; of two classes a row takes none of the other class. Rows are compared
+    by the eight digits that a model file has of a feature.
 
     Parameters
     ----------

@@ -3,7 +3,8 @@
 
     min  1/2 sum_k |f_k|^2 + C sum_i v_i max_k ([k != y_i] + f_k(x_i) - f_y(x_i)),        y = y_i
 
-by dual ascent over blocks of rows, or as svmcut.training.emissions on sequences of one token, without transitions.
+by dual ascent over blocks of rows, or as svmcut.training.emissions on sequences of one token,
+without transitions.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 _SAMPLED = 100
 #: Tables of alphas or scores that dual ascent holds at its looks.
 _TABLES = 12
-#: No score that a reader forms differs from that of training by more than this part of the sizes it adds up.
+#: No score that a reader forms differs from that of training by more than this part of the sizes it
+#: adds up.
 _SUMMED = 1e-12
 
 
@@ -60,11 +62,22 @@ class JointPlan(Emissions):
         check_class_numbers(path, K, rows.X.n_features)
         tokens = Sequences(rows.X, np.arange(n + 1), places, rows.source, checked_weights(rows))
         solver = s.solver if s.is_usual else CUTTING_PLANE
-        as_tags = {"task": "sequence", "loss": TASKS["sequence"].loss, "transitions": 0, "emissions": 0, "beam": 0}
+        as_tags = {
+            "task": "sequence",
+            "loss": TASKS["sequence"].loss,
+            "transitions": 0,
+            "emissions": 0,
+            "beam": 0,
+        }
         super().__init__(tokens, replace(s, solver=solver, **as_tags))
-        self.settings, self.warnings = s, class_warnings(path, len(places), self.names) + self.warnings
+        self.settings, self.warnings = (
+            s,
+            class_warnings(path, len(places), self.names) + self.warnings,
+        )
         margin, scale, self._written, self._loss = unit_of(s)
-        self.units = class_units(s.loss or "", s.epsilon or 0.0, total(tokens.weights, n), n, margin, scale)
+        self.units = class_units(
+            s.loss or "", s.epsilon or 0.0, total(tokens.weights, n), n, margin, scale
+        )
         if not s.is_usual:
             self._risk = self._costed(places)
 
@@ -77,35 +90,43 @@ class JointPlan(Emissions):
         s, v = self.settings, self._risk.weights
         risk: SequenceSum = ChainRisk(self._labellings.chains, 0, s.threads, v)
         if self._loss is not None:
-            costs = ClassCostRisk(places, squared_differences(self.names, places), s.rescaling, s.slack_norm)
+            costs = ClassCostRisk(
+                places, squared_differences(self.names, places), s.rescaling, s.slack_norm
+            )
             risk = TokenCostRisk(self._labellings.chains, costs, v)
         return risk if s.slack_norm == 1 else SquaredSequences(risk)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         if self.solver != JOINT[0]:
             return super().next(objective, found)
-        problem = Problem(self._classes, self.space, objective.C, self.stop(objective), self.settings.qp)
+        problem = Problem(
+            self._classes, self.space, objective.C, self.stop(objective), self.settings.qp
+        )
         return Stage(self.solver, ClassBlocks(), problem, objective, warm=True)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
-        if self.solver == JOINT[0] and (ended.stopped_by is not None or ended.run.bundle is not None):
+        if self.solver == JOINT[0] and (
+            ended.stopped_by is not None or ended.run.bundle is not None
+        ):
             ended = ended._replace(progress=ended.run.settled(ended.progress))
         outcome = super().finish(objective, found, ended)
         outcome.multipliers = self.units.original * outcome.multipliers
         return outcome
 
     def reading(self, outcome: Outcome, objective: Objective) -> Reading:
-        """The programs with the originals' names write eight digits; svmcut's files have them all, so that rounding is
-        that of sums."""
+        """The programs with the originals' names write eight digits; svmcut's files have them all,
+        so that rounding is that of sums."""
         model: Any = outcome.model
         original = self.settings.original
         largest = float(np.max(np.abs(self._values.diagonal), initial=0.0))
         size = np.abs(model.alpha).sum() / self._written * largest
         change = _SUMMED * size * (2 * objective.C * self._tokens + size)
         return Reading(
-            lambda kept: self._value(kept, objective.C), np.inf if original else float(change),
-            lambda: self._part(model), original,
-        )  # fmt: skip
+            lambda kept: self._value(kept, objective.C),
+            np.inf if original else float(change),
+            lambda: self._part(model),
+            original,
+        )
 
     def _value(self, model: Any, C: float) -> float:
         kept, threads = replace(model, alpha=model.alpha / self._written), self.settings.threads
@@ -114,12 +135,18 @@ class JointPlan(Emissions):
         s[:, : len(self.names)] = decisions(kept, self._examples.X, threads)
         own = decisions(replace(kept, columns=None), kept.support, threads)
         classes = np.repeat(np.arange(len(kept.b)), np.diff(kept.starts))
-        return 0.5 * float(kept.alpha @ own[kept.places, classes]) + C * self._risk.linearize(s.ravel()).value
+        return (
+            0.5 * float(kept.alpha @ own[kept.places, classes])
+            + C * self._risk.linearize(s.ravel()).value
+        )
 
     def _part(self, model: Any) -> Part:
         """Some of the support vectors, by their scores at some of the rows."""
         m, n = model.support.n_rows, len(self._examples)
-        used, rows = (np.unique(np.linspace(0, count - 1, min(count, _SAMPLED)).astype(np.int64)) for count in (m, n))
+        used, rows = (
+            np.unique(np.linspace(0, count - 1, min(count, _SAMPLED)).astype(np.int64))
+            for count in (m, n)
+        )
         alpha = np.zeros((m, len(self.names)))
         alpha[model.places, np.repeat(np.arange(len(model.b)), np.diff(model.starts))] = model.alpha
         part, X = self._of(alpha[used], used, model.support), self._examples.X.take(rows)
@@ -127,13 +154,17 @@ class JointPlan(Emissions):
 
         def holds(kept: Any) -> bool:
             largest = float(np.max(np.abs(expected), initial=0.0))
-            return bool(np.allclose(kept.decisions(X), expected, rtol=0, atol=1e-9 * max(largest, size)))
+            return bool(
+                np.allclose(kept.decisions(X), expected, rtol=0, atol=1e-9 * max(largest, size))
+            )
 
         return Part(part, holds)
 
     def _model(self, w: Any) -> JointKernelModel:
         """The rows whose coefficients are not all 0, each once."""
-        alpha: NDArray[np.float64] = w.coefficients().reshape(len(self._examples), -1)[:, : len(self.names)]
+        alpha: NDArray[np.float64] = w.coefficients().reshape(len(self._examples), -1)[
+            :, : len(self.names)
+        ]
         used = np.flatnonzero(alpha.any(axis=1))
         return self._of(self._written * alpha[used], used, self._X)
 
@@ -150,13 +181,25 @@ class JointPlan(Emissions):
         """All kernel values where the memory is there, else those used last."""
         n, memory = self._values.n, planned_memory(self.settings.max_memory)
         room = min(BUDGET, memory) / 2
-        return CachedRows(self._values, room if 8e-6 * n * n <= room else self.settings.cache_size, True)
+        return CachedRows(
+            self._values, room if 8e-6 * n * n <= room else self.settings.cache_size, True
+        )
 
     def _of(self, alpha: NDArray, used: NDArray, X: Any) -> JointKernelModel:
         K = len(self.names)
         classes, places = np.nonzero(alpha.T)
         starts = np.searchsorted(classes, np.arange(K + 1)).astype(np.int64)
         return JointKernelModel(
-            self._kernel, X.take(used), starts, places.astype(np.int32), alpha[places, classes], np.zeros(K),
-            self.names, False, self._columns, self._examples.X.n_features, len(self._examples), self._loss,
-        )  # fmt: skip
+            self._kernel,
+            X.take(used),
+            starts,
+            places.astype(np.int32),
+            alpha[places, classes],
+            np.zeros(K),
+            self.names,
+            False,
+            self._columns,
+            self._examples.X.n_features,
+            len(self._examples),
+            self._loss,
+        )

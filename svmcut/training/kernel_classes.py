@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training of classes on kernel values: a machine of two for every pair of classes, or for each against the rest.
+"""Training of classes on kernel values: a machine of two for every pair of classes, or for each
+against the rest.
 
-Machines are trained one after the other by the plan of two classes that the solver has; their certificates add up.
+Machines are trained one after the other by the plan of two classes that the solver has; their
+certificates add up.
 """
 
 from __future__ import annotations
@@ -37,18 +39,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: Nonzeros of a row from which the values of all rows serve pairs better than rows of their own: a value of two classes
-#: is one machine's alone, so that sharing halves their number and costs the memory of all.
+#: Nonzeros of a row from which the values of all rows serve pairs better than rows of their own: a
+#: value of two classes is one machine's alone, so that sharing halves their number and costs the
+#: memory of all.
 WIDE = 100
 #: How solvers run that are cutting planes from the start.
 CUTS = SOLVERS[SUBSPACE].plan
 
 
 class MachinesPlan(Plan):
-    """The stages of every machine in turn; a run that is stopped leaves the machines it did not come to at w = 0.
+    """The stages of every machine in turn; a run that is stopped leaves the machines it did not
+    come to at w = 0.
 
-    What a stage leaves to the next is the outcomes of the machines that are done, and what the stages of the present
-    machine leave to each other.
+    What a stage leaves to the next is the outcomes of the machines that are done, and what the
+    stages of the present machine leave to each other.
     """
 
     def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
@@ -57,7 +61,9 @@ class MachinesPlan(Plan):
         self._X, self._columns = self._examples.X.compact()
         self._weights, K = checked_weights(examples), len(self.names)
         self._paired = s.multiclass == MULTICLASS[2] and K > 1
-        self._machines: list[tuple[int, int | None]] = [*pairs_of(K)] if self._paired else [(k, None) for k in range(K)]
+        self._machines: list[tuple[int, int | None]] = (
+            [*pairs_of(K)] if self._paired else [(k, None) for k in range(K)]
+        )
         self._plan: Any = None
         self._at = -1
         self._values: NDArray | None = None
@@ -65,26 +71,48 @@ class MachinesPlan(Plan):
         self._evaluations = 0
         sizes = np.bincount(self._y)
         self._largest = int(np.sort(sizes)[-2:].sum()) if self._paired else len(self._y)
-        self._loss, path, n = (None if s.loss == TASKS[s.task].loss else s.loss), examples.source.path, len(examples)
-        units = class_units(s.loss or "", s.epsilon or 0.0, total(self._weights, n), n, 1.0 if self._loss else PERCENT)
-        super().__init__(s, path, units, class_warnings(path, len(self._y), self.names) + kernel_warnings(kernel_of(s)))
+        self._loss = None if s.loss == TASKS[s.task].loss else s.loss
+        path = examples.source.path
+        n = len(examples)
+        units = class_units(
+            s.loss or "",
+            s.epsilon or 0.0,
+            total(self._weights, n),
+            n,
+            1.0 if self._loss else PERCENT,
+        )
+        super().__init__(
+            s,
+            path,
+            units,
+            class_warnings(path, len(self._y), self.names) + kernel_warnings(kernel_of(s)),
+        )
         v = np.ones(len(examples)) if self._weights is None else self._weights
         V = np.bincount(self._y, v, K)
         #: sums of weights of the machines
-        self._totals = [float(V.sum() if other is None else V[k] + V[other]) for k, other in self._machines]
+        self._totals = [
+            float(V.sum() if other is None else V[k] + V[other]) for k, other in self._machines
+        ]
         loss = make_risk(s.loss or "", one_class=True).bind(np.ones(1), None, None, 1)
         self._at_zero = float(loss.linearize(np.zeros(1)).value)
 
     def stop(self, objective: Objective) -> StoppingRule:
         """On the sums."""
         by_conditions = SOLVERS[self.settings.solver].by_conditions
-        return StoppingRule(math.nan if by_conditions else objective.c * objective.epsilon, self.settings.gap)
+        return StoppingRule(
+            math.nan if by_conditions else objective.c * objective.epsilon, self.settings.gap
+        )
 
     def check_found(self, found: Any) -> None:
         if found is None:
             return
-        most, known = len(self._machines) - 1, schemas.instance(Outcome, model=schemas.instance(KernelModel))
-        schemas.checked(found, schemas.fields(done=schemas.many(known, most=most), machine=schemas.anything), "found")
+        most = len(self._machines) - 1
+        known = schemas.instance(Outcome, model=schemas.instance(KernelModel))
+        schemas.checked(
+            found,
+            schemas.fields(done=schemas.many(known, most=most), machine=schemas.anything),
+            "found",
+        )
         for outcome in found["done"]:
             check_model(outcome.checked().model, self._examples.X.n_features)
         self._begin(found["done"])
@@ -99,7 +127,9 @@ class MachinesPlan(Plan):
         solver = OneOfMany(stage.solver, self._others(objective, done))
         return Stage(stage.name, solver, stage.problem, objective, start=stage.start)
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> dict[str, Any] | Outcome:
+    def finish(
+        self, objective: Objective, found: dict[str, Any] | None, ended: Ended
+    ) -> dict[str, Any] | Outcome:
         done, inner = (found["done"], found["machine"]) if found else ([], None)
         run, stopped_by = ended.run, ended.stopped_by
         if run.last is not None:
@@ -126,14 +156,25 @@ class MachinesPlan(Plan):
         v = None if self._weights is None else self._weights[rows]
         signs = np.where(self._y[rows] == first, 1.0, -1.0)
         epsilon, most = s.epsilon or 0.0, s.max_iterations
-        if not SOLVERS[s.solver].by_conditions:  # in percent of the machine's own rows, so that the gaps add up to C e
+        if not SOLVERS[
+            s.solver
+        ].by_conditions:  # in percent of the machine's own rows, so that the gaps add up to C e
             epsilon *= sum(self._totals) ** -1 * self.units.samples
         if most is not None:
             most = max(1, most - sum(outcome.progress.iteration for outcome in done))
-        own = replace(s, task=DEFAULTS["task"], multiclass=None, epsilon=epsilon, max_iterations=most, given=None)
+        own = replace(
+            s,
+            task=DEFAULTS["task"],
+            multiclass=None,
+            epsilon=epsilon,
+            max_iterations=most,
+            given=None,
+        )
         values = self._values_for(len(rows))
         if values is not None:  # what is left for rows of its own, which are shorter
-            own = replace(own, cache_size=max(DEFAULTS["cache_size"], s.cache_size - values.nbytes / 1e6))
+            own = replace(
+                own, cache_size=max(DEFAULTS["cache_size"], s.cache_size - values.nbytes / 1e6)
+            )
         self._plan = self._planned(X, signs, v, own, **self._spanned_for(rows, own))
         self._plan.shared = None if values is None else (values, rows)
 
@@ -144,29 +185,38 @@ class MachinesPlan(Plan):
             return np.arange(len(self._y))
         return np.flatnonzero((self._y == first) | (self._y == second))
 
-    def _planned(self, X: Csr, signs: NDArray, v: NDArray | None, own: Settings, **shared: Any) -> Any:
+    def _planned(
+        self, X: Csr, signs: NDArray, v: NDArray | None, own: Settings, **shared: Any
+    ) -> Any:
         plan = load(PLANS[SOLVERS[own.solver].plan])
         return plan(Examples(X, signs, None, v, self._examples.source), own, True, **shared)
 
     def _spanned_for(self, rows: NDArray, own: Settings) -> dict[str, Any]:
-        """One basis of all rows for the machines of a subspace, and their features of these rows."""
+        """One basis of all rows for the machines of a subspace, and their features of these
+        rows."""
         row = SOLVERS[own.solver]
         if row.plan != CUTS or "basis" not in row.takes:
             return {}
         if self._spanned is None:
             signs = np.where(self._y == 0, 1.0, -1.0)
             whole = self._planned(self._X, signs, None, own)
-            self._spanned, self._evaluations = (whole.span.basis, whole.span.space.F), whole.room.evaluations
+            self._spanned = (whole.span.basis, whole.span.space.F)
+            self._evaluations = whole.room.evaluations
         basis, F = self._spanned
         return {"spanned": (basis, F if len(rows) == len(F) else F[rows])}
 
     def _values_for(self, n: int) -> NDArray | None:
-        """Kernel values of all rows for a machine of n of them, computed once; None where the cache is too small."""
+        """Kernel values of all rows for a machine of n of them, computed once; None where the cache
+        is too small."""
         s, N, exact = self.settings, len(self._y), n <= EXACT_POINTS
         need = (8e-6 if exact else 4e-6) * N * N
         if self._paired and self._X.nnz < WIDE * N:
             return None
-        if not SOLVERS[s.solver].by_conditions or need > s.cache_size or (exact and self._largest > EXACT_POINTS):
+        if (
+            not SOLVERS[s.solver].by_conditions
+            or need > s.cache_size
+            or (exact and self._largest > EXACT_POINTS)
+        ):
             return None
         if self._values is None and not shortage(need, s.max_memory, least=100):
             rows = KernelRows(self._X, kernel_of(s), s.threads)
@@ -177,29 +227,45 @@ class MachinesPlan(Plan):
     def _others(self, objective: Objective, done: list[Outcome]) -> Others:
         at_zero = [weight * self._at_zero for weight in self._totals[len(done) :]]
         left = sum(at_zero[1:])
-        steps, values = [outcome.progress for outcome in done], [outcome.kernel_evaluations or 0 for outcome in done]
+        steps = [outcome.progress for outcome in done]
+        values = [outcome.kernel_evaluations or 0 for outcome in done]
         return Others(
-            sum(p.iteration for p in steps), sum(p.passes for p in steps),
-            sum(outcome.primal for outcome in done) + objective.C * left, sum(outcome.dual for outcome in done),
-            sum(p.risk for p in steps) + left, sum(p.cuts for p in steps), sum(p.support for p in steps),
-            self._evaluations + sum(values), objective.C * sum(at_zero[:1]),
-        )  # fmt: skip
+            sum(p.iteration for p in steps),
+            sum(p.passes for p in steps),
+            sum(outcome.primal for outcome in done) + objective.C * left,
+            sum(outcome.dual for outcome in done),
+            sum(p.risk for p in steps) + left,
+            sum(p.cuts for p in steps),
+            sum(p.support for p in steps),
+            self._evaluations + sum(values),
+            objective.C * sum(at_zero[:1]),
+        )
 
     def _outcome(self, objective: Objective, done: list[Outcome], ended: Ended) -> Outcome:
-        """The machines as one model, with the sums of their certificates; those that are missing are 0."""
+        """The machines as one model, with the sums of their certificates; those that are missing
+        are 0."""
         others = self._others(objective, done)
         primal = others.primal + others.own
-        files = [outcome.primal if outcome.primal_of_file is None else outcome.primal_of_file for outcome in done]
+        files = [
+            outcome.primal if outcome.primal_of_file is None else outcome.primal_of_file
+            for outcome in done
+        ]
         rewritten = any(outcome.primal_of_file is not None for outcome in done)
         whole = Outcome(
-            self._model(done), objective, ended.progress, self.settings.solver,
+            self._model(done),
+            objective,
+            ended.progress,
+            self.settings.solver,
             math.sqrt(sum(outcome.norm**2 for outcome in done)),
             max((outcome.longest_cut for outcome in done), default=0.0),
             np.concatenate([np.zeros(0), *(outcome.multipliers for outcome in done)]),
-            certificate=(primal, others.dual), kernel_evaluations=others.evaluations,
-            primal_of_file=primal - sum(outcome.primal for outcome in done) + sum(files) if rewritten else None,
+            certificate=(primal, others.dual),
+            kernel_evaluations=others.evaluations,
+            primal_of_file=primal - sum(outcome.primal for outcome in done) + sum(files)
+            if rewritten
+            else None,
             details={"machines": [self._told(j, outcome) for j, outcome in enumerate(done)]},
-        )  # fmt: skip
+        )
         whole.warnings = list(dict.fromkeys(text for outcome in done for text in outcome.warnings))
         missing = ended.stopped_by if len(done) < len(self._machines) else None
         return join(whole, done, missing, _part(whole.model), self.settings.original)
@@ -210,10 +276,17 @@ class MachinesPlan(Plan):
         assert isinstance(model, KernelModel)
         labels = [float(self.names[k]) for k in self._machines[j] if k is not None]
         return {
-            "labels": labels, "primal": outcome.primal, "dual": outcome.dual, "gap": outcome.gap,
-            "converged": outcome.converged, "stopped_by": outcome.stopped_by, "iterations": progress.iteration,
-            "support_vectors": model.support.n_rows, "threshold": model.b, **outcome.details,
-        }  # fmt: skip
+            "labels": labels,
+            "primal": outcome.primal,
+            "dual": outcome.dual,
+            "gap": outcome.gap,
+            "converged": outcome.converged,
+            "stopped_by": outcome.stopped_by,
+            "iterations": progress.iteration,
+            "support_vectors": model.support.n_rows,
+            "threshold": model.b,
+            **outcome.details,
+        }
 
     def _model(self, done: list[Outcome]) -> KernelMulticlassModel:
         s, M = self.settings, len(self._machines)
@@ -227,11 +300,19 @@ class MachinesPlan(Plan):
             b[j] = model.b
         ends = np.cumsum([*map(len, places)] + [0] * (M - len(models)))
         return KernelMulticlassModel(
-            kernel_of(s), replace(support, n_features=self._X.n_features), ends, np.concatenate(places),
-            np.concatenate(alpha), b, self.names, self._paired, self._columns,
-            self._examples.X.n_features, len(self._examples), self._loss,
-        )  # fmt: skip
-
+            kernel_of(s),
+            replace(support, n_features=self._X.n_features),
+            ends,
+            np.concatenate(places),
+            np.concatenate(alpha),
+            b,
+            self.names,
+            self._paired,
+            self._columns,
+            self._examples.X.n_features,
+            len(self._examples),
+            self._loss,
+        )
 
     def _support(self, done: list[Outcome]) -> tuple[Csr, list[NDArray[np.int32]]]:
         """As _united, of the models of these machines."""
@@ -251,18 +332,32 @@ class MachinesPlan(Plan):
 def _part(model: Any) -> Part:
     """The coefficients of some support vectors in all machines."""
     rows = some(np.ones(model.support.n_rows))
-    columns = np.arange(model.support.n_features, dtype=np.int32) if model.columns is None else model.columns
-    known, machines = np.isin(model.places, rows), np.repeat(np.arange(len(model.b)), np.diff(model.starts))
+    columns = (
+        np.arange(model.support.n_features, dtype=np.int32)
+        if model.columns is None
+        else model.columns
+    )
+    known = np.isin(model.places, rows)
+    machines = np.repeat(np.arange(len(model.b)), np.diff(model.starts))
     part = replace(
-        model, support=model.support.take(rows), places=np.searchsorted(rows, model.places[known]).astype(np.int32),
-        alpha=model.alpha[known], starts=np.searchsorted(machines[known], np.arange(len(model.b) + 1)).astype(np.int64),
-    )  # fmt: skip
+        model,
+        support=model.support.take(rows),
+        places=np.searchsorted(rows, model.places[known]).astype(np.int32),
+        alpha=model.alpha[known],
+        starts=np.searchsorted(machines[known], np.arange(len(model.b) + 1)).astype(np.int64),
+    )
 
     def holds(read: Any) -> bool:
         own = read.support.indices if read.columns is None else read.columns[read.support.indices]
-        exact = ((read.support.indptr, part.support.indptr), (own, columns[part.support.indices]),
-                 (read.support.data, part.support.data), (read.starts, part.starts), (read.alpha, part.alpha),
-                 (read.places, part.places), (read.names, part.names))  # fmt: skip
+        exact = (
+            (read.support.indptr, part.support.indptr),
+            (own, columns[part.support.indices]),
+            (read.support.data, part.support.data),
+            (read.starts, part.starts),
+            (read.alpha, part.alpha),
+            (read.places, part.places),
+            (read.names, part.names),
+        )
         same = all(np.array_equal(*each) for each in exact)
         return same and read.kernel == part.kernel and close(read.b, part.b)
 
@@ -272,7 +367,11 @@ def _part(model: Any) -> Part:
 def _in_columns(model: KernelModel) -> Csr:
     """The support vectors in the columns of the rows the machine was trained on."""
     support = model.support
-    return support if model.columns is None else replace(support, indices=model.columns[support.indices])
+    return (
+        support
+        if model.columns is None
+        else replace(support, indices=model.columns[support.indices])
+    )
 
 
 def _united(supports: list[Csr]) -> tuple[Csr, list[NDArray[np.int32]]]:
@@ -292,6 +391,11 @@ def _united(supports: list[Csr]) -> tuple[Csr, list[NDArray[np.int32]]]:
                 values.append(support.data[entries])
         found.append(places)
     indptr = np.cumsum([0, *map(len, columns)], dtype=np.int64)
-    rows = Csr(np.concatenate([np.zeros(0, np.float32), *values]), np.concatenate([np.zeros(0, np.int32), *columns]),
-               indptr, 0, True)  # fmt: skip
+    rows = Csr(
+        np.concatenate([np.zeros(0, np.float32), *values]),
+        np.concatenate([np.zeros(0, np.int32), *columns]),
+        indptr,
+        0,
+        True,
+    )
     return rows, found

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact training over all functions of a kernel, over the span of some rows, or over random Fourier features."""
+"""Exact training over all functions of a kernel, over the span of some rows, or over random Fourier
+features."""
 
 from __future__ import annotations
 
@@ -29,9 +30,12 @@ class KernelCuts(KernelPlan):
     """
 
     def __init__(
-        self, examples: Examples, settings: Settings, one_class: bool = False,
+        self,
+        examples: Examples,
+        settings: Settings,
+        one_class: bool = False,
         spanned: tuple[Basis, NDArray] | None = None,
-    ):  # fmt: skip
+    ):
         super().__init__(examples, settings, one_class)
         room, based = self.room, spanned is None and "basis" in SOLVERS[settings.solver].takes
         if settings.basis_kind == FOURIER:
@@ -56,7 +60,9 @@ def _basis_points(room: KernelRoom) -> Csr:
     if settings.basis_file:
         from svmcut.files.examples import read_examples
 
-        return renumber(read_examples(settings.basis_file, threads=settings.threads).X, room.vectors.columns)
+        return renumber(
+            read_examples(settings.basis_file, threads=settings.threads).X, room.vectors.columns
+        )
     from svmcut.spaces.subspace import even_rows
 
     if settings.basis_method == 1 or settings.basis_kind == "even":

@@ -82,10 +82,18 @@ class LabelSetPlan(Structured):
         constant = np.zeros(self.model.n_labels)
         if self.model.bias:
             W, constant = W[:-1], self.model.bias * W[-1]
-        first, second = np.nonzero(np.triu(v, 1)) if v is not None else (np.zeros(0, int), np.zeros(0, int))
+        first, second = (
+            np.nonzero(np.triu(v, 1)) if v is not None else (np.zeros(0, int), np.zeros(0, int))
+        )
         weights = v[first, second] if v is not None else np.zeros(0)
         return MultilabelModel(
-            W, constant, first.astype(np.int32), second.astype(np.int32), weights, self._examples.names, self._columns
+            W,
+            constant,
+            first.astype(np.int32),
+            second.astype(np.int32),
+            weights,
+            self._examples.names,
+            self._columns,
         )
 
     def weights(self, model: MultilabelModel) -> NDArray[np.float64]:
@@ -107,16 +115,20 @@ class LabelSetPlan(Structured):
         """Known where labels are machines of their own."""
         if not isinstance(problem.risk, OneVsRestRisk):
             return super().rise(w, problem)
-        return problem.risk.steepest * rise_of_scores(problem.space, w, self.model.n_labels, self.model.weights, True)
+        return problem.risk.steepest * rise_of_scores(
+            problem.space, w, self.model.n_labels, self.model.weights, True
+        )
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
-        """As Structured.finish; a model without the weights of pairs that it was to have says so."""
+        """As Structured.finish; a model without the weights of pairs that it was to have says
+        so."""
         outcome = super().finish(objective, found, ended)
         v = self.model.split(ended.progress.solution())[1]
         if v is not None and len(v) > 1 and not v.any():
             outcome.warnings.append(
                 Message(
-                    "the best model met has no weights of pairs; lower {gap}, give more time, or {pairs=none} for a "
+                    "the best model met has no weights of pairs; lower {gap}, give more time, or "
+                    "{pairs=none} for a "
                     "run without them"
                 )
             )

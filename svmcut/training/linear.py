@@ -43,21 +43,34 @@ class Linear(Plan):
         cuts = not vectors.summed if named is None else named.losses is None
         self.bias = settings.bias or 0.0
         self.initial = None if settings.initial is None else read_initial(settings)
-        self.space = linear_space(vectors.X, self.bias, settings.threads, cuts and self.initial is None)
+        self.space = linear_space(
+            vectors.X, self.bias, settings.threads, cuts and self.initial is None
+        )
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        """The solver of that name; of "auto" cutting planes, but for sums of losses the fastest certified trainer."""
+        """The solver of that name; of "auto" cutting planes, but for sums of losses the fastest
+        certified trainer."""
         name, space = self.settings.solver, self.space
         if name == AUTO and self.vectors.summed:
             from svmcut.solvers.auto import NEWTON, choose
 
             mean = objective.C * (self.vectors.total / space.X.n_rows)
-            name = choose(space.X.n_rows, space.dim, space.X.nnz, mean) if self.initial is None else NEWTON
+            name = (
+                choose(space.X.n_rows, space.dim, space.X.nnz, mean)
+                if self.initial is None
+                else NEWTON
+            )
         elif name == AUTO:
             name = CUTTING_PLANE
-        problem = Problem(self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp)
+        problem = Problem(
+            self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp
+        )
         solver = make_solver(
-            name, self.settings.seed, self.settings.task, self.settings.loss, line_search=self.settings.line_search
+            name,
+            self.settings.seed,
+            self.settings.task,
+            self.settings.loss,
+            line_search=self.settings.line_search,
         )
         if self.settings.solver == AUTO and self.vectors.summed:
             from svmcut.solvers.dual_cd import DualCd
@@ -71,8 +84,11 @@ class Linear(Plan):
         model, columns = self.initial, self.vectors.columns
         if model is None:
             return None
-        w, own = self.space.zero(), np.arange(len(model.w)) if model.columns is None else model.columns
-        places = own if columns is None else np.minimum(np.searchsorted(columns, own), len(columns) - 1)
+        w = self.space.zero()
+        own = np.arange(len(model.w)) if model.columns is None else model.columns
+        places = (
+            own if columns is None else np.minimum(np.searchsorted(columns, own), len(columns) - 1)
+        )
         known = own < self.vectors.X.n_features if columns is None else columns[places] == own
         w[places[known]] = model.w[known]
         if self.bias:
@@ -82,16 +98,21 @@ class Linear(Plan):
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
-        outcome = ended.outcome(ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w))
+        outcome = ended.outcome(
+            ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w)
+        )
         rise = self.rise(outcome.norm) if self.vectors.steepness < math.inf else math.inf
         if isinstance(self.space, RowSpace):
             problem = replace(problem, space=self.space.features)
         model, original = outcome.model, self.settings.original
-        reading = weights_reading(self._weights, problem, outcome, rise, original, lambda: self._part(model))
+        reading = weights_reading(
+            self._weights, problem, outcome, rise, original, lambda: self._part(model)
+        )
         return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
 
     def _weights(self, model: Any) -> NDArray[np.float64]:
-        """Those of the features trained on, and of the constant one, which a model has as a threshold."""
+        """Those of the features trained on, and of the constant one, which a model has as a
+        threshold."""
         w = in_columns(model.w, model.columns, self.vectors.columns, self.vectors.X.n_features)
         return np.append(w, (0.0 - model.b) / self.bias) if self.bias else w
 
@@ -102,7 +123,9 @@ class Linear(Plan):
         part = replace(model, w=model.w[places], columns=columns)
 
         def holds(kept: Any) -> bool:
-            return close(in_columns(kept.w, kept.columns, columns, len(columns)), part.w) and close(kept.b, part.b)
+            return close(in_columns(kept.w, kept.columns, columns, len(columns)), part.w) and close(
+                kept.b, part.b
+            )
 
         return Part(part, holds)
 
@@ -114,12 +137,16 @@ class Linear(Plan):
 
     def _model(self, w, cuts: int) -> LinearModel:
         weights, constant = self.space.split(w)
-        # the originals state one more than the number of their features, the constant one among them
+        # the originals state one more than the number of their features, the constant one among
+        # them
         highest = self.vectors.examples.X.n_features + (self.bias != 0) + 1
-        return LinearModel(weights, 0.0 - constant, self.vectors.columns, kernel_of(self.settings), highest, cuts)
+        return LinearModel(
+            weights, 0.0 - constant, self.vectors.columns, kernel_of(self.settings), highest, cuts
+        )
 
 
 def rise_of(norm: float, weights: float, features: float) -> float:
-    """A bound of how a weighed sum of losses rises with the relative change of w, from |w| and sums of squares."""
+    """A bound of how a weighed sum of losses rises with the relative change of w, from |w| and sums
+    of squares."""
     with np.errstate(over="ignore"):
         return float(norm * np.sqrt(weights * features))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training of classes on features: all at once after Crammer and Singer, or one against the rest."""
+"""Training of classes on features: all at once after Crammer and Singer, or one against the
+rest."""
 
 from __future__ import annotations
 
@@ -21,8 +22,18 @@ from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS, losses
 from svmcut.spec.entries import MARGIN, SLACK
 from svmcut.spec.parameters import Settings
-from svmcut.training.certificate import in_columns, part_of_features, rise_of_scores, weights_reading
-from svmcut.training.checks import check_class_memory, check_class_numbers, checked_weights, class_warnings
+from svmcut.training.certificate import (
+    in_columns,
+    part_of_features,
+    rise_of_scores,
+    weights_reading,
+)
+from svmcut.training.checks import (
+    check_class_memory,
+    check_class_numbers,
+    checked_weights,
+    class_warnings,
+)
 from svmcut.training.gate import Part
 from svmcut.training.outcome import PERCENT, Objective, Outcome, Units, class_units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
@@ -30,24 +41,29 @@ from svmcut.training.stage import Ended, Plan, Stage, make_solver
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What svm_multiclass asks of the margin of a wrong class, by rescaling and norm of the slack, and so its weights: its
-#: C is the square of this times that of percent alone.
+#: What svm_multiclass asks of the margin of a wrong class, by rescaling and norm of the slack, and
+#: so its weights: its C is the square of this times that of percent alone.
 MARGINS = {(MARGIN, 1): PERCENT, (MARGIN, 2): math.sqrt(PERCENT), (SLACK, 1): 1.0, (SLACK, 2): 1.0}
 
 
-def class_risk(s: Settings, y: NDArray, names: NDArray, threads: int, weights: NDArray | None) -> Any:
-    """The risk of classes y in 0 to K - 1 with these (K,) names, all at once or one against the rest."""
+def class_risk(
+    s: Settings, y: NDArray, names: NDArray, threads: int, weights: NDArray | None
+) -> Any:
+    """The risk of classes y in 0 to K - 1 with these (K,) names, all at once or one against the
+    rest."""
     K = len(names)
     if losses(s.task)[s.loss or ""].joint:
         return ClassCostRisk(y, squared_differences(names, y), s.rescaling, s.slack_norm, weights)
     if s.multiclass != MULTICLASS[0]:
         return OneVsRestRisk.of_classes(make_risk(s.loss or ""), y, K, threads, weights)
-    return (CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk)(y, K, threads, weights)
+    return (CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk)(
+        y, K, threads, weights
+    )
 
 
 class Unit(NamedTuple):
-    """How svm_multiclass weighs a loss: its margin, as in MARGINS; the scale of Units; what weights are written times;
-    the loss that the model names, None for the task's first."""
+    """How svm_multiclass weighs a loss: its margin, as in MARGINS; the scale of Units; what weights
+    are written times; the loss that the model names, None for the task's first."""
 
     margin: float
     scale: float
@@ -57,8 +73,8 @@ class Unit(NamedTuple):
 
 def unit_of(s: Settings) -> Unit:
     """Of settings of classes that are trained at once or against the rest."""
-    # -c is svm_multiclass's, whose weights the file has; the weight of one loss is that of a unit loss, and so is C
-    # of the losses that svm_multiclass has not
+    # -c is svm_multiclass's, whose weights the file has; the weight of one loss is that of a unit
+    # loss, and so is C of the losses that svm_multiclass has not
     if s.loss != TASKS[s.task].loss:
         return Unit(1.0, 1.0 if losses(s.task)[s.loss or ""].joint else PERCENT, 1.0, s.loss)
     margin = MARGINS[s.rescaling, s.slack_norm]
@@ -89,7 +105,9 @@ class MulticlassPlan(Plan):
         self._rest = s.multiclass != MULTICLASS[0]
         self.risk: Any = class_risk(s, y, self.names, s.threads, weights)
         self.space = LabelSpace(X, K, 0, self.bias, s.threads)
-        super().__init__(s, path, self._units(s, total(weights, n), n), class_warnings(path, n, self.names))
+        super().__init__(
+            s, path, self._units(s, total(weights, n), n), class_warnings(path, n, self.names)
+        )
 
     def _units(self, s: Settings, weight: float, n: int) -> Units:
         """Those of n examples of this weight; how weights and the loss are written."""
@@ -97,32 +115,49 @@ class MulticlassPlan(Plan):
         return class_units(s.loss or "", s.epsilon or 0.0, weight, n, margin, scale)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        """The solver of that name; of "auto" dual coordinate descent, of other losses the fastest on two classes."""
+        """The solver of that name; of "auto" dual coordinate descent, of other losses the fastest
+        on two classes."""
         s, space = self.settings, self.space
         name = s.solver
         if name == AUTO and self._rest:
             from svmcut.solvers.auto import DUAL_CD, choose
 
             mean = objective.C * (self.units.samples / space.X.n_rows)
-            name = choose(space.X.n_rows, space.X.n_features + 1, space.X.nnz, mean) if self._loss else DUAL_CD
+            name = (
+                choose(space.X.n_rows, space.X.n_features + 1, space.X.nnz, mean)
+                if self._loss
+                else DUAL_CD
+            )
         elif name == AUTO:
             name = CHOICES[s.task, False, True][0] if s.is_usual else CUTTING_PLANE
         problem = Problem(self.risk, space, objective.C, self.stop(objective), s.qp)
         if self._rest:
             solver = make_solver(name, s.seed, loss=s.loss, line_search=s.line_search)
             return Stage(name, OneVsRest(solver), problem, objective)
-        return Stage(name, make_solver(name, s.seed, s.task, line_search=s.line_search), problem, objective, warm=True)
+        return Stage(
+            name,
+            make_solver(name, s.seed, s.task, line_search=s.line_search),
+            problem,
+            objective,
+            warm=True,
+        )
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self._model(w), self.space.dot(w, w))
-        if self._original and ended.run.bundle is None:  # the descent makes no cut; the one at w = 0 is the longest
-            cut = self.space.adjoint(self.risk.linearize(np.zeros(self.space.X.n_rows * len(self.names))).coef)
+        if (
+            self._original and ended.run.bundle is None
+        ):  # the descent makes no cut; the one at w = 0 is the longest
+            cut = self.space.adjoint(
+                self.risk.linearize(np.zeros(self.space.X.n_rows * len(self.names))).coef
+            )
             outcome.longest_cut = math.sqrt(self.space.dot(cut, cut))
         outcome.multipliers = self.units.original * outcome.multipliers
         model, original = outcome.model, self.settings.original
-        reading = weights_reading(self._weights, problem, outcome, self._rise(w), original, lambda: self._part(model))
+        reading = weights_reading(
+            self._weights, problem, outcome, self._rise(w), original, lambda: self._part(model)
+        )
         return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
 
     def _weights(self, model: Any) -> NDArray[np.float64]:
@@ -135,8 +170,9 @@ class MulticlassPlan(Plan):
         return part_of_features(model, len(self.names))
 
     def _rise(self, w) -> float:
-        """The risk changes by at most e times this where no weight changes by more than the part e of it: the scores of
-        a row by e |x|.|W_k|, of which all against the rest count, else two. Of squared slack nothing is known."""
+        """The risk changes by at most e times this where no weight changes by more than the part e
+        of it: the scores of a row by e |x|.|W_k|, of which all against the rest count, else two. Of
+        squared slack nothing is known."""
         if self.settings.slack_norm == 2:
             return math.inf
         rise = rise_of_scores(self.space, w, len(self.names), self.risk.weights, self._rest)
@@ -146,5 +182,14 @@ class MulticlassPlan(Plan):
         W = self._written * w.reshape(-1, len(self.names))
         constant = W[-1] if self.bias else np.zeros(len(self.names))
         features, highest = W[: self.space.X.n_features], self._examples.X.n_features
-        known = features, constant, self.bias, self.names, self._columns, highest, len(self._examples), self._loss
+        known = (
+            features,
+            constant,
+            self.bias,
+            self.names,
+            self._columns,
+            highest,
+            len(self._examples),
+            self._loss,
+        )
         return MulticlassModel(*known)

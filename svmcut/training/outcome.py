@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is minimised, in whose units, and what came of it: a model, its certificate, and the verdict on it.
+"""What is minimised, in whose units, and what came of it: a model, its certificate, and the verdict
+on it.
 
-One factor multiplies a risk's value, coefficients and offset, and C is divided by it; nothing else in svmcut rescales.
+One factor multiplies a risk's value, coefficients and offset, and C is divided by it; nothing else
+in svmcut rescales.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from svmcut.training.gate import Reading
 
 PERCENT = 100.0
-#: A model may be underfitted whose slack is above this part of that of w = 0, and |w|^2 of C times what the risk fell.
+#: A model may be underfitted whose slack is above this part of that of w = 0, and |w|^2 of C times
+#: what the risk fell.
 UNDERFITTED, STRAIGHT = 0.9, 0.7
 #: Ends before the aim.
 STOPS = ("limit", "interrupt", "cap", "rounding", "float32", "basis", "file", "mistake")
@@ -60,9 +63,10 @@ class Objective:
 class Units(NamedTuple):
     """How the originals weigh a risk: c times the mean over samples.
 
-    svm_perf minimises 1/2 w'w + c * (100/n) sum_i max(0, 1 - y_i w.x_i): its loss is the error rate in percent
-    (observed: svm_perf -c 0.6 on 60 examples is svm_light -c 1). svm_rank and svm_hmm average over queries and
-    sequences. The C of LIBLINEAR, LIBSVM and svm_light weighs one example's hinge loss.
+    svm_perf minimises 1/2 w'w + c * (100/n) sum_i max(0, 1 - y_i w.x_i): its loss is the error rate
+    in percent (observed: svm_perf -c 0.6 on 60 examples is svm_light -c 1). svm_rank and svm_hmm
+    average over queries and sequences. The C of LIBLINEAR, LIBSVM and svm_light weighs one
+    example's hinge loss.
 
     Attributes
     ----------
@@ -70,8 +74,8 @@ class Units(NamedTuple):
     epsilon : float
         In the unit of the original's loss.
     samples : float
-        Examples, queries, sequences or label sets whose losses add up, the sum of their weights: weight k is k of them.
-        0 where the loss is of all examples together.
+        Examples, queries, sequences or label sets whose losses add up, the sum of their weights:
+        weight k is k of them. 0 where the loss is of all examples together.
     scale : float
         The original's loss is the mean loss of a sample times this.
     summed : bool
@@ -97,7 +101,8 @@ class Units(NamedTuple):
     original: float = 1.0
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
-        """The objective of c, or of the weight of one sample's loss; exactly one of the two is given.
+        """The objective of c, or of the weight of one sample's loss; exactly one of the two is
+        given.
 
         Raises
         ------
@@ -105,7 +110,9 @@ class Units(NamedTuple):
             For both or none, or for a sample's weight where the loss is no sum over samples.
         """
         if (cost is None) == (example_cost is None):
-            raise UsageError("exactly one of {cost} (the original's C) and {example_cost} is required")
+            raise UsageError(
+                "exactly one of {cost} (the original's C) and {example_cost} is required"
+            )
         if example_cost is not None and not self.samples:
             raise refuse_example_cost(self.loss)
         if example_cost is None:
@@ -119,14 +126,16 @@ class Units(NamedTuple):
         return Objective(C, c, self.scale / self.samples, self.epsilon, self.structures)
 
     def example_cost(self, c: float) -> float | None:
-        """The weight of one sample's loss under the original's c; None where the loss is no sum over samples."""
+        """The weight of one sample's loss under the original's c; None where the loss is no sum
+        over samples."""
         return c * self.scale / self.samples if self.samples else None
 
     def underfitted(self, outcome: Outcome, slack_norm: int) -> list[str]:
         """A warning where |w| holds training near w = 0, for a risk of all examples together.
 
-        With w the minimiser and R convex, |w|^2 <= C (R(0) - R(w)), and the two are equal where R falls in a straight
-        line from 0 to w: a larger C would lengthen w and do nothing else. Where the examples forbid a smaller slack,
+        With w the minimiser and R convex, |w|^2 <= C (R(0) - R(w)), and the two are equal where R
+        falls in a straight line from 0 to w: a larger C would lengthen w and do nothing else. Where
+        the examples forbid a smaller slack,
         |w|^2 is a small part of it.
         """
         progress, at_zero = outcome.progress, self.at_zero
@@ -135,15 +144,17 @@ class Units(NamedTuple):
         if outcome.norm**2 < STRAIGHT * outcome.objective.C * (at_zero - progress.risk):
             return []
         share = 100 * (progress.risk / at_zero) ** (1 / slack_norm)
-        sentence = "C = {:g} leaves {:.4g} % of the slack of w = 0: the model may be underfitted; {}"
+        sentence = (
+            "C = {:g} leaves {:.4g} % of the slack of w = 0: the model may be underfitted; {}"
+        )
         return [Message(sentence, outcome.objective.c, share, self.remedy)]
 
 
 def class_units(
     loss: str, epsilon: float, samples: float, n: int, margin: float, scale: float = PERCENT
 ) -> Units:
-    """Of n examples of several classes that weigh so much, with the scale of Units; svm_multiclass asks for this
-    margin, and so its C is the square of it times that of the scale alone."""
+    """Of n examples of several classes that weigh so much, with the scale of Units; svm_multiclass
+    asks for this margin, and so its C is the square of it times that of the scale alone."""
     return Units(loss, epsilon, samples, scale, True, n, original=margin**2)
 
 
@@ -160,15 +171,18 @@ class Outcome:
     solver : str
         The solver that ran.
     converged : bool
-        Whether the certificate of the model, as its file has it, meets the stopping rule; svmcut.training.gate says so.
+        Whether the certificate of the model, as its file has it, meets the stopping rule;
+        svmcut.training.gate says so.
     stopped_by : str or None
-        Where it does not: "limit", "interrupt"; "cap" where the solver had made all the passes it makes; "rounding"
-        where float64 leaves no smaller gap, "float32" where kernel values in single precision do not, "basis" where the
-        span of the basis does not, "file" where the digits of the model file do not; "mistake" where the certificate
-        cannot be. "epochs", "span", "samples" and "held-out" where training did what it was asked for, which was no gap
+        Where it does not: "limit", "interrupt"; "cap" where the solver had made all the passes it
+        makes; "rounding" where float64 leaves no smaller gap, "float32" where kernel values in
+        single precision do not, "basis" where the span of the basis does not, "file" where the
+        digits of the model file do not; "mistake" where the certificate cannot be. "epochs",
+        "span", "samples" and "held-out" where training did what it was asked for, which was no gap
         of the full problem; "stationary" where there is none, as the kernel need not be definite.
     norm, longest_cut : float
-        Length of w with the weight of the constant feature, and of the longest cut normal, in the unit of the risk.
+        Length of w with the weight of the constant feature, and of the longest cut normal, in the
+        unit of the risk.
     multipliers : (cuts,) float64
         Of the final cuts, for C in the unit of the original.
     seconds : float
@@ -176,8 +190,8 @@ class Outcome:
     warnings : list of str
         What a user should know of this run; the driver's own `warnings` are those of the data.
     certificate : (float, float) or None
-        Primal of the model and a dual bound (nan for none) of the full problem, where the solver's own are those of
-        another: the span of a basis, sampled cuts, kernel values in float32.
+        Primal of the model and a dual bound (nan for none) of the full problem, where the solver's
+        own are those of another: the span of a basis, sampled cuts, kernel values in float32.
     primal_of_file : float or None
         Primal of the model as it is read back, where the rounding of its file may matter.
     kernel_evaluations : int or None
@@ -221,14 +235,25 @@ class Outcome:
         check_model(self.model)
         numbers = schemas.row(schemas.ANY_REAL, schemas.ANY_REAL)
         stopped_by = schemas.maybe(schemas.text(*STOPS, *ENDS))
-        schemas.checked(self, schemas.fields(
-            multipliers=schemas.reals(None), warnings=schemas.many(schemas.text()), certificate=schemas.maybe(numbers),
-            stopped_by=stopped_by, solver=schemas.text(),
-        ), "outcome")  # fmt: skip
+        schemas.checked(
+            self,
+            schemas.fields(
+                multipliers=schemas.reals(None),
+                warnings=schemas.many(schemas.text()),
+                certificate=schemas.maybe(numbers),
+                stopped_by=stopped_by,
+                solver=schemas.text(),
+            ),
+            "outcome",
+        )
         return self
 
     def judge(
-        self, rule: StoppingRule, stopped_by: str | None, otherwise: str = "rounding", reading: Reading | None = None
+        self,
+        rule: StoppingRule,
+        stopped_by: str | None,
+        otherwise: str = "rounding",
+        reading: Reading | None = None,
     ) -> Outcome:
         """This, with the verdict of the gate: see svmcut.training.gate.judge."""
         return judge(self, rule, stopped_by, otherwise, reading)

@@ -23,7 +23,8 @@ _FRAME = len("training 100%|| ")
 
 
 class ProgressBar:
-    """A tqdm bar on stderr while a fit runs, and nothing before and after; used as a context once a fit.
+    """A tqdm bar on stderr while a fit runs, and nothing before and after; used as a context once a
+    fit.
 
     Parameters
     ----------
@@ -35,8 +36,12 @@ class ProgressBar:
         The gap at which a fit ends, of its objective and the primal value.
     """
 
-    def __init__(self, wanted: bool | None, settings: Settings, target: Callable[[Objective, float], float]):
-        self._wanted = sys.stderr is not None and (sys.stderr.isatty() if wanted is None else wanted)
+    def __init__(
+        self, wanted: bool | None, settings: Settings, target: Callable[[Objective, float], float]
+    ):
+        self._wanted = sys.stderr is not None and (
+            sys.stderr.isatty() if wanted is None else wanted
+        )
         self._settings, self._target, self._began = settings, target, time.perf_counter()
         self._bar: Any = None
 
@@ -45,11 +50,17 @@ class ProgressBar:
             from tqdm import tqdm
 
             tqdm.monitor_interval = 0
-            tqdm.set_lock(threading.RLock())  # its own is shared between processes, for which there is no need
+            tqdm.set_lock(
+                threading.RLock()
+            )  # its own is shared between processes, for which there is no need
             self._first, self._fit_began, self._drawn = math.nan, time.perf_counter(), 0.0
             with self._forgiven():
                 self._bar = tqdm(
-                    total=1.0, file=sys.stderr, leave=False, ncols=_columns(), bar_format="training {desc}"
+                    total=1.0,
+                    file=sys.stderr,
+                    leave=False,
+                    ncols=_columns(),
+                    bar_format="training {desc}",
                 )
         return self
 
@@ -90,7 +101,11 @@ class ProgressBar:
         if self._bar is None or now - self._drawn < _REDRAWN_SECONDS:
             return
         limit = self._settings.time_limit
-        spent = clock(now - self._fit_began) if limit is None else f"limit in {clock(limit - (now - self._began))}"
+        spent = (
+            clock(now - self._fit_began)
+            if limit is None
+            else f"limit in {clock(limit - (now - self._began))}"
+        )
         self._draw(now, done / size, [f"{done} of {size} models of the grid", spent])
 
     def _draw(self, now: float, reached: float | None, parts: list[str]) -> None:
@@ -108,7 +123,10 @@ class ProgressBar:
         """What there is to say, the most important first."""
         settings, parts = self._settings, []
         if math.isfinite(progress.gap):
-            parts.append(f"gap {progress.gap:.3g}" + (f", target {target:.3g}" if math.isfinite(target) else ""))
+            parts.append(
+                f"gap {progress.gap:.3g}"
+                + (f", target {target:.3g}" if math.isfinite(target) else "")
+            )
         left = []
         if settings.time_limit is not None:
             left.append(settings.time_limit - (now - self._began))
@@ -129,12 +147,17 @@ class ProgressBar:
 
 
 def share(first: float, gap: float, target: float) -> float | None:
-    """How much of the way from the first gap to the target is done, in orders of magnitude; None where unknown."""
+    """How much of the way from the first gap to the target is done, in orders of magnitude; None
+    where unknown."""
     if not (math.isfinite(first) and math.isfinite(gap) and 0 < target < math.inf):
         return None
     if gap <= target:
         return 1.0
-    return min(max(math.log(first / gap) / math.log(first / target), 0.0), 1.0) if first > target else 0.0
+    return (
+        min(max(math.log(first / gap) / math.log(first / target), 0.0), 1.0)
+        if first > target
+        else 0.0
+    )
 
 
 def clock(seconds: float) -> str:
@@ -145,7 +168,8 @@ def clock(seconds: float) -> str:
 
 
 def fitted(parts: list[str], width: int) -> str:
-    """As many of the parts as fit, from the front, whole ones only; filled up, so that the bar keeps its length."""
+    """As many of the parts as fit, from the front, whole ones only; filled up, so that the bar
+    keeps its length."""
     text = ""
     for part in parts:
         longer = f"{text}; {part}" if text else part

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What plans on kernel values share: rows of values, memory, models over the rows and their exact numbers."""
+"""What plans on kernel values share: rows of values, memory, models over the rows and their exact
+numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ _BLOCK = 1 << 16
 CLOSE_TO_ZERO = 1e-6
 #: What is said where w = 0 is the model.
 WORSE = "w = 0 has a lower primal than the best point found, and is the model; {}"
-#: Rows up to which the digits of a model file are always looked at in full; beyond, some rows may be looked at first.
+#: Rows up to which the digits of a model file are always looked at in full; beyond, some rows may
+#: be looked at first.
 SCREENED = 2000
 
 
@@ -53,8 +55,8 @@ class KernelRoom:
     vectors : Vectors
     settings : Settings
     exact_work : float
-        Work (kernel values times 8 + nonzeros of a row) up to which scores and features are computed in float64; 1e9
-        takes about 20 s of one CPU.
+        Work (kernel values times 8 + nonzeros of a row) up to which scores and features are
+        computed in float64; 1e9 takes about 20 s of one CPU.
 
     Attributes
     ----------
@@ -86,21 +88,25 @@ class KernelRoom:
 
     @property
     def budget(self) -> float:
-        """Megabytes that decide how numbers are stored; the same on every machine that has as much, as models are."""
+        """Megabytes that decide how numbers are stored; the same on every machine that has as much,
+        as models are."""
         return min(_BUDGET, self.memory)
 
     def model(self, w, cuts: int) -> KernelModel:
         """The model of an expansion, without threshold."""
         used = w.coef != 0
         known = self.X.take(w.points[used]), w.coef[used], 0.0, self.vectors.columns
-        # the originals state one more than the number of features where training points are the support vectors
+        # the originals state one more than the number of features where training points are the
+        # support vectors
         return KernelModel(self.kernel, *known, self.vectors.examples.X.n_features + 1, cuts)
 
     def machine(self, beta: NDArray, b: float) -> KernelModel:
         """The model sum_i beta_i K(x_i, .) + b."""
         rows = np.flatnonzero(beta)
         known = self.X.take(rows), beta[rows], 0.0 - b, self.vectors.columns
-        return KernelModel(self.kernel, *known, self.vectors.examples.X.n_features, len(self.vectors.examples))
+        return KernelModel(
+            self.kernel, *known, self.vectors.examples.X.n_features, len(self.vectors.examples)
+        )
 
     def parts(self, model: KernelModel) -> tuple[float, float]:
         """|f|^2 and R(f) of a model."""
@@ -122,14 +128,16 @@ class KernelRoom:
         return max(0.0, float(coef[points] @ self._expand(Z, Z, coef[points])))
 
     def bound(self, alpha: NDArray, C: float) -> float:
-        """The dual bound of 0 <= alpha_i <= C v_i for a sum of hinge losses, or of |alpha_i| <= C v_i for targets: the
-        best multiple of it in the box."""
+        """The dual bound of 0 <= alpha_i <= C v_i for a sum of hinge losses, or of |alpha_i| <= C
+        v_i for targets: the best multiple of it in the box."""
         risk = self.vectors.risk
         v, size = risk.weights, np.abs(alpha)
         most = C / max(float((size if v is None else size / v).max()), 1e-300)
         if isinstance(risk, SignedRisk):
             return scaled_bound(float(alpha.sum()), self.squared(alpha * risk.signs), most)
-        return scaled_bound(float(alpha @ risk.targets - risk.tube * size.sum()), self.squared(alpha), most)
+        return scaled_bound(
+            float(alpha @ risk.targets - risk.tube * size.sum()), self.squared(alpha), most
+        )
 
     def bracket(self, primal: float, dual: float) -> tuple[float, float]:
         """Both, or no dual where it lies above the primal because the kernel is not definite.
@@ -143,7 +151,8 @@ class KernelRoom:
     def reading(self, outcome: Outcome, stop: StoppingRule, screened: bool = False) -> Reading:
         """How the gate reads the model of an outcome.
 
-        screened: where rows are many, the losses of some say whether an original's eight digits can matter.
+        screened: where rows are many, the losses of some say whether an original's eight digits can
+        matter.
         """
         model, C, original = outcome.model, outcome.objective.C, self.settings.original
         assert isinstance(model, KernelModel)
@@ -152,29 +161,40 @@ class KernelRoom:
             kept = model_read_back(model)
             change = change_in_file(model, kept)
         rise = change + offset
-        most = change * float(np.abs(model.alpha).sum()) + (C * self.vectors.steepness * rise if rise else 0.0)
+        most = change * float(np.abs(model.alpha).sum()) + (
+            C * self.vectors.steepness * rise if rise else 0.0
+        )
         many = screened and original and self.X.n_rows > SCREENED
-        if many and self._typical_change(model, kept) * C <= CLOSE * abs(stop.target(outcome.primal)):
+        if many and self._typical_change(model, kept) * C <= CLOSE * abs(
+            stop.target(outcome.primal)
+        ):
             most = 0.0
-        return Reading(lambda read: self._read_primal(read, C), most, lambda: self._part(model), original)
+        return Reading(
+            lambda read: self._read_primal(read, C), most, lambda: self._part(model), original
+        )
 
     def least(self, outcome: Outcome, b: float = 0.0) -> Outcome:
-        """A judged outcome, or that of the constant b where its primal is lower, as it may be of a kernel that is not
-        definite."""
+        """A judged outcome, or that of the constant b where its primal is lower, as it may be of a
+        kernel that is not definite."""
         if self.kernel.is_definite or self.settings.original:
             return outcome
         C, b, n = outcome.objective.C, read_back_number(b), self.X.n_rows
         at_zero = C * self.vectors.risk.linearize(np.full(n, b)).value
         if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
-        outcome.warnings.append(Message(WORSE, Message("use {kernel=rbf}, or smaller parameters of the kernel")))
-        outcome.model, outcome.certificate, outcome.norm = self.machine(np.zeros(n), b), (at_zero, math.nan), 0.0
+        outcome.warnings.append(
+            Message(WORSE, Message("use {kernel=rbf}, or smaller parameters of the kernel"))
+        )
+        outcome.model = self.machine(np.zeros(n), b)
+        outcome.certificate = (at_zero, math.nan)
+        outcome.norm = 0.0
         outcome.multipliers = np.zeros_like(outcome.multipliers)
         outcome.primal_of_file = None if outcome.primal_of_file is None else at_zero
         return outcome
 
     def _read_primal(self, read: LinearModel | KernelModel, C: float) -> float:
-        """The primal of a model that was read back; of the linear kernel readers add the support vectors up."""
+        """The primal of a model that was read back; of the linear kernel readers add the support
+        vectors up."""
         if isinstance(read, KernelModel):
             return self.primal(self._own(read), C)
         s = read.scores(self.vectors.examples.X, self.settings.threads)
@@ -188,7 +208,9 @@ class KernelRoom:
         if model.columns is not None:
             wide = int(model.columns[-1]) + 1 if len(model.columns) else 0
             support = Csr(support.data, model.columns[support.indices], support.indptr, wide, True)
-        return replace(model, support=renumber(support, self.vectors.columns), columns=self.vectors.columns)
+        return replace(
+            model, support=renumber(support, self.vectors.columns), columns=self.vectors.columns
+        )
 
     def _part(self, model: KernelModel) -> Part:
         """Some support vectors of a model."""
@@ -203,14 +225,17 @@ class KernelRoom:
             return (
                 np.array_equal(own.support.indptr, support.indptr - support.indptr[0])
                 and np.array_equal(own.support.indices, support.indices[support.stored])
-                and same(own.support.data, support.data[support.stored]) and np.array_equal(own.alpha, part.alpha)
-                and same(_numbers(own.kernel), _numbers(part.kernel)) and close(own.b, part.b)
-            )  # fmt: skip
+                and same(own.support.data, support.data[support.stored])
+                and np.array_equal(own.alpha, part.alpha)
+                and same(_numbers(own.kernel), _numbers(part.kernel))
+                and close(own.b, part.b)
+            )
 
         return Part(part, holds)
 
     def _is_sum(self, read: LinearModel, part: KernelModel) -> bool:
-        """Whether a model read back is the sum of the support vectors of one of the linear kernel."""
+        """Whether a model read back is the sum of the support vectors of one of the linear
+        kernel."""
         support, d = part.support, self.X.n_features
         w = in_columns(read.w, read.columns, self.vectors.columns, d)
         products = np.repeat(part.alpha, np.diff(support.indptr)) * support.data[support.stored]
@@ -219,11 +244,14 @@ class KernelRoom:
         return bool(np.all(np.abs(w - trained) <= KEPT * sizes)) and close(read.b, part.b)
 
     def _typical_change(self, model: KernelModel, kept: KernelModel) -> float:
-        """Eight times the change of the losses if each were that of the worst of some SCREENED / 8 rows."""
+        """Eight times the change of the losses if each were that of the worst of some SCREENED / 8
+        rows."""
         n = self.X.n_rows
         rows = self.X.take(np.arange(0, n, 8 * n // SCREENED + 1))
-        a, b = (each.kernel.expansion(rows, each.support, each.alpha, each.b, self.settings.threads)
-                for each in (model, kept))  # fmt: skip
+        a, b = (
+            each.kernel.expansion(rows, each.support, each.alpha, each.b, self.settings.threads)
+            for each in (model, kept)
+        )
         with np.errstate(invalid="ignore", over="ignore"):
             return float(8 * self.vectors.steepness * np.max(np.abs(a - b)))
 
@@ -249,8 +277,11 @@ class KernelRoom:
     def _laid_out(self) -> bool:
         return "rows" in self.__dict__
 
-    def _expand(self, X: Csr, Z: Csr, alpha: NDArray, kernel: Kernel | None = None) -> NDArray[np.float64]:
-        """sum_k alpha_k K(z_k, .) at the rows of X, in float64; K is the room's kernel unless one is given."""
+    def _expand(
+        self, X: Csr, Z: Csr, alpha: NDArray, kernel: Kernel | None = None
+    ) -> NDArray[np.float64]:
+        """sum_k alpha_k K(z_k, .) at the rows of X, in float64; K is the room's kernel unless one
+        is given."""
         kernel = kernel or self.kernel
         values, own = X.n_rows * Z.n_rows, X is self.X and self._laid_out and kernel == self.kernel
         if not own or self.is_small(values):
@@ -259,7 +290,9 @@ class KernelRoom:
             return kernel.expansion(X, Z, alpha, 0.0, self.settings.threads)
         if own:
             return self.rows.accumulate_foreign(Z, alpha, exact=True)
-        blocks = [X.rows(start, min(start + _BLOCK, X.n_rows)) for start in range(0, X.n_rows, _BLOCK)]
+        blocks = [
+            X.rows(start, min(start + _BLOCK, X.n_rows)) for start in range(0, X.n_rows, _BLOCK)
+        ]
         laid = (KernelRows(block, kernel, self.settings.threads) for block in blocks)
         return np.concatenate([rows.accumulate_foreign(Z, alpha, exact=True) for rows in laid])
 
@@ -278,7 +311,8 @@ class KernelPlan(Plan):
         As of Vectors.
     room : KernelRoom
     shared : ((N, N) array, (n,) int64) or None
-        Kernel values of a set and the examples' rows of it, where several plans share them; see KernelProblem.
+        Kernel values of a set and the examples' rows of it, where several plans share them; see
+        KernelProblem.
     """
 
     exact_work: ClassVar[float] = 1e9
@@ -291,7 +325,8 @@ class KernelPlan(Plan):
         super().__init__(settings, vectors.path, vectors.units, self.room.warnings)
         if settings.initial is not None and settings.solver != SMO:
             raise UsageError(
-                "{initial} is a start of solver '{}', and {} is taken for {:,} rows; give {solver=}",
+                "{initial} is a start of solver '{}', and {} is taken for {:,} rows; give "
+                "{solver=}",
                 SMO,
                 settings.solver,
                 len(examples),
@@ -320,6 +355,7 @@ def kernel_warnings(kernel: Kernel) -> list[str]:
         return []
     of = " of these parameters" if kernel.name != "sigmoid" else ""
     return [
-        f"the {kernel.name} kernel{of} need not be positive definite: training ends at a stationary point, and no dual "
+        f"the {kernel.name} kernel{of} need not be positive definite: training ends at a "
+        "stationary point, and no dual "
         "bound is known"
     ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings in which every choice is made that was left to the task, the kernel, the solver or the size of the data."""
+"""Settings in which every choice is made that was left to the task, the kernel, the solver or the
+size of the data."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _BIAS = 1.0
 
 
 def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Settings:
-    """Checked settings for n rows or tokens, with every default in its place; "auto" where C or memory decides.
+    """Checked settings for n rows or tokens, with every default in its place; "auto" where C or
+    memory decides.
 
     Parameters
     ----------
@@ -37,7 +39,10 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
     bias = _BIAS if "bias" in task.takes and not s.has_kernel else 0.0
     epsilon = task.defaults.get("epsilon", KKT_TOLERANCE if solver == SMO else EPSILON)
     return replace(
-        s, solver=solver, bias=bias if s.bias is None else s.bias, epsilon=epsilon if s.epsilon is None else s.epsilon,
+        s,
+        solver=solver,
+        bias=bias if s.bias is None else s.bias,
+        epsilon=epsilon if s.epsilon is None else s.epsilon,
         polish=bool(row and row.polished) if s.polish is None else s.polish,
         epochs=own.get("epochs") if s.epochs is None else s.epochs,
         multiclass=s.multiclass or MULTICLASS[-1 if s.has_kernel else 0],
@@ -45,7 +50,7 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
         gap=task.gap if s.gap is None and s.epsilon is None else s.gap,
         certify=n < CERTIFIED_ROWS if s.certify is None else s.certify,
         time_limit=s.time_limit if time_limit is None else time_limit,
-    )  # fmt: skip
+    )
 
 
 def kernel_of(settings: Settings) -> Kernel:
@@ -70,12 +75,14 @@ def choose_kernel_solver(
     free_bias : bool or None
         True leaves smo only.
     definite : bool
-        False leaves smo and a subspace, whose problem is convex where that of all functions need not be.
+        False leaves smo and a subspace, whose problem is convex where that of all functions need
+        not be.
 
     Notes
     -----
-    On a 4x4 checkerboard and on adult the subspace of 500 points certified a gap of 0.3 and 0.7 % in less time than the
-    sampled cuts took to choose their points for the polish, and ended no higher; so the sampled cuts are never chosen.
+    On a 4x4 checkerboard and on adult the subspace of 500 points certified a gap of 0.3 and 0.7 %
+    in less time than the sampled cuts took to choose their points for the polish, and ended no
+    higher; so the sampled cuts are never chosen.
     """
     if solver != AUTO:
         return solver

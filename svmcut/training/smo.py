@@ -18,10 +18,11 @@ from svmcut.training.stage import Ended, Stage
 
 
 class SmoPlan(KernelPlan):
-    """One stage; the solver starts from its last solution. epsilon is the tolerance of the KKT conditions.
+    """One stage; the solver starts from its last solution. epsilon is the tolerance of the KKT
+    conditions.
 
-    "auto" is smo without bias, the objective of svm_perf; smo by name has an unregularised bias unless free_bias is
-    False, the objective of LIBSVM and svm_light.
+    "auto" is smo without bias, the objective of svm_perf; smo by name has an unregularised bias
+    unless free_bias is False, the objective of LIBSVM and svm_light.
     """
 
     infinite = "kernel values are not finite"
@@ -46,9 +47,13 @@ class SmoPlan(KernelPlan):
         rule = {"tolerance": epsilon, "gap": self.settings.gap, "shared": self.shared}
         problem = KernelProblem.of(risk, room.X, room.kernel, objective.C, **rule)
         if self.initial is not None and self._last is None:
-            beta = coefficients(self.initial, room.X, room.vectors.columns, problem, self._solver.free_bias)
+            beta = coefficients(
+                self.initial, room.X, room.vectors.columns, problem, self._solver.free_bias
+            )
             self._last = SmoRun(self._solver, problem, None, self._solver.state_at(problem, beta))
-        return Stage(self.settings.solver, self._solver, problem, objective, start=Start(run=self._last))
+        return Stage(
+            self.settings.solver, self._solver, problem, objective, start=Start(run=self._last)
+        )
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The machine; primal and dual are those of the model in every case."""
@@ -59,13 +64,21 @@ class SmoPlan(KernelPlan):
             self.check_finite(progress.primal)
         f = progress.solution()
         squared = 2 * (progress.primal - objective.C * progress.risk)
-        known = {"longest_cut": 0.0, "multipliers": f.beta, "kernel_evaluations": progress.evaluations}
+        known = {
+            "longest_cut": 0.0,
+            "multipliers": f.beta,
+            "kernel_evaluations": progress.evaluations,
+        }
         ended = ended._replace(progress=progress)
         outcome = ended.outcome(ended.stage.name, room.machine(f.beta, f.b), squared, **known)
         rule = self.stop(objective)
-        if rule.relative is None:  # the gap that the tolerance of the KKT conditions allows where they hold
+        if (
+            rule.relative is None
+        ):  # the gap that the tolerance of the KKT conditions allows where they hold
             holds = run.violation() <= objective.epsilon
-            rule = StoppingRule(objective.C * objective.epsilon * 2 * room.vectors.total if holds else -math.inf)
+            rule = StoppingRule(
+                objective.C * objective.epsilon * 2 * room.vectors.total if holds else -math.inf
+            )
         otherwise = "float32" if room.X.n_rows > EXACT_POINTS else "rounding"
         outcome.judge(rule, ended.stopped_by, otherwise, room.reading(outcome, rule, screened=True))
         return room.least(outcome, run.at_zero()[1])

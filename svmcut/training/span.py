@@ -43,7 +43,12 @@ class Span:
         When their features do not fit, or all points are zero.
     """
 
-    def __init__(self, room: KernelRoom, points: Csr | None = None, spanned: tuple[Basis, NDArray] | None = None):
+    def __init__(
+        self,
+        room: KernelRoom,
+        points: Csr | None = None,
+        spanned: tuple[Basis, NDArray] | None = None,
+    ):
         self.room, self.basis = room, None
         self.space: KernelSpace | Subspace
         if spanned is not None:
@@ -56,8 +61,11 @@ class Span:
         else:
             self.basis, self.space = _spanned(room, points)
 
-    def stage(self, name: str, objective: Objective, stop: StoppingRule, warm: bool = False) -> Stage:
-        """Newton's method in a span where the loss is the hinge, and cutting planes for the others."""
+    def stage(
+        self, name: str, objective: Objective, stop: StoppingRule, warm: bool = False
+    ) -> Stage:
+        """Newton's method in a span where the loss is the hinge, and cutting planes for the
+        others."""
         room = self.room
         problem = Problem(room.vectors.risk, self.space, objective.C, stop, room.settings.qp)
 
@@ -66,31 +74,42 @@ class Span:
             from svmcut.solvers.span_newton import SpanNewton
 
             solver = SpanNewton()
-        certified = Certified(self.certifier(objective, stop) if room.settings.certify else None, solver)
+        certified = Certified(
+            self.certifier(objective, stop) if room.settings.certify else None, solver
+        )
         return Stage(name, certified, problem, objective, warm)
 
     def certifier(self, objective: Objective, stop: StoppingRule) -> Certify | None:
-        """What bounds the full problem at a Progress of a run; None where the run's problem is the full one."""
+        """What bounds the full problem at a Progress of a run; None where the run's problem is the
+        full one."""
         room = self.room
 
         def certify(run, progress: Progress) -> tuple[float, float]:
             model = run.bundle.solve(objective.C, 1e-3 * stop.target(progress.primal) / objective.C)
             offset = model.lower + 0.5 * model.squared_norm
             dual = scaled_bound(offset, room.squared(model.w.coefficients()))
-            return room.bracket(room.primal(self.model(progress.solution(), progress.cuts), objective.C), dual)
+            return room.bracket(
+                room.primal(self.model(progress.solution(), progress.cuts), objective.C), dual
+            )
 
         return certify
 
     def outcome(self, ended: Ended) -> Outcome:
         """What came of that stage, not yet judged."""
         progress, w = ended.progress, ended.progress.solution()
-        outcome = ended.outcome(self.room.settings.solver, self.model(w, progress.cuts), self.space.dot(w, w))
+        outcome = ended.outcome(
+            self.room.settings.solver, self.model(w, progress.cuts), self.space.dot(w, w)
+        )
         if self.room.settings.certify:
             outcome.certificate = ended.run.certificate(progress)
         elif self.basis is not None:
             outcome.certificate = (progress.primal, math.nan)
         if self.basis is not None:
-            outcome.details["basis"] = {"vectors": len(self.basis), "dual": progress.dual, "gap": progress.gap}
+            outcome.details["basis"] = {
+                "vectors": len(self.basis),
+                "dual": progress.dual,
+                "gap": progress.gap,
+            }
         return outcome
 
     def judged(self, ended: Ended) -> Outcome:
@@ -108,15 +127,20 @@ class Span:
         return KernelModel(room.kernel, *known, room.vectors.examples.X.n_features, cuts)
 
 
-def judged(room: KernelRoom, outcome: Outcome, stop: StoppingRule, stopped_by: str | None, in_span: bool) -> Outcome:
-    """The outcome with the verdict; in_span: whether the rule is met for the problem the solver knew.
+def judged(
+    room: KernelRoom, outcome: Outcome, stop: StoppingRule, stopped_by: str | None, in_span: bool
+) -> Outcome:
+    """The outcome with the verdict; in_span: whether the rule is met for the problem the solver
+    knew.
 
-    A relative gap speaks of the full problem, so a span that cannot meet it is a reason to end; epsilon is the rule
-    within it.
+    A relative gap speaks of the full problem, so a span that cannot meet it is a reason to end;
+    epsilon is the rule within it.
     """
     otherwise = "float32" if in_span else "rounding"
     if in_span and "basis" in outcome.details:
-        otherwise = "basis" if stop.relative is not None and not math.isnan(outcome.dual) else "span"
+        otherwise = (
+            "basis" if stop.relative is not None and not math.isnan(outcome.dual) else "span"
+        )
     if not room.kernel.is_definite and in_span:
         otherwise = STATIONARY
     return room.least(outcome.judge(stop, stopped_by, otherwise, room.reading(outcome, stop)))
@@ -127,7 +151,10 @@ def refuse_features(room: KernelRoom, k: int) -> None:
     n, path = room.X.n_rows, room.vectors.path
     need, memory = 4e-6 * n * min(k, room.settings.basis), room.memory
     if need > memory:
-        refusal = f"{path}: {k} features of {n} rows need about {need:,.0f} MB and {memory:,.0f} MB are available"
+        refusal = (
+            f"{path}: {k} features of {n} rows need about {need:,.0f} MB and {memory:,.0f} MB are "
+            "available"
+        )
         raise MemoryLimitError("{}; lower {basis}", refusal)
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def make_solver(
     name: str, seed: int = 0, task: str = "classification", loss: str | None = None, **steering: Any
 ) -> Solver:
-    """The solver of that name for a task and loss, imported now, with those of the seed and of other parameters that it
-    has; None is a solver's own default."""
+    """The solver of that name for a task and loss, imported now, with those of the seed and of
+    other parameters that it has; None is a solver's own default."""
     kind: Any = solver_class(name, task, loss)
     known = {field.name for field in fields(kind)}
     given = {"seed": seed, **{name: value for name, value in steering.items() if value is not None}}
@@ -55,8 +55,8 @@ class Stage(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A stage that is over: the run, its last Progress, and "limit", "interrupt", "cap" or "rounding" where one ended
-    it."""
+    """A stage that is over: the run, its last Progress, and "limit", "interrupt", "cap" or
+    "rounding" where one ended it."""
 
     stage: Stage
     run: Any
@@ -71,20 +71,28 @@ class Ended(NamedTuple):
         squared : float
             |w|^2
         **known
-            Other fields of Outcome; longest cut and multipliers are the bundle's unless they stand here.
+            Other fields of Outcome; longest cut and multipliers are the bundle's unless they stand
+            here.
         """
         objective, bundle = self.stage.objective, self.run.bundle
         if bundle is not None:
-            known = {"longest_cut": bundle.largest_norm, "multipliers": objective.c * bundle.beta[1:], **known}
+            known = {
+                "longest_cut": bundle.largest_norm,
+                "multipliers": objective.c * bundle.beta[1:],
+                **known,
+            }
         known.setdefault("longest_cut", self.run.longest_cut)
-        return Outcome(model, objective, self.progress, solver, math.sqrt(max(0.0, squared)), **known)
+        return Outcome(
+            model, objective, self.progress, solver, math.sqrt(max(0.0, squared)), **known
+        )
 
 
 class Plan:
     """A way of training on data that are given, one stage after the other.
 
-    A row of the catalog names what makes a plan of (data, settings, one_class): what the task reads, settings as
-    `svmcut.training.settings.resolved` leaves them, and whether measures of two classes accept examples of one.
+    A row of the catalog names what makes a plan of (data, settings, one_class): what the task
+    reads, settings as `svmcut.training.settings.resolved` leaves them, and whether measures of two
+    classes accept examples of one.
 
     Attributes
     ----------
@@ -110,8 +118,11 @@ class Plan:
         """The stage that comes after the one that found this; the first one after None."""
         raise NotImplementedError
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> dict[str, Any] | Outcome:
-        """The judged outcome, or where another stage follows what that needs to know, as plain values."""
+    def finish(
+        self, objective: Objective, found: dict[str, Any] | None, ended: Ended
+    ) -> dict[str, Any] | Outcome:
+        """The judged outcome, or where another stage follows what that needs to know, as plain
+        values."""
         raise NotImplementedError
 
     def check_found(self, found: Any) -> None:

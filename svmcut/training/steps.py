@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stochastic batch perceptron and its rivals: expansions over the training points, step by step."""
+"""The stochastic batch perceptron and its rivals: expansions over the training points, step by
+step."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from svmcut.training.stage import Ended
 class StepPlan(Chosen):
     """Steps over the points that are not held out.
 
-    Training ends after its epochs or with the error on the points held out, and the polish by the stopping rule.
+    Training ends after its epochs or with the error on the points held out, and the polish by the
+    stopping rule.
 
     Raises
     ------
@@ -46,11 +48,17 @@ class StepPlan(Chosen):
             self._held[np.random.default_rng(s.seed).permutation(n)[:count]] = True
         trained = self._y[~self._held]
         if s.free_bias and abs(trained.sum()) == len(trained):
-            raise TrainingError("{}: solver '{}' with its free bias needs "
-                                "labels of both signs; add {free_bias=False}", self.path, s.solver)  # fmt: skip
+            raise TrainingError(
+                "{}: solver '{}' with its free bias needs "
+                "labels of both signs; add {free_bias=False}",
+                self.path,
+                s.solver,
+            )
 
     def check(self, found: Any) -> None:
-        details = schemas.fields(steps=schemas.COUNT, epochs=schemas.REAL, kernel_evaluations=schemas.COUNT)
+        details = schemas.fields(
+            steps=schemas.COUNT, epochs=schemas.REAL, kernel_evaluations=schemas.COUNT
+        )
         known = {"details": details, "evaluations": schemas.COUNT}
         schemas.checked(found, schemas.expansion(dict, self.room.X.n_rows, **known), "found")
 
@@ -65,7 +73,8 @@ class StepPlan(Chosen):
 
     @property
     def _has_level(self) -> bool:
-        """Whether the solver is the stochastic batch perceptron, which raises a level and follows its mean slack."""
+        """Whether the solver is the stochastic batch perceptron, which raises a level and follows
+        its mean slack."""
         return "nu" in SOLVERS[self.settings.solver].takes
 
     def stopped_by(self, ended: Ended) -> str | None:
@@ -74,8 +83,12 @@ class StepPlan(Chosen):
 
     def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
         run, progress, beta = ended.run, ended.progress, ended.run.solution().beta
-        details = {"steps": progress.iteration, "epochs": progress.passes, "best_step": run.best.step,
-                   "kernel_evaluations": progress.evaluations}  # fmt: skip
+        details = {
+            "steps": progress.iteration,
+            "epochs": progress.passes,
+            "best_step": run.best.step,
+            "kernel_evaluations": progress.evaluations,
+        }
         if self._held.any():
             details |= {"held_out": int(self._held.sum()), "held_out_error": run.best.error}
         if self._has_level:
@@ -83,7 +96,11 @@ class StepPlan(Chosen):
         dual = self._bound(run, objective.C, details) if self.settings.certify else math.nan
         rows = np.flatnonzero(beta)
         return {
-            "points": rows, "coef": beta[rows], "details": details, "dual": dual, "evaluations": progress.evaluations
+            "points": rows,
+            "coef": beta[rows],
+            "details": details,
+            "dual": dual,
+            "evaluations": progress.evaluations,
         }
 
     def bare(self, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
@@ -91,7 +108,9 @@ class StepPlan(Chosen):
         best, f, held = ended.run.best, ended.run.solution(), bool(self._held.any())
         model = self.room.machine(f.beta, f.b)
         squared = 2 * (best.primal - objective.C * best.risk)
-        outcome = ended.outcome(self.settings.solver, model, squared, longest_cut=0.0, multipliers=f.beta)
+        outcome = ended.outcome(
+            self.settings.solver, model, squared, longest_cut=0.0, multipliers=f.beta
+        )
         if self.settings.certify:
             primal = best.primal if held else self.room.primal(model, objective.C)
             outcome.certificate = self.room.bracket(primal, found["dual"])
@@ -102,7 +121,8 @@ class StepPlan(Chosen):
         return outcome if held else self.room.least(outcome)
 
     def _bound(self, run, C: float, details: dict[str, Any]) -> float:
-        """A dual bound of the problem over the points trained on, which is one of the problem over all."""
+        """A dual bound of the problem over the points trained on, which is one of the problem over
+        all."""
         y, v = self._y, self.room.vectors.risk.weights
         if not self._has_level:
             return self.room.bound(np.clip(run.solution().beta * y, 0.0, boxes(C, v)), C)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What training of chains and of label sets shares: the unit of C, solvers of a StructuredProblem, weights."""
+"""What training of chains and of label sets shares: the unit of C, solvers of a StructuredProblem,
+weights."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 
 def units_of_structures(settings: Settings, n: int, weights: NDArray | None) -> Units:
-    """C per structure, the original's (c/n) times the sum of their losses, n the sum of their weights."""
+    """C per structure, the original's (c/n) times the sum of their losses, n the sum of their
+    weights."""
     loss, epsilon = settings.loss or "", settings.epsilon or 0.0
     return Units(loss, epsilon, total(weights, n), summed=True, structures=n)
 
@@ -42,9 +44,9 @@ class Structured(Plan):
 
     Notes
     -----
-    What differs beside the methods here: choose(), the solver that "auto" stands for; cuts(), risk and space of cutting
-    planes, and warm, whether they start from the C before; made(w), the model of weights, and weights(model), the
-    weights of one.
+    What differs beside the methods here: choose(), the solver that "auto" stands for; cuts(), risk
+    and space of cutting planes, and warm, whether they start from the C before; made(w), the model
+    of weights, and weights(model), the weights of one.
     """
 
     warm: ClassVar[bool]
@@ -54,7 +56,9 @@ class Structured(Plan):
     weights: Callable[[Any], NDArray]
 
     def __init__(self, settings: Settings, path: str, model: Any, warnings: list[str]):
-        super().__init__(settings, path, units_of_structures(settings, model.n_samples, model.weights), warnings)
+        super().__init__(
+            settings, path, units_of_structures(settings, model.n_samples, model.weights), warnings
+        )
         self.model = model
 
     def rise(self, w, problem: Problem) -> float:
@@ -76,7 +80,9 @@ class Structured(Plan):
         problem = StructuredProblem(self.model, objective.C, self.stop(objective), s.qp)
         if s.quick:
             if self.model.n_samples < 2:
-                raise UsageError("{}: of 1 sequence {quick} can hold out none; leave it out", self.path)
+                raise UsageError(
+                    "{}: of 1 sequence {quick} can hold out none; leave it out", self.path
+                )
             return Stage(name, solver, problem, objective)
         return Stage(name, Relay(solver, lambda: self._cuts(objective)), problem, objective)
 
@@ -92,7 +98,9 @@ class Structured(Plan):
             problem = self._cuts(objective)
         model, original = outcome.model, self.settings.original
         rise = self.rise(w, problem)
-        reading = weights_reading(self.weights, problem, outcome, rise, original, lambda: self.part(model))
+        reading = weights_reading(
+            self.weights, problem, outcome, rise, original, lambda: self.part(model)
+        )
         return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
 
     def _cuts(self, objective: Objective) -> Problem:

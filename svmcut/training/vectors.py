@@ -22,7 +22,8 @@ from svmcut.training.outcome import PERCENT, Units
 
 
 class Vectors:
-    """Examples, the columns of them that occur, and their risk; weights: whether there will be vectors of weights.
+    """Examples, the columns of them that occur, and their risk; weights: whether there will be
+    vectors of weights.
 
     Attributes
     ----------
@@ -33,7 +34,8 @@ class Vectors:
     summed : bool
         Whether it is a sum over examples of losses of one score each.
     steepness : float
-        No change of all scores by at most d changes the risk by more than this times d; inf where not known.
+        No change of all scores by at most d changes the risk by more than this times d; inf where
+        not known.
     total : float
         Sum of the weights of the examples, of queries where they are ranked.
     units : Units
@@ -46,14 +48,23 @@ class Vectors:
     MemoryLimitError
     """
 
-    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False, weights: bool = True):
+    def __init__(
+        self, examples: Examples, settings: Settings, one_class: bool = False, weights: bool = True
+    ):
         self.examples, s = examples.checked(), settings
         self.path, loss = examples.source.path, s.loss or ""
         self.X, self.columns = self.examples.X.compact()
         if weights:
             check_memory(self.path, self.X.n_features, s.max_memory)
-        risk = make_risk(loss, p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm,
-                         one_class=one_class)  # fmt: skip
+        risk = make_risk(
+            loss,
+            p=s.p,
+            at=s.at,
+            tube=s.tube,
+            rescaling=s.rescaling,
+            slack_norm=s.slack_norm,
+            one_class=one_class,
+        )
         ranks, self.summed = s.task == "rank", s.of_scores
         if s.slack_norm == 2 and not ranks:  # a ranking risk squares the slack of every query
             risk = SquaredRisk(risk)
@@ -69,7 +80,9 @@ class Vectors:
             assert isinstance(self.risk, SumRisk)
             self.total = total(self.risk.weights, len(examples))
             self.steepness = self.total * self.risk.steepest
-            scale = self.total if s.task == "regression" else PERCENT  # there C weighs an example in either unit
+            scale = (
+                self.total if s.task == "regression" else PERCENT
+            )  # there C weighs an example in either unit
             self.units = Units(loss, epsilon, self.total, scale, summed=True)
         self.warnings = rank_warnings(self.risk) if ranks else []
         if ranks:

@@ -7,7 +7,8 @@ import numpy as np
 
 from attack.maker import bias, rows, two_classes, weights
 
-#: Losses of svmcut learn other than the plain hinge, and those that have slack rescaling and squared slack.
+#: Losses of svmcut learn other than the plain hinge, and those that have slack rescaling and
+#: squared slack.
 TABLES = ("zero-one", "f1", "prbep", "prec-at-k", "rec-at-k")
 MULTIVARIATE = (*TABLES, "roc-area", "average-precision")
 RANKED = ("swapped-pairs", "swapped-fraction", "pairs", "map", "ndcg")
@@ -58,11 +59,18 @@ def _kernel(make):
     if plain and make.chance(0.1):
         return X, _fourier(make, scale, scores), None
     loss = make.facts["loss"]
-    known = ["cutting-plane", "subspace", *(["sampled-cuts"] if plain or loss == "roc-area" else [])]
+    known = [
+        "cutting-plane",
+        "subspace",
+        *(["sampled-cuts"] if plain or loss == "roc-area" else []),
+    ]
     if plain:
         known += ["auto", "smo", "smo", "smo", "constant-cuts", *BY_EPOCHS, *ON_BUDGET]
     solver = make.pick(*known)
-    if name == "linear" and solver in ("auto", "cutting-plane"):  # those would train without kernel values
+    if name == "linear" and solver in (
+        "auto",
+        "cutting-plane",
+    ):  # those would train without kernel values
         solver = "smo" if plain else "subspace"
     make.kernel(name, scale)
     make.option("--solver", solver)
@@ -131,7 +139,10 @@ def _rank(make):
     make.cost(make.chance(0.4), 1.0)
     if make.chance(0.3):
         drawn = () if loss in ("map", "ndcg") else ("sampled-cuts",)
-        name, solver = make.pick("polynomial", "rbf", "linear"), make.pick("cutting-plane", "subspace", *drawn)
+        name, solver = (
+            make.pick("polynomial", "rbf", "linear"),
+            make.pick("cutting-plane", "subspace", *drawn),
+        )
         if name == "linear" and solver == "cutting-plane":
             solver = "subspace"
         make.kernel(name, scale)
@@ -141,7 +152,9 @@ def _rank(make):
         make.option("-w", make.pick(0, 1, 2, 3, 4))
     make.target()
     noise = make.pick(0.0, 0.5, 3.0) * np.std(scores)
-    grades = np.digitize(scores + noise * make.rng.normal(size=n), np.quantile(scores, [0.3, 0.6, 0.9]))
+    grades = np.digitize(
+        scores + noise * make.rng.normal(size=n), np.quantile(scores, [0.3, 0.6, 0.9])
+    )
     if make.chance(0.2) and loss != "ndcg":
         grades = make.rng.permutation(n)
     queries = np.sort(make.rng.integers(1, 1 + make.pick(1, 2, 5), n)) if make.chance(0.8) else None
@@ -162,7 +175,13 @@ def tokens(make):
     y = rng.integers(1, tags + 1, n)
     if make.chance(0.7):  # tags that the features tell
         y = 1 + np.argmax((X - X.mean(0)) / scale @ rng.normal(size=(X.shape[1], tags)), axis=1)
-    facts = {"loss": "hamming", "rescaling": "margin", "slack_norm": 1, "order": order, "emissions": emissions}
+    facts = {
+        "loss": "hamming",
+        "rescaling": "margin",
+        "slack_norm": 1,
+        "order": order,
+        "emissions": emissions,
+    }
     make.facts |= facts
     return X, scale, y.tolist(), qid, order, emissions
 
@@ -173,7 +192,11 @@ def _sequence(make):
     make.cost(make.chance(0.6), 1.0)
     if not emissions and make.chance(0.35):
         name = make.pick("polynomial", "rbf", "rbf", "linear")
-        solver = "sampled-cuts" if name == "linear" else make.pick("cutting-plane", "sampled-cuts", "auto")
+        solver = (
+            "sampled-cuts"
+            if name == "linear"
+            else make.pick("cutting-plane", "sampled-cuts", "auto")
+        )
         make.kernel(name, scale)
         make.option("--solver", solver)
         make.facts["solver"] = solver
@@ -182,8 +205,14 @@ def _sequence(make):
         make.facts |= {"loss": "zero-one"} if kind == "zero-one" else {}
         make.facts |= {"rescaling": "slack"} if kind in ("slack", "both") else {}
         make.facts |= {"slack_norm": 2} if kind in ("squared", "both") else {}
-        make.option(*{"zero-one": ("-l", "zero-one"), "slack": ("-o", "slack"), "squared": ("-p", 2),
-                      "both": ("-o", "slack", "-p", 2)}[kind])  # fmt: skip
+        make.option(
+            *{
+                "zero-one": ("-l", "zero-one"),
+                "slack": ("-o", "slack"),
+                "squared": ("-p", 2),
+                "both": ("-o", "slack", "-p", 2),
+            }[kind]
+        )
     else:
         more = ("gdmm", "soft-bcfw") if (order, emissions) == (1, 0) else ()
         make.option("--solver", make.pick("auto", "cutting-plane", "bcfw", "ssg", *more))
@@ -219,11 +248,19 @@ def _scored(make, *solvers):
     make.option("--solver", make.pick("auto", "cutting-plane", *solvers))
 
 
-def exact(make, solvers=("smo", "smo", "cutting-plane", "auto"), names=("polynomial", "rbf", "rbf")):
+def exact(
+    make, solvers=("smo", "smo", "cutting-plane", "auto"), names=("polynomial", "rbf", "rbf")
+):
     """Two classes with a kernel and all of its values."""
     X, scale, scores = rows(make)
     solver = make.pick(*solvers)
-    make.facts |= {"loss": "error-rate", "rescaling": "margin", "slack_norm": 1, "bias": 0.0, "solver": solver}
+    make.facts |= {
+        "loss": "error-rate",
+        "rescaling": "margin",
+        "slack_norm": 1,
+        "bias": 0.0,
+        "solver": solver,
+    }
     make.kernel(make.pick(*names), scale)
     make.option("--solver", solver)
     if solver == "smo" and make.chance(0.4):
@@ -245,7 +282,11 @@ def _smooth(make):
 def _regression(make):
     X, scale, scores = rows(make)
     unit = 1.0 if make.chance(0.6) else 10.0 ** make.rng.uniform(-6, 6)
-    y = unit * (scores + make.pick(0.0, 0.3, 3.0) * np.std(scores) * make.rng.normal(size=len(X)) + make.pick(0, 10))
+    y = unit * (
+        scores
+        + make.pick(0.0, 0.3, 3.0) * np.std(scores) * make.rng.normal(size=len(X))
+        + make.pick(0, 10)
+    )
     make.facts |= {"loss": "epsilon-insensitive", "rows": len(X), "tube": 0.1}
     make.option("--task", "regression")
     if make.chance(0.6):
@@ -261,7 +302,9 @@ def _regression(make):
 def _expanded(make, scale, example_cost=0.6):
     """Options of kernels for numbers and classes."""
     name = make.pick("linear", "polynomial", "rbf", "rbf", "sigmoid")
-    own = () if name == "linear" else ("auto", "cutting-plane")  # with which that would train without kernel values
+    own = (
+        () if name == "linear" else ("auto", "cutting-plane")
+    )  # with which that would train without kernel values
     solver = make.pick("smo", "smo", "subspace", *ON_BUDGET, *own)
     make.kernel(name, scale)
     make.option("--solver", solver)
@@ -277,7 +320,12 @@ def _expanded(make, scale, example_cost=0.6):
 def _joint(make, scale):
     """Options of a kernel for all classes at once."""
     solver = make.pick("auto", "cutting-plane", "cutting-plane", "sampled-cuts")
-    make.facts |= {"loss": "error-rate", "multiclass": "crammer-singer", "bias": 0.0, "solver": solver}
+    make.facts |= {
+        "loss": "error-rate",
+        "multiclass": "crammer-singer",
+        "bias": 0.0,
+        "solver": solver,
+    }
     make.option("--multiclass", "crammer-singer", "--solver", solver)
     make.kernel(make.pick("polynomial", "rbf", "rbf"), scale)
     make.cost(make.chance(0.6), 1.0)
@@ -290,7 +338,10 @@ def _classes(make):
     names = np.sort(make.rng.permutation(20)[: int(make.pick(2, 3, 4, 6))] - 5)
     noise = make.pick(0.0, 0.3, 3.0) * np.std(scores) * make.rng.normal(size=len(X))
     cuts = np.quantile(scores, np.linspace(0, 1, len(names) + 1)[1:-1])
-    make.facts |= {"loss": make.pick("error-rate", "error-rate", "squared-hinge", "logistic"), "rows": len(X)}
+    make.facts |= {
+        "loss": make.pick("error-rate", "error-rate", "squared-hinge", "logistic"),
+        "rows": len(X),
+    }
     make.option("--task", "multiclass")
     if make.chance(0.35):
         make.facts["loss"] = "error-rate"
@@ -307,6 +358,12 @@ def _classes(make):
 
 
 KINDS = {
-    "learn": _learn, "kernel": _kernel, "rank": _rank, "sequence": _sequence, "multilabel": _multilabel,
-    "smooth": _smooth, "regression": _regression, "classes": _classes,
-}  # fmt: skip
+    "learn": _learn,
+    "kernel": _kernel,
+    "rank": _rank,
+    "sequence": _sequence,
+    "multilabel": _multilabel,
+    "smooth": _smooth,
+    "regression": _regression,
+    "classes": _classes,
+}

@@ -8,14 +8,40 @@ import numpy as np
 from attack.cases import KINDS, exact
 
 FLAGS = {
-    "--task": "task", "-l": "loss", "-o": "rescaling", "-p": "slack_norm", "--p": "p", "-c": "cost",
-    "--example-cost": "example_cost", "--gap": "gap", "-e": "epsilon", "--b": "bias", "--solver": "solver",
-    "-t": "kernel", "-g": "gamma", "-s": "scale_kernel", "-r": "coef0", "-d": "degree", "--t": "transitions",
-    "--e": "emissions", "--k": "basis", "--basis-kind": "basis_kind", "--sample-size": "sample_size",
-    "--budget": "budget", "--maintenance": "maintenance", "--epochs": "epochs", "--seed": "seed",
-    "--multiclass": "multiclass", "--tube": "tube", "--at": "at",
-}  # fmt: skip
-SWITCHES = {"--no-free-bias": ("free_bias", False), "--polish": ("polish", True), "--no-polish": ("polish", False)}
+    "--task": "task",
+    "-l": "loss",
+    "-o": "rescaling",
+    "-p": "slack_norm",
+    "--p": "p",
+    "-c": "cost",
+    "--example-cost": "example_cost",
+    "--gap": "gap",
+    "-e": "epsilon",
+    "--b": "bias",
+    "--solver": "solver",
+    "-t": "kernel",
+    "-g": "gamma",
+    "-s": "scale_kernel",
+    "-r": "coef0",
+    "-d": "degree",
+    "--t": "transitions",
+    "--e": "emissions",
+    "--k": "basis",
+    "--basis-kind": "basis_kind",
+    "--sample-size": "sample_size",
+    "--budget": "budget",
+    "--maintenance": "maintenance",
+    "--epochs": "epochs",
+    "--seed": "seed",
+    "--multiclass": "multiclass",
+    "--tube": "tube",
+    "--at": "at",
+}
+SWITCHES = {
+    "--no-free-bias": ("free_bias", False),
+    "--polish": ("polish", True),
+    "--no-polish": ("polish", False),
+}
 KERNELS = ("linear", "polynomial", "rbf", "sigmoid")
 START = (
     "import json, math, sys, warnings",
@@ -23,7 +49,8 @@ START = (
     "from svmcut.errors import SvmcutError",
     "from svmcut.files.models import write_model",
     'warnings.simplefilter("ignore")',
-    'X, y, qid, weights = (np.load(name + ".npy", allow_pickle=True) for name in ("X", "y", "qid", "weights"))',
+    'X, y, qid, weights = (np.load(name + ".npy", allow_pickle=True) for name in ("X", "y", '
+    '"qid", "weights"))',
 )
 KEEP = (
     "report = {name: None if isinstance(value, float) and math.isnan(value) else value "
@@ -34,8 +61,12 @@ KEEP = (
 
 def _guarded(*lines):
     """A line of training; what svmcut refuses is told, with status 1."""
-    return ("try:", *(f"    {line}" for line in lines), "except SvmcutError as error:", "    sys.exit(print(error, "
-            "file=sys.stderr) or 1)")  # fmt: skip
+    return (
+        "try:",
+        *(f"    {line}" for line in lines),
+        "except SvmcutError as error:",
+        "    sys.exit(print(error, file=sys.stderr) or 1)",
+    )
 
 
 def _read(text):
@@ -65,7 +96,9 @@ def _parameters(words):
 
 def _trained(make):
     """svmcut.train."""
-    kind = make.pick("learn", "exact", "exact", "kernel", "rank", "sequence", "smooth", "regression", "classes")
+    kind = make.pick(
+        "learn", "exact", "exact", "kernel", "rank", "sequence", "smooth", "regression", "classes"
+    )
     make.kind = "kernel" if kind == "exact" else kind
     X, y, qid = exact(make) if kind == "exact" else KINDS[kind](make)
     parameters = _parameters(make.words)
@@ -75,13 +108,16 @@ def _trained(make):
     data = "(X, y, qid)" if qid is not None else "(X, y)"
     given = ", weights=weights" if "weights" in make.facts else ""
     make.words = [
-        *START, f"parameters = {parameters}",
+        *START,
+        f"parameters = {parameters}",
         *_guarded(f"outcome = svmcut.train({data}{given}, threads=1, **parameters)"),
         'write_model("model", outcome.model)',
-        'report = {name: getattr(outcome, name) for name in ("primal", "dual", "gap", "converged", "stopped_by", '
+        'report = {name: getattr(outcome, name) for name in ("primal", "dual", "gap", '
+        '"converged", "stopped_by", '
         '"solver", "primal_of_file")}',
-        'if report["primal_of_file"] is None: del report["primal_of_file"]', *KEEP,
-    ]  # fmt: skip
+        'if report["primal_of_file"] is None: del report["primal_of_file"]',
+        *KEEP,
+    ]
     return X, y, qid
 
 
@@ -98,7 +134,11 @@ def _estimator(make):
     while True:
         kind = make.pick(*kinds)
         make.words, make.facts = [], {}
-        X, y, qid = exact(make, ("smo", "smo", "cutting-plane", "auto")) if kind == "exact" else KINDS[kind](make)
+        X, y, qid = (
+            exact(make, ("smo", "smo", "cutting-plane", "auto"))
+            if kind == "exact"
+            else KINDS[kind](make)
+        )
         facts = make.facts
         plain = facts.get("rescaling") != "slack" and facts.get("slack_norm") != 2
         joint = kind in ("rank", "sequence") and ("kernel" in facts or facts["loss"] == "zero-one")
@@ -109,7 +149,13 @@ def _estimator(make):
             break
     make.kind, weighed = "kernel" if kind == "exact" else kind, "weights" in facts
     kernel, given, rows = "kernel" in facts, {"tol": facts["gap"]}, "X, y"
-    sums = facts["loss"] in ("error-rate", "squared-hinge", "logistic", "hamming", "epsilon-insensitive")
+    sums = facts["loss"] in (
+        "error-rate",
+        "squared-hinge",
+        "logistic",
+        "hamming",
+        "epsilon-insensitive",
+    )
     C = facts.pop("cost", None) or facts.pop("example_cost")
     facts["cost" if kind == "rank" or not sums else "example_cost"] = C
     given["C"] = C
@@ -123,8 +169,14 @@ def _estimator(make):
         facts["solver"] = given.get("solver", "auto")
     else:
         bias = facts.get("bias", 0.0)
-        linear = {"learn": "LinearSVM" if sums else "PerfClassifier", "smooth": "LinearSVM", "classes": "LinearSVM",
-                  "regression": "LinearSVMRegressor", "rank": "RankSVM", "sequence": "ChainSVM"}  # fmt: skip
+        linear = {
+            "learn": "LinearSVM" if sums else "PerfClassifier",
+            "smooth": "LinearSVM",
+            "classes": "LinearSVM",
+            "regression": "LinearSVMRegressor",
+            "rank": "RankSVM",
+            "sequence": "ChainSVM",
+        }
         name = linear[kind]
         if kind not in ("rank", "sequence"):
             given |= {"intercept_scaling": bias} if bias else {"fit_intercept": False}
@@ -133,8 +185,11 @@ def _estimator(make):
     if kind == "regression":
         given["tube"] = facts["tube"]
     if kind == "classes":
-        given["multi_class"] = {"one-vs-rest": "ovr", "one-vs-one": "ovo", "crammer-singer": "crammer_singer"}[
-            facts.get("multiclass") or make.words[make.place("--multiclass")]]  # fmt: skip
+        given["multi_class"] = {
+            "one-vs-rest": "ovr",
+            "one-vs-one": "ovo",
+            "crammer-singer": "crammer_singer",
+        }[facts.get("multiclass") or make.words[make.place("--multiclass")]]
         facts["multiclass"] = make.words[make.place("--multiclass")]
     if name == "PerfClassifier" and facts["loss"] in ("prec-at-k", "rec-at-k"):
         given["k"] = facts["p"]
@@ -147,16 +202,21 @@ def _estimator(make):
         rows = "[X[qid == q] for q in np.unique(qid)], [y[qid == q] for q in np.unique(qid)]"
     facts["memory"] = True
     more = ", sample_weight=weights" if weighed else ""
-    scores = kind in ("learn", "smooth", "kernel", "exact") or (kind == "classes" and "ovo" not in given.values())
+    scores = kind in ("learn", "smooth", "kernel", "exact") or (
+        kind == "classes" and "ovo" not in given.values()
+    )
     make.words = [
-        *START, f"parameters = {given}",
+        *START,
+        f"parameters = {given}",
         *_guarded(f"machine = svmcut.{name}(**parameters).fit({rows}{more})"),
         'machine.save("model")',
         'report = {"primal": float(machine.primal_.sum()), "dual": float(machine.dual_.sum()), '
-        '"gap": float(machine.gap_.sum()), "converged": bool(machine.converged_), "solver": machine.solver_, '
+        '"gap": float(machine.gap_.sum()), "converged": bool(machine.converged_), "solver": '
+        "machine.solver_, "
         '"stopped_by": None}',
-        *(['report["scores"] = machine.decision_function(X).tolist()'] if scores else []), *KEEP,
-    ]  # fmt: skip
+        *(['report["scores"] = machine.decision_function(X).tolist()'] if scores else []),
+        *KEEP,
+    ]
     return X, y, qid
 
 

@@ -27,7 +27,10 @@ class Sequences(Truth):
                         Z[u, index - self.K - 1] = value
             self.alpha, self.Z, self.kernel = alpha, Z, model.kernel
             self.definite = is_definite(model.kernel, np.vstack([self.X, Z]))
-            self.behind, self.transition = None, {index: REAL(value) for index, value in model.weights.items()}
+            self.behind, self.transition = (
+                None,
+                {index: REAL(value) for index, value in model.weights.items()},
+            )
             self._expand(Z)
             return
         base = sum(self.K ** (m + 1) for m in range(order + 1)) + 1
@@ -79,10 +82,16 @@ class Sequences(Truth):
         """Score of one labelling, and the size of its terms."""
         value, size = REAL(0), REAL(0)
         for k, tag in enumerate(tags):
-            value, size = value + self.nodes[start + k, tag - 1], size + self.node_size[start + k, tag - 1]
+            value, size = (
+                value + self.nodes[start + k, tag - 1],
+                size + self.node_size[start + k, tag - 1],
+            )
             if self.behind is not None and k > 0:
                 slot = tag + self.K * tags[k - 1]
-                value, size = value + self.behind[start + k, slot], size + self.behind_size[start + k, slot]
+                value, size = (
+                    value + self.behind[start + k, slot],
+                    size + self.behind_size[start + k, slot],
+                )
             for m in range(1, min(self.order, k) + 1):
                 index = tag + sum(self.K**j * tags[k - j] for j in range(1, m + 1))
                 weight = self.transition.get(index, REAL(0))
@@ -113,7 +122,8 @@ class Sequences(Truth):
 
 
 class LabelSets(Truth):
-    """Label sets: the hinge relaxed to the local polytope, whose corners have every label at 0, 1/2 or 1."""
+    """Label sets: the hinge relaxed to the local polytope, whose corners have every label at 0, 1/2
+    or 1."""
 
     def _model(self, model):
         K, F, bias = len(model.labels), self.X.shape[1], self.facts["bias"]
@@ -127,11 +137,18 @@ class LabelSets(Truth):
         constant = np.array([line.factor for line in model.rows], REAL)
         W = W[:F]
         self.s, self.size = self.X @ W + constant, np.abs(self.X) @ np.abs(W) + np.abs(constant)
-        self.half_norm = ((W**2).sum() + (v**2).sum() + (((constant / REAL(bias)) ** 2).sum() if bias else 0)) / 2
+        self.half_norm = (
+            (W**2).sum() + (v**2).sum() + (((constant / REAL(bias)) ** 2).sum() if bias else 0)
+        ) / 2
         self.half_size = self.half_norm
-        self.gold = np.array([[label in row for label in model.labels] for row in self.case.y], REAL)
+        self.gold = np.array(
+            [[label in row for label in model.labels] for row in self.case.y], REAL
+        )
         p = np.array(list(itertools.product((0.0, 0.5, 1.0), repeat=K)), REAL)
-        low, both = np.maximum(0, p[:, :, None] + p[:, None, :] - 1), np.minimum(p[:, :, None], p[:, None, :])
+        low, both = (
+            np.maximum(0, p[:, :, None] + p[:, None, :] - 1),
+            np.minimum(p[:, :, None], p[:, None, :]),
+        )
         self.corners = p, (np.where(v < 0, low, both) * v).sum((1, 2))
         self.right = (self.gold[:, :, None] * self.gold[:, None, :] * v).sum((1, 2))
         self.pair_size = np.abs(v).sum()

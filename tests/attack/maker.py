@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A random training run, and what most of them draw: rows, labels, weights, C, the target, a kernel."""
+"""A random training run, and what most of them draw: rows, labels, weights, C, the target, a
+kernel."""
 
 from __future__ import annotations
 
@@ -68,7 +69,10 @@ class Case:
     def line(self):
         """The command line, of all it takes."""
         if self.program == "python":
-            return "python script.py, of\n" + "".join(f"        {word}\n" for word in self.words).rstrip()
+            return (
+                "python script.py, of\n"
+                + "".join(f"        {word}\n" for word in self.words).rstrip()
+            )
         lines = [shlex.join([self.program, *self.words, *self.files])]
         lines = [shlex.join(["svmcut", *self.before])] * bool(self.before) + lines
         return " && ".join([*lines, *[shlex.join(["svmcut", *self.after])] * bool(self.after)])
@@ -103,7 +107,10 @@ class Maker:
 
     def cost(self, example_cost, typical):
         """C around a typical value, or anywhere from 1e-8 to 1e8."""
-        value = 10.0 ** (self.rng.uniform(-8, 8) if self.chance(0.5) else self.rng.uniform(-2, 3)) * typical
+        value = (
+            10.0 ** (self.rng.uniform(-8, 8) if self.chance(0.5) else self.rng.uniform(-2, 3))
+            * typical
+        )
         text = f"{min(1e8, max(1e-8, value)):.4g}"
         self.facts["example_cost" if example_cost else "cost"] = float(text)
         self.option("--example-cost" if example_cost else "-c", text)
@@ -111,7 +118,9 @@ class Maker:
     def target(self, gap_only=False):
         """--gap or -e."""
         if gap_only or self.chance(0.7):
-            gap = self.pick("0.1", "1e-2", "1e-3", "1e-4", "1e-6", "1e-9", p=[0.1, 0.25, 0.25, 0.2, 0.15, 0.05])
+            gap = self.pick(
+                "0.1", "1e-2", "1e-3", "1e-4", "1e-6", "1e-9", p=[0.1, 0.25, 0.25, 0.2, 0.15, 0.05]
+            )
             self.facts["gap"] = float(gap)
             self.option("--gap", gap)
         else:
@@ -122,7 +131,13 @@ class Maker:
     def real(self, option, name, value):
         """A parameter of a kernel: a short number, or one that eight digits do not hold."""
         way = self.rng.random()
-        text = f"{value:.4g}" if way < 0.4 else repr(float(f"{value:.1g}") / 3) if way < 0.7 else repr(float(value))
+        text = (
+            f"{value:.4g}"
+            if way < 0.4
+            else repr(float(f"{value:.1g}") / 3)
+            if way < 0.7
+            else repr(float(value))
+        )
         self.facts[name] = float(text)
         self.option(option, text)
 
@@ -142,7 +157,10 @@ class Maker:
             self.real("-s", "scale_kernel", 10.0 ** self.rng.uniform(-2, 0.3) / unit**2)
             below = self.chance(0.3) if name == "sigmoid" else self.indefinite
             above = ("0", "1", "0.5", "0.3333333333333333", "1234567.890123")
-            self.option("-r", self.pick(*(("-1", "-0.1", "-0.3333333333333333", "-1000.5") if below else above)))
+            self.option(
+                "-r",
+                self.pick(*(("-1", "-0.1", "-0.3333333333333333", "-1000.5") if below else above)),
+            )
             self.facts["coef0"] = float(self.words[-1])
             if name == "polynomial":
                 self.facts["degree"] = int(self.pick(1, 2, 3))
@@ -159,8 +177,19 @@ def rows(make, most=60):
     n = int(make.pick(2, 3, 5, 8, 12, 20, 40, 60))
     n, d = min(n, most), int(make.pick(1, 2, 3, 5, 8, 12))
     X = rng.normal(size=(n, d))
-    style = make.pick("dense", "dense", "sparse", "whole", "duplicates", "zeros", "columns", "constant", "shifted",
-                      "far", "far")  # fmt: skip
+    style = make.pick(
+        "dense",
+        "dense",
+        "sparse",
+        "whole",
+        "duplicates",
+        "zeros",
+        "columns",
+        "constant",
+        "shifted",
+        "far",
+        "far",
+    )
     if style == "sparse":
         X *= rng.random((n, d)) < 0.3
     elif style == "whole":
@@ -199,7 +228,9 @@ def two_classes(make, scores):
 def weights(make, n):
     """Now and then a weight for every row, some of them 0."""
     if make.chance(0.3):
-        make.facts["weights"] = make.rng.choice([0, 0.25, 1, 2, 1000], n, p=[0.15, 0.25, 0.3, 0.25, 0.05]).tolist()
+        make.facts["weights"] = make.rng.choice(
+            [0, 0.25, 1, 2, 1000], n, p=[0.15, 0.25, 0.3, 0.25, 0.05]
+        ).tolist()
 
 
 def bias(make):

@@ -12,7 +12,8 @@ KERNELS = ("linear", "polynomial", "rbf", "sigmoid")
 
 @dataclass
 class Line:
-    """A number in front, then index:value pairs; a value counts in single precision, as it is read."""
+    """A number in front, then index:value pairs; a value counts in single precision, as it is
+    read."""
 
     factor: float
     pairs: list[tuple[int, float]]
@@ -97,7 +98,8 @@ class Classes:
 
 @dataclass
 class Expansions:
-    """A sum over support vectors for every class: the class of each by its place, its factor and its features."""
+    """A sum over support vectors for every class: the class of each by its place, its factor and
+    its features."""
 
     kernel: Kernel
     names: list[float]
@@ -107,7 +109,8 @@ class Expansions:
 
 @dataclass
 class Machines:
-    """Machines of two classes over support vectors they share: coefficients of every machine, by support vector."""
+    """Machines of two classes over support vectors they share: coefficients of every machine, by
+    support vector."""
 
     kernel: Kernel
     names: list[float]
@@ -121,7 +124,9 @@ def _lines(text):
     found = []
     for line in text:
         words = line.split("#")[0].split()
-        pairs = [(int(word.split(":")[0]), float(np.float32(word.split(":")[1]))) for word in words[1:]]
+        pairs = [
+            (int(word.split(":")[0]), float(np.float32(word.split(":")[1]))) for word in words[1:]
+        ]
         found.append(Line(float(words[0]), pairs))
     return found
 
@@ -169,13 +174,17 @@ def parse(path):
         if len(rows) != count(4):
             raise ValueError(f"{len(rows)} frequencies, {count(4)} announced")
         gamma, threshold = (float(lines[k].split("#")[0]) for k in (1, 6))
-        return Fourier(gamma, threshold, [float(word) for word, _ in rows], _lines([rest for _, rest in rows]))
+        return Fourier(
+            gamma, threshold, [float(word) for word, _ in rows], _lines([rest for _, rest in rows])
+        )
     if lines[0] == "SVM-HMM Version V3.10":
         (line,) = _lines(lines[15:])
         return Chain(count(9), count(10), count(11), count(12), _weights(line))
     if lines[0] == "svmcut kernel chain model 1":
         first, *tokens = _lines(lines[12:])
-        return KernelChain(_kernel(lines[1:6]), count(9), count(11), count(12), _weights(first), tokens)
+        return KernelChain(
+            _kernel(lines[1:6]), count(9), count(11), count(12), _weights(first), tokens
+        )
     if lines[0] == "svmcut multilabel model 1":
         labels = [int(word) for word in lines[4].split("#")[0].split()]
         body = _lines(lines[5:])
@@ -184,7 +193,9 @@ def parse(path):
         return LabelSets(labels, count(3), body[: len(labels)], body[len(labels) :])
     if lines[0] == "SVM-multiclass Version V2.20":
         K, F = count(2), count(3)
-        names = [float(word) for word in marks.get("labels", " ".join(map(str, range(1, K + 1)))).split()]
+        names = [
+            float(word) for word in marks.get("labels", " ".join(map(str, range(1, K + 1)))).split()
+        ]
         if not lines[4].startswith("0 "):
             words = [line.split(" ", 2) for line in lines[14:]]
             if len(words) != count(13) - 1:
@@ -196,8 +207,12 @@ def parse(path):
             return Expansions(_kernel(lines[4:9]), names, own, body)
         (line,) = _lines([lines[14].replace("qid:0 ", "")])
         at = _weights(line)
-        rows = [{f: value for f in range(1, F + 1) if (value := at.get(k * F + f))} for k in range(K)]
-        constant = [row.pop(F, 0.0) * float(marks["bias"]) if "bias" in marks else 0.0 for row in rows]
+        rows = [
+            {f: value for f in range(1, F + 1) if (value := at.get(k * F + f))} for k in range(K)
+        ]
+        constant = [
+            row.pop(F, 0.0) * float(marks["bias"]) if "bias" in marks else 0.0 for row in rows
+        ]
         return Classes(names, rows, constant)
     if lines[0] == "svmcut multiclass 1":
         K, halves = count(11), [line.split(" | ") for line in lines[13:]]
@@ -206,7 +221,11 @@ def parse(path):
             raise ValueError(f"{len(body)} support vectors, {count(10) - 1} announced")
         parts = [[pair.split(":") for pair in own.split()] for own, _ in halves]
         shares = [{int(machine) - 1: float(value) for machine, value in part} for part in parts]
-        names = [float(word) for word in marks.get("labels", " ".join(map(str, range(1, K + 1)))).split()]
+        names = [
+            float(word) for word in marks.get("labels", " ".join(map(str, range(1, K + 1)))).split()
+        ]
         thresholds = [float(word) for word in lines[12].split("#")[0].split()]
-        return Machines(_kernel(lines[1:6]), names, "one-vs-one" in lines[11], thresholds, shares, body)
+        return Machines(
+            _kernel(lines[1:6]), names, "one-vs-one" in lines[11], thresholds, shares, body
+        )
     raise ValueError(f"unknown first line {lines[0]!r}")

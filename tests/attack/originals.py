@@ -10,10 +10,24 @@ import numpy as np
 from attack.cases import tokens
 from attack.maker import rows, two_classes, weights  # noqa: F401
 
-LOSSES = {"error-rate": 2, "zero-one": 0, "f1": 1, "prbep": 3, "prec-at-k": 4, "rec-at-k": 5, "roc-area": 10}
-NUMBER = {name: re.compile(pattern + r"(\S+)") for name, pattern in (
-    ("primal", "pval="), ("dual", "dval="), ("loss", "L1 loss: loss="), ("norm", r"Norm of weight vector: \|w\|="),
-)}  # fmt: skip
+LOSSES = {
+    "error-rate": 2,
+    "zero-one": 0,
+    "f1": 1,
+    "prbep": 3,
+    "prec-at-k": 4,
+    "rec-at-k": 5,
+    "roc-area": 10,
+}
+NUMBER = {
+    name: re.compile(pattern + r"(\S+)")
+    for name, pattern in (
+        ("primal", "pval="),
+        ("dual", "dval="),
+        ("loss", "L1 loss: loss="),
+        ("norm", r"Norm of weight vector: \|w\|="),
+    )
+}
 
 
 def _stop(make, *values):
@@ -40,7 +54,12 @@ def _perf(make):
     X, scale, scores = rows(make)
     make.kind, loss = "learn", make.pick("error-rate", "error-rate", *LOSSES)
     slack = loss not in ("error-rate", "roc-area") and make.chance(0.2)
-    make.facts |= {"loss": loss, "rescaling": "slack" if slack else "margin", "slack_norm": 1, "bias": 1.0}
+    make.facts |= {
+        "loss": loss,
+        "rescaling": "slack" if slack else "margin",
+        "slack_norm": 1,
+        "bias": 1.0,
+    }
     make.facts["p"] = {"prec-at-k": 0.5, "rec-at-k": 2.0}.get(loss, 0.0)
     make.cost(False, 1.0)
     make.option("-l", LOSSES[loss], *(["-o", 1] if slack else []))
@@ -64,7 +83,11 @@ def _rank(make):
     _kernel(make, scale)
     _stop(make, "1e-3", "0.01")
     grades = np.digitize(scores, np.quantile(scores, [0.3, 0.6, 0.9]))
-    return X, grades.tolist(), np.sort(make.rng.integers(1, 1 + make.pick(1, 2, 5), len(X))).tolist()
+    return (
+        X,
+        grades.tolist(),
+        np.sort(make.rng.integers(1, 1 + make.pick(1, 2, 5), len(X))).tolist(),
+    )
 
 
 def _hmm(make):
@@ -82,7 +105,12 @@ def _multiclass(make):
     X, scale, scores = rows(make)
     K = int(make.pick(2, 3, 4))
     make.kind = "classes"
-    make.facts |= {"loss": "error-rate", "multiclass": "crammer-singer", "rows": len(X), "bias": 0.0}
+    make.facts |= {
+        "loss": "error-rate",
+        "multiclass": "crammer-singer",
+        "rows": len(X),
+        "bias": 0.0,
+    }
     make.cost(False, 100.0)
     _kernel(make, scale)
     _stop(make, "0.1", "0.01")
@@ -94,11 +122,17 @@ def _light(make):
     X, scale, scores = rows(make)
     numbers = make.chance(0.3)
     make.kind, make.facts["bias"] = "regression" if numbers else "kernel", 0.0
-    make.facts |= {"loss": "epsilon-insensitive" if numbers else "error-rate", "rescaling": "margin", "slack_norm": 1}
+    make.facts |= {
+        "loss": "epsilon-insensitive" if numbers else "error-rate",
+        "rescaling": "margin",
+        "slack_norm": 1,
+    }
     make.facts |= {"tube": 0.1, "rows": len(X), "solver": "smo"}
     make.cost(True, 1.0)
     make.words[-2] = "-c"
-    make.option("-z", "r" if numbers else "c", *(["-w", "0.1"] if numbers else []), "-b", make.pick(0, 1, 1))
+    make.option(
+        "-z", "r" if numbers else "c", *(["-w", "0.1"] if numbers else []), "-b", make.pick(0, 1, 1)
+    )
     _kernel(make, scale)
     y = [float(f"{value:.9g}") for value in scores] if numbers else two_classes(make, scores)
     if not numbers and abs(sum(y)) == len(y):
@@ -107,9 +141,12 @@ def _light(make):
 
 
 PROGRAMS = {
-    "svm_perf_learn": _perf, "svm_rank_learn": _rank, "svm_hmm_learn": _hmm, "svm_multiclass_learn": _multiclass,
+    "svm_perf_learn": _perf,
+    "svm_rank_learn": _rank,
+    "svm_hmm_learn": _hmm,
+    "svm_multiclass_learn": _multiclass,
     "svm_learn": _light,
-}  # fmt: skip
+}
 
 
 def original(make):
@@ -120,4 +157,8 @@ def original(make):
 
 def printed_numbers(out):
     """The last of each number, where it stands there."""
-    return {name: float(found[-1]) for name, pattern in NUMBER.items() if (found := pattern.findall(out))}
+    return {
+        name: float(found[-1])
+        for name, pattern in NUMBER.items()
+        if (found := pattern.findall(out))
+    }

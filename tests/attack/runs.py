@@ -64,7 +64,8 @@ def _entry(program, words):
 
 
 def run(words, folder, limit=CPU_SECONDS, program="svmcut"):
-    """Runs ``PROGRAM WORDS`` in a folder, within so many CPU seconds; python runs the words as lines of a script."""
+    """Runs ``PROGRAM WORDS`` in a folder, within so many CPU seconds; python runs the words as
+    lines of a script."""
     outputs = [os.path.join(folder, name) for name in ("stdout", "stderr")]
     sys.stdout.flush()
     sys.stderr.flush()
@@ -93,6 +94,8 @@ def run(words, folder, limit=CPU_SECONDS, program="svmcut"):
         finally:
             os._exit(status)
     _, ended, usage = os.wait4(process, 0)
-    texts = [Path(path).read_text(encoding="utf-8", errors="replace") if os.path.exists(path) else ""
-             for path in outputs]  # fmt: skip
+    texts = [
+        Path(path).read_text(encoding="utf-8", errors="replace") if os.path.exists(path) else ""
+        for path in outputs
+    ]
     return Ended(os.waitstatus_to_exitcode(ended), usage.ru_utime + usage.ru_stime, *texts)

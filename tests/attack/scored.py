@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Truths of the losses of scores that no original of two classes has: smooth ones, those of numbers and of classes."""
+"""Truths of the losses of scores that no original of two classes has: smooth ones, those of numbers
+and of classes."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def slope(loss, margins):
 
 
 def bound(loss, size):
-    """What the rounding of that loss is counted in, where rounding moves a margin by a part of its size."""
+    """What the rounding of that loss is counted in, where rounding moves a margin by a part of its
+    size."""
     return (1 + size) ** 2 if loss == "squared-hinge" else 1 + size
 
 
@@ -50,7 +52,9 @@ class Numbers(Vectors):
     def risk(self, t):
         away = np.abs(np.asarray(self.case.y, REAL) - self.s * t)
         losses = np.maximum(0, away - REAL(self.facts["tube"]))
-        return self.v @ losses, self.v @ (np.abs(np.asarray(self.case.y, REAL)) + self.size * abs(t))
+        return self.v @ losses, self.v @ (
+            np.abs(np.asarray(self.case.y, REAL)) + self.size * abs(t)
+        )
 
 
 class Machines(Truth):
@@ -59,15 +63,25 @@ class Machines(Truth):
     def _model(self, model):
         X, Z = self.X, np.array([line.dense(self.X.shape[1]) for line in model.lines], REAL)
         K, M, y = len(model.names), len(model.thresholds), np.asarray(self.case.y)
-        self.Z, self.kernel, self.b = Z.reshape(-1, X.shape[1]), model.kernel, np.array(model.thresholds, REAL)
+        self.Z, self.kernel, self.b = (
+            Z.reshape(-1, X.shape[1]),
+            model.kernel,
+            np.array(model.thresholds, REAL),
+        )
         self.alpha = np.zeros((len(self.Z), M), REAL)
         for u, share in enumerate(model.coefficients):
             for m, value in share.items():
                 self.alpha[u, m] = value
         place = np.searchsorted(model.names, y)
-        pairs = list(itertools.combinations(range(K), 2)) if model.paired else [(k, None) for k in range(K)]
+        pairs = (
+            list(itertools.combinations(range(K), 2))
+            if model.paired
+            else [(k, None) for k in range(K)]
+        )
         others = [np.where(place == j, -1, 0) if model.paired else -1 for _, j in pairs]
-        self.signs = np.column_stack([np.where(place == i, 1, other) for (i, _), other in zip(pairs, others)])
+        self.signs = np.column_stack(
+            [np.where(place == i, 1, other) for (i, _), other in zip(pairs, others)]
+        )
         self._expand(self.Z)
         self.definite = is_definite(model.kernel, np.vstack([X, self.Z]))
 
@@ -109,7 +123,9 @@ class Classes(Truth):
 
     def _model(self, model):
         facts, F = self.facts, self.X.shape[1]
-        factor = REAL(100) if "cost" in facts and facts["loss"] == "error-rate" else REAL(1)  # svm_multiclass's weights
+        factor = (
+            REAL(100) if "cost" in facts and facts["loss"] == "error-rate" else REAL(1)
+        )  # svm_multiclass's weights
         W = np.zeros((F, len(model.names)), REAL)
         for k, row in enumerate(model.rows):
             for index, value in row.items():

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the model of a file is worth: its primal value from the definitions of docs/certificates.md.
 
-A Truth gives that of t times the model, every t of which is a feasible point of the problem. Beside each value stands
-the size of what was added up for it, in which the rounding of a sum in double precision is counted.
+A Truth gives that of t times the model, every t of which is a feasible point of the problem. Beside
+each value stands the size of what was added up for it, in which the rounding of a sum in double
+precision is counted.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def kernel_values(kernel, A, B):
 
 
 def kernel_sizes(kernel, A, B):
-    """What the rounding of kernel values in double precision is counted in: their terms in absolute value."""
+    """What the rounding of kernel values in double precision is counted in: their terms in absolute
+    value."""
     if kernel.name == "rbf":  # of rows about their mean, as distances do not change with it
         both = np.vstack([A, B])
         A, B = A - both.mean(0), B - both.mean(0)
@@ -44,21 +46,28 @@ def kernel_sizes(kernel, A, B):
 
 
 def claims(kernel):
-    """Whether kernels of that kind and parameters are positive semidefinite whatever the rows, as a bound needs."""
+    """Whether kernels of that kind and parameters are positive semidefinite whatever the rows, as a
+    bound needs."""
     if kernel.name == "polynomial":
         return kernel.scale >= 0 and kernel.offset >= 0
     return kernel.gamma >= 0 if kernel.name == "rbf" else kernel.name == "linear"
 
 
 def is_definite(kernel, X):
-    """Whether the kernel matrix of these rows has no eigenvalue clearly below 0, where its values are finite."""
-    values = kernel_values(kernel, X, X).astype(float) if kernel.name in ("polynomial", "sigmoid") else np.eye(1)
+    """Whether the kernel matrix of these rows has no eigenvalue clearly below 0, where its values
+    are finite."""
+    values = (
+        kernel_values(kernel, X, X).astype(float)
+        if kernel.name in ("polynomial", "sigmoid")
+        else np.eye(1)
+    )
     found = np.linalg.eigvalsh(values) if np.isfinite(values).all() else np.ones(1)
     return found[0] > -1e-9 * max(abs(found[-1]), 1e-300)
 
 
 def of_digits(truth):
-    """How much the eight digits of support vectors may change the primal value, and the rounding of its sums."""
+    """How much the eight digits of support vectors may change the primal value, and the rounding of
+    its sums."""
     X, Z, (primal, total) = truth.X, truth.Z, truth.primal()
     away = [(np.abs(X - z) / np.maximum(np.abs(X), REAL(1e-300))).max(1) for z in Z]
     rows = [X[np.argmin(found)] if found.min() <= 1e-7 else z for found, z in zip(away, Z)]
@@ -97,7 +106,8 @@ class Truth:
         raise NotImplementedError
 
     def risk(self, t):
-        """C times the risk of t times the model, and the size of its terms; both where C stands for 1."""
+        """C times the risk of t times the model, and the size of its terms; both where C stands for
+        1."""
         raise NotImplementedError
 
     def primal(self, t=1.0):
@@ -120,7 +130,8 @@ class Truth:
 
     @property
     def target(self):
-        """The gap that is asked for as (absolute, relative to the primal); None where only a KKT tolerance is."""
+        """The gap that is asked for as (absolute, relative to the primal); None where only a KKT
+        tolerance is."""
         if "gap" in self.facts:
             return None, self.facts["gap"]
         if "epsilon" in self.facts:
@@ -129,7 +140,8 @@ class Truth:
 
 
 class Vectors(Truth):
-    """Models of svm_light's layout: weights or expansions, for classification and rankings; or of Fourier features."""
+    """Models of svm_light's layout: weights or expansions, for classification and rankings; or of
+    Fourier features."""
 
     def _model(self, model):
         X = self.X
@@ -168,7 +180,8 @@ class Vectors(Truth):
 
     @property
     def written(self):
-        """Weights have single precision; support vectors and the threshold eight digits, coefficients all."""
+        """Weights have single precision; support vectors and the threshold eight digits,
+        coefficients all."""
         if self.kernel is None:  # all digits
             return 1e-9 * self.primal()[0]
         if self.kernel.name == "linear" and "solver" not in self.facts:
@@ -179,18 +192,28 @@ class Vectors(Truth):
     def is_sum(self):
         """Whether the risk is the plain sum of hinge losses."""
         facts = self.facts
-        return facts["loss"] == "error-rate" and facts["rescaling"] == "margin" and facts["slack_norm"] == 1
+        return (
+            facts["loss"] == "error-rate"
+            and facts["rescaling"] == "margin"
+            and facts["slack_norm"] == 1
+        )
 
     @property
     def C(self):
         facts = self.facts
         if not self.is_sum:
             return facts["cost"]
-        return facts["example_cost"] if "example_cost" in facts else 100 * facts["cost"] / self.v.sum()
+        return (
+            facts["example_cost"] if "example_cost" in facts else 100 * facts["cost"] / self.v.sum()
+        )
 
     @property
     def c(self):
-        return self.facts["example_cost"] * self.v.sum() / 100 if "example_cost" in self.facts else self.facts["cost"]
+        return (
+            self.facts["example_cost"] * self.v.sum() / 100
+            if "example_cost" in self.facts
+            else self.facts["cost"]
+        )
 
     def risk(self, t):
         facts, s, size = self.facts, self.s * t, self.size * abs(t)
@@ -203,17 +226,23 @@ class Vectors(Truth):
             return 100 * np.maximum(0, 1 - apart).mean(), 100 * (1 + sizes).mean()
         if facts["loss"] == "average-precision":
             value = average_precision_quadratic(s, self.positive)
-            return value, 100 + 2 * (size[self.positive].sum() * (n - P) + size[~self.positive].sum() * P)
+            return value, 100 + 2 * (
+                size[self.positive].sum() * (n - P) + size[~self.positive].sum() * P
+            )
         value = self._tables(s)
         bound = 100 + 100 / n * size.sum() * (100 if facts["rescaling"] == "slack" else 1)
         return (value**2, bound**2) if facts["slack_norm"] == 2 else (value, bound)
 
     def _tables(self, s):
-        """Maximum over all tables of errors: their best labelling flips the lowest positives and highest negatives."""
+        """Maximum over all tables of errors: their best labelling flips the lowest positives and
+        highest negatives."""
         facts, n, P = self.facts, len(s), int(self.positive.sum())
         lost = np.concatenate([[REAL(0)], np.cumsum(np.sort(s[self.positive]))])
         gained = np.concatenate([[REAL(0)], np.cumsum(np.sort(-s[~self.positive]))])
-        a, b = (P - np.arange(P + 1))[:, None].astype(REAL), np.arange(n - P + 1)[None, :].astype(REAL)
+        a, b = (
+            (P - np.arange(P + 1))[:, None].astype(REAL),
+            np.arange(n - P + 1)[None, :].astype(REAL),
+        )
         some, k = np.maximum(a + b, 1), max(1, math.floor(P * facts.get("p", 0.0)))
         precision, recall = np.where(a + b > 0, a / some, 0), a / max(P, 1)
         deltas = {
@@ -225,7 +254,11 @@ class Vectors(Truth):
             "rec-at-k": 1 - recall + 0 * b,
         }
         delta = 100 * deltas[facts["loss"]]
-        admitted = {"prbep": a + b == P, "prec-at-k": a + b >= min(k, n), "rec-at-k": a + b <= min(k, n)}
+        admitted = {
+            "prbep": a + b == P,
+            "prec-at-k": a + b >= min(k, n),
+            "rec-at-k": a + b <= min(k, n),
+        }
         seen = admitted.get(facts["loss"], True) & (delta > 0)
         delta = np.sqrt(delta) if facts["slack_norm"] == 2 else delta
         scores = 100 / REAL(n) * (lost[:, None] + gained[None, :])
@@ -234,7 +267,8 @@ class Vectors(Truth):
 
 
 class Rankings(Vectors):
-    """Pairs of one query, normalised as the loss says, or rankings for a measure; C is in front of the mean."""
+    """Pairs of one query, normalised as the loss says, or rankings for a measure; C is in front of
+    the mean."""
 
     def _model(self, model):
         super()._model(model)
@@ -242,9 +276,16 @@ class Rankings(Vectors):
         self.blocks = []
         for query in np.unique(qid):
             rows = np.flatnonzero(qid == query)
-            grade = self.y[rows] if self.facts["loss"] not in MEASURES else graded(self.y[rows], self.facts["loss"])
+            grade = (
+                self.y[rows]
+                if self.facts["loss"] not in MEASURES
+                else graded(self.y[rows], self.facts["loss"])
+            )
             self.blocks.append((rows, grade[:, None] > grade[None, :]))
-        self.n_queries, self.n_pairs = len(self.blocks), sum(int(above.sum()) for _, above in self.blocks)
+        self.n_queries, self.n_pairs = (
+            len(self.blocks),
+            sum(int(above.sum()) for _, above in self.blocks),
+        )
 
     @property
     def is_sum(self):

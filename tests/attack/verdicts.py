@@ -36,9 +36,15 @@ UNTOLD = "untold"
 PRINTED = {"dual": re.compile(r"dval=(\S+)"), "primal": re.compile(r"pval=(\S+)")}
 SAMPLING = ("subspace", "sampled-cuts", "constant-cuts", *BY_EPOCHS, *ON_BUDGET)
 TRUTHS = {
-    "learn": Vectors, "kernel": Vectors, "rank": Rankings, "sequence": Sequences, "multilabel": LabelSets,
-    "smooth": Smooth, "regression": Numbers, "classes": classes,
-}  # fmt: skip
+    "learn": Vectors,
+    "kernel": Vectors,
+    "rank": Rankings,
+    "sequence": Sequences,
+    "multilabel": LabelSets,
+    "smooth": Smooth,
+    "regression": Numbers,
+    "classes": classes,
+}
 SCALES = (0.0, 0.25, 0.5, 0.9, 0.99, 0.999, 1.001, 1.01, 1.1, 2.0)
 
 
@@ -86,12 +92,16 @@ def told(ended, report):
     """Violations of the end of the run by the exit status and the warnings."""
     found, rows = [], report.get("path", [])
     done = report["converged"] or report["stopped_by"] in ENDS
-    unlike = report["stopped_by"] in ("epochs", "span", "samples") and report["solver"] not in SAMPLING
+    unlike = (
+        report["stopped_by"] in ("epochs", "span", "samples") and report["solver"] not in SAMPLING
+    )
     if (done if not rows else ended.status == 0) != (ended.status == 0) or unlike:
         stopped = f"converged {report['converged']}, stopped by {report['stopped_by']}"
         found.append(("status", f"{report['solver']}: exit status {ended.status}, {stopped}"))
     duals = [row["dual"] for row in rows or [report]]
-    if ended.status == 3 and not any((STATED if dual is not None else UNBOUNDED).search(ended.err) for dual in duals):
+    if ended.status == 3 and not any(
+        (STATED if dual is not None else UNBOUNDED).search(ended.err) for dual in duals
+    ):
         found.append(("status", f"exit status 3 does not state the gap: {ended.err[-200:]}"))
     return found
 
@@ -116,14 +126,21 @@ def trained(case, report, folder):
 
 
 def given(case, model):
-    """Violations of the kernel in the file by the one that was asked for: a file that is read back is that machine."""
+    """Violations of the kernel in the file by the one that was asked for: a file that is read back
+    is that machine."""
     facts, kernel, found = case.facts, getattr(model, "kernel", model), []
-    names = {"rbf": ("gamma",), "polynomial": ("scale_kernel", "coef0", "degree"), "sigmoid": ("scale_kernel", "coef0")}
+    names = {
+        "rbf": ("gamma",),
+        "polynomial": ("scale_kernel", "coef0", "degree"),
+        "sigmoid": ("scale_kernel", "coef0"),
+    }
     fields = {"scale_kernel": "scale", "coef0": "offset"}
     for name in names.get(facts.get("kernel"), ()):
         stands = getattr(kernel, fields.get(name, name))
         if name in facts and stands != facts[name]:
-            found.append(("kernel", f"{name} is {stands!r} in the file, and was given as {facts[name]!r}"))
+            found.append(
+                ("kernel", f"{name} is {stands!r} in the file, and was given as {facts[name]!r}")
+            )
     return found
 
 
@@ -136,21 +153,36 @@ def held(case, truth, report):
     if stated is not None:
         if not abs(stated - primal) <= 1e-8 * abs(primal) + rounding:
             found.append(("primal", f"primal_of_file {stated!r}, the file's is {primal!r}"))
-    elif report["primal"] is None or not abs(report["primal"] - primal) <= SAME * abs(primal) + truth.written:
+    elif (
+        report["primal"] is None
+        or not abs(report["primal"] - primal) <= SAME * abs(primal) + truth.written
+    ):
         found.append(("primal", f"reported primal {report['primal']!r}, the file's is {primal!r}"))
     nothing = truth.primal(0.0)[0]
     indefinite = truth.kernel is not None and not claims(truth.kernel)
     early = report["stopped_by"] in ("epochs", "limit", "rounding", "cap", "float32", UNTOLD)
     if primal > nothing * (1 + CLOSE) + rounding and (indefinite or not early):
-        found.append(("worse", f"{report['solver']}: primal {primal:.10g}, where w = 0 has {nothing:.10g}"))
+        found.append(
+            ("worse", f"{report['solver']}: primal {primal:.10g}, where w = 0 has {nothing:.10g}")
+        )
     if "scores" in report:
         found += scored(truth, np.array(report["scores"], float))
     dual = report["dual"]
     if indefinite:
-        ended = report["stopped_by"] in ("stationary", UNTOLD, *STOPS, *(ENDS if report["solver"] in SAMPLING else ()))
+        ended = report["stopped_by"] in (
+            "stationary",
+            UNTOLD,
+            *STOPS,
+            *(ENDS if report["solver"] in SAMPLING else ()),
+        )
         if dual is not None or report["converged"] or not (ended or memory):
-            found.append(("claim", f"{report['solver']}: dual {dual}, converged {report['converged']}, stopped by "
-                          f"{report['stopped_by']}, where the kernel has no bound"))  # fmt: skip
+            found.append(
+                (
+                    "claim",
+                    f"{report['solver']}: dual {dual}, converged {report['converged']}, stopped by "
+                    f"{report['stopped_by']}, where the kernel has no bound",
+                )
+            )
         return found
     if dual is None:
         return found + without_dual(case, report)
@@ -171,7 +203,9 @@ def bounded(truth, dual, close, primal, size):
     points = [(primal, size, 1.0), *((*truth.primal(t), t) for t in SCALES)]
     for value, terms, t in points:
         if not dual <= value + close * abs(value) + ROUNDING * min(terms, size):
-            return [("dual", f"dual {dual!r} is above {value!r}, the primal of {t:g} times the model")]
+            return [
+                ("dual", f"dual {dual!r} is above {value!r}, the primal of {t:g} times the model")
+            ]
     return []
 
 
@@ -179,10 +213,17 @@ def scored(truth, scores):
     """A violation where an estimator's scores of the rows are not those of the file it saved."""
     own = np.asarray(truth.s, float)
     own = own[:, 0] if own.ndim > scores.ndim else own
-    apart = np.abs(scores - own) - 1e-6 * np.asarray(truth.size, float).reshape(len(own), -1).max(1).reshape(
-        -1, *[1] * (own.ndim - 1))  # fmt: skip
+    apart = np.abs(scores - own) - 1e-6 * np.asarray(truth.size, float).reshape(len(own), -1).max(
+        1
+    ).reshape(-1, *[1] * (own.ndim - 1))
     if scores.shape != own.shape or apart.max() > 0:
-        return [("scores", f"decision_function is apart from the file's scores by {np.abs(scores - own).max():.6g}")]
+        return [
+            (
+                "scores",
+                "decision_function is apart from the file's scores by "
+                f"{np.abs(scores - own).max():.6g}",
+            )
+        ]
     return []
 
 
@@ -193,15 +234,29 @@ def probable(case, truth, path, written):
     if rows.ndim != 2 or len(rows) != len(case.X):
         return [("probability", f"probabilities of shape {rows.shape} of {len(case.X)} rows")]
     if not (np.all(rows >= 0) and np.all(rows <= 1) and np.allclose(rows.sum(1), 1, atol=1e-6)):
-        return [("probability", f"not between 0 and 1, or their sum is not 1: {rows[np.argmax(abs(rows.sum(1) - 1))]}")]
+        return [
+            (
+                "probability",
+                "not between 0 and 1, or their sum is not 1: "
+                f"{rows[np.argmax(abs(rows.sum(1) - 1))]}",
+            )
+        ]
     marks, s = marks_of(path), np.asarray(truth.s, float)
     if s.ndim == 1:
         A, B = map(float, marks.get("sigmoid", "-1 0").split())
         exact = 0.5 * (1 - np.tanh((A * s + B) / 2))
         order = np.argsort(s)
         slopes = np.diff(rows[order, 1]) * (1 if A <= 0 else -1)
-        if np.abs(rows[:, 1] - exact).max() > 1e-6 + 1e-6 * abs(A) * np.asarray(truth.size, float).max():
-            return [("probability", f"apart from 1 / (1 + exp(A s + B)) by {np.abs(rows[:, 1] - exact).max():.6g}")]
+        if (
+            np.abs(rows[:, 1] - exact).max()
+            > 1e-6 + 1e-6 * abs(A) * np.asarray(truth.size, float).max()
+        ):
+            return [
+                (
+                    "probability",
+                    f"apart from 1 / (1 + exp(A s + B)) by {np.abs(rows[:, 1] - exact).max():.6g}",
+                )
+            ]
         if slopes.min(initial=0.0) < -1e-6:
             return [("probability", "they do not follow the scores")]
     elif "temperature" in marks and float(marks["temperature"]) > 0:
@@ -225,17 +280,31 @@ def original(case, ended, path):
     unit = 1e4 if case.program == "svm_multiclass_learn" else 1.0
     room = 1e-5 + unit * (SAME * abs(primal) + truth.written + ROUNDING * size)
     if "primal" in numbers and not abs(numbers["primal"] - unit * primal) <= room:
-        found.append(("primal", f"pval {numbers['primal']!r} is printed, the file's is {unit * primal!r}"))
+        found.append(
+            ("primal", f"pval {numbers['primal']!r} is printed, the file's is {unit * primal!r}")
+        )
     if "loss" in numbers:
         (loss, terms), half = map(float, truth.risk(1)), float(truth.half_norm)
         if not abs(numbers["loss"] - loss) <= 1e-5 + 1e-6 * terms + SAME * loss:
             found.append(("primal", f"loss {numbers['loss']!r} is printed, the file's is {loss!r}"))
         room = 2e-5 * math.sqrt(abs(2 * half)) + 1e-10 + 2e-6 * float(truth.half_size)
-        if half >= 0 and not abs(numbers["norm"] ** 2 - 2 * half) <= room:  # below 0 where the kernel is not definite
-            found.append(("primal", f"|w| {numbers['norm']!r} is printed, the file's is {math.sqrt(2 * half)!r}"))
-    nothing, indefinite = truth.primal(0.0)[0], truth.kernel is not None and not claims(truth.kernel)
+        if (
+            half >= 0 and not abs(numbers["norm"] ** 2 - 2 * half) <= room
+        ):  # below 0 where the kernel is not definite
+            found.append(
+                (
+                    "primal",
+                    f"|w| {numbers['norm']!r} is printed, the file's is {math.sqrt(2 * half)!r}",
+                )
+            )
+    nothing, indefinite = (
+        truth.primal(0.0)[0],
+        truth.kernel is not None and not claims(truth.kernel),
+    )
     if primal > nothing * (1 + SAME) + ROUNDING * size and not indefinite:
-        found.append(("worse", f"{case.program}: primal {primal:.10g}, where w = 0 has {nothing:.10g}"))
+        found.append(
+            ("worse", f"{case.program}: primal {primal:.10g}, where w = 0 has {nothing:.10g}")
+        )
     dual = numbers.get("dual", math.nan)
     if math.isnan(dual) or not truth.definite:
         return found
@@ -245,13 +314,19 @@ def original(case, ended, path):
 
 
 def exactly(case, kernel):
-    """Puts the parameters that were given in the place of the file's; a violation where they are not the same."""
+    """Puts the parameters that were given in the place of the file's; a violation where they are
+    not the same."""
     names, found = {"gamma": "gamma", "scale": "scale_kernel", "offset": "coef0"}, []
     for field, name in names.items():
         value = case.facts.get(name)
         if value is not None and not (field == "gamma") ^ (kernel.name == "rbf"):
             if abs(getattr(kernel, field) - value) > 1e-7 * abs(value):
-                found.append(("kernel", f"{name} is {getattr(kernel, field)!r} in the file, given as {value!r}"))
+                found.append(
+                    (
+                        "kernel",
+                        f"{name} is {getattr(kernel, field)!r} in the file, given as {value!r}",
+                    )
+                )
             setattr(kernel, field, value)
     return found
 
@@ -259,8 +334,12 @@ def exactly(case, kernel):
 def without_dual(case, report):
     """Only trainers that say so have no bound."""
     solver = report["solver"]
-    free = solver in (*BY_EPOCHS, *ON_BUDGET) or (solver == "sampled-cuts" and not case.facts.get("polish", True))
-    return [] if free or not report["converged"] else [("gap", f"{solver}: converged without a dual")]
+    free = solver in (*BY_EPOCHS, *ON_BUDGET) or (
+        solver == "sampled-cuts" and not case.facts.get("polish", True)
+    )
+    return (
+        [] if free or not report["converged"] else [("gap", f"{solver}: converged without a dual")]
+    )
 
 
 def reached(case, truth, report, primal, rounding):
@@ -277,9 +356,16 @@ def reached(case, truth, report, primal, rounding):
     gap = primal - report["dual"]
     if gap <= wanted * (1 + 1e-3) + CLOSE * 1e-3 * abs(primal) + rounding:
         return []
-    kind = "gap" if report["gap"] > wanted * (1 + 1e-3) else "file"  # the report's own gap, or only that of the file
-    return [(kind, f"{solver}: converged, but the file's gap is {gap:.6g} and {wanted:.6g} was the target "
-             f"(primal {primal:.10g}, dual {report['dual']:.10g}, reported gap {report['gap']:.6g})")]  # fmt: skip
+    kind = (
+        "gap" if report["gap"] > wanted * (1 + 1e-3) else "file"
+    )  # the report's own gap, or only that of the file
+    return [
+        (
+            kind,
+            f"{solver}: converged, but the file's gap is {gap:.6g} and {wanted:.6g} was the target "
+            f"(primal {primal:.10g}, dual {report['dual']:.10g}, reported gap {report['gap']:.6g})",
+        )
+    ]
 
 
 def printed(out, report):
@@ -288,7 +374,16 @@ def printed(out, report):
     for name, pattern in PRINTED.items():
         seen, value = pattern.findall(out), report[name]
         text = "nan" if value is None else f"{value:.5f}"
-        if not seen or seen[-1] == text or abs(float(seen[-1]) - float(text)) <= 2e-5 + 1e-9 * abs(float(text)):
+        if (
+            not seen
+            or seen[-1] == text
+            or abs(float(seen[-1]) - float(text)) <= 2e-5 + 1e-9 * abs(float(text))
+        ):
             continue
-        found.append(("printed", f"{pattern.pattern[:4]}={seen[-1]} is printed, the report's {name} is {text}"))
+        found.append(
+            (
+                "printed",
+                f"{pattern.pattern[:4]}={seen[-1]} is printed, the report's {name} is {text}",
+            )
+        )
     return found

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The attack: a share of its runs, its truths beside slower ones, and that it sees what is wrong."""
+"""The attack: a share of its runs, its truths beside slower ones, and that it sees what is
+wrong."""
 
 import copy
 import json
@@ -24,52 +25,115 @@ from svmcut.files.models import read_model
 TESTS = Path(__file__).resolve().parent.parent
 X = np.array([[1.5, 0.25], [-0.5, 1.0], [0.75, -1.25], [-1.0, -0.5], [0.25, 0.5]], np.float32)
 SIGNS = [1, -1, 1, -1, -1]
-ONES = {"loss": "error-rate", "rescaling": "margin", "slack_norm": 1, "bias": 1.0, "example_cost": 2.0, "gap": 1e-4}
+ONES = {
+    "loss": "error-rate",
+    "rescaling": "margin",
+    "slack_norm": 1,
+    "bias": 1.0,
+    "example_cost": 2.0,
+    "gap": 1e-4,
+}
 TWO = ("--example-cost", "2", "--gap", "1e-4")
 RBF = ("-t", "2", "-g", "0.3333333333333333")
 GAUSS = ONES | {"bias": 0.0, "kernel": "rbf", "gamma": 0.3333333333333333, "solver": "auto"}
 CASES = {
     "learn": Case("-", "learn", X, SIGNS, None, ["learn", *TWO], ONES),
     "rank": Case(
-        "-", "rank", X, [2, 1, 3, 1, 2], [1, 1, 1, 2, 2], ["rank", "-c", "2", "--gap", "1e-4"],
+        "-",
+        "rank",
+        X,
+        [2, 1, 3, 1, 2],
+        [1, 1, 1, 2, 2],
+        ["rank", "-c", "2", "--gap", "1e-4"],
         {"loss": "swapped-pairs", "bias": 0.0, "cost": 2.0, "gap": 1e-4},
     ),
     "sequence": Case(
-        "-", "sequence", X, [1, 2, 2, 1, 2], [1, 1, 1, 2, 2],
+        "-",
+        "sequence",
+        X,
+        [1, 2, 2, 1, 2],
+        [1, 1, 1, 2, 2],
         ["learn", "--task", "sequence", *TWO],
-        {"loss": "hamming", "rescaling": "margin", "slack_norm": 1, "order": 1, "emissions": 0, "example_cost": 2.0,
-         "gap": 1e-4},
+        {
+            "loss": "hamming",
+            "rescaling": "margin",
+            "slack_norm": 1,
+            "order": 1,
+            "emissions": 0,
+            "example_cost": 2.0,
+            "gap": 1e-4,
+        },
     ),
     "multilabel": Case(
-        "-", "multilabel", X, [(2,), (2, 7), (), (7,), (2, 7)], None,
+        "-",
+        "multilabel",
+        X,
+        [(2,), (2, 7), (), (7,), (2, 7)],
+        None,
         ["learn", "--task", "multilabel", *TWO],
         {"loss": "hamming", "bias": 1.0, "example_cost": 2.0, "gap": 1e-4},
     ),
-    "smooth": Case("-", "smooth", X, SIGNS, None, ["learn", "-l", "logistic", *TWO], ONES | {"loss": "logistic"}),
+    "smooth": Case(
+        "-",
+        "smooth",
+        X,
+        SIGNS,
+        None,
+        ["learn", "-l", "logistic", *TWO],
+        ONES | {"loss": "logistic"},
+    ),
     "regression": Case(
-        "-", "regression", X, [0.5, -1, 2, 1.5, 0], None, ["learn", "--task", "regression", *TWO],
+        "-",
+        "regression",
+        X,
+        [0.5, -1, 2, 1.5, 0],
+        None,
+        ["learn", "--task", "regression", *TWO],
         ONES | {"loss": "epsilon-insensitive", "tube": 0.1},
     ),
     "classes": Case(
-        "-", "classes", X, [4, 2, 2, 7, 4], None, ["learn", "--task", "multiclass", *TWO],
+        "-",
+        "classes",
+        X,
+        [4, 2, 2, 7, 4],
+        None,
+        ["learn", "--task", "multiclass", *TWO],
         ONES | {"multiclass": "crammer-singer"},
     ),
-    "support vectors": Case("-", "kernel", X, SIGNS, None, ["learn", *RBF, "--solver", "smo", *TWO], GAUSS),
-    "waves": Case("-", "kernel", X, SIGNS, None, ["learn", *RBF, "--basis-kind", "fourier", *TWO], GAUSS),
+    "support vectors": Case(
+        "-", "kernel", X, SIGNS, None, ["learn", *RBF, "--solver", "smo", *TWO], GAUSS
+    ),
+    "waves": Case(
+        "-", "kernel", X, SIGNS, None, ["learn", *RBF, "--basis-kind", "fourier", *TWO], GAUSS
+    ),
     "machines": Case(
-        "-", "classes", X, [4, 2, 2, 7, 4], None, ["learn", "--task", "multiclass", *RBF, *TWO],
+        "-",
+        "classes",
+        X,
+        [4, 2, 2, 7, 4],
+        None,
+        ["learn", "--task", "multiclass", *RBF, *TWO],
         GAUSS | {"multiclass": "one-vs-one"},
     ),
     "functions": Case(
-        "-", "classes", X, [4, 2, 2, 7, 4], None,
+        "-",
+        "classes",
+        X,
+        [4, 2, 2, 7, 4],
+        None,
         ["learn", "--task", "multiclass", *RBF, "--multiclass", "crammer-singer", *TWO],
         GAUSS | {"multiclass": "crammer-singer"},
     ),
     "tokens": Case(
-        "-", "sequence", X, [1, 2, 2, 1, 2], [1, 1, 1, 2, 2], ["learn", "--task", "sequence", *RBF, *TWO],
+        "-",
+        "sequence",
+        X,
+        [1, 2, 2, 1, 2],
+        [1, 1, 1, 2, 2],
+        ["learn", "--task", "sequence", *RBF, *TWO],
         GAUSS | {"loss": "hamming", "order": 1, "emissions": 0},
     ),
-}  # fmt: skip
+}
 
 # of seed 1, quick ones of every family
 SHARE = (
@@ -87,7 +151,9 @@ def trained(tmp_path, monkeypatch, capfd):
 
     def run(case):
         Path("train").write_text(case.text(), encoding="ascii")
-        status = call("svmcut", *case.words, "--threads", "1", "--report", "report", "train", "model")
+        status = call(
+            "svmcut", *case.words, "--threads", "1", "--report", "report", "train", "model"
+        )
         return Ended(status, 0.1, *capfd.readouterr())
 
     return run
@@ -131,7 +197,11 @@ def test_a_changed_weight_is_seen(trained, family):
     ended = trained(case)
     assert judge(case, ended, ".") == []
     lines = Path("model").read_text(encoding="ascii").split("\n")
-    place = 5 if family == "multilabel" else max(k for k, line in enumerate(lines) if line and line[:2] != "#@")
+    place = (
+        5
+        if family == "multilabel"
+        else max(k for k, line in enumerate(lines) if line and line[:2] != "#@")
+    )
     last = [word for word in lines[place].split() if ":" in word][-1]
     index, value = last.split(":")
     changed("model", place, last, f"{index}:{float(value) * 1.1 + 0.01:.8g}")
@@ -149,11 +219,18 @@ def test_a_bound_of_an_indefinite_kernel_and_a_model_worse_than_nothing_are_seen
     ended = trained(case)
     assert judge(case, ended, ".") == []
     report = json.loads(Path("report").read_text(encoding="ascii"))
-    for change in ({"converged": True, "stopped_by": None}, {"dual": 1.0, "gap": report["primal"] - 1}):
+    for change in (
+        {"converged": True, "stopped_by": None},
+        {"dual": 1.0, "gap": report["primal"] - 1},
+    ):
         Path("report").write_text(json.dumps(report | change), encoding="ascii")
         assert "claim" in kinds(case, ended)
     model = Path("model").read_text(encoding="ascii").split("\n")
-    vectors = [line.replace(line.split()[0], str(-1e3 * float(line.split()[0])), 1) for line in model[11:] if line]
+    vectors = [
+        line.replace(line.split()[0], str(-1e3 * float(line.split()[0])), 1)
+        for line in model[11:]
+        if line
+    ]
     Path("model").write_text("\n".join([*model[:11], *vectors, ""]), encoding="ascii")
     assert "worse" in kinds(case, ended)
     case.facts["refused"] = True
@@ -193,7 +270,9 @@ def test_attributes_of_estimators_and_lines_of_the_originals_are_judged(share):
     seen = set()
     for number in SCRIPTS:
         case, folder = make_case(1, number), share.folder / f"1-{number}"
-        ended = Ended(0, 0.1, *((folder / name).read_text(encoding="utf-8") for name in ("stdout", "stderr")))
+        ended = Ended(
+            0, 0.1, *((folder / name).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
+        )
         assert judge(case, ended, folder) == []
         if case.program == "python":
             report = json.loads((folder / "report").read_text(encoding="ascii"))
@@ -205,15 +284,18 @@ def test_attributes_of_estimators_and_lines_of_the_originals_are_judged(share):
     assert seen == {("python", "scores"), ("svm_perf_learn", "primal"), ("svm_learn", "primal")}
 
 
-@pytest.mark.parametrize(("key", "change", "kind"), [
-    ("dual", lambda r: r["primal"] * 1.001, "dual"),
-    ("dual", lambda r: r["primal"] * 0.99, "gap"),
-    ("primal", lambda r: r["primal"] * 1.001, "primal"),
-    ("primal_of_file", lambda r: r["primal"] * 1.001, "primal"),
-    ("converged", lambda r: False, "status"),
-    ("dual", lambda r: None, "gap"),
-    ("gap", lambda r: 0.5, "gap"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "change", "kind"),
+    [
+        ("dual", lambda r: r["primal"] * 1.001, "dual"),
+        ("dual", lambda r: r["primal"] * 0.99, "gap"),
+        ("primal", lambda r: r["primal"] * 1.001, "primal"),
+        ("primal_of_file", lambda r: r["primal"] * 1.001, "primal"),
+        ("converged", lambda r: False, "status"),
+        ("dual", lambda r: None, "gap"),
+        ("gap", lambda r: 0.5, "gap"),
+    ],
+)
 def test_a_changed_report_is_seen(trained, key, change, kind):
     case = CASES["learn"]
     ended = trained(case)
@@ -230,9 +312,14 @@ def test_a_changed_report_is_seen(trained, key, change, kind):
 def test_endings_and_prints_are_seen(trained):
     case = CASES["learn"]
     ended = trained(case)
-    for change, kind in (({"status": -24}, "ends"), ({"status": 70}, "status"), ({"status": 3}, "status"),
-                         ({"err": "x.py:3: RuntimeWarning: overflow"}, "stderr"), ({"status": 1}, "status"),
-                         ({"out": ended.out.replace("dval=", "dval=1")}, "printed")):  # fmt: skip
+    for change, kind in (
+        ({"status": -24}, "ends"),
+        ({"status": 70}, "status"),
+        ({"status": 3}, "status"),
+        ({"err": "x.py:3: RuntimeWarning: overflow"}, "stderr"),
+        ({"status": 1}, "status"),
+        ({"out": ended.out.replace("dval=", "dval=1")}, "printed"),
+    ):
         other = copy.copy(ended)
         for name, value in change.items():
             setattr(other, name, value)
@@ -256,11 +343,15 @@ def test_tables_are_all_labellings(trained, rng, loss, rescaling):
 def test_chains_and_label_sets_are_those_of_slower_truths(trained):
     trained(CASES["sequence"])
     case, model = CASES["sequence"], read_model("model")
-    rows = Sequences(Csr.from_dense(X), np.array([0, 3, 5], np.int64), np.array(case.y, np.int32) - 1)
+    rows = Sequences(
+        Csr.from_dense(X), np.array([0, 3, 5], np.int64), np.array(case.y, np.int32) - 1
+    )
     slow = 0.5 * model.w @ model.w
     for n in range(2):
         gold = rows.tags[rows.indptr[n] : rows.indptr[n + 1]]
-        slow += 2.0 * chain.slack(chain.dense_rows(rows, n), model.w, model.shape, gold, "margin")[0]
+        slow += (
+            2.0 * chain.slack(chain.dense_rows(rows, n), model.w, model.shape, gold, "margin")[0]
+        )
     assert labellings.Sequences(case, parse("model")).primal()[0] == pytest.approx(slow, rel=1e-12)
     trained(CASES["multilabel"])
     case, model = CASES["multilabel"], read_model("model")

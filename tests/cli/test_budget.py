@@ -27,7 +27,9 @@ def folder(tmp_path, rng, monkeypatch):
 
 
 def call(*words):
-    result = CliRunner().invoke(svmcut, [str(word) for word in words], standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(
+        svmcut, [str(word) for word in words], standalone_mode=False, catch_exceptions=False
+    )
     return result.return_value or 0, result.output
 
 
@@ -38,13 +40,28 @@ def learn(folder, *words, status=0):
     return json.loads((folder / "report").read_text()), output
 
 
-@pytest.mark.parametrize("solver, polish, maintenance, sampling", [
-    ("bsca", "--polish", "merge", "shuffled"), ("bsgd", "--polish", "merge", "shuffled"),
-    ("bsca", "--no-polish", "project", "adaptive"), ("bsgd", "--no-polish", "remove", "independent"),
-    ("bsca", "--no-polish", "merge", "independent"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver, polish, maintenance, sampling",
+    [
+        ("bsca", "--polish", "merge", "shuffled"),
+        ("bsgd", "--polish", "merge", "shuffled"),
+        ("bsca", "--no-polish", "project", "adaptive"),
+        ("bsgd", "--no-polish", "remove", "independent"),
+        ("bsca", "--no-polish", "merge", "independent"),
+    ],
+)
 def test_a_model_is_written_scored_and_reported(folder, solver, polish, maintenance, sampling):
-    words = ("--solver", solver, polish, "--budget", 40, "--epochs", 6, "--maintenance", maintenance)
+    words = (
+        "--solver",
+        solver,
+        polish,
+        "--budget",
+        40,
+        "--epochs",
+        6,
+        "--maintenance",
+        maintenance,
+    )
     document, output = learn(folder, *words, "--sampling", sampling, "--trace", "trace")
     model = read_model("model")
     assert document["solver"] == solver
@@ -67,7 +84,9 @@ def test_a_model_is_written_scored_and_reported(folder, solver, polish, maintena
     assert document["primal"] == pytest.approx(0.5 * squared + 2 * losses.sum(), rel=1e-4)
     assert svm_perf_classify(["train", "model", "scores"]) == 0
     np.testing.assert_allclose(np.loadtxt("scores"), scores, atol=1e-6)
-    assert np.mean(np.sign(scores) == np.sign(examples.y)) > (0.8 if maintenance == "merge" else 0.7)
+    assert np.mean(np.sign(scores) == np.sign(examples.y)) > (
+        0.8 if maintenance == "merge" else 0.7
+    )
 
 
 def test_the_polish_is_certified_in_the_span_and_never_worse(folder):
@@ -86,7 +105,9 @@ def test_a_sample_stands_for_rows_that_are_too_many(folder, monkeypatch):
 
 
 def test_held_out_rows_choose_and_are_reported(folder):
-    document, output = learn(folder, "--solver", "bsgd", "--budget", 30, "--hold-out", 0.2, "--epochs", 4)
+    document, output = learn(
+        folder, "--solver", "bsgd", "--budget", 30, "--hold-out", 0.2, "--epochs", 4
+    )
     assert "held out error" in output
     assert 0 <= document["budget"]["held_out_error"] < 50
 
@@ -101,27 +122,41 @@ def test_same_bytes_for_any_number_of_threads(folder):
 
 def test_limits_write_the_best_so_far_and_exit_with_3(folder):
     document, _ = learn(folder, "--solver", "bsca", "--max-iterations", 900, status=3)
-    assert document["stopped_by"] == "limit" and document["budget"]["steps"] == 900 and "basis" not in document
-    document, _ = learn(folder, "--solver", "bsca", "--epochs", 1e6, "--budget", 50, "--time-limit", 0.5, status=3)
+    assert (
+        document["stopped_by"] == "limit"
+        and document["budget"]["steps"] == 900
+        and "basis" not in document
+    )
+    document, _ = learn(
+        folder, "--solver", "bsca", "--epochs", 1e6, "--budget", 50, "--time-limit", 0.5, status=3
+    )
     assert document["stopped_by"] == "limit" and 0 < document["support_vectors"] <= 50
 
 
 def test_a_path_trains_a_model_for_every_c(folder):
-    assert call("learn", "-t", 2, "--solver", "bsca", "--epochs", 2, "-c", "0.1,1", "train", "model")[0] == 0
+    assert (
+        call("learn", "-t", 2, "--solver", "bsca", "--epochs", 2, "-c", "0.1,1", "train", "model")[
+            0
+        ]
+        == 0
+    )
     assert (folder / "model.0.1").exists() and (folder / "model.1").exists()
 
 
-@pytest.mark.parametrize("words, text", [
-    (("-t", 1, "--solver", "bsca", "--maintenance", "merge"), "for the rbf kernel"),
-    (("-t", 3, "--solver", "bsca", "--maintenance", "project"), "positive definite"),
-    (("-t", 2, "--solver", "bsgd", "--sampling", "adaptive"), "use --solver bsca"),
-    (("-t", 2, "--solver", "bsca", "-l", "f1"), "trains for error-rate only"),
-    (("-t", 2, "--solver", "bsca", "--free-bias"), "use --solver smo"),
-    (("-t", 2, "--solver", "bsca", "--budget", 0), "at least 1"),
-    (("-t", 2, "--solver", "bsca", "--epochs", 0), "above 0"),
-    (("-t", 2, "--solver", "bsca", "--hold-out", 1), "0.9"),
-    (("-t", 2, "--solver", "bsca", "--maintenance", "drop"), "merge, project, remove"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (("-t", 1, "--solver", "bsca", "--maintenance", "merge"), "for the rbf kernel"),
+        (("-t", 3, "--solver", "bsca", "--maintenance", "project"), "positive definite"),
+        (("-t", 2, "--solver", "bsgd", "--sampling", "adaptive"), "use --solver bsca"),
+        (("-t", 2, "--solver", "bsca", "-l", "f1"), "trains for error-rate only"),
+        (("-t", 2, "--solver", "bsca", "--free-bias"), "use --solver smo"),
+        (("-t", 2, "--solver", "bsca", "--budget", 0), "at least 1"),
+        (("-t", 2, "--solver", "bsca", "--epochs", 0), "above 0"),
+        (("-t", 2, "--solver", "bsca", "--hold-out", 1), "0.9"),
+        (("-t", 2, "--solver", "bsca", "--maintenance", "drop"), "merge, project, remove"),
+    ],
+)
 def test_what_cannot_be_is_refused(folder, capsys, words, text):
     assert main(["learn", "-c", "1", *map(str, words), "train", "model"]) == 2
     assert text in capsys.readouterr().err
@@ -130,7 +165,19 @@ def test_what_cannot_be_is_refused(folder, capsys, words, text):
 
 def test_centres_that_do_not_fit_are_refused(folder, capsys):
     (folder / "wide").write_text("1 1:1 400000:1\n-1 2:1\n" * 300)
-    words = ["learn", "-c", "1", "-t", "2", "--solver", "bsca", "--max-memory", "200", "wide", "model"]
+    words = [
+        "learn",
+        "-c",
+        "1",
+        "-t",
+        "2",
+        "--solver",
+        "bsca",
+        "--max-memory",
+        "200",
+        "wide",
+        "model",
+    ]
     assert main(words) == 1
     assert "lower --budget" in capsys.readouterr().err
 
@@ -139,7 +186,17 @@ def test_centres_that_do_not_fit_are_refused(folder, capsys):
 def test_other_kernels_are_projected_or_removed(folder, kernel):
     X = read_examples("train").X.to_dense()
     write_rows(folder / "train", X, np.where(X[:, 0] > 0, 1.0, -1.0))
-    words = ("--solver", "bsca", "--budget", 20, "--epochs", 5, "--no-polish", "--example-cost", 0.1)
+    words = (
+        "--solver",
+        "bsca",
+        "--budget",
+        20,
+        "--epochs",
+        5,
+        "--no-polish",
+        "--example-cost",
+        0.1,
+    )
     assert call("learn", *kernel, *words, "train", "model")[0] == 0
     scores = read_model("model").scores(read_examples("train").X)
     assert np.all(np.isfinite(scores)) and np.ptp(scores) > 0
@@ -149,8 +206,22 @@ def test_other_kernels_are_projected_or_removed(folder, kernel):
 def test_adult_in_two_epochs(tmp_path, shared, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("a9a", "a9a.t"):
-        (tmp_path / name).write_bytes(gzip.decompress((shared / "data" / "adult" / f"{name}.gz").read_bytes()))
-    words = ("-t", 2, "-g", 2**-7, "--example-cost", 32, "--solver", "bsca", "--epochs", 2, "--no-certify")
+        (tmp_path / name).write_bytes(
+            gzip.decompress((shared / "data" / "adult" / f"{name}.gz").read_bytes())
+        )
+    words = (
+        "-t",
+        2,
+        "-g",
+        2**-7,
+        "--example-cost",
+        32,
+        "--solver",
+        "bsca",
+        "--epochs",
+        2,
+        "--no-certify",
+    )
     assert call("learn", *words, "a9a", "model")[0] == 0
     assert call("classify", "-v", 0, "a9a.t", "model", "scores", "--report", "scored")[0] == 0
     assert json.loads((tmp_path / "scored").read_text())["accuracy"] > 84.7

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cross-validation and grids from the command line: the table, the model of the best cell, refusals, stops."""
+"""Cross-validation and grids from the command line: the table, the model of the best cell,
+refusals, stops."""
 
 import itertools
 import json
@@ -34,15 +35,23 @@ def folder(tmp_path_factory):
     y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=90) > 0, 1, -1)
     scores = X @ rng.normal(size=(4, 3)) + rng.normal(size=(90, 3))
     heads = {
-        "classification": y, "f1": y, "kernel": y, "multiclass": scores.argmax(axis=1) + 1,
+        "classification": y,
+        "f1": y,
+        "kernel": y,
+        "multiclass": scores.argmax(axis=1) + 1,
         "regression": [f"{value:.3f}" for value in scores[:, 0]],
-        "rank": [f"{int(value > 0) + int(value > 1)} qid:{i // 6 + 1}" for i, value in enumerate(scores[:, 0])],
+        "rank": [
+            f"{int(value > 0) + int(value > 1)} qid:{i // 6 + 1}"
+            for i, value in enumerate(scores[:, 0])
+        ],
         "sequence": [f"{tag + 1} qid:{i // 5 + 1}" for i, tag in enumerate(scores.argmax(axis=1))],
         "multilabel": [",".join(map(str, np.flatnonzero(row > 0.5))) for row in scores],
-    }  # fmt: skip
+    }
     for task, labels in heads.items():
         rows = (" ".join(f"{j + 1}:{value:.3f}" for j, value in enumerate(row)) for row in X)
-        (folder / task).write_text("".join(f"{label} {row}\n" for label, row in zip(labels, rows, strict=True)))
+        (folder / task).write_text(
+            "".join(f"{label} {row}\n" for label, row in zip(labels, rows, strict=True))
+        )
     before = os.getcwd()
     os.chdir(folder)
     yield folder
@@ -56,28 +65,40 @@ def content(name):
 @pytest.mark.parametrize("task", TASKS)
 def test_the_best_cell_is_trained_on_all_examples(task, capsys):
     (command, *words), values, measure = TASKS[task]
-    assert call("svmcut", command, *words, *values, "--cv", "3", "--report", "report", task, "model") == 0
+    assert (
+        call("svmcut", command, *words, *values, "--cv", "3", "--report", "report", task, "model")
+        == 0
+    )
     table = capsys.readouterr().out.split(" cells\n")[1].splitlines()[:3]
     rows = json.loads(content("report"))["cv"]
-    assert len(rows) == 2 and [row["selected"] for row in rows] == ["<- selected" in line for line in table[1:]]
+    assert len(rows) == 2 and [row["selected"] for row in rows] == [
+        "<- selected" in line for line in table[1:]
+    ]
     assert table[0].split()[-2:] == [measure.replace("_", "-"), "std"]
     for row, line in zip(rows, table[1:], strict=True):
         assert len(row["folds"]) == 3 and row["converged"]
-        assert row["mean"] == pytest.approx(np.mean(row["folds"])) and row["std"] == pytest.approx(np.std(row["folds"]))
+        assert row["mean"] == pytest.approx(np.mean(row["folds"])) and row["std"] == pytest.approx(
+            np.std(row["folds"])
+        )
         mean, std = map(float, line.replace("<- selected", "").split()[-2:])
         assert (mean, std) == pytest.approx((row["mean"], row["std"]), abs=1e-3)
     means = [row["mean"] for row in rows]
     best = (min if measure in ("mse", "swapped_percent", "token_error") else max)(means)
     chosen = [row["selected"] for row in rows].index(True)
     assert means.index(best) == chosen
-    assert call("svmcut", command, *words, values[0], values[1].split(",")[chosen], task, "plain") == 0
+    assert (
+        call("svmcut", command, *words, values[0], values[1].split(",")[chosen], task, "plain") == 0
+    )
     assert content("model") == content("plain") and not list(Path().glob("model.*"))
 
 
 def test_a_grid_is_the_same_for_any_threads(capsys):
     tables = []
     for threads in (1, 2, 5):
-        assert call("svmcut learn", *RBF, "--cv", 3, "--threads", threads, "kernel", f"model{threads}") == 0
+        assert (
+            call("svmcut learn", *RBF, "--cv", 3, "--threads", threads, "kernel", f"model{threads}")
+            == 0
+        )
         tables.append(capsys.readouterr().out.split(" cells\n")[1].splitlines()[:5])
         assert content(f"model{threads}") == content("model1")
     assert tables[0] == tables[1] == tables[2]
@@ -94,11 +115,25 @@ def test_a_grid_chosen_on_a_file(capsys):
     assert "cv" not in report and [row["gamma"] for row in report["grid"]] == [0.02, 0.5, 0.02, 0.5]
     chosen = next(row for row in report["grid"] if row["selected"])
     assert report["path"][0]["validation"]["f1"] == pytest.approx(chosen["mean"], abs=1)
-    assert report["options"]["gamma"] == [0.02, 0.5] and report["options"]["example_cost"] == [0.3, 3]
+    assert report["options"]["gamma"] == [0.02, 0.5] and report["options"]["example_cost"] == [
+        0.3,
+        3,
+    ]
 
 
 def test_cv_chooses_and_validate_measures():
-    options = ("-c", "1,30", "--cv", 3, "--validate", "classification", "--report", "report", "--select", "f1")
+    options = (
+        "-c",
+        "1,30",
+        "--cv",
+        3,
+        "--validate",
+        "classification",
+        "--report",
+        "report",
+        "--select",
+        "f1",
+    )
     assert call("svmcut learn", *options, "-v", 0, "classification", "model") == 0
     report = json.loads(content("report"))
     (row,) = report["path"]
@@ -108,18 +143,49 @@ def test_cv_chooses_and_validate_measures():
 
 def test_weights_go_with_their_rows():
     Path("weights").write_text("0\n" * 45 + "2\n" * 45)
-    Path("half").write_text("".join(f"{line}\n" for line in Path("classification").read_text().splitlines()[45:]))
+    Path("half").write_text(
+        "".join(f"{line}\n" for line in Path("classification").read_text().splitlines()[45:])
+    )
     options = ("svmcut learn", "--cv", 3, "-v", 0, "--example-cost")
-    assert call(*options, "0.3,3", "--report", "report", "--weights", "weights", "classification", "model") == 0
+    assert (
+        call(
+            *options,
+            "0.3,3",
+            "--report",
+            "report",
+            "--weights",
+            "weights",
+            "classification",
+            "model",
+        )
+        == 0
+    )
     assert call(*options, "0.6,6", "--report", "other", "half", "model") == 0
-    values = [[row["folds"] for row in json.loads(content(name))["cv"]] for name in ("report", "other")]
+    values = [
+        [row["folds"] for row in json.loads(content(name))["cv"]] for name in ("report", "other")
+    ]
     assert values[0] == values[1]
 
 
 def test_the_chosen_model_alone_is_calibrated():
     folds = []
     for words in ((), ("--probability",)):
-        assert call("svmcut learn", "-v", 0, *RBF, "--cv", 3, *words, "--report", "report", "kernel", "model") == 0
+        assert (
+            call(
+                "svmcut learn",
+                "-v",
+                0,
+                *RBF,
+                "--cv",
+                3,
+                *words,
+                "--report",
+                "report",
+                "kernel",
+                "model",
+            )
+            == 0
+        )
         folds.append([row["folds"] for row in json.loads(content("report"))["cv"]])
     assert folds[0] == folds[1] and b"#@ sigmoid" in content("model")
     chosen = next(row for row in json.loads(content("report"))["cv"] if row["selected"])
@@ -132,22 +198,52 @@ def test_the_chosen_model_alone_is_calibrated():
     ("words", "message"),
     [
         (("--cv", "1", "kernel"), "option --cv: '1' is not a whole number of at least 2"),
-        (("--cv", "91", "kernel"), "kernel has 90 examples, too few for 91 folds; expected one each"),
+        (
+            ("--cv", "91", "kernel"),
+            "kernel has 90 examples, too few for 91 folds; expected one each",
+        ),
         (("--cv", "16", "--task", "sequence", "-c", "1", "sequence", "m"), None),
-        (("--cv", "19", "--task", "sequence", "-c", "1", "sequence", "m"), "sequence has 18 sequences, too few for 19"),
-        (("-t", "2", "-g", "1,2", "kernel"), "several values of -g are a grid to choose from; add --cv K, or"),
-        (("-t", "2", "-g", "1,2", "--validate", "kernel", "kernel"), "add --cv K, or --validate FILE and --select"),
-        (("-g", "1,2", "--cv", "2", "kernel"), "-g has several values and no effect with the linear kernel"),
-        (("-t", "2", "-d", "1,2", "--cv", "2", "kernel"), "-d has several values and no effect with the rbf kernel"),
-        (("-t", "2", "-g", "1,1.0", "--cv", "2", "kernel"), "the same value stands twice in -g; give each once"),
+        (
+            ("--cv", "19", "--task", "sequence", "-c", "1", "sequence", "m"),
+            "sequence has 18 sequences, too few for 19",
+        ),
+        (
+            ("-t", "2", "-g", "1,2", "kernel"),
+            "several values of -g are a grid to choose from; add --cv K, or",
+        ),
+        (
+            ("-t", "2", "-g", "1,2", "--validate", "kernel", "kernel"),
+            "add --cv K, or --validate FILE and --select",
+        ),
+        (
+            ("-g", "1,2", "--cv", "2", "kernel"),
+            "-g has several values and no effect with the linear kernel",
+        ),
+        (
+            ("-t", "2", "-d", "1,2", "--cv", "2", "kernel"),
+            "-d has several values and no effect with the rbf kernel",
+        ),
+        (
+            ("-t", "2", "-g", "1,1.0", "--cv", "2", "kernel"),
+            "the same value stands twice in -g; give each once",
+        ),
         (("--cv", "2", "--example-cost", "1,1", "kernel"), "the same C stands twice"),
-        (("--cv", "2", "-c", "1", "--example-cost", "1", "kernel"), "exclude each other; leave one of them out"),
+        (
+            ("--cv", "2", "-c", "1", "--example-cost", "1", "kernel"),
+            "exclude each other; leave one of them out",
+        ),
         (("--cv", "2", "-l", "f1", "kernel"), "C is missing"),
-        (("--select", "f1", "kernel"), "--select f1 needs --validate FILE to measure the models on, or --cv K"),
+        (
+            ("--select", "f1", "kernel"),
+            "--select f1 needs --validate FILE to measure the models on, or --cv K",
+        ),
         (("--cv", "2", "--select", "f1", "multiclass", "m"), None),
-        (("--cv", "2", "--select", "roc-area", "multiclass"), "--select roc-area is a measure of two"),
+        (
+            ("--cv", "2", "--select", "roc-area", "multiclass"),
+            "--select roc-area is a measure of two",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refusals(words, message, capsys):
     assert call("svmcut learn", "-v", 0, *words) == (0 if message is None else 2)
     errors = capsys.readouterr().err
@@ -161,7 +257,10 @@ def test_small_classes(capsys):
     Path("three").write_text("\n".join([*few, *rest, ""]))
     Path("single").write_text("\n".join([few[0], *rest, ""]))
     assert call("svmcut learn", "-v", 0, "--cv", 4, "three", "model") == 0
-    assert "a class of three has 3 rows, fewer than the 4 folds: some hold none of it" in capsys.readouterr().err
+    assert (
+        "a class of three has 3 rows, fewer than the 4 folds: some hold none of it"
+        in capsys.readouterr().err
+    )
     assert call("svmcut learn", "--cv", 4, "single", "model") == 2
     assert "single has one row of one of the classes" in capsys.readouterr().err
 
@@ -183,7 +282,9 @@ def stopped_at(fit, number, *words):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("fit", [2, 6, 11, 13])
-@pytest.mark.parametrize("options", [(*RBF, "--solver", "smo"), ("-c", "1,3,10,30", "--gap", "1e-7")])
+@pytest.mark.parametrize(
+    "options", [(*RBF, "--solver", "smo"), ("-c", "1,3,10,30", "--gap", "1e-7")]
+)
 def test_a_stopped_grid_goes_on_to_the_same_table_and_model(options, fit, capsys):
     words = (*options, "--cv", 3, "kernel")
     Path("model").unlink(missing_ok=True)
@@ -208,7 +309,11 @@ def test_an_interrupt_ends_the_grid_and_the_state_is_kept():
     assert "the state is in state, the same command with --resume goes on" in stopped.stderr
     assert call("svmcut learn", *words, "--checkpoint", "state", "--resume") == 0
     resumed = content("model")
-    assert call("svmcut learn", *words) == 0 and content("model") == resumed and not list(Path().glob("state*"))
+    assert (
+        call("svmcut learn", *words) == 0
+        and content("model") == resumed
+        and not list(Path().glob("state*"))
+    )
 
 
 def test_a_time_limit_ends_the_grid_and_a_larger_one_goes_on(capsys):
@@ -216,15 +321,32 @@ def test_a_time_limit_ends_the_grid_and_a_larger_one_goes_on(capsys):
     assert call(*words, "--time-limit", 1e-9) == 3
     output = capsys.readouterr()
     assert "0 of 12 models of the grid were measured" in output.err
-    assert "the state is in state, the same command with --resume and larger limits goes on" in output.err
+    assert (
+        "the state is in state, the same command with --resume and larger limits goes on"
+        in output.err
+    )
     assert call(*words, "--time-limit", 1000, "--resume") == 0
     resumed = content("model")
     assert call(*words) == 0 and content("model") == resumed
 
 
 def test_iterations_end_the_training_of_each_cell():
-    options = ("--example-cost", "1,10", "--cv", 3, "--solver", "cutting-plane", "--max-iterations", 2, "--report")
+    options = (
+        "--example-cost",
+        "1,10",
+        "--cv",
+        3,
+        "--solver",
+        "cutting-plane",
+        "--max-iterations",
+        2,
+        "--report",
+    )
     assert call("svmcut learn", "-v", 0, *options, "report", "kernel", "model") == 3
     report = json.loads(content("report"))
-    assert [row["converged"] for row in report["cv"]] == [False, False] and report["iterations"] == 2
-    assert "6 of the 6 models of the grid stopped before their training was done" in report["warnings"]
+    assert [row["converged"] for row in report["cv"]] == [False, False] and report[
+        "iterations"
+    ] == 2
+    assert (
+        "6 of the 6 models of the grid stopped before their training was done" in report["warnings"]
+    )

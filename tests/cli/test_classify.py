@@ -68,7 +68,11 @@ def test_scores_and_report(folder, words, losses):
     result = invoke(*words, "test.dat", "model", "scores")
     assert result.exit_code == 0 and result.stderr == ""
     lines = result.stdout.splitlines()
-    assert lines[:3] == ["Reading model...done.", "Reading test examples...done.", "Classifying test examples...done"]
+    assert lines[:3] == [
+        "Reading model...done.",
+        "Reading test examples...done.",
+        "Classifying test examples...done",
+    ]
     assert lines[3].startswith("Runtime (without IO) in cpu-seconds: ")
     if losses:
         assert lines[4] == "Average loss on test set: 50.0000"
@@ -100,7 +104,9 @@ def test_json_report(folder):
 
 def test_queries_bring_the_ranking_report(folder):
     result = invoke("rank.dat", "model", "--report", "report.json")
-    assert result.stdout.endswith("Total Num Swappedpairs  :      2\nAvg Swappedpairs Percent:  66.67\n")
+    assert result.stdout.endswith(
+        "Total Num Swappedpairs  :      2\nAvg Swappedpairs Percent:  66.67\n"
+    )
     assert "Average loss on test set: 0.6667\n" in result.stdout
     assert "Zero/one-error on test set: 100.00% (0 correct, 2 incorrect, 2 total)" in result.stdout
     report = json.loads((folder / "report.json").read_text())
@@ -113,7 +119,8 @@ def test_one_class_is_a_warning_and_null(folder):
     result = forked("svmcut", "classify", "one.dat", "model", "--report", "report.json")
     assert result.returncode == 0
     assert result.stderr == (
-        "svmcut classify: warning: all 2 examples are positive: a label is positive where it is above 0\n"
+        "svmcut classify: warning: all 2 examples are positive: a label is positive where it is "
+        "above 0\n"
     )
     report = json.loads((folder / "report.json").read_text())
     assert report["roc_area"] is None and len(report["warnings"]) == 1
@@ -137,24 +144,48 @@ def test_the_originals_executable_ignores_queries(folder):
 def test_unlabelled_rows_are_scored_and_not_measured(folder, capsys, first, rows):
     (folder / "test.dat").write_text(rows)
     invoke("test.dat", "model", "scores")
-    lines = [line if line[:1] in ("#", "") else f"{first} {line.partition(' ')[2]}" for line in rows.splitlines()]
+    lines = [
+        line if line[:1] in ("#", "") else f"{first} {line.partition(' ')[2]}"
+        for line in rows.splitlines()
+    ]
     (folder / "free.dat").write_text("\n".join(lines))
     for threads in ("1", "2"):
-        result = invoke("--unlabelled", "--threads", threads, "free.dat", "model", "free", "--report", "report.json")
-        assert result.stderr == "" and len(result.stdout.splitlines()) == 4 and "%" not in result.stdout
+        result = invoke(
+            "--unlabelled",
+            "--threads",
+            threads,
+            "free.dat",
+            "model",
+            "free",
+            "--report",
+            "report.json",
+        )
+        assert (
+            result.stderr == ""
+            and len(result.stdout.splitlines()) == 4
+            and "%" not in result.stdout
+        )
         assert (folder / "free").read_bytes() == (folder / "scores").read_bytes()
     report = json.loads((folder / "report.json").read_text())
-    assert report.keys() == {"command", "version", "examples", "seconds", "warnings"} and report["warnings"] == []
+    assert (
+        report.keys() == {"command", "version", "examples", "seconds", "warnings"}
+        and report["warnings"] == []
+    )
     if first != "1":
         assert main(["classify", "free.dat", "model", "none"]) == 1
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [*((f"x 1:1\n{word} 4:1\n", f"bad.dat:2:1: line starts with {word}; expected a label")
-       for word in ("3:1", "+3:1", "qid:3", "sid:1", "cost:2")),
-     ("x 1:1\nx 1:x\n", "bad.dat:2:5: feature value x is not a number"), ("x\0y 1:1\n", "bad.dat:1:2: NUL byte")],
-)  # fmt: skip
+    [
+        *(
+            (f"x 1:1\n{word} 4:1\n", f"bad.dat:2:1: line starts with {word}; expected a label")
+            for word in ("3:1", "+3:1", "qid:3", "sid:1", "cost:2")
+        ),
+        ("x 1:1\nx 1:x\n", "bad.dat:2:5: feature value x is not a number"),
+        ("x\0y 1:1\n", "bad.dat:1:2: NUL byte"),
+    ],
+)
 def test_a_feature_in_place_of_a_label_is_not_lost(folder, capsys, rows, message):
     (folder / "bad.dat").write_text(rows)
     assert main(["classify", "--unlabelled", "bad.dat", "model", "none"]) == 1
@@ -173,18 +204,28 @@ def test_unlabelled_tokens_are_tagged(folder):
 
 def test_a_format_where_there_are_queries_is_warned_of():
     result = invoke(*SVM_PERF, "rank.dat", "model")
-    assert result.stderr == "svmcut classify: warning: --format has no effect where rank.dat has queries\n"
+    assert (
+        result.stderr
+        == "svmcut classify: warning: --format has no effect where rank.dat has queries\n"
+    )
 
 
 @pytest.mark.parametrize("loss", ["roc-area", "average-precision", "f1"])
 def test_a_model_that_orders_says_that_zero_is_no_threshold(folder, loss):
     write_model("model", LinearModel(np.array([1.0, 2.0, -2.0]), 0.5, n_documents=1, loss=loss))
-    said = f"the model was trained for {loss}, which orders the examples: 0 is no threshold of its scores"
+    said = (
+        f"the model was trained for {loss}, which orders the examples: 0 is no threshold of its "
+        "scores"
+    )
     result = invoke("-v", "0", "test.dat", "model")
-    assert result.stdout == (PLAIN if loss == "f1" else f"{PLAIN}\n{said}\n") and result.stderr == ""
+    assert (
+        result.stdout == (PLAIN if loss == "f1" else f"{PLAIN}\n{said}\n") and result.stderr == ""
+    )
     result = invoke("-v", "0", "--labels", "test.dat", "model")
     assert result.stderr == ("" if loss == "f1" else f"svmcut classify: warning: {said}\n")
-    assert invoke("-v", "0", "--labels", "--unlabelled", "test.dat", "model").stderr == result.stderr
+    assert (
+        invoke("-v", "0", "--labels", "--unlabelled", "test.dat", "model").stderr == result.stderr
+    )
     assert forked("svm_perf_classify", "-v", "0", "test.dat", "model").stdout == NOTE + MEASURES
 
 
@@ -194,22 +235,44 @@ def test_the_table_names_the_classes_of_the_model(folder):
     told = invoke("-v", "0", "test.dat", "model").stdout
     assert told.startswith("Positive class: 1\n\nAccuracy            50.00 %\n")
     rows = [line.split() for line in told.splitlines()[-4:]]
-    assert rows == [["true", "\\", "predicted", "7.5", "1"], ["7.5", "1", "1"], ["1", "0", "1"], ["other", "0", "1"]]
+    assert rows == [
+        ["true", "\\", "predicted", "7.5", "1"],
+        ["7.5", "1", "1"],
+        ["1", "0", "1"],
+        ["other", "0", "1"],
+    ]
     (folder / "test.dat").write_text("1 1:1\n")
     assert "\nROC area           undefined\n" in invoke("-v", "0", "test.dat", "model").stdout
 
 
-@pytest.mark.parametrize("data", [ROWS.encode(), gzip.compress(ROWS.encode(), mtime=0)], ids=["plain", "gzip"])
+@pytest.mark.parametrize(
+    "data", [ROWS.encode(), gzip.compress(ROWS.encode(), mtime=0)], ids=["plain", "gzip"]
+)
 def test_standard_input(data):
-    command = [sys.executable, "-m", "svmcut.cli.start", "classify", "-v", "0", "-", "model", "/dev/stdout"]
+    command = [
+        sys.executable,
+        "-m",
+        "svmcut.cli.start",
+        "classify",
+        "-v",
+        "0",
+        "-",
+        "model",
+        "/dev/stdout",
+    ]
     done = subprocess.run(command, input=data, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode() == SCORES + PLAIN
 
 
 def test_threads_and_blocks_leave_the_bytes(folder, rng):
-    rows = [" ".join(f"{j + 1}:{v:.6g}" for j, v in enumerate(row)) for row in rng.normal(size=(60_000, 3))]
-    (folder / "big.dat").write_text("".join(f"{1 - 2 * (i % 2)} {row}\n" for i, row in enumerate(rows)))
+    rows = [
+        " ".join(f"{j + 1}:{v:.6g}" for j, v in enumerate(row))
+        for row in rng.normal(size=(60_000, 3))
+    ]
+    (folder / "big.dat").write_text(
+        "".join(f"{1 - 2 * (i % 2)} {row}\n" for i, row in enumerate(rows))
+    )
     for threads in (1, 3):
         invoke("big.dat", "model", f"scores{threads}", "--threads", str(threads))
     assert (folder / "scores1").read_bytes() == (folder / "scores3").read_bytes()
@@ -246,12 +309,32 @@ def test_bad_examples_are_refused_and_nothing_is_written(folder, text, place, ca
         (["test.dat", "."], 1, ".: Is a directory"),
         ([".", "model"], 1, ".: Is a directory"),
         (["test.dat", "test.dat"], 1, "test.dat:1:1: version"),
-        (["test.dat", "model", "none/scores"], 1, "none/scores: cannot be written: No such file or directory"),
-        (["test.dat", "model", "scores", "--report", "none/report"], 1, "none/report: cannot be written"),
-        (["test.dat", "model", "/dev/full"], 1, "/dev/full: cannot be written: No space left on device"),
+        (
+            ["test.dat", "model", "none/scores"],
+            1,
+            "none/scores: cannot be written: No such file or directory",
+        ),
+        (
+            ["test.dat", "model", "scores", "--report", "none/report"],
+            1,
+            "none/report: cannot be written",
+        ),
+        (
+            ["test.dat", "model", "/dev/full"],
+            1,
+            "/dev/full: cannot be written: No space left on device",
+        ),
         (["test.dat"], 2, "svmcut classify: MODEL_FILE is missing; svmcut classify --help"),
-        (["test.dat", "model", "--threads", "0"], 2, "svmcut classify: option --threads: '0' is not a whole number"),
-        (["test.dat", "model", "--beam", "2"], 2, "svmcut classify: --b is for models of sequences; leave it out"),
+        (
+            ["test.dat", "model", "--threads", "0"],
+            2,
+            "svmcut classify: option --threads: '0' is not a whole number",
+        ),
+        (
+            ["test.dat", "model", "--beam", "2"],
+            2,
+            "svmcut classify: --b is for models of sequences; leave it out",
+        ),
         (["test.dat", "model", "--bogus"], 2, "svmcut classify: option --bogus is unknown; "),
     ],
 )
@@ -290,7 +373,9 @@ def test_full_stdout_is_a_message():
 
 
 def test_closed_stdout_still_writes(folder):
-    result = subprocess.run(["sh", "-c", f"{sys.executable} -m svmcut.cli.start classify test.dat model >&-"])
+    result = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m svmcut.cli.start classify test.dat model >&-"]
+    )
     assert result.returncode == 0
     assert (folder / "svm_predictions").read_text() == SCORES
 
@@ -306,7 +391,9 @@ def test_closed_stdout_still_writes(folder):
 def test_signals_leave_nothing_behind(folder, program, number, status, line):
     command = [os.path.join(os.path.dirname(sys.executable), program[0]), *program[1:]]
     before = sorted(os.listdir())
-    child = subprocess.Popen([*command, "-v", "0", "-", "model", "scores"], stdin=-1, stdout=-1, stderr=-1)
+    child = subprocess.Popen(
+        [*command, "-v", "0", "-", "model", "scores"], stdin=-1, stdout=-1, stderr=-1
+    )
     child.stdin.write(ROWS.encode() * 30_000)
     child.stdin.flush()
     deadline = time.monotonic() + 30
@@ -334,14 +421,62 @@ CHAIN = "a model of sequences; score with svm_hmm_classify or svmcut classify"
 FOREIGN = [
     ("svm_perf_classify", "chain", [], 1, f"chain:1:1: {CHAIN}"),
     ("svm_rank_classify", "chain", [], 1, f"chain:1:1: {CHAIN}"),
-    ("svm_perf_classify", "sets", [], 1, "sets:1:1: a model of label sets; score with svmcut classify"),
-    ("svm_hmm_classify", "sets", [], 1, "sets:1:1: a model of label sets; score with svmcut classify"),
-    ("svm_hmm_classify", "model", [], 1, "model:1:1: no model of sequences; expected one that starts"),
-    ("svmcut", "chain", ["--labels"], 2, "--labels has no meaning for sequences; their predictions are tags already"),
-    ("svmcut", "sets", ["--unlabelled"], 2, "--unlabelled has no meaning for label sets; a line that starts with"),
-    ("svmcut", "chain", ["--format", "plain"], 2, "--format is for measures of two classes; leave it out"),
-    ("svmcut", "model", ["--format", "plain", "--unlabelled"], 2, "--format is for measures of two classes"),
-    ("svmcut", "sets", ["--labels"], 2, "--labels has no meaning for label sets; their predictions are labels already"),
+    (
+        "svm_perf_classify",
+        "sets",
+        [],
+        1,
+        "sets:1:1: a model of label sets; score with svmcut classify",
+    ),
+    (
+        "svm_hmm_classify",
+        "sets",
+        [],
+        1,
+        "sets:1:1: a model of label sets; score with svmcut classify",
+    ),
+    (
+        "svm_hmm_classify",
+        "model",
+        [],
+        1,
+        "model:1:1: no model of sequences; expected one that starts",
+    ),
+    (
+        "svmcut",
+        "chain",
+        ["--labels"],
+        2,
+        "--labels has no meaning for sequences; their predictions are tags already",
+    ),
+    (
+        "svmcut",
+        "sets",
+        ["--unlabelled"],
+        2,
+        "--unlabelled has no meaning for label sets; a line that starts with",
+    ),
+    (
+        "svmcut",
+        "chain",
+        ["--format", "plain"],
+        2,
+        "--format is for measures of two classes; leave it out",
+    ),
+    (
+        "svmcut",
+        "model",
+        ["--format", "plain", "--unlabelled"],
+        2,
+        "--format is for measures of two classes",
+    ),
+    (
+        "svmcut",
+        "sets",
+        ["--labels"],
+        2,
+        "--labels has no meaning for label sets; their predictions are labels already",
+    ),
 ]
 
 
@@ -350,7 +485,10 @@ def test_models_of_other_tasks(folder, capsys, program, model, options, status, 
     shape = ChainShape(2, 3)
     write_model("chain", ChainModel(1.0 * (np.arange(shape.dim) == 0), shape))
     none = np.zeros(0, np.int32)
-    write_model("sets", MultilabelModel(np.ones((3, 2)), np.zeros(2), none, none, np.zeros(0), np.array([1, 4])))
+    write_model(
+        "sets",
+        MultilabelModel(np.ones((3, 2)), np.zeros(2), none, none, np.zeros(0), np.array([1, 4])),
+    )
     before = sorted(os.listdir())
     start = main if program == "svmcut" else entry(program)
     words = ["classify", *options] if program == "svmcut" else options

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Workers and schedulers that are killed, frozen, or join: the same bytes, one line for what cannot go on."""
+"""Workers and schedulers that are killed, frozen, or join: the same bytes, one line for what cannot
+go on."""
 
 import json
 import os
@@ -31,7 +32,8 @@ def parts(tmp_path_factory):
 
 
 def seconds_of(client, parts, at=0, action=None, pause=0.0):
-    """The outcome, which must have the bytes, and seconds of every iteration; the action comes after iteration `at`."""
+    """The outcome, which must have the bytes, and seconds of every iteration; the action comes
+    after iteration `at`."""
     paths, expected = parts
     times = [time.monotonic()]
 
@@ -61,7 +63,9 @@ def test_killed_and_joining_workers(parts, tmp_path):
         held = []
         found, _ = seconds_of(client, parts, 4, there.join, pause=0.6)
         assert found.details["workers"] == 2
-        svmcut.dask.train(client, parts[0], callback=lambda _: held.append(client.nthreads()), gap=0.5)
+        svmcut.dask.train(
+            client, parts[0], callback=lambda _: held.append(client.nthreads()), gap=0.5
+        )
         assert len(held[0]) == 2
 
 
@@ -75,7 +79,9 @@ def test_a_worker_that_joins_gets_parts(parts, tmp_path):
                 there.join()
             if progress.iteration >= 3 and len(counts) < 25:
                 time.sleep(0.5)
-                held = client.run(lambda dask_worker: sum("part" in str(key) for key in dask_worker.data))
+                held = client.run(
+                    lambda dask_worker: sum("part" in str(key) for key in dask_worker.data)
+                )
                 counts.append(sorted(held.values()))
 
         found = svmcut.dask.train(client, parts[0], callback=observe, **PARAMETERS)
@@ -107,7 +113,8 @@ def test_twenty_kills_at_random(parts, tmp_path):
 
 
 def learn(folder, *words, at=None, action=None):
-    """A run in a group of its own; the action, given the process, comes at the line of iteration `at`."""
+    """A run in a group of its own; the action, given the process, comes at the line of iteration
+    `at`."""
     line = command("svmcut learn", "--gap", str(PARAMETERS["gap"]), *words)
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     with subprocess.Popen(list(map(str, line)), cwd=folder, **pipes) as process:
@@ -119,7 +126,9 @@ def learn(folder, *words, at=None, action=None):
 
 def left(session):
     """Processes of a session."""
-    found = subprocess.run(["ps", "-s", str(session), "-o", "pid="], capture_output=True, text=True).stdout
+    found = subprocess.run(
+        ["ps", "-s", str(session), "-o", "pid="], capture_output=True, text=True
+    ).stdout
     return found.split()
 
 
@@ -129,9 +138,14 @@ def test_a_scheduler_that_dies_and_a_run_that_goes_on(parts, tmp_path):
     assert learn(tmp_path, "--scheduler", "local:2", pattern, "model")[:2] == (0, "")
     with cluster(tmp_path) as there:
         words = ["--scheduler", there.address, "--checkpoint", "state"]
-        status, told, _ = learn(tmp_path, *words, pattern, "other", at=5, action=lambda _: there.scheduler.kill())
-    assert (status, told) == (75, "svmcut learn: the connection to the scheduler was lost; the state is in state, the "
-                                  "same command with --resume goes on")  # fmt: skip
+        status, told, _ = learn(
+            tmp_path, *words, pattern, "other", at=5, action=lambda _: there.scheduler.kill()
+        )
+    assert (status, told) == (
+        75,
+        "svmcut learn: the connection to the scheduler was lost; the state is in state, the "
+        "same command with --resume goes on",
+    )
     assert not (tmp_path / "other").exists()
     words = ["--scheduler", "local:1", "--checkpoint", "state", "--resume", "--report", "report"]
     assert learn(tmp_path, *words, pattern, "other")[:2] == (0, "")
@@ -139,7 +153,9 @@ def test_a_scheduler_that_dies_and_a_run_that_goes_on(parts, tmp_path):
     assert json.loads((tmp_path / "report").read_text())["workers"] == 1
 
 
-@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 75), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    "number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 75), (signal.SIGKILL, -9)]
+)
 def test_nothing_is_left_running(parts, tmp_path, number, status):
     pattern = os.path.join(os.path.dirname(parts[0][0]), "part-*.dat")
 
@@ -156,7 +172,10 @@ def test_nothing_is_left_running(parts, tmp_path, number, status):
 
 
 def test_settings_that_matter_are_named(parts, tmp_path):
-    settings = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "5m", "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "3"}
+    settings = {
+        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "5m",
+        "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "3",
+    }
     with cluster(tmp_path, 1, **settings) as there, connected(there.address) as client:
         warnings = svmcut.dask.train(client, parts[0], gap=0.5).warnings
     assert [text.split("with: ")[1] for text in warnings] == [

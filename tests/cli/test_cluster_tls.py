@@ -15,15 +15,18 @@ pytest.importorskip("distributed")
 from clusters import certificates, cluster
 
 pytestmark = [
-    pytest.mark.slow, pytest.mark.skipif(not shutil.which("openssl"), reason="makes certificates with openssl"),
-]  # fmt: skip
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("openssl"), reason="makes certificates with openssl"),
+]
 DOCS = Path(__file__).parents[2] / "docs" / "clusters.md"
 
 
 def learn(folder, *words, **environment):
     """Status, and what was told."""
     line = list(map(str, command("svmcut learn", "--gap", "1e-3", *words)))
-    found = subprocess.run(line, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=120)
+    found = subprocess.run(
+        line, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=120
+    )
     return found.returncode, found.stderr.strip()
 
 
@@ -37,12 +40,21 @@ def test_nobody_without_a_certificate_trains_and_those_with_one_have_the_bytes(t
     assert len(told) == 4 and told["DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT"] == "me.pem"
     with cluster(tmp_path, 2, tmp_path) as there:
         assert there.address.startswith("tls://127.0.0.1:")
-        words = ["--scheduler", there.address, "--report", "report", tmp_path / "part-*.dat", "model"]
+        words = [
+            "--scheduler",
+            there.address,
+            "--report",
+            "report",
+            tmp_path / "part-*.dat",
+            "model",
+        ]
         plain = ["--scheduler", there.address.replace("tls", "tcp"), *words[2:]]
         required = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
         for given, environment in ((words, {}), (plain, required)):
             status, text = learn(tmp_path, *given, **environment)
-            assert status == 1 and text.startswith(f"svmcut learn: {given[1]}: this scheduler is reached by tls://")
+            assert status == 1 and text.startswith(
+                f"svmcut learn: {given[1]}: this scheduler is reached by tls://"
+            )
             assert text.endswith("CLIENT__CERT and DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY")
         status, text = learn(elsewhere, *words, **told)  # a certificate of another authority
         assert status == 1 and text.startswith("svmcut learn: no scheduler answers at tls://"), text

@@ -57,8 +57,13 @@ def test_workers_give_the_bytes_of_one_process(client, tmp_path, monkeypatch, ro
     moved = there.details.pop("bytes_moved")
     assert there.converged and there.details == {**here.details, "workers": 2, "workers_lost": 0}
     d, rounds, iterations = len(here.model.w) + 1, there.details["rounds"], there.progress.iteration
-    if road != "gathered":  # per iteration w to both, 2 x 1280 values and a cut from both: rows never travel
-        assert moved <= 8 * (4 * (iterations + 4) * d + 2 * rounds * 2560) and moved >= 8 * 2560 * iterations > 8 * 7680
+    if (
+        road != "gathered"
+    ):  # per iteration w to both, 2 x 1280 values and a cut from both: rows never travel
+        assert (
+            moved <= 8 * (4 * (iterations + 4) * d + 2 * rounds * 2560)
+            and moved >= 8 * 2560 * iterations > 8 * 7680
+        )
 
 
 @pytest.mark.slow
@@ -80,14 +85,29 @@ def test_long_vectors_go_by_files(client, tmp_path, monkeypatch):
     here = trained(paths, **parameters)
     observe = lambda progress: seen.append(len(list(folder.iterdir())))  # noqa: E731
     there = svmcut.dask.train(client, paths, work_dir=str(folder), callback=observe, **parameters)
-    assert here.model.w.tobytes() == there.model.w.tobytes() and max(seen) > 1 and list(folder.iterdir()) == []
+    assert (
+        here.model.w.tobytes() == there.model.w.tobytes()
+        and max(seen) > 1
+        and list(folder.iterdir()) == []
+    )
     plain = svmcut.dask.train(client, paths, **parameters)
-    assert here.model.w.tobytes() == plain.model.w.tobytes() and not any("work_dir" in text for text in there.warnings)
-    assert [text for text in plain.warnings if "name a folder that all of them see with parameter 'work_dir'" in text]
+    assert here.model.w.tobytes() == plain.model.w.tobytes() and not any(
+        "work_dir" in text for text in there.warnings
+    )
+    assert [
+        text
+        for text in plain.warnings
+        if "name a folder that all of them see with parameter 'work_dir'" in text
+    ]
     assert there.details["bytes_moved"] < plain.details["bytes_moved"]
-    with pytest.raises(UsageError, match="is no folder; parameter 'work_dir' is one that all workers see"):
+    with pytest.raises(
+        UsageError, match="is no folder; parameter 'work_dir' is one that all workers see"
+    ):
         svmcut.dask.train(client, paths, work_dir=str(folder / "none"))
-    with pytest.raises(ClusterError, match=r"cannot read .*none.npy: No such file or directory; all workers must see"):
+    with pytest.raises(
+        ClusterError,
+        match=r"cannot read .*none.npy: No such file or directory; all workers must see",
+    ):
         by_file.read(str(folder / "none.npy"))
 
 
@@ -104,16 +124,27 @@ def test_nothing_is_left_with_the_workers(client, tmp_path):
 def test_a_scheduler_without_workers_and_none_at_all(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(engine, "FIRST_WORKER", 0.2)
     monkeypatch.setattr(engine, "CONNECT", 0.5)
-    with connected("local:0") as client, pytest.raises(ClusterError, match=r"no worker came .* within 0.2 s; start "):
+    with (
+        connected("local:0") as client,
+        pytest.raises(ClusterError, match=r"no worker came .* within 0.2 s; start "),
+    ):
         svmcut.dask.train(client, written(tmp_path, lines(20), 1))
     path = tmp_path / "part-0.dat"
     assert call("svmcut learn", "--scheduler", "tcp://127.0.0.1:9", path, tmp_path / "model") == 1
     found = capsys.readouterr().err.strip()
-    assert "no scheduler answers at tcp://127.0.0.1:9: " in found and found.endswith("start one with: dask scheduler")
+    assert "no scheduler answers at tcp://127.0.0.1:9: " in found and found.endswith(
+        "start one with: dask scheduler"
+    )
     assert len(found.splitlines()) == 1 and not (tmp_path / "model").exists()
-    assert call("svmcut learn", "--scheduler-file", tmp_path / "none.json", path, tmp_path / "model") == 1
+    assert (
+        call("svmcut learn", "--scheduler-file", tmp_path / "none.json", path, tmp_path / "model")
+        == 1
+    )
     found = capsys.readouterr().err.strip()
-    assert "no scheduler answers at that of " in found and "there has been no such file for 0.2 s; start one" in found
+    assert (
+        "no scheduler answers at that of " in found
+        and "there has been no such file for 0.2 s; start one" in found
+    )
 
 
 @pytest.mark.slow
@@ -129,7 +160,9 @@ def test_an_estimator_on_files_and_on_arrays(client, tmp_path):
     for found in (machine, other):
         assert local.dual_ <= found.primal_ and found.dual_ <= local.primal_
     scores = other.decision_function(blocks)
-    assert scores.chunks == ((150, 150, 100),) and (other.predict(blocks).compute() == y).mean() > 0.85
+    assert (
+        scores.chunks == ((150, 150, 100),) and (other.predict(blocks).compute() == y).mean() > 0.85
+    )
     assert scores.compute() == pytest.approx(other.decision_function(X), abs=1e-6)
 
 
@@ -147,18 +180,39 @@ def test_an_error_of_a_file_keeps_its_place(client, tmp_path):
 
 def test_another_svmcut_on_a_worker_is_refused(client, tmp_path, monkeypatch):
     monkeypatch.setattr(checks, "__version__", "0.0")
-    with pytest.raises(ClusterError, match=r"svmcut \S+ is on the worker tls://\S+, and 0.0 here; in"):
+    with pytest.raises(
+        ClusterError, match=r"svmcut \S+ is on the worker tls://\S+, and 0.0 here; in"
+    ):
         svmcut.dask.train(client, written(tmp_path, lines(20), 1))
 
 
 @pytest.mark.slow
 def test_the_benchmark_holds_both_certificates_together(tmp_path):
-    words = ["--rows", "2000", "--parts", "4", "--gap", "0.1", "--repeat", "1"]  # a fork of Dask's threads lacks them
+    words = [
+        "--rows",
+        "2000",
+        "--parts",
+        "4",
+        "--gap",
+        "0.1",
+        "--repeat",
+        "1",
+    ]  # a fork of Dask's threads lacks them
     line = [sys.executable, str(BENCHMARKS / "workers.py"), *words]
-    done = subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        line, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=120
+    )
     table = done.stdout.splitlines()
-    assert table[2].startswith("| one machine, 2 threads") and table[3].startswith("| Dask, 2 workers")
-    assert [line.split()[1] for line in table[7:12]] == ["compute", "driver", "w", "sums", "scheduler"]
+    assert table[2].startswith("| one machine, 2 threads") and table[3].startswith(
+        "| Dask, 2 workers"
+    )
+    assert [line.split()[1] for line in table[7:12]] == [
+        "compute",
+        "driver",
+        "w",
+        "sums",
+        "scheduler",
+    ]
     sizes = benchmark(tmp_path, "cluster_sizes.py", "table")
     assert sizes[2].startswith("| 10^5 |") and sizes[-1].startswith("Limits: ")
 
@@ -167,11 +221,30 @@ def test_learn_on_workers(client, tmp_path, capsys):
     written(tmp_path, lines(), 4)
     model, report = tmp_path / "model", tmp_path / "report"
     address = client.scheduler.address
-    line = ("svmcut learn", "--scheduler", address, "--gap", "0.1", tmp_path / "part-*.dat", model, "--report", report)
+    line = (
+        "svmcut learn",
+        "--scheduler",
+        address,
+        "--gap",
+        "0.1",
+        tmp_path / "part-*.dat",
+        model,
+        "--report",
+        report,
+    )
     assert call(*line) == 0, capsys.readouterr().err
     found = json.loads(report.read_text())
-    assert (found["partitions"], found["workers"], found["workers_lost"], found["examples"]) == (4, 2, 0, 400)
-    assert found["rounds"] <= 2 * found["iterations"] + 3 and found["converged"] and found["class_counts"][1] > 100
+    assert (found["partitions"], found["workers"], found["workers_lost"], found["examples"]) == (
+        4,
+        2,
+        0,
+        400,
+    )
+    assert (
+        found["rounds"] <= 2 * found["iterations"] + 3
+        and found["converged"]
+        and found["class_counts"][1] > 100
+    )
     first = model.read_bytes()
     assert call(*line[:-2], "--example-cost", "1,2") == 0
     assert "train error" in capsys.readouterr().out and (tmp_path / "model.1").read_bytes() == first
@@ -184,7 +257,10 @@ def test_classify_on_workers(client, tmp_path, capsys):
     assert call("svmcut classify", *whole, model, tmp_path / "all") == 0
     here = capsys.readouterr().out
     line = ("svmcut classify", "--scheduler", address, tmp_path / "part-*.dat", model, folder)
-    assert call(*line) == 2 and "is no folder; the predictions of every file go there" in capsys.readouterr().err
+    assert (
+        call(*line) == 2
+        and "is no folder; the predictions of every file go there" in capsys.readouterr().err
+    )
     folder.mkdir()
     assert call(*line) == 0
     assert capsys.readouterr().out.split("cpu-seconds")[1][10:] == here.split("cpu-seconds")[1][10:]
@@ -204,7 +280,10 @@ def test_a_worker_that_is_killed_costs_no_byte(client, tmp_path):
 
     here = trained(paths, gap=0.1)
     there = svmcut.dask.train(client, paths, gap=0.1, callback=observe)
-    assert here.model.w.tobytes() == there.model.w.tobytes() and len(seen) == here.progress.iteration > 3
+    assert (
+        here.model.w.tobytes() == there.model.w.tobytes()
+        and len(seen) == here.progress.iteration > 3
+    )
 
 
 @pytest.mark.slow
@@ -216,39 +295,69 @@ def test_classes_on_workers(client, tmp_path, capsys):
     line = ("svmcut learn", "--task", "multiclass", "--gap", 0.05, "--scheduler", address)
     assert call(*line, tmp_path / "part-*.dat", model, "--report", tmp_path / "report") == 0
     found = json.loads((tmp_path / "report").read_text())
-    assert found["labels"] == [3, 4, 5, 6] and sum(found["class_counts"]) == 400 and found["converged"]
+    assert (
+        found["labels"] == [3, 4, 5, 6] and sum(found["class_counts"]) == 400 and found["converged"]
+    )
     here = trained(paths, task="multiclass", gap=0.05)
     assert np.abs(read_model(str(model)).W - here.model.W).max() < 1e-6 and found["partitions"] == 3
     capsys.readouterr()
     assert call("svmcut classify", whole, model, tmp_path / "all") == 0
     here = capsys.readouterr().out
-    assert call("svmcut classify", "--scheduler", address, tmp_path / "part-*.dat", model, folder) == 0
+    assert (
+        call("svmcut classify", "--scheduler", address, tmp_path / "part-*.dat", model, folder) == 0
+    )
     assert capsys.readouterr().out.split("cpu-seconds")[1][10:] == here.split("cpu-seconds")[1][10:]
-    assert "".join((folder / path.rpartition("/")[2]).read_text() for path in paths) == (tmp_path / "all").read_text()
+    assert (
+        "".join((folder / path.rpartition("/")[2]).read_text() for path in paths)
+        == (tmp_path / "all").read_text()
+    )
 
 
 def test_without_dask_the_message_says_what_to_install(monkeypatch, tmp_path, capsys):
     written(tmp_path, lines(20), 1)
     monkeypatch.delitem(sys.modules, "svmcut.distributed.engine")
     monkeypatch.setitem(sys.modules, "dask", None)
-    assert call("svmcut learn", "--scheduler", "local:1", tmp_path / "part-0.dat", tmp_path / "model") == 2
+    assert (
+        call("svmcut learn", "--scheduler", "local:1", tmp_path / "part-0.dat", tmp_path / "model")
+        == 2
+    )
     assert capsys.readouterr().err.strip().endswith("install it with: pip install 'svmcut[dask]'")
     assert not (tmp_path / "model").exists()
 
 
 def test_dask_is_imported_where_it_is_asked_for_alone(tmp_path):
     (path,) = written(tmp_path, lines(20), 1)
-    code = "import sys; from svmcut.cli.start import main; main(sys.argv[1:]); sys.exit('dask' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code, "learn", "-v", "0", path, tmp_path / "model"]).returncode == 0
+    code = (
+        "import sys; from svmcut.cli.start import main; main(sys.argv[1:]); sys.exit('dask' in "
+        "sys.modules)"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code, "learn", "-v", "0", path, tmp_path / "model"]
+        ).returncode
+        == 0
+    )
 
 
 def test_the_manifest_of_kubernetes_fits_together():
     yaml = pytest.importorskip("yaml")
-    found = list(yaml.safe_load_all((Path(__file__).parents[2] / "examples" / "cluster_kubernetes.yaml").read_text()))
-    assert [one["kind"] for one in found] == ["Service", "Deployment", "Deployment", "Job", "NetworkPolicy"]
+    found = list(
+        yaml.safe_load_all(
+            (Path(__file__).parents[2] / "examples" / "cluster_kubernetes.yaml").read_text()
+        )
+    )
+    assert [one["kind"] for one in found] == [
+        "Service",
+        "Deployment",
+        "Deployment",
+        "Job",
+        "NetworkPolicy",
+    ]
     service, *pods, policy = found
     labels = [one["spec"]["template"]["metadata"]["labels"] for one in pods]
-    assert service["spec"]["selector"] == labels[0] and {"app": "svmcut"}.items() <= labels[2].items()
+    assert (
+        service["spec"]["selector"] == labels[0] and {"app": "svmcut"}.items() <= labels[2].items()
+    )
     assert [one["spec"]["selector"]["matchLabels"] for one in pods[:2]] == labels[:2]
     assert policy["spec"]["podSelector"]["matchLabels"] == {"app": "svmcut"}
     for one in pods:
@@ -259,18 +368,27 @@ def test_the_manifest_of_kubernetes_fits_together():
         assert all(isinstance(word, str) for word in container["command"])
     learn = container["command"]
     address = f"tcp://{service['metadata']['name']}:{service['spec']['ports'][0]['port']}"
-    assert address in pods[1]["spec"]["template"]["spec"]["containers"][0]["command"] and learn[0] == "svmcut"
+    assert (
+        address in pods[1]["spec"]["template"]["spec"]["containers"][0]["command"]
+        and learn[0] == "svmcut"
+    )
     options = options_of(learn[1:])
     assert options.scheduler == address and options.resume and options.checkpoint == "/models/state"
 
 
 def test_workers_here_are_reached_with_the_credentials_of_the_run_alone(client):
     address = client.scheduler.address
-    assert address.startswith("tls://127.0.0.1:") and all(name.startswith("tls://") for name in client.nthreads())
+    assert address.startswith("tls://127.0.0.1:") and all(
+        name.startswith("tls://") for name in client.nthreads()
+    )
     with connected(address) as other:  # of the process that made them
         assert other.nthreads() == client.nthreads()
     key, certificate = local.temporary()
-    assert "PRIVATE KEY" in key and "BEGIN CERTIFICATE" in certificate and local.temporary() != (key, certificate)
+    assert (
+        "PRIVATE KEY" in key
+        and "BEGIN CERTIFICATE" in certificate
+        and local.temporary() != (key, certificate)
+    )
 
 
 @pytest.mark.slow
@@ -281,9 +399,19 @@ def test_nobody_else_reaches_workers_here(client, tmp_path):
         (tmp_path / name).write_text(text)
     tls = {"CA_FILE": "certificate", "CLIENT__CERT": "certificate", "CLIENT__KEY": "key"}
     other = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": value for name, value in tls.items()}
-    for more, told in (({}, "reached by tls:// and with certificates"), (other, "no scheduler answers at tls://")):
-        done = run("svmcut learn", "--scheduler", client.scheduler.address, path, "model", cwd=tmp_path,
-                   env=os.environ | more | {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"})  # fmt: skip
+    for more, told in (
+        ({}, "reached by tls:// and with certificates"),
+        (other, "no scheduler answers at tls://"),
+    ):
+        done = run(
+            "svmcut learn",
+            "--scheduler",
+            client.scheduler.address,
+            path,
+            "model",
+            cwd=tmp_path,
+            env=os.environ | more | {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"},
+        )
         assert done.returncode == 1 and told in done.stderr, done
 
 
@@ -317,7 +445,9 @@ def test_an_empty_part_is_left_out_with_a_warning(client, tmp_path, capsys):
     folder.mkdir()
     assert call("svmcut classify", "-v", 0, "--scheduler", address, pattern, model, folder) == 0
     assert f"warning: {tmp_path / 'part-00.dat'}: no examples" in capsys.readouterr().err
-    assert (folder / "part-00.dat").read_bytes() == b"" and len(list(folder.iterdir())) == 1 + len(paths)
+    assert (folder / "part-00.dat").read_bytes() == b"" and len(list(folder.iterdir())) == 1 + len(
+        paths
+    )
 
 
 @pytest.mark.slow

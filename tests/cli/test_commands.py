@@ -12,7 +12,11 @@ from svmcut.cli.options import LEARNT, rows
 from svmcut.cli.start import main
 
 FILES = {"classify": ("example_file", "model_file", "predictions_file")}
-TABLES = [("classify", "", SCORING), ("rank", "rank", rows("rank")), *(("learn", task, rows(task)) for task in LEARNT)]
+TABLES = [
+    ("classify", "", SCORING),
+    ("rank", "rank", rows("rank")),
+    *(("learn", task, rows(task)) for task in LEARNT),
+]
 VALUES = (
     "1",
     "0.5",
@@ -31,7 +35,21 @@ VALUES = (
     "-",
     "file",
 )
-ODD = ("--", "-?", "--help", "-h", "--none", "-c20", "-c=1", "--gap=", "--quick=1", "--seed=3", "--k", "--k=9", "-v0")
+ODD = (
+    "--",
+    "-?",
+    "--help",
+    "-h",
+    "--none",
+    "-c20",
+    "-c=1",
+    "--gap=",
+    "--quick=1",
+    "--seed=3",
+    "--k",
+    "--k=9",
+    "-v0",
+)
 
 
 def by_click(command, words):
@@ -44,11 +62,15 @@ def by_click(command, words):
         return None
 
 
-@pytest.mark.parametrize(("command", "task", "table"), TABLES, ids=[task or command for command, task, _ in TABLES])
+@pytest.mark.parametrize(
+    ("command", "task", "table"), TABLES, ids=[task or command for command, task, _ in TABLES]
+)
 def test_a_line_that_is_read_without_click_is_read_as_click_would(command, task, table):
     flags = [flag for row in table for spelt in row.flags for flag in spelt.split("/")]
     option = st.tuples(st.sampled_from(flags), st.sampled_from(VALUES))
-    words = st.lists(st.one_of(option, st.tuples(st.sampled_from((*VALUES, *flags, *ODD)))), max_size=4)
+    words = st.lists(
+        st.one_of(option, st.tuples(st.sampled_from((*VALUES, *flags, *ODD)))), max_size=4
+    )
     files, least = FILES.get(command, ("example_file", "model_file")), 1 + (command == "classify")
     head = ["--task", task] if command == "learn" else []
     defaults = {"predictions_file": "svm_predictions"} if command == "classify" else {}
@@ -64,11 +86,25 @@ def test_a_line_that_is_read_without_click_is_read_as_click_would(command, task,
     for row in table:  # none is left to click
         for flag in (flag for spelt in row.flags for flag in spelt.split("/")):
             values = [(), *((value,) for value in (*VALUES, *row.kind.words))]
-            assert any(read([*head, flag, *value, "train", "model"], table, files, least) for value in values)
+            assert any(
+                read([*head, flag, *value, "train", "model"], table, files, least)
+                for value in values
+            )
 
 
-@pytest.mark.parametrize("words", [[], ["learn"], ["bogus"], ["--version"], ["learn", "a", "b", "c"],
-                                   ["learn", "--help", "a"], ["classify", "a"], ["scale", "a"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["learn"],
+        ["bogus"],
+        ["--version"],
+        ["learn", "a", "b", "c"],
+        ["learn", "--help", "a"],
+        ["classify", "a"],
+        ["scale", "a"],
+    ],
+)
 def test_what_is_refused_or_asks_for_help_is_left_to_click(words):
     assert plain(words) is None
 

@@ -62,7 +62,14 @@ def test_the_picture_of_a_terminal_shows_what_the_programs_print(monkeypatch):
 
 def test_readme_shows_every_command_at_work():
     commands = replay.shown((ROOT / "README.md").read_text(encoding="utf-8").splitlines())
-    for task in ("svmcut learn", "svmcut rank", "svmcut classify", "--task sequence", "--task multilabel", "-t 2"):
+    for task in (
+        "svmcut learn",
+        "svmcut rank",
+        "svmcut classify",
+        "--task sequence",
+        "--task multilabel",
+        "-t 2",
+    ):
         assert any(task in command for command, _ in commands), task
     assert sum(lines is not None for _, lines in commands) >= 7
 
@@ -93,7 +100,9 @@ def test_a_page_that_shows_other_numbers_is_told_and_mended(page):
 
 def test_a_command_that_fails_is_told(page):
     page("50.01", "--no-such-option")
-    with pytest.raises(RuntimeError, match=r"--no-such-option data/wine\.train other: ended with 2"):
+    with pytest.raises(
+        RuntimeError, match=r"--no-such-option data/wine\.train other: ended with 2"
+    ):
         replay.replay("page.md")
 
 

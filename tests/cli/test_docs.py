@@ -10,11 +10,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 def generator():
-    spec = importlib.util.spec_from_file_location("svmcut_docs_generate", ROOT / "docs" / "generate.py")
+    spec = importlib.util.spec_from_file_location(
+        "svmcut_docs_generate", ROOT / "docs" / "generate.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -23,12 +30,19 @@ def generator():
 @pytest.mark.parametrize("page", generator().PAGES)
 def test_generated_pages_are_up_to_date(page):
     text = generator().PAGES[page]()
-    assert (ROOT / page).read_text(encoding="utf-8") == text, "the help texts changed; run make docs"
+    assert (ROOT / page).read_text(encoding="utf-8") == text, (
+        "the help texts changed; run make docs"
+    )
 
 
 def man_sections():
     """Heading -> {first line of an entry: its text} of man/svmcut.1, with roff's escapes undone."""
-    text = (ROOT / "man" / "svmcut.1").read_text(encoding="utf-8").replace("\\-", "-").replace("\\&", "")
+    text = (
+        (ROOT / "man" / "svmcut.1")
+        .read_text(encoding="utf-8")
+        .replace("\\-", "-")
+        .replace("\\&", "")
+    )
     sections = {}
     for part in text.replace("\\e", "\\").split("\n.SH ")[1:]:
         heading, _, body = part.partition("\n")
@@ -56,11 +70,17 @@ def test_man_page_has_the_options_that_a_command_line_takes(heading, arguments):
 
     command = svmcut.get_command(click.Context(svmcut), arguments[0])
     context = command.make_context(arguments[0], arguments[1:], ignore_unknown_options=True)
-    options = [param for param in command.get_params(context) if isinstance(param, click.Option) and not param.hidden]
+    options = [
+        param
+        for param in command.get_params(context)
+        if isinstance(param, click.Option) and not param.hidden
+    ]
     entries = man_sections()[heading]
     assert len(entries) == len(options)
     for option in options:
-        (flags,) = [flags for flags in entries if set(re.split(r", | / | ", flags)) >= {*option.opts}]
+        (flags,) = [
+            flags for flags in entries if set(re.split(r", | / | ", flags)) >= {*option.opts}
+        ]
         assert " ".join((option.help or "Show this message and exit.").split()) in entries[flags]
 
 
@@ -68,7 +88,9 @@ def test_man_page_tells_the_tasks_apart():
     from svmcut.cli.options import options
 
     sections = man_sections()
-    tasks = [sections[f"SVMCUT LEARN{task}"] for task in ("", " --TASK SEQUENCE", " --TASK MULTILABEL")]
+    tasks = [
+        sections[f"SVMCUT LEARN{task}"] for task in ("", " --TASK SEQUENCE", " --TASK MULTILABEL")
+    ]
     for task, flag, holders in (
         ("sequence", "--t", [False, True, False]),
         ("sequence", "--e", [False, True, False]),
@@ -105,11 +127,18 @@ def test_report_keys_are_documented(command, name, options, tmp_path):
     trainer = "rank" if name == "ranking" else "learn"
     if command == "classify":
         assert main([trainer, "-c", "1", "-v", "0", data, model]) == 0
-        assert main(["classify", "-v", "0", "--report", report, data, model, str(tmp_path / "scores")]) == 0
+        assert (
+            main(["classify", "-v", "0", "--report", report, data, model, str(tmp_path / "scores")])
+            == 0
+        )
     else:
         assert main([command, *options, "-v", "0", "--report", report, data, model]) == 0
     document = json.loads(Path(report).read_text())
-    keys = [*document, *document["seconds"], *(key for entry in document.get("path", ()) for key in entry)]
+    keys = [
+        *document,
+        *document["seconds"],
+        *(key for entry in document.get("path", ()) for key in entry),
+    ]
     assert [key for key in keys if f"`{key}`" not in page] == []
 
 
@@ -119,9 +148,23 @@ def test_report_keys_of_sequences_are_documented(tmp_path):
     page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
     data, model, report = (str(tmp_path / name) for name in ("data", "model", "report"))
     Path(data).write_text("1 qid:1 1:1\n2 qid:1 2:1\n2 qid:2 2:1\n")
-    assert main(["learn", "--task", "sequence", "-c", "1,2", "-v", "0", "--report", report, data, model]) == 0
+    assert (
+        main(
+            ["learn", "--task", "sequence", "-c", "1,2", "-v", "0", "--report", report, data, model]
+        )
+        == 0
+    )
     learned = json.loads(Path(report).read_text())
-    classify = ["classify", "-v", "0", "--report", report, data, f"{model}.1", str(tmp_path / "tags")]
+    classify = [
+        "classify",
+        "-v",
+        "0",
+        "--report",
+        report,
+        data,
+        f"{model}.1",
+        str(tmp_path / "tags"),
+    ]
     assert main(classify) == 0
     keys = [*learned, *json.loads(Path(report).read_text()), *learned["path"][0]["training"]]
     assert [key for key in keys if f"`{key}`" not in page] == []

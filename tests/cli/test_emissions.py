@@ -14,7 +14,8 @@ RBF = ("-t", 2, "-g", 2)
 
 
 def rings(rng, lengths):
-    """Two tags, one around the other: no line parts them; each follows itself more often than not."""
+    """Two tags, one around the other: no line parts them; each follows itself more often than
+    not."""
     lines = []
     for n, length in enumerate(lengths):
         tag = int(rng.integers(2))
@@ -34,7 +35,19 @@ def files(tmp_path, rng):
 
 
 def token_error(files, model="model"):
-    assert call("svmcut classify", "-v", 0, "--report", files / "c", files / "test", files / model, files / "tags") == 0
+    assert (
+        call(
+            "svmcut classify",
+            "-v",
+            0,
+            "--report",
+            files / "c",
+            files / "test",
+            files / model,
+            files / "tags",
+        )
+        == 0
+    )
     return json.loads((files / "c").read_text())["token_error"]
 
 
@@ -44,8 +57,23 @@ def drawn(solver):
 
 
 def test_sampled_cuts_are_judged_by_the_digits_of_their_file(files):
-    """At a large C those of the linear kernel change the primal by far more than the gap of the cuts."""
-    words = (LEARN, "--example-cost", 1e5, "-t", 1, "-d", 1, "-s", 1e3, "--solver", "sampled-cuts", "--gap", 1e-4)
+    """At a large C those of the linear kernel change the primal by far more than the gap of the
+    cuts."""
+    words = (
+        LEARN,
+        "--example-cost",
+        1e5,
+        "-t",
+        1,
+        "-d",
+        1,
+        "-s",
+        1e3,
+        "--solver",
+        "sampled-cuts",
+        "--gap",
+        1e-4,
+    )
     assert call(*words, "--epochs", 1, files / "train", files / "model") == 2
     call(*words, "--max-iterations", 30, "--report", files / "r", files / "train", files / "model")
     report = json.loads((files / "r").read_text())
@@ -54,7 +82,23 @@ def test_sampled_cuts_are_judged_by_the_digits_of_their_file(files):
 
 def test_a_file_that_is_worse_than_no_weights_has_none(files):
     """Of eight digits nothing is left where products are of 1e14 and C is large."""
-    words = (LEARN, "--example-cost", 1e3, "-t", 1, "-d", 3, "-s", 1e3, "-r", 1, "--gap", 1e-3, "--max-iterations", 3)
+    words = (
+        LEARN,
+        "--example-cost",
+        1e3,
+        "-t",
+        1,
+        "-d",
+        3,
+        "-s",
+        1e3,
+        "-r",
+        1,
+        "--gap",
+        1e-3,
+        "--max-iterations",
+        3,
+    )
     assert call(*words, "--report", files / "r", files / "train", files / "model") == 3
     report = json.loads((files / "r").read_text())
     tokens = len((files / "train").read_text().splitlines())
@@ -72,11 +116,15 @@ def test_learn_and_classify(files, solver, capsys):
     assert 0 < report["dual"] <= report["primal"]
     if solver != "sampled-cuts":
         assert report["gap"] <= 0.05 * report["primal"]
-    assert (files / "model").read_text().startswith("svmcut kernel chain model 1\n2 # kernel type\n")
+    assert (
+        (files / "model").read_text().startswith("svmcut kernel chain model 1\n2 # kernel type\n")
+    )
     assert token_error(files) < 8
     assert call(LEARN, "--example-cost", 1, "--gap", 0.05, files / "train", files / "linear") == 0
     assert token_error(files, "linear") > 30
-    assert forked("svm_hmm_classify", files / "test", files / "model", files / "more").returncode == 0
+    assert (
+        forked("svm_hmm_classify", files / "test", files / "model", files / "more").returncode == 0
+    )
     call("svmcut classify", "-v", 0, files / "test", files / "model", files / "tags")
     assert (files / "tags").read_bytes() == (files / "more").read_bytes()
 
@@ -92,13 +140,25 @@ def test_the_original_command_line_writes_the_same_model(files):
     options = ("-c", "60", "-e", "0.05", "-t", "2", "-g", "2", "--t", "2")
     assert forked("svm_hmm_learn", *options, files / "train", files / "a").returncode == 0
     assert forked(LEARN, *options, "-w", "4", files / "train", files / "b").returncode == 0
-    ours, theirs = (read_model(str(files / name)) for name in "ab")  # the original's has eight digits
+    ours, theirs = (
+        read_model(str(files / name)) for name in "ab"
+    )  # the original's has eight digits
     np.testing.assert_allclose(ours.alpha, theirs.alpha, rtol=2e-7)
     np.testing.assert_allclose(ours.transitions, theirs.transitions, rtol=2e-7)
 
 
 def test_a_path_is_measured_on_a_validation_file(files):
-    options = ("--example-cost", "0.01,1", *RBF, "--gap", 0.1, "--validate", files / "test", "--select", "token_error")
+    options = (
+        "--example-cost",
+        "0.01,1",
+        *RBF,
+        "--gap",
+        0.1,
+        "--validate",
+        files / "test",
+        "--select",
+        "token_error",
+    )
     assert call(LEARN, *options, "--report", files / "r", files / "train", files / "model") == 0
     rows = json.loads((files / "r").read_text())["path"]
     assert rows[1]["validation"]["token_error"] == token_error(files)
@@ -115,7 +175,12 @@ def test_a_run_goes_on_from_its_checkpoint_to_the_same_bytes(files, solver):
 
 
 def test_the_linear_kernel_trains_with_sampled_cuts(files):
-    assert call(LEARN, "-c", 60, "--solver", "sampled-cuts", "-e", 0.5, files / "train", files / "model") == 0
+    assert (
+        call(
+            LEARN, "-c", 60, "--solver", "sampled-cuts", "-e", 0.5, files / "train", files / "model"
+        )
+        == 0
+    )
     assert (files / "model").read_text().splitlines()[1] == "0 # kernel type"
     assert token_error(files) > 30
 
@@ -123,10 +188,16 @@ def test_the_linear_kernel_trains_with_sampled_cuts(files):
 USAGE = [
     (("-t", 2, "--e", 1), "--e 1 does not go with the rbf kernel; use --e 0"),
     (("-t", 2, "-p", 2), "-p 2 does not go with the rbf kernel"),
-    (("-t", 1, "--solver", "bcfw"),
-     "'bcfw' trains on features and knows no kernel; with the polynomial kernel use --solver cutting-plane"),
+    (
+        ("-t", 1, "--solver", "bcfw"),
+        "'bcfw' trains on features and knows no kernel; with the polynomial kernel use --solver "
+        "cutting-plane",
+    ),
     (("-t", 2, "--solver", "gdmm"), "'gdmm' trains on features"),
-    (("-t", 2, "--solver", "subspace"), "'subspace' does not train sequences; expected one of auto, cutting-plane"),
+    (
+        ("-t", 2, "--solver", "subspace"),
+        "'subspace' does not train sequences; expected one of auto, cutting-plane",
+    ),
     (("--solver", "constant-cuts"), "'constant-cuts' does not train sequences"),
     (("-t", 2, "--polish"), "option --polish is unknown"),
     (("-t", 2, "--free-bias"), "option --free-bias is unknown"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Problems that rounding or a huge C makes hopeless: every run ends, and what it says of its model is true."""
+"""Problems that rounding or a huge C makes hopeless: every run ends, and what it says of its model
+is true."""
 
 import json
 import resource
@@ -32,31 +33,110 @@ def labels(i, rng):
 
 
 CASES = {
-    "smo, features of 1e12": (3, gaussian(sign, scale=1e12), "learn", "-t", "0", "--solver", "smo", "-c", "1"),
+    "smo, features of 1e12": (
+        3,
+        gaussian(sign, scale=1e12),
+        "learn",
+        "-t",
+        "0",
+        "--solver",
+        "smo",
+        "-c",
+        "1",
+    ),
     "smo without bias": (
-        3, gaussian(sign, scale=1e12), "learn", "-t", "0", "--solver", "smo", "--no-free-bias", "-c", "1",
-        "--gap", "1e-3",
+        3,
+        gaussian(sign, scale=1e12),
+        "learn",
+        "-t",
+        "0",
+        "--solver",
+        "smo",
+        "--no-free-bias",
+        "-c",
+        "1",
+        "--gap",
+        "1e-3",
     ),
     "constant cuts": (
-        None, gaussian(sign, 200, scale=3.0), "learn", "-t", "1", "--b", "0", "--solver", "constant-cuts", "-c", "1e4",
+        None,
+        gaussian(sign, 200, scale=3.0),
+        "learn",
+        "-t",
+        "1",
+        "--b",
+        "0",
+        "--solver",
+        "constant-cuts",
+        "-c",
+        "1e4",
     ),
-    "labels, auto": (0, gaussian(labels, 12, 4), "learn", "--task", "multilabel", "-c", "1e8", "--gap", "1e-6"),
+    "labels, auto": (
+        0,
+        gaussian(labels, 12, 4),
+        "learn",
+        "--task",
+        "multilabel",
+        "-c",
+        "1e8",
+        "--gap",
+        "1e-6",
+    ),
     "labels, gdmm": (
-        0, gaussian(labels, 12, 4), "learn", "--task", "multilabel", "--solver", "gdmm", "-c", "1e8", "--gap", "1e-4",
+        0,
+        gaussian(labels, 12, 4),
+        "learn",
+        "--task",
+        "multilabel",
+        "--solver",
+        "gdmm",
+        "-c",
+        "1e8",
+        "--gap",
+        "1e-4",
     ),
     "labels, bcfw": (
-        0, gaussian(labels, 12, 4), "learn", "--task", "multilabel", "--solver", "bcfw", "--pairs", "none", "-c", "1e3",
-        "--gap", "1e-6",
+        0,
+        gaussian(labels, 12, 4),
+        "learn",
+        "--task",
+        "multilabel",
+        "--solver",
+        "bcfw",
+        "--pairs",
+        "none",
+        "-c",
+        "1e3",
+        "--gap",
+        "1e-6",
     ),
     "labels, soft-bcfw": (
-        0, gaussian(labels, 12, 4), "learn", "--task", "multilabel", "--solver", "soft-bcfw", "-c", "1e3",
-        "--gap", "1e-3",
+        0,
+        gaussian(labels, 12, 4),
+        "learn",
+        "--task",
+        "multilabel",
+        "--solver",
+        "soft-bcfw",
+        "-c",
+        "1e3",
+        "--gap",
+        "1e-3",
     ),
     "chains, soft-bcfw": (
-        0, gaussian(lambda i, rng: f"{i % 3 + 1} qid:{i // 5 + 1}", 20), "learn", "--task", "sequence", "--solver",
-        "soft-bcfw", "-c", "1e3", "--gap", "1e-4",
+        0,
+        gaussian(lambda i, rng: f"{i % 3 + 1} qid:{i // 5 + 1}", 20),
+        "learn",
+        "--task",
+        "sequence",
+        "--solver",
+        "soft-bcfw",
+        "-c",
+        "1e3",
+        "--gap",
+        "1e-4",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -67,7 +147,9 @@ def test_every_run_ends(tmp_path, name):
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
-    done = run("svmcut", *words, "--report", "report", "train", "model", cwd=tmp_path, preexec_fn=limit)
+    done = run(
+        "svmcut", *words, "--report", "report", "train", "model", cwd=tmp_path, preexec_fn=limit
+    )
     assert done.returncode == status or (status is None and done.returncode in (0, 3)), done.stderr
     report = json.loads((tmp_path / "report").read_text())
     assert report["dual"] <= report["primal"] * (1 + 1e-9)

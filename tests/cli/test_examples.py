@@ -15,13 +15,18 @@ SCRIPTS = sorted(path for path in (ROOT / "examples").iterdir() if path.suffix i
 
 
 def run(name, folder, *arguments, status=0, **environment):
-    """What a script run in ``folder``, with the installed programs first on PATH, prints: errors, where it fails."""
+    """What a script run in ``folder``, with the installed programs first on PATH, prints: errors,
+    where it fails."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     clean = {key: value for key, value in os.environ.items() if not key.startswith("SLURM_")}
     done = subprocess.run(
         [str(ROOT / "examples" / name), *map(str, arguments)],
-        cwd=folder, env=clean | {"PATH": path} | environment, capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
+        cwd=folder,
+        env=clean | {"PATH": path} | environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
     assert done.returncode == status, done.stderr
     if status:
         return done.stderr
@@ -89,22 +94,29 @@ def test_grid_over_c(tmp_path):
 
 
 def test_unbalanced(tmp_path):
-    """Each loss is the best of the three by its own measure, and clearly so where the classes matter."""
+    """Each loss is the best of the three by its own measure, and clearly so where the classes
+    matter."""
     out = run("unbalanced.sh", tmp_path, *sets("unbalanced"))
     assert len(out.splitlines()) == 9
     losses = ("error-rate", "f1", "roc-area")
     reports = [json.loads((tmp_path / f"unbalanced.{loss}.json").read_text()) for loss in losses]
-    errors, f1, roc = ([report[measure] for report in reports] for measure in ("error_rate", "f1", "roc_area"))
+    errors, f1, roc = (
+        [report[measure] for report in reports] for measure in ("error_rate", "f1", "roc_area")
+    )
     assert errors[0] < min(errors[1:]) - 1
     assert f1[1] > max(f1[0], f1[2]) + 10
     assert roc[2] > max(roc[:2]) + 1
 
 
-@pytest.mark.parametrize(("environment", "c"), [({}, "0.3"), ({"SLURM_ARRAY_TASK_ID": "1"}, "0.03")])
+@pytest.mark.parametrize(
+    ("environment", "c"), [({}, "0.3"), ({"SLURM_ARRAY_TASK_ID": "1"}, "0.03")]
+)
 def test_job_array(tmp_path, environment, c):
     out = run("job_array.slurm", tmp_path, *sets("text"), **environment)
     assert "Accuracy" in out
-    assert json.loads((tmp_path / f"grid.{c}.learn.json").read_text())["options"]["example_cost"] == float(c)
+    assert json.loads((tmp_path / f"grid.{c}.learn.json").read_text())["options"][
+        "example_cost"
+    ] == float(c)
     assert sorted(os.listdir(tmp_path)) == [
         f"grid.{c}.{end}" for end in ("classify.json", "learn.json", "model", "scores")
     ]
@@ -148,16 +160,23 @@ def test_tagging_by_name(tmp_path):
     assert float(re.search(r"loss per token: (\S+)", out)[1]) < 0.13
     assert re.search(r"Weights of tag tag1: .*\n +[\d.]+ +\d+ word=\d+ ", out)
     tags = (tmp_path / "named.tags").read_text().split()
-    assert set(tags) == {f"tag{k}" for k in range(1, 7)} and len(tags) == len(sets("tags")[1].read_text().splitlines())
+    assert set(tags) == {f"tag{k}" for k in range(1, 7)} and len(tags) == len(
+        sets("tags")[1].read_text().splitlines()
+    )
 
 
 def test_label_sets(tmp_path):
     out = run("label_sets.sh", tmp_path, *sets("labels"))
     assert len(out.splitlines()) == 6
-    none, every = (json.loads((tmp_path / f"labels.{pairs}.json").read_text()) for pairs in ("none", "all"))
+    none, every = (
+        json.loads((tmp_path / f"labels.{pairs}.json").read_text()) for pairs in ("none", "all")
+    )
     assert every["subset_accuracy"] > none["subset_accuracy"] + 10
     assert every["hamming_loss"] < none["hamming_loss"]
     for page, digits in (("README.md", 0), ("docs/tasks.md", 1)):
         text = (ROOT / page).read_text(encoding="utf-8")
-        assert [f"{each['subset_accuracy']:.{digits}f} %" in text for each in (none, every)] == [True, True], page
+        assert [f"{each['subset_accuracy']:.{digits}f} %" in text for each in (none, every)] == [
+            True,
+            True,
+        ], page
     assert len((tmp_path / "labels.all.sets").read_text().splitlines()) == every["examples"] == 200

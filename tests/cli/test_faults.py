@@ -28,14 +28,23 @@ from svmcut.models import LinearModel
 
 ROWS = "1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n1 qid:2 3:1e-3\n-1 qid:2 2:0.125 7:3\n"
 BAD = "bad.dat"
-TWO_CLASSES = {0: "zero-one", 1: "f1", 3: "prbep", 4: "prec-at-k", 5: "rec-at-k", 10: "roc-area",
-               11: "average-precision"}  # fmt: skip
+TWO_CLASSES = {
+    0: "zero-one",
+    1: "f1",
+    3: "prbep",
+    4: "prec-at-k",
+    5: "rec-at-k",
+    10: "roc-area",
+    11: "average-precision",
+}
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # hundreds of small files need not reach the disk
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: None
+    )  # hundreds of small files need not reach the disk
     write_model("model", LinearModel(np.array([1.0, 2.0, -2.0]), 0.5))
     (tmp_path / "clean.dat").write_text(ROWS)
     return tmp_path
@@ -75,10 +84,19 @@ REFUSALS = {
     "row04-nul": (b"1 1:1\n1 1:1 \x00 2:1\n", ":2:7: NUL byte"),
     "row05-index-zero": ("1 0:1\n", ":1:3: feature index 0;"),
     "row05-index-negative": ("1 -3:1\n", ":1:3: feature index -3;"),
-    "row05-index-2^31-1": ("1 2147483647:1\n", ":1:3: feature index 2147483647 is above the largest, 2147483646"),
+    "row05-index-2^31-1": (
+        "1 2147483647:1\n",
+        ":1:3: feature index 2147483647 is above the largest, 2147483646",
+    ),
     "row05-index-2^32+1": ("1 4294967297:1\n", ":1:3: feature index 4294967297 is above"),
-    "row05-index-2^63": ("1 9223372036854775808:1\n", ":1:3: feature index 9223372036854775808 is above"),
-    "row05-index-of-20-digits": ("1 18446744073709551617:1\n", ":1:3: feature index 18446744073709551617 is above"),
+    "row05-index-2^63": (
+        "1 9223372036854775808:1\n",
+        ":1:3: feature index 9223372036854775808 is above",
+    ),
+    "row05-index-of-20-digits": (
+        "1 18446744073709551617:1\n",
+        ":1:3: feature index 18446744073709551617 is above",
+    ),
     "row07-decreasing": ("1 9:1 7:1\n", ":1:7: feature index 7 follows 9"),
     "row07-repeated": ("1 1:1\n1 7:1 7:1\n", ":2:7: feature index 7 repeats 7"),
     "row11-value-nan": ("1 1:nan\n", ":1:5: feature value nan is not finite"),
@@ -92,9 +110,18 @@ REFUSALS = {
     "row13-two-colons": ("1 3:5:7\n", ":1:5: feature value 5:7 is not a number"),
     "row13-hexadecimal": ("1 1:0x10\n", ":1:5: feature value 0x10 is not a number"),
     "row13-two-signs": ("1 1:+-1\n", ":1:5: feature value +-1 is not a number"),
-    "row03-column-behind-a-byte-order-mark": (b"\xef\xbb\xbf1 1:x\n", ":1:5: feature value x is not a number"),
-    "row14-truncated-gzip": (gzip.compress(ROWS.encode() * 99)[:-9], ": the gzip data is truncated"),
-    "row14-damaged-gzip": (gzip.compress(ROWS.encode())[:-8] + b"12345678", ": the gzip data is damaged"),
+    "row03-column-behind-a-byte-order-mark": (
+        b"\xef\xbb\xbf1 1:x\n",
+        ":1:5: feature value x is not a number",
+    ),
+    "row14-truncated-gzip": (
+        gzip.compress(ROWS.encode() * 99)[:-9],
+        ": the gzip data is truncated",
+    ),
+    "row14-damaged-gzip": (
+        gzip.compress(ROWS.encode())[:-8] + b"12345678",
+        ": the gzip data is damaged",
+    ),
 }
 
 
@@ -110,10 +137,15 @@ def test_refused_with_place_and_nothing_written(program, text, message, capsys):
 def test_one_class_trains_a_constant(loss, sign, capsys):
     put(f"{sign} 1:1\n{sign} 1:3 2:-1\n", "one.dat")
     if loss == 0:
-        assert call("svm_perf_learn", "-c", "1", "-e", "1e-3", "-l", loss, "-w", "3", "one.dat", "out") == 0
+        assert (
+            call("svm_perf_learn", "-c", "1", "-e", "1e-3", "-l", loss, "-w", "3", "one.dat", "out")
+            == 0
+        )
     else:
         assert call("svmcut learn", "-c", "1", "-l", loss, "--gap", "1e-3", "one.dat", "out") == 0
-        assert capsys.readouterr().err.startswith("svmcut learn: warning: all 2 labels of one.dat are ")
+        assert capsys.readouterr().err.startswith(
+            "svmcut learn: warning: all 2 labels of one.dat are "
+        )
     assert call("svm_perf_learn", "-c", "1", "-l", loss, "-w", "3", "one.dat", "out2") == 0
     assert capsys.readouterr().err == ""
     assert call("svmcut classify", "one.dat", "out", "scores") == 0
@@ -121,7 +153,9 @@ def test_one_class_trains_a_constant(loss, sign, capsys):
     assert np.all(sign * np.loadtxt("scores") > 0)
 
 
-@pytest.mark.parametrize("loss, name", TWO_CLASSES.items(), ids=[f"row02-{loss}" for loss in TWO_CLASSES])
+@pytest.mark.parametrize(
+    "loss, name", TWO_CLASSES.items(), ids=[f"row02-{loss}" for loss in TWO_CLASSES]
+)
 def test_one_class_is_refused_where_the_loss_needs_two(loss, name, capsys):
     put("1 1:1\n1 2:1\n", "one.dat")
     assert call("svmcut learn", "-c", "1", "-l", loss, "-w", "3", "one.dat", "out") == 1
@@ -135,10 +169,14 @@ CLEANED = {
     "row03-CRLF": lambda text: text.replace(b"\n", b"\r\n"),
     "row03-tabs": lambda text: text.replace(b" ", b"\t"),
     "row03-byte-order-mark": lambda text: b"\xef\xbb\xbf" + text,
-    "row03-comments-and-blank-lines": lambda text: b"# head\n\n" + text.replace(b"\n", b" # end\n\n"),
+    "row03-comments-and-blank-lines": lambda text: (
+        b"# head\n\n" + text.replace(b"\n", b" # end\n\n")
+    ),
     "row11-underflow-is-zero": lambda text: text.replace(b"1:1.5 2:-2\n", b"1:1.5 2:-2 4:1e-400\n"),
     "row14-gzip-by-content": lambda text: gzip.compress(text),
-    "row14-gzip-members": lambda text: gzip.compress(text[:9]) + gzip.compress(text[9:]) + gzip.compress(b""),
+    "row14-gzip-members": lambda text: (
+        gzip.compress(text[:9]) + gzip.compress(text[9:]) + gzip.compress(b"")
+    ),
 }
 
 
@@ -165,7 +203,8 @@ def test_row06_largest_index_in_little_memory(program, folder):
     # a program's peak is at least that of whoever starts it, so something small does
     starter = (
         "import os, sys; pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)\n"
-        "_, status, usage = os.wait4(pid, 0); print(); print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)"
+        "_, status, usage = os.wait4(pid, 0); print(); print(os.waitstatus_to_exitcode(status), "
+        "usage.ru_maxrss)"
     )
     run = command(program, *words(program, "huge.dat", "out"))
     printed = subprocess.check_output([sys.executable, "-SE", "-c", starter, *run], text=True)
@@ -202,7 +241,10 @@ def test_row08_query_ids_are_exact(program, capsys):
 DISORDER = {
     "row09-decreasing": ("1 qid:2 1:1\n# text\n1 qid:1 1:1\n", ":3: qid 1 follows 2"),
     "row09-returning": ("1 qid:1 1:1\n1 qid:2 1:1\n2 qid:1 1:1\n", ":3: qid 1 follows 2"),
-    "row09-off-by-one-of-2^56": ("1 qid:72048431380967005 1:1\n1 qid:72048431380967004 1:1\n", ":2: qid 720484313"),
+    "row09-off-by-one-of-2^56": (
+        "1 qid:72048431380967005 1:1\n1 qid:72048431380967004 1:1\n",
+        ":2: qid 720484313",
+    ),
     "row09-negative": ("1 qid:-1 1:1\n", ":1: qid -1"),
 }
 
@@ -228,7 +270,19 @@ def test_row10_queries_without_pairs_count_and_cost_nothing(loss, capsys):
     put("1 qid:1 1:9 3:2\n" + pairs + "1 qid:7 1:-3\n1 qid:7 2:8\n", "more.dat")
     documents = []
     for name, factor in (("pairs.dat", 1), ("more.dat", 1 if loss == "pairs" else 3)):
-        call("svmcut rank", "-c", factor, "-l", loss, "--gap", "1e-9", "--report", "report", name, "out")
+        call(
+            "svmcut rank",
+            "-c",
+            factor,
+            "-l",
+            loss,
+            "--gap",
+            "1e-9",
+            "--report",
+            "report",
+            name,
+            "out",
+        )
         with open("report", encoding="ascii") as file:
             documents.append(json.load(file))
     assert "3 rankings, 6 examples" in capsys.readouterr().out
@@ -239,7 +293,9 @@ def test_row10_queries_without_pairs_count_and_cost_nothing(loss, capsys):
 def test_row10_nothing_to_rank_is_a_warning(capsys):
     put("1 qid:1 1:9\n1 qid:2 1:-3\n1 qid:2 2:8\n", "none.dat")
     assert result("svmcut rank", "none.dat").endswith(b"\n1 #\n")
-    assert capsys.readouterr().err.startswith("svmcut rank: warning: no query has two rows with different labels")
+    assert capsys.readouterr().err.startswith(
+        "svmcut rank: warning: no query has two rows with different labels"
+    )
     assert call("svm_rank_learn", "-c", "1", "none.dat", "out") == 0
     assert capsys.readouterr().err == ""
 
@@ -249,17 +305,26 @@ def comma_locale(tmp_path):
     """Environment of a locale that writes 1,5; compiled here where there is none."""
     environment = {"LC_ALL": "de_DE"}
     if shutil.which("localedef"):
-        subprocess.run(["localedef", "-i", "de_DE", "-f", "ISO-8859-1", tmp_path / "de_DE"], capture_output=True)
+        subprocess.run(
+            ["localedef", "-i", "de_DE", "-f", "ISO-8859-1", tmp_path / "de_DE"],
+            capture_output=True,
+        )
         environment |= {"LOCPATH": str(tmp_path)} if (tmp_path / "de_DE").exists() else {}
-    check = "import locale; locale.setlocale(locale.LC_ALL, ''); assert locale.localeconv()['decimal_point'] == ','"
-    found = subprocess.run([sys.executable, "-c", check], env=os.environ | environment, capture_output=True)
+    check = (
+        "import locale; locale.setlocale(locale.LC_ALL, ''); assert "
+        "locale.localeconv()['decimal_point'] == ','"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", check], env=os.environ | environment, capture_output=True
+    )
     if found.returncode:
         pytest.skip("no locale with a decimal comma here, and none can be made")
     return environment
 
 
 OF_QUERIES = (
-    b"svmcut learn: warning: qid has no effect in classification; svmcut rank learns the order within queries\n"
+    b"svmcut learn: warning: qid has no effect in classification; svmcut rank learns the order "
+    b"within queries\n"
 )
 
 
@@ -274,7 +339,9 @@ def test_row12_locale(comma_locale):
     )
     tests = os.path.dirname(os.path.dirname(__file__))
     environment = os.environ | comma_locale | {"PYTHONPATH": tests}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=TIMEOUT)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, timeout=TIMEOUT
+    )
     assert (done.returncode, done.stderr) == (0, OF_QUERIES)
     for program in LEARNERS + CLASSIFIERS:
         with open(f"{program}.located", "rb") as file:
@@ -285,11 +352,16 @@ def test_row12_locale(comma_locale):
 def test_row14_gzip_that_comes_byte_by_byte(program):
     expected = result(program, "clean.dat")
     packed = gzip.compress(ROWS.encode()[:30], mtime=0) + gzip.compress(ROWS.encode()[30:], mtime=0)
-    with start(program, *words(program, "-", "piped"), stdout=subprocess.DEVNULL, bufsize=0) as child:
+    with start(
+        program, *words(program, "-", "piped"), stdout=subprocess.DEVNULL, bufsize=0
+    ) as child:
         for byte in packed:
             child.stdin.write(bytes([byte]))
         child.stdin.close()
-        assert (child.wait(TIMEOUT), child.stderr.read()) == (0, OF_QUERIES if program == "svmcut learn" else b"")
+        assert (child.wait(TIMEOUT), child.stderr.read()) == (
+            0,
+            OF_QUERIES if program == "svmcut learn" else b"",
+        )
     with open("piped", "rb") as file:
         assert file.read() == expected
 
@@ -305,12 +377,17 @@ def test_row16_a_label_is_positive_above_zero(program, capsys):
     put("1 1:1\n1 2:1\n", "one.dat")
     above = ["--positive", ">0"] if program == "svmcut learn" else []
     assert result(program, "two.dat", *above) == result(program, "one.dat")
-    warning = "svmcut learn: warning: all 2 labels of two.dat are positive, a label being positive where it is above 0"
+    warning = (
+        "svmcut learn: warning: all 2 labels of two.dat are positive, a label being positive where "
+        "it is above 0"
+    )
     assert capsys.readouterr().err.startswith(warning if program == "svmcut learn" else "")
 
 
 @pytest.mark.parametrize("program", CLASSIFIERS)
-@pytest.mark.parametrize("columns", [None, np.array([0, 4, 2147483645], np.int32)], ids=["dense", "renumbered"])
+@pytest.mark.parametrize(
+    "columns", [None, np.array([0, 4, 2147483645], np.int32)], ids=["dense", "renumbered"]
+)
 def test_row17_unknown_features_are_ignored(program, columns):
     write_model("model", LinearModel(np.array([1.0, 2.0, -2.0]), 0.5, columns=columns))
     last = 3 if columns is None else 2147483646
@@ -324,15 +401,33 @@ def test_row17_unknown_features_are_ignored(program, columns):
 DAMAGES = {
     "row18-empty": (lambda text: b"", "model:1:1: the file is empty"),
     "row18-cut-in-the-header": (lambda text: text[:100], "model:5:"),
-    "row18-cut-before-the-weights": (lambda text: text[: text.rindex(b"\n1 ") + 1], "model:12:1: the file ends"),
+    "row18-cut-before-the-weights": (
+        lambda text: text[: text.rindex(b"\n1 ") + 1],
+        "model:12:1: the file ends",
+    ),
     "row18-cut-before-the-last-newline": (lambda text: text[:-1], "model:12:"),
-    "row18-documents-2^31": (lambda text: text.replace(b"\n0 # number", b"\n2147483648 # number"), "model:9:1: "),
-    "row18-vectors-2^31": (lambda text: text.replace(b"\n2 # number", b"\n2147483648 # number"), "model:10:1: "),
-    "row18-vectors-2^31-1": (lambda text: text.replace(b"\n2 # number", b"\n2147483647 # number"), "model:13:1: "),
+    "row18-documents-2^31": (
+        lambda text: text.replace(b"\n0 # number", b"\n2147483648 # number"),
+        "model:9:1: ",
+    ),
+    "row18-vectors-2^31": (
+        lambda text: text.replace(b"\n2 # number", b"\n2147483648 # number"),
+        "model:10:1: ",
+    ),
+    "row18-vectors-2^31-1": (
+        lambda text: text.replace(b"\n2 # number", b"\n2147483647 # number"),
+        "model:13:1: ",
+    ),
     "row18-weight-nan": (lambda text: text.replace(b" 2:2", b" 2:nan"), "model:12:"),
-    "row18-alpha-inf": (lambda text: text.replace(b"\n1 1:", b"\ninf 1:"), "model:12:1: no finite number"),
+    "row18-alpha-inf": (
+        lambda text: text.replace(b"\n1 1:", b"\ninf 1:"),
+        "model:12:1: no finite number",
+    ),
     "row18-threshold-nan": (lambda text: text.replace(b"0.5 # thr", b"nan # thr"), "model:11:1: "),
-    "row18-kernel": (lambda text: text.replace(b"\n0 # k", b"\n7 # k"), 'model:2:1: kernel type "7" is unknown'),
+    "row18-kernel": (
+        lambda text: text.replace(b"\n0 # k", b"\n7 # k"),
+        'model:2:1: kernel type "7" is unknown',
+    ),
     "row18-version": (lambda text: text.replace(b"V6.20", b"V6.03"), "model:1:1: version"),
 }
 
@@ -358,7 +453,10 @@ def test_messages_of_a_process_open_with_the_place_and_show_no_traceback(monkeyp
     put("1 1:1\n1 2:x\n")
     for program in ("svmcut rank", "svm_perf_learn", "svm_rank_classify"):
         done = run(program, *words(program, BAD, "out"))
-        assert (done.returncode, done.stderr) == (1, "bad.dat:2:5: feature value x is not a number\n")
+        assert (done.returncode, done.stderr) == (
+            1,
+            "bad.dat:2:5: feature value x is not a number\n",
+        )
         assert done.stdout.endswith("\n")
     monkeypatch.setenv("SVMCUT_DEBUG", "1")
     for program in ("svmcut learn", "svm_perf_classify"):

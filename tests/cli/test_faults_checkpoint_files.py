@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of a checkpoint: what is not ours stays, one run at a time has them, failing to write them ends no run."""
+"""The files of a checkpoint: what is not ours stays, one run at a time has them, failing to write
+them ends no run."""
 
 import errno
 import fcntl
@@ -20,7 +21,18 @@ from svmcut.spec.state_classes import state_classes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and locks of POSIX")
 
-OPTIONS = ("-v", "0", "-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "--checkpoint", "state")
+OPTIONS = (
+    "-v",
+    "0",
+    "-c",
+    "1000",
+    "--gap",
+    "1e-6",
+    "--solver",
+    "cutting-plane",
+    "--checkpoint",
+    "state",
+)
 EVERY = ("--checkpoint-every", "0")
 
 
@@ -29,7 +41,10 @@ def folder(tmp_path, monkeypatch, rng):
     monkeypatch.chdir(tmp_path)
     X = rng.normal(size=(80, 5)).round(3)
     y = X[:, 0] + rng.normal(size=80) > 0
-    rows = (f"{2 * label - 1} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row)) for label, row in zip(y, X))
+    rows = (
+        f"{2 * label - 1} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row))
+        for label, row in zip(y, X)
+    )
     Path("train").write_text("\n".join(rows) + "\n")
     return tmp_path
 
@@ -59,7 +74,12 @@ EMPTY_LOCK = ("state.lock", "empty")
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [(name, kind) for name in ("state", "state.1", "state.lock") for kind in KINDS if (name, kind) != EMPTY_LOCK],
+    [
+        (name, kind)
+        for name in ("state", "state.1", "state.lock")
+        for kind in KINDS
+        if (name, kind) != EMPTY_LOCK
+    ],
 )
 def test_what_is_no_checkpoint_is_refused_and_left_alone(name, kind, capsys):
     Path("mine").write_text("1 1:1\n")
@@ -72,7 +92,11 @@ def test_what_is_no_checkpoint_is_refused_and_left_alone(name, kind, capsys):
         assert message.count("\n") == 1
         after = os.lstat(name), there()
         assert (before[0].st_ino, before[0].st_size, before[0].st_mtime_ns, before[1]) == (
-            after[0].st_ino, after[0].st_size, after[0].st_mtime_ns, after[1])  # fmt: skip
+            after[0].st_ino,
+            after[0].st_size,
+            after[0].st_mtime_ns,
+            after[1],
+        )
     assert Path("mine").read_text() == "1 1:1\n"
 
 
@@ -87,7 +111,9 @@ def test_what_another_run_wrote_is_not_removed():
     """Without --resume only the generations that this run wrote go away at its end."""
     write_checkpoint("state", {"of": "another"}, None)
     old = Path("state").read_bytes()
-    assert call("svmcut learn", *OPTIONS, "train", "m") == 0  # it is over before a checkpoint is due
+    assert (
+        call("svmcut learn", *OPTIONS, "train", "m") == 0
+    )  # it is over before a checkpoint is due
     assert there() == ["state"] and Path("state").read_bytes() == old
     assert call("svmcut learn", *OPTIONS, *EVERY, "train", "m") == 0
     assert there() == []
@@ -119,7 +145,9 @@ def test_two_runs_do_not_share_a_checkpoint(capsys):
         wait_for("state.lock", first)
         for name in ("state", "alias"):
             assert call("svmcut learn", *OPTIONS[:-1], name, "train", "other") == 2
-            assert capsys.readouterr().err.startswith(f"svmcut learn: the checkpoint '{name}' is in use by another run")
+            assert capsys.readouterr().err.startswith(
+                f"svmcut learn: the checkpoint '{name}' is in use by another run"
+            )
         assert there() == ["alias", "state.lock"]
         first.stdin.write(Path("train").read_bytes())
         _, errors = first.communicate(timeout=TIMEOUT)
@@ -138,7 +166,8 @@ def test_a_killed_run_leaves_a_lock_that_holds_nobody():
 
 
 def test_of_many_at_once_one_holds_the_lock():
-    """Children take and leave the lock as fast as they can; no two have it at a time and none stays behind."""
+    """Children take and leave the lock as fast as they can; no two have it at a time and none stays
+    behind."""
     code = """
 import os, sys
 from svmcut.errors import UsageError
@@ -153,8 +182,12 @@ while held < 150:
     except UsageError:
         pass
 """
-    crew = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) for _ in range(3)]
-    assert [(child.communicate(timeout=TIMEOUT)[1], child.returncode) for child in crew] == [(b"", 0)] * 3
+    crew = [
+        subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) for _ in range(3)
+    ]
+    assert [(child.communicate(timeout=TIMEOUT)[1], child.returncode) for child in crew] == [
+        (b"", 0)
+    ] * 3
     assert there() == []
 
 
@@ -165,7 +198,9 @@ def test_where_there_are_no_locks_one_warning_is_given(monkeypatch, capsys):
     monkeypatch.setattr(fcntl, "flock", refuse)
     assert call("svmcut learn", *OPTIONS, *EVERY, "--report", "report", "train", "m") == 0
     message = capsys.readouterr().err
-    assert message.count("\n") == 1 and "state.lock: cannot be locked: No locks available" in message
+    assert (
+        message.count("\n") == 1 and "state.lock: cannot be locked: No locks available" in message
+    )
     warnings = json.loads(Path("report").read_text())["warnings"]
     assert [text for text in warnings if "state.lock" in text] == warnings and len(warnings) == 1
     assert there() == ["report"]

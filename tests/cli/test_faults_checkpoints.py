@@ -16,24 +16,54 @@ from svmcut.cli import training_report
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
-STOPPED = "svmcut learn: stopped by SIGTERM; the state is in state, the same command with --resume goes on\n"
+STOPPED = (
+    "svmcut learn: stopped by SIGTERM; the state is in state, the same command with --resume goes "
+    "on\n"
+)
 SOLVERS = {
     "cutting-plane": ("--solver", "cutting-plane", "--example-cost", "100", "--gap", "1e-7"),
     "dual-cd": ("--solver", "dual-cd", "--example-cost", "100", "--gap", "1e-9"),
     "newton": ("--solver", "newton", "--example-cost", "1", "--gap", "1e-9"),
     "smo": ("-t", "2", "-g", "0.05", "--solver", "smo", "--example-cost", "100"),
-    "sampled-cuts": ("-t", "2", "-g", "0.05", "--solver", "sampled-cuts", "--example-cost", "1", "--basis", "600"),
+    "sampled-cuts": (
+        "-t",
+        "2",
+        "-g",
+        "0.05",
+        "--solver",
+        "sampled-cuts",
+        "--example-cost",
+        "1",
+        "--basis",
+        "600",
+    ),
     "path": ("--solver", "cutting-plane", "--example-cost", "1,10,100", "--gap", "1e-5"),
 }
 
 STRUCTURED = {
     "sequence, bcfw": ("sequence", "--solver", "bcfw", "--example-cost", "1", "--gap", "1e-4"),
-    "sequence, path": ("sequence", "--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
+    "sequence, path": (
+        "sequence",
+        "--solver",
+        "cutting-plane",
+        "--example-cost",
+        "0.1,1",
+        "--gap",
+        "1e-2",
+    ),
     "sequence, ssg": ("sequence", "--solver", "ssg", "--example-cost", "0.1", "--gap", "0.1"),
     "sequence, gdmm": ("sequence", "--solver", "gdmm", "--example-cost", "1", "--gap", "1e-2"),
     "multilabel, auto": ("multilabel", "--example-cost", "1", "--gap", "1e-3"),
     "multilabel, bcfw": ("multilabel", "--solver", "bcfw", "--example-cost", "1", "--gap", "1e-3"),
-    "multilabel, path": ("multilabel", "--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
+    "multilabel, path": (
+        "multilabel",
+        "--solver",
+        "cutting-plane",
+        "--example-cost",
+        "0.1,1",
+        "--gap",
+        "1e-2",
+    ),
 }
 
 
@@ -44,7 +74,9 @@ def folder(tmp_path, monkeypatch, rng):
     y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=600) > 0, 1, -1)
     with open("train", "w", encoding="ascii") as file:
         for label, row in zip(y, X, strict=True):
-            file.write(f"{label} " + " ".join(f"{j + 1}:{value:.4f}" for j, value in enumerate(row)) + "\n")
+            file.write(
+                f"{label} " + " ".join(f"{j + 1}:{value:.4f}" for j, value in enumerate(row)) + "\n"
+            )
     return tmp_path
 
 
@@ -82,11 +114,15 @@ def test_row22_terminated_with_a_checkpoint_and_resumed(solver):
     for name in whole:
         os.unlink(name)
     at = 1 if solver == "smo" else 4
-    done = signalled(signal.SIGTERM, at, "learn", *options, "--checkpoint", "state", "train", "model")
+    done = signalled(
+        signal.SIGTERM, at, "learn", *options, "--checkpoint", "state", "train", "model"
+    )
     assert (done.returncode, done.stderr) == (75, STOPPED)
     assert os.path.exists("state")
     assert solver == "path" or not contents()
-    resumed = learn(*options, "--checkpoint", "state", "--resume", "--report", "report", "train", "model")
+    resumed = learn(
+        *options, "--checkpoint", "state", "--resume", "--report", "report", "train", "model"
+    )
     assert (resumed.returncode, resumed.stderr) == (0, "")
     assert contents() == whole
     assert sorted(name for name in os.listdir() if "state" in name) == []
@@ -131,15 +167,32 @@ def test_row22_structured_runs_terminated_and_resumed(rng, name):
 def test_row25_other_structured_examples_are_named(rng, task):
     """What is learnt counts too: the features are those of before."""
     structured(rng)
-    words = ("--task", task, "--example-cost", "1", "--solver", "cutting-plane", "--max-iterations", "3",
-             "--gap", "1e-3", "--checkpoint", "state", f"train.{task}", "model")  # fmt: skip
+    words = (
+        "--task",
+        task,
+        "--example-cost",
+        "1",
+        "--solver",
+        "cutting-plane",
+        "--max-iterations",
+        "3",
+        "--gap",
+        "1e-3",
+        "--checkpoint",
+        "state",
+        f"train.{task}",
+        "model",
+    )
     assert learn(*words).returncode == 3
     text = content(f"train.{task}").decode()
     first, _, rest = text.partition(" ")
     with open(f"train.{task}", "w", encoding="ascii") as file:
         file.write(f"{'2' if first != '2' else '3'} {rest}")
     refused = learn("--resume", *words)
-    assert (refused.returncode, refused.stderr.count(f"the examples of train.{task} differ")) == (1, 1)
+    assert (refused.returncode, refused.stderr.count(f"the examples of train.{task} differ")) == (
+        1,
+        1,
+    )
 
 
 def test_row22_terminated_in_the_second_fit_of_a_path():
@@ -150,10 +203,17 @@ def test_row22_terminated_in_the_second_fit_of_a_path():
     first = json.loads(content("before"))["path"][0]["iterations"]
     for name in whole:
         os.unlink(name)
-    done = signalled(signal.SIGTERM, first + 3, "learn", *options, "--checkpoint", "state", "train", "model")
+    done = signalled(
+        signal.SIGTERM, first + 3, "learn", *options, "--checkpoint", "state", "train", "model"
+    )
     assert done.returncode == 75
     assert list(contents()) == ["model.1"]
-    assert learn(*options, "--checkpoint", "state", "--resume", "--report", "after", "train", "model").returncode == 0
+    assert (
+        learn(
+            *options, "--checkpoint", "state", "--resume", "--report", "after", "train", "model"
+        ).returncode
+        == 0
+    )
     assert contents() == whole
     before, after = (json.loads(content(name))["path"] for name in ("before", "after"))
     assert [row["primal"] for row in before] == [row["primal"] for row in after]
@@ -161,14 +221,20 @@ def test_row22_terminated_in_the_second_fit_of_a_path():
 
 
 def test_row22_terminated_while_reading_leaves_the_start_to_resume():
-    child = subprocess.Popen(command("svmcut learn", "-c", "1", "--checkpoint", "state", "-", "model"),
-                             stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
+    child = subprocess.Popen(
+        command("svmcut learn", "-c", "1", "--checkpoint", "state", "-", "model"),
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     child.stdin.write(b"1 1:1\n")
     child.stdin.flush()
     child.stdout.read(7)  # it says that it reads
     child.send_signal(signal.SIGTERM)
     _, errors = child.communicate(timeout=TIMEOUT)
-    said = b"svmcut learn: stopped by SIGTERM; no state was reached, the same command starts afresh\n"
+    said = (
+        b"svmcut learn: stopped by SIGTERM; no state was reached, the same command starts afresh\n"
+    )
     assert (child.returncode, errors) == (75, said)
     assert sorted(os.listdir()) == ["train"]
     afresh = learn("-c", "1", "--checkpoint", "state", "--resume", "train", "model")
@@ -179,7 +245,16 @@ def test_row22_terminated_while_reading_leaves_the_start_to_resume():
 def test_row22_usr1_writes_a_checkpoint_and_training_goes_on():
     options = SOLVERS["cutting-plane"]
     done = signalled(
-        signal.SIGUSR1, 3, "learn", *options, "--checkpoint", "state", "--max-iterations", "9", "train", "m"
+        signal.SIGUSR1,
+        3,
+        "learn",
+        *options,
+        "--checkpoint",
+        "state",
+        "--max-iterations",
+        "9",
+        "train",
+        "m",
     )
     assert done.returncode == 3
     assert os.path.exists("state.1")  # that of the signal; the newest is that of the limit
@@ -191,7 +266,10 @@ def test_row22_usr1_writes_a_checkpoint_and_training_goes_on():
 
 def test_row22_a_run_ended_by_a_limit_goes_on_with_a_larger_one():
     options = ("-c", "1000", "--gap", "1e-4", "--solver", "cutting-plane")
-    assert learn(*options, "--max-iterations", "5", "--checkpoint", "state", "train", "m").returncode == 3
+    assert (
+        learn(*options, "--max-iterations", "5", "--checkpoint", "state", "train", "m").returncode
+        == 3
+    )
     assert learn(*options, "--checkpoint", "state", "--resume", "train", "m").returncode == 0
     assert learn(*options, "train", "whole").returncode == 0
     assert content("m") == content("whole")
@@ -199,11 +277,37 @@ def test_row22_a_run_ended_by_a_limit_goes_on_with_a_larger_one():
 
 def paused(*words):
     """Leaves a checkpoint of a run that is not at its end."""
-    assert learn("-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "--max-iterations", "5",
-                 "--checkpoint", "state", *words, "train", "m").returncode == 3  # fmt: skip
+    assert (
+        learn(
+            "-c",
+            "1000",
+            "--gap",
+            "1e-6",
+            "--solver",
+            "cutting-plane",
+            "--max-iterations",
+            "5",
+            "--checkpoint",
+            "state",
+            *words,
+            "train",
+            "m",
+        ).returncode
+        == 3
+    )
 
 
-RESUME = ("-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "--checkpoint", "state", "--resume")
+RESUME = (
+    "-c",
+    "1000",
+    "--gap",
+    "1e-6",
+    "--solver",
+    "cutting-plane",
+    "--checkpoint",
+    "state",
+    "--resume",
+)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +365,12 @@ def test_row23_a_damaged_checkpoint_gives_way_to_the_one_before(damage):
         data[len(data) // 2] ^= 1
     with open("state", "wb") as file:
         file.write(data[:-40] if damage == "cut" else data)
-    assert learn("-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "train", "whole").returncode == 0
+    assert (
+        learn(
+            "-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "train", "whole"
+        ).returncode
+        == 0
+    )
     assert learn(*RESUME, "train", "m").returncode == 0
     assert content("m") == content("whole")
 

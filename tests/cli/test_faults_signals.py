@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Signals at every moment of a run, and what is said of them; ids are rows of the table of faults."""
+"""Signals at every moment of a run, and what is said of them; ids are rows of the table of
+faults."""
 
 import os
 import signal
@@ -37,11 +38,16 @@ def test_row22_a_signal_while_reading_writes_nothing(program, number, svmcut, fo
         child.stdin.write(b"1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n1 ")
         child.stdin.flush()
         opening = b"" if program in LEARNERS else b"Reading model...done.\n"
-        opening += b"Reading training examples..." if program in LEARNERS else b"Reading test examples..."
+        opening += (
+            b"Reading training examples..." if program in LEARNERS else b"Reading test examples..."
+        )
         assert child.stdout.read(len(opening)) == opening
         child.send_signal(number)
         assert child.wait(TIMEOUT) == status_of(program, svmcut)
-        assert child.stderr.read().decode() == f"{program}: {ENDINGS[number]}{HINTS.get(program, '')}\n"
+        assert (
+            child.stderr.read().decode()
+            == f"{program}: {ENDINGS[number]}{HINTS.get(program, '')}\n"
+        )
     assert sorted(os.listdir()) == before
 
 
@@ -66,10 +72,24 @@ sys.exit(call(*sys.argv[1:]))
 
 
 def signalled(program, number, twice=False):
-    """A process that gets a signal in its third iteration, and another when it begins to write where twice."""
+    """A process that gets a signal in its third iteration, and another when it begins to write
+    where twice."""
     code = SIGNALLED.format(number.name, twice)
     environment = os.environ | {"PYTHONPATH": os.path.dirname(os.path.dirname(__file__))}
-    line = [sys.executable, "-c", code, program, "-c", "1000", "-e", "1e-6", "-w", "3", "noisy", "out"]
+    line = [
+        sys.executable,
+        "-c",
+        code,
+        program,
+        "-c",
+        "1000",
+        "-e",
+        "1e-6",
+        "-w",
+        "3",
+        "noisy",
+        "out",
+    ]
     return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
 
 
@@ -79,7 +99,9 @@ def noisy(rng):
     y = np.where(X[:, 0] + 2 * rng.normal(size=400) > 0, 1, -1)
     with open("noisy", "w", encoding="ascii") as file:
         for label, row in zip(y, X, strict=True):
-            file.write(f"{label} " + " ".join(f"{j + 1}:{value:.4f}" for j, value in enumerate(row)) + "\n")
+            file.write(
+                f"{label} " + " ".join(f"{j + 1}:{value:.4f}" for j, value in enumerate(row)) + "\n"
+            )
 
 
 @pytest.mark.parametrize("program", LEARNERS)
@@ -117,7 +139,9 @@ def test_row24_interrupted_from_outside(noisy):
     import fcntl
 
     with start("svmcut learn", "-c", "1000", "--gap", "1e-9", "-w", "3", "noisy", "out") as child:
-        fcntl.fcntl(child.stdout, 1031, 4096)  # F_SETPIPE_SZ: too little for the whole report, so the child must wait
+        fcntl.fcntl(
+            child.stdout, 1031, 4096
+        )  # F_SETPIPE_SZ: too little for the whole report, so the child must wait
         while not child.stdout.readline().startswith(b"Iter 5:"):
             pass
         child.send_signal(signal.SIGINT)
@@ -149,14 +173,29 @@ sys.exit(main())
 
 def moment(*words, module="", action="pass", before="pass"):
     code = MOMENT.format(module, action, before)
-    line = [sys.executable, "-c", code, "learn", "-v", "0", "-w", "3", "-c", "1000", "--gap", "1e-3", *words]
+    line = [
+        sys.executable,
+        "-c",
+        code,
+        "learn",
+        "-v",
+        "0",
+        "-w",
+        "3",
+        "-c",
+        "1000",
+        "--gap",
+        "1e-3",
+        *words,
+    ]
     return subprocess.run([*line, "noisy", "out"], capture_output=True, text=True, timeout=TIMEOUT)
 
 
 @pytest.mark.parametrize("module", ["svmcut.cli.commands", "numpy", "svmcut.cli.checkpoints"])
 @pytest.mark.parametrize("action", ["terminate()", "Dying()"], ids=["raised", "lost"])
 def test_row22_terminated_while_modules_are_imported(module, action, noisy):
-    """What SIGTERM ends with is known from the first line on, also where a destructor swallows its exception."""
+    """What SIGTERM ends with is known from the first line on, also where a destructor swallows its
+    exception."""
     done = moment("--checkpoint", "state", module=module, action=action)
     assert (done.returncode, done.stderr.count("\n")) == (75, 1)
     assert "stopped by SIGTERM" in done.stderr
@@ -180,11 +219,25 @@ PATH = ("-v", "0", "-w", "3", "--gap", "1e-4", "-c", "1,10,1000")
 def test_row24_an_interrupt_ends_a_path_with_a_limit_of_iterations(noisy):
     code = SIGNALLED.format(signal.SIGINT.name, False)
     environment = os.environ | {"PYTHONPATH": os.path.dirname(os.path.dirname(__file__))}
-    words = ("svmcut learn", *PATH, "--max-iterations", "90", "--checkpoint", "state", "noisy", "out")
-    done = subprocess.run([sys.executable, "-c", code, *words], env=environment, capture_output=True, text=True)
+    words = (
+        "svmcut learn",
+        *PATH,
+        "--max-iterations",
+        "90",
+        "--checkpoint",
+        "state",
+        "noisy",
+        "out",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 130
     assert sorted(name for name in os.listdir() if name.startswith("out")) == ["out.1"]
-    assert "no model for C = 10, 1000; the state is in state, the same command with --resume goes on" in done.stderr
+    assert (
+        "no model for C = 10, 1000; the state is in state, the same command with --resume goes on"
+        in done.stderr
+    )
     assert call("svmcut learn", *PATH, "--checkpoint", "state", "--resume", "noisy", "out") == 0
     assert call("svmcut learn", *PATH, "noisy", "whole") == 0
     for cost in ("1", "10", "1000"):
@@ -195,20 +248,37 @@ def test_row24_an_interrupt_ends_a_path_with_a_limit_of_iterations(noisy):
 def test_limits_along_a_path(noisy, capsys):
     """One of iterations is each C's own, one of time that of the run."""
     assert call("svmcut learn", *PATH, "--max-iterations", "2", "noisy", "out") == 3
-    assert sorted(name for name in os.listdir() if name.startswith("out")) == ["out.1", "out.10", "out.1000"]
+    assert sorted(name for name in os.listdir() if name.startswith("out")) == [
+        "out.1",
+        "out.10",
+        "out.1000",
+    ]
     warnings = capsys.readouterr().err.splitlines()
     assert len(warnings) == 3 and all("stopped by a limit, gap " in line for line in warnings)
     assert warnings[-1].endswith("; a run with --checkpoint FILE can go on")
-    words = (*PATH, "--max-iterations", "2", "--time-limit", "1e-9", "--checkpoint", "state", "noisy", "late")
+    words = (
+        *PATH,
+        "--max-iterations",
+        "2",
+        "--time-limit",
+        "1e-9",
+        "--checkpoint",
+        "state",
+        "noisy",
+        "late",
+    )
     assert call("svmcut learn", *words) == 3
     assert sorted(name for name in os.listdir() if name.startswith("late")) == ["late.1"]
     (warning,) = capsys.readouterr().err.splitlines()
     assert warning.endswith(
-        "; no model for C = 10, 1000; the state is in state, the same command with --resume and larger limits goes on"
+        "; no model for C = 10, 1000; the state is in state, the same command with --resume and "
+        "larger limits goes on"
     )
 
 
 def test_a_limit_of_an_executable_is_told(noisy, monkeypatch, capsys):
     monkeypatch.setenv("SVMCUT_DEADLINE", "1")
     assert call("svm_perf_learn", "-w", "3", "-c", "1", "noisy", "out") == 1
-    assert capsys.readouterr().err.startswith("svm_perf_learn: warning: out: stopped by a limit, gap ")
+    assert capsys.readouterr().err.startswith(
+        "svm_perf_learn: warning: out: stopped by a limit, gap "
+    )

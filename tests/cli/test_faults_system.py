@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files, pipes, signals and limits of the system, for every command and executable; ids are rows of the table of
-faults."""
+"""Files, pipes, signals and limits of the system, for every command and executable; ids are rows of
+the table of faults."""
 
 import errno
 import os
@@ -22,7 +22,9 @@ from svmcut.models import LinearModel
 ROWS = "1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n1 qid:2 3:1e-3\n-1 qid:2 2:0.125 7:3\n"
 PROGRAMS = LEARNERS + CLASSIFIERS
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="descriptors, signals and limits of POSIX")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="descriptors, signals and limits of POSIX"
+)
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="as Linux has it")
 
 
@@ -82,20 +84,27 @@ def test_row15_no_permission_to_read(program, folder, permissions):
 
 
 def unwritable(program, option, target):
-    """A command line with one target that cannot be written, and examples that are missing besides."""
+    """A command line with one target that cannot be written, and examples that are missing
+    besides."""
     if option is None:
         return words(program, "missing", target)
     return (option, target, *words(program, "missing"))
 
 
 TARGETS = [(program, None) for program in PROGRAMS]
-TARGETS += [(program, option) for program in LEARNERS[::2] for option in ("--report", "--trace", "-a")]
+TARGETS += [
+    (program, option) for program in LEARNERS[::2] for option in ("--report", "--trace", "-a")
+]
 TARGETS += [("svmcut classify", "--report"), ("svm_perf_learn", "-a")]
 
 
 @pytest.mark.parametrize("program, option", TARGETS)
-@pytest.mark.parametrize("target", ["none/x", "train/x", "folder", "/dev/fd/77"], ids=lambda name: f"row19-{name}")
-def test_unwritable_targets_are_found_before_anything_is_read(program, option, target, folder, capsys):
+@pytest.mark.parametrize(
+    "target", ["none/x", "train/x", "folder", "/dev/fd/77"], ids=lambda name: f"row19-{name}"
+)
+def test_unwritable_targets_are_found_before_anything_is_read(
+    program, option, target, folder, capsys
+):
     (folder / "folder").mkdir()
     before = sorted(os.listdir())
     assert call(program, *unwritable(program, option, target)) == 1
@@ -132,8 +141,13 @@ def test_a_full_disk_leaves_the_old_file(program, step, folder, monkeypatch, cap
 def wide(tmp_path_factory):
     """Two examples whose model takes more than one buffer to write."""
     path = tmp_path_factory.mktemp("wide") / "train"
-    rows = (" ".join(f"{j}:0.{j * 7919 % 999983 + 1:06d}" for j in range(first, 200_000, 2)) for first in (1, 2))
-    path.write_text("".join(f"{label} qid:1 {row}\n" for label, row in zip((1, -1), rows, strict=True)))
+    rows = (
+        " ".join(f"{j}:0.{j * 7919 % 999983 + 1:06d}" for j in range(first, 200_000, 2))
+        for first in (1, 2)
+    )
+    path.write_text(
+        "".join(f"{label} qid:1 {row}\n" for label, row in zip((1, -1), rows, strict=True))
+    )
     return str(path)
 
 
@@ -154,14 +168,19 @@ def test_a_limit_of_file_size_leaves_the_old_model(program, size, wide, folder):
 def test_row20_a_disk_that_is_full(program, wide, folder):
     disk = folder / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", disk], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=128k", "none", disk], capture_output=True
+    ).returncode:
         pytest.skip("only root may mount")
     try:
         (disk / "out").write_text("old")
         (folder / "many").write_text(ROWS * 10_000)
         examples = wide if program in LEARNERS else "many"
         done = run(program, *words(program, examples, "disk/out"))
-        assert (done.returncode, done.stderr) == (1, "disk/out: cannot be written: No space left on device\n")
+        assert (done.returncode, done.stderr) == (
+            1,
+            "disk/out: cannot be written: No space left on device\n",
+        )
         assert os.listdir(disk) == ["out"] and (disk / "out").read_text() == "old"
     finally:
         subprocess.run(["umount", disk], check=True)
@@ -187,7 +206,13 @@ def unread():
 @pytest.mark.parametrize("target", ["out", "/dev/stdout"], ids=["row21-report", "row21-result"])
 def test_a_pipe_nobody_reads_is_quiet(program, target, unread):
     before = sorted(os.listdir())
-    done = run(program, *words(program, target=target), capture_output=False, stdout=unread, stderr=subprocess.PIPE)
+    done = run(
+        program,
+        *words(program, target=target),
+        capture_output=False,
+        stdout=unread,
+        stderr=subprocess.PIPE,
+    )
     assert (done.returncode, done.stderr) == (1, "")
     assert sorted(os.listdir()) == before
 
@@ -200,7 +225,9 @@ def test_row21_a_log_nobody_reads_decides_nothing(program, unread):
     assert (done.returncode, done.stderr) == (0, "")
     with open("out", "rb") as out, open("expected", "rb") as expected:
         assert out.read() == expected.read()
-    done = run(program, *words(program, target="/dev/stdout"), **streams)  # the model itself is lost
+    done = run(
+        program, *words(program, target="/dev/stdout"), **streams
+    )  # the model itself is lost
     assert (done.returncode, done.stderr) == (1, "")
 
 
@@ -208,9 +235,14 @@ def test_row21_a_log_nobody_reads_decides_nothing(program, unread):
 @pytest.mark.parametrize("program", ["svmcut learn", "svm_rank_learn"])
 def test_row21_a_log_on_a_full_disk_decides_nothing(program, folder):
     with open("/dev/full", "wb") as full:
-        done = run(program, *words(program), capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        done = run(
+            program, *words(program), capture_output=False, stdout=full, stderr=subprocess.PIPE
+        )
     assert done.returncode == 0 and (folder / "out").exists()
-    lost = f"{program}: warning: the log is cut short: standard output cannot be written: No space left on device\n"
+    lost = (
+        f"{program}: warning: the log is cut short: standard output cannot be written: No space "
+        "left on device\n"
+    )
     assert done.stderr.endswith(lost if program.startswith("svmcut") else "")
     assert (done.stderr == "") == (not program.startswith("svmcut"))
 
@@ -243,7 +275,8 @@ def test_row26_too_little_memory_is_a_message(program, folder):
         done = run(program, *words(program, "many", f"out{megabytes}"), preexec_fn=limit)
         statuses.append(done.returncode)
         result = folder / f"out{megabytes}"
-        # the C library itself ends a program whose new thread has no room for variables of NumPy's libraries
+        # the C library itself ends a program whose new thread has no room for variables of NumPy's
+        # libraries
         ended = "cannot allocate memory for thread-local data" in done.stderr and megabytes < 4000
         assert (done.returncode in (0, 1) or ended) and "Traceback" not in done.stderr
         assert done.returncode == 0 or done.stderr.count("\n") == 1
@@ -264,7 +297,10 @@ def test_row31_two_runs_that_write_one_model(folder):
     assert models[0] != models[1]
     before = sorted(os.listdir())
     for _ in range(3):
-        crew = [start("svmcut learn", "-v", "0", "-c", cost, "train", "out", stderr=None) for cost in ("1", "5")]
+        crew = [
+            start("svmcut learn", "-v", "0", "-c", cost, "train", "out", stderr=None)
+            for cost in ("1", "5")
+        ]
         while any(child.poll() is None for child in crew):
             if (folder / "out").exists():
                 assert (folder / "out").read_bytes() in models
@@ -277,7 +313,15 @@ def test_row31_two_runs_that_write_one_model(folder):
         assert sorted(os.listdir()) == before
 
 
-ODD_NAMES = ["a b", "a\nb", "./-x", "x" * 255, "é", b"\xff\xfe".decode("utf-8", "surrogateescape"), "%s{}*"]
+ODD_NAMES = [
+    "a b",
+    "a\nb",
+    "./-x",
+    "x" * 255,
+    "é",
+    b"\xff\xfe".decode("utf-8", "surrogateescape"),
+    "%s{}*",
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -303,7 +347,9 @@ def test_row32_names_behind_two_dashes(program, folder):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("length", [256, 3000, 5000], ids=lambda length: f"row32-{length}-characters")
+@pytest.mark.parametrize(
+    "length", [256, 3000, 5000], ids=lambda length: f"row32-{length}-characters"
+)
 def test_names_too_long(program, length, folder, capsys):
     before, name = sorted(os.listdir()), "x" * length
     lines = [words(program, examples=name), words(program, target=name)]
@@ -321,7 +367,9 @@ def test_closed_streams(program, closed, folder):
     if program == "svmcut learn":  # which says that qid: has no effect
         (folder / "train").write_text(re.sub("qid:. ", "", ROWS))
     line = command(program, *words(program))
-    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *line], stderr=subprocess.PIPE, timeout=TIMEOUT)
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *line], stderr=subprocess.PIPE, timeout=TIMEOUT
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     assert call(program, *words(program, target="expected")) == 0
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
@@ -330,5 +378,7 @@ def test_closed_streams(program, closed, folder):
 @pytest.mark.parametrize("program", ["svmcut learn", "svm_perf_classify"])
 def test_row32_a_closed_stream_is_no_target(program, folder):
     line = command(program, *words(program, target="/dev/stdout"))
-    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *line], stderr=subprocess.PIPE, timeout=TIMEOUT)
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *line], stderr=subprocess.PIPE, timeout=TIMEOUT
+    )
     assert (done.returncode, done.stderr) == (1, b"/dev/stdout: is not open for writing\n")

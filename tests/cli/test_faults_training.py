@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options out of range, data at the limits of arithmetic, the QP's failures, threads; ids are rows of the table of
-faults."""
+"""Options out of range, data at the limits of arithmetic, the QP's failures, threads; ids are rows
+of the table of faults."""
 
 import json
 import os
@@ -91,11 +91,15 @@ def test_row27_C_missing(program, capsys):
 
 
 def test_row27_C_missing_of_a_loss_that_is_no_sum(capsys):
-    refuse("svmcut learn", "-l roc-area", "C is missing, and -l roc-area has none by default", capsys)
+    refuse(
+        "svmcut learn", "-l roc-area", "C is missing, and -l roc-area has none by default", capsys
+    )
 
 
 @pytest.mark.parametrize("program", ["svmcut learn", "svmcut rank"])
-@pytest.mark.parametrize("options", ["--example-cost 0", "--gap 0", "--gap 1.5", "--threads 0", "--max-iterations 0"])
+@pytest.mark.parametrize(
+    "options", ["--example-cost 0", "--gap 0", "--gap 1.5", "--threads 0", "--max-iterations 0"]
+)
 def test_row27_long_options(program, options, capsys):
     refuse(program, f"{options} -c 1", "is not a ", capsys)
 
@@ -139,7 +143,9 @@ def assert_sound(status):
     assert np.all(np.isfinite(model.w)) and np.isfinite(model.b)
 
 
-DATA = pytest.mark.parametrize("data", [separable, zeros, uneven, extreme], ids=lambda data: f"row28-{data.__name__}")
+DATA = pytest.mark.parametrize(
+    "data", [separable, zeros, uneven, extreme], ids=lambda data: f"row28-{data.__name__}"
+)
 
 
 @DATA
@@ -154,7 +160,9 @@ def test_huge_c(data, C, rng):
 @pytest.mark.parametrize("loss", losses("classification"))
 def test_huge_c_of_every_loss(data, loss, rng):
     put("train", *data(rng))
-    assert_sound(call("svmcut learn", "-c", "1e12", "-l", loss, "--report", "report", "train", "model"))
+    assert_sound(
+        call("svmcut learn", "-c", "1e12", "-l", loss, "--report", "report", "train", "model")
+    )
 
 
 @DATA
@@ -162,10 +170,14 @@ def test_huge_c_of_every_loss(data, loss, rng):
 def test_huge_c_in_ranking(data, loss, rng):
     y, X = data(rng)
     put("train", y, X, np.arange(len(y)) // 10)
-    assert_sound(call("svmcut rank", "-c", "1e9", "-l", loss, "--report", "report", "train", "model"))
+    assert_sound(
+        call("svmcut rank", "-c", "1e9", "-l", loss, "--report", "report", "train", "model")
+    )
 
 
-@pytest.mark.parametrize("rows", ["1 1:1 2:0.5\n", "1 1:1 2:0.5\n-1 1:1 2:0.5\n"], ids=["row28-one-class", "row28-two"])
+@pytest.mark.parametrize(
+    "rows", ["1 1:1 2:0.5\n", "1 1:1 2:0.5\n-1 1:1 2:0.5\n"], ids=["row28-one-class", "row28-two"]
+)
 def test_a_million_equal_rows(rows, folder):
     (folder / "train").write_text(rows * (1_000_000 // rows.count("\n")))
     options = ["-c", "1", "-v", "0", "--time-limit", "60", "--report", "report", "train", "model"]
@@ -204,7 +216,9 @@ def always_osqp(monkeypatch):
             return setup(self, *args, **kwargs)
 
         monkeypatch.setattr(osqp.OSQP, "setup", remember)
-        monkeypatch.setattr(osqp.OSQP, "solve", lambda self, raise_error=False: Answer(x(asked[-1])))
+        monkeypatch.setattr(
+            osqp.OSQP, "solve", lambda self, raise_error=False: Answer(x(asked[-1]))
+        )
         return asked
 
     return answers
@@ -231,13 +245,18 @@ def test_row29_a_refusal_of_osqp_is_no_failure(always_osqp, monkeypatch, rng):
         raise osqp.OSQPException(4)
 
     monkeypatch.setattr(osqp.OSQP, "setup", refuse)
-    assert call("svmcut learn", "-c", "10", "--gap", "1e-6", put("train", *noisy(rng)), "model") == 0
+    assert (
+        call("svmcut learn", "-c", "10", "--gap", "1e-6", put("train", *noisy(rng)), "model") == 0
+    )
 
 
 def test_row29_where_both_fail_the_gap_is_stated(always_osqp, monkeypatch, rng, capsys):
     always_osqp(lambda k: None)
     monkeypatch.setattr(ExactSimplexQp, "solve", lambda self, H, b, C, beta0, tol: np.array(beta0))
-    assert call("svmcut learn", "-c", "10", "--report", "report", put("train", *noisy(rng)), "model") == 3
+    assert (
+        call("svmcut learn", "-c", "10", "--report", "report", put("train", *noisy(rng)), "model")
+        == 3
+    )
     assert "stopped where rounding forbids progress, gap " in capsys.readouterr().out
     assert document()["gap"] > 0 and not document()["converged"]
 
@@ -263,7 +282,9 @@ def many_rows(tmp_path_factory):
 
 @pytest.mark.parametrize("loss", losses("classification"))
 def test_row30_threads_leave_the_model(loss, many_rows, capsys):
-    threads_agree("svmcut learn", ["-c", "0.1", "-e", "1", "-l", loss, "--positive", ">0", many_rows], capsys)
+    threads_agree(
+        "svmcut learn", ["-c", "0.1", "-e", "1", "-l", loss, "--positive", ">0", many_rows], capsys
+    )
 
 
 @pytest.mark.parametrize("loss", losses("rank"))

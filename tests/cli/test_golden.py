@@ -14,13 +14,23 @@ FAMILIES = ["perf_", "rank_", "cls_", "in_", "hmm"]
 
 
 def check(shared, pattern, *options, folder=BIN):
-    command = [sys.executable, shared / "golden" / "check.py", "--bin", folder, "--only", pattern, *options]
+    command = [
+        sys.executable,
+        shared / "golden" / "check.py",
+        "--bin",
+        folder,
+        "--only",
+        pattern,
+        *options,
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the slow test starts the programs")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning"
+)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_originals_behaviour(shared, family, monkeypatch, capfd):
     """Every case; the programs are forked, which saves 188 starts of an interpreter."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recorded behaviour of svm_light V6.02 and svm_multiclass V2.20, where the reference data stand beside the project."""
+"""Recorded behaviour of svm_light V6.02 and svm_multiclass V2.20, where the reference data stand
+beside the project."""
 
 import importlib.util
 import os
@@ -14,12 +15,16 @@ FAMILIES = ["mc_", "light_(?!p|r|cls)", "light_[pr]", "light_cls"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the programs are forked")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning"
+)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_originals_behaviour(shared, family, monkeypatch, capfd):
     light = shared / "golden" / "light"
     words = ["--bin", BIN, "--cases", str(light / "cases"), "--only", f"^{family}"]
-    monkeypatch.setattr(sys, "argv", ["check_light.py", str(shared / "golden" / "check.py"), *words])
+    monkeypatch.setattr(
+        sys, "argv", ["check_light.py", str(shared / "golden" / "check.py"), *words]
+    )
     loader = importlib.util.spec_from_file_location("golden_check", sys.argv[1]).loader
     streams = {name: getattr(subprocess, name) for name in ("DEVNULL", "TimeoutExpired")}
     load = type(loader).exec_module

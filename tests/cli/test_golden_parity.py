@@ -13,14 +13,22 @@ from programs import BIN, forked
 
 #: Regular expressions of names of cases, a test each.
 FAMILIES = [
-    "t3_(rk|mc|perf)_(rbf|poly).*classify", "t3_mc_(p2|l1|l2|l3|o1|tiny)", "t3_perf_(p2|t1|t2|f_)", "t3_perf_y1",
-    "t3_hmm_b", "t3_rt_(perf|rank|hmm|mc)",
-    "t3_tr_", "t3_(xa|zp)_", "t3_(loo|f0|all0|i1|nan|rt_light)",
-]  # fmt: skip
+    "t3_(rk|mc|perf)_(rbf|poly).*classify",
+    "t3_mc_(p2|l1|l2|l3|o1|tiny)",
+    "t3_perf_(p2|t1|t2|f_)",
+    "t3_perf_y1",
+    "t3_hmm_b",
+    "t3_rt_(perf|rank|hmm|mc)",
+    "t3_tr_",
+    "t3_(xa|zp)_",
+    "t3_(loo|f0|all0|i1|nan|rt_light)",
+]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the programs are forked")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning"
+)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_the_originals_did(shared, family, monkeypatch, capfd):
     golden = shared / "golden"

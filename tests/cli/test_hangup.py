@@ -29,15 +29,25 @@ def hung_up(*words, at, **options):
         return child.wait(TIMEOUT), child.stderr.read().decode()
 
 
-@pytest.mark.parametrize("words, status, told", [
-    ((), 143, "; a run with --checkpoint FILE can go on"),
-    (("--checkpoint", "state"), 75, "; the state is in state, the same command with --resume goes on"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, status, told",
+    [
+        ((), 143, "; a run with --checkpoint FILE can go on"),
+        (
+            ("--checkpoint", "state"),
+            75,
+            "; the state is in state, the same command with --resume goes on",
+        ),
+    ],
+)
 def test_a_run_in_training_ends_as_of_sigterm(words, status, told):
     with open("rows", "wb") as file:
         file.write(ROWS * 20)
     long = ("-w", "3", "-c", "1e6", "--gap", "1e-12", "--max-iterations", "1000000")
-    assert hung_up(*words, *long, "rows", "out", at=b"Iter 3:") == (status, f"svmcut learn: stopped by SIGHUP{told}\n")
+    assert hung_up(*words, *long, "rows", "out", at=b"Iter 3:") == (
+        status,
+        f"svmcut learn: stopped by SIGHUP{told}\n",
+    )
     assert sorted(os.listdir()) == ["rows", *(["state"] if words else [])]
 
 

@@ -22,16 +22,29 @@ def rows(tmp_path, monkeypatch, rng):
     monkeypatch.chdir(tmp_path)
     X = rng.normal(size=(60, 3)).astype(np.float32)
     y = np.where((X**2).sum(1) + 0.5 * rng.normal(size=60) > 2.5, 1.0, -1.0)
-    lines = [f"{label:g} " + " ".join(f"{j + 1}:{x:.9g}" for j, x in enumerate(row)) for label, row in zip(y, X)]
+    lines = [
+        f"{label:g} " + " ".join(f"{j + 1}:{x:.9g}" for j, x in enumerate(row))
+        for label, row in zip(y, X)
+    ]
     Path("train").write_text("\n".join(lines) + "\n")
     return X, y
 
 
-@pytest.mark.parametrize("words", [
-    (), ("--solver", "smo"), ("--solver", "subspace"), ("--solver", "bsca"), ("-l", "f1", "-c", 1), ("--gap", 1e-3),
-    ("--task", "regression"), ("--task", "regression", "--solver", "bsgd"), (*CLASSES, "one-vs-rest"),
-    (*CLASSES, "one-vs-one", "--solver", "subspace"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--solver", "smo"),
+        ("--solver", "subspace"),
+        ("--solver", "bsca"),
+        ("-l", "f1", "-c", 1),
+        ("--gap", 1e-3),
+        ("--task", "regression"),
+        ("--task", "regression", "--solver", "bsgd"),
+        (*CLASSES, "one-vs-rest"),
+        (*CLASSES, "one-vs-one", "--solver", "subspace"),
+    ],
+)
 @pytest.mark.parametrize("kernel", [SIGMOID, POLYNOMIAL])
 def test_a_stationary_point_is_no_certificate(rows, capsys, words, kernel):
     assert call("svmcut learn", *kernel, *words, "--report", "r", "train", "m") == 0
@@ -39,17 +52,25 @@ def test_a_stationary_point_is_no_certificate(rows, capsys, words, kernel):
     assert "; stationary, no certified gap" in output and "converged" not in output
     assert report["dual"] is report["gap"] is None
     assert (report["converged"], report["stopped_by"]) == (False, "stationary")
-    assert "need not be positive definite" in told and any("positive definite" in text for text in report["warnings"])
+    assert "need not be positive definite" in told and any(
+        "positive definite" in text for text in report["warnings"]
+    )
     losses = {"-l": 100.0, "regression": 60 * 0.9}
     at_zero = next((value for word, value in losses.items() if word in words), 60.0)
     assert report["primal"] <= at_zero * (2 if "one-vs-rest" in words else 1) + 1e-9
 
 
 def test_rankings_are_trained_in_a_subspace(rows):
-    Path("train").write_text("".join(f"{k % 3} qid:{1 + k // 9} 1:{k % 7} 2:{k % 5}\n" for k in range(36)))
+    Path("train").write_text(
+        "".join(f"{k % 3} qid:{1 + k // 9} 1:{k % 7} 2:{k % 5}\n" for k in range(36))
+    )
     assert call("svmcut rank", "-c", 1, *SIGMOID, "-s", 0.01, "--report", "r", "train", "m") == 0
     report = json.loads(Path("r").read_text())
-    assert (report["solver"], report["stopped_by"], report["dual"]) == ("subspace", "stationary", None)
+    assert (report["solver"], report["stopped_by"], report["dual"]) == (
+        "subspace",
+        "stationary",
+        None,
+    )
 
 
 @pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts", "constant-cuts", "sbp"])
@@ -59,7 +80,9 @@ def test_solvers_that_mean_nothing_then_are_refused(rows, capsys, solver):
     assert "need not be positive definite" in told and "use --solver smo, subspace" in told
 
 
-@pytest.mark.parametrize("words", [("-t", 2, "-g", -1), ("-t", 1, "-s", -1), ("-t", 2, "-g", "1,-0.5", "--cv", 3)])
+@pytest.mark.parametrize(
+    "words", [("-t", 2, "-g", -1), ("-t", 1, "-s", -1), ("-t", 2, "-g", "1,-0.5", "--cv", 3)]
+)
 def test_factors_below_0_are_refused(rows, capsys, words):
     assert call("svmcut learn", *words, "train", "m") == 2
     assert "is not a number of at least 0" in capsys.readouterr().err

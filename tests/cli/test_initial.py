@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--initial: the optimum is that of a cold start, reached in fewer iterations; what does not fit is refused."""
+"""--initial: the optimum is that of a cold start, reached in fewer iterations; what does not fit is
+refused."""
 
 import json
 from pathlib import Path
@@ -13,7 +14,8 @@ from svmcut.files.models import read_model, write_model
 from svmcut.models import LinearModel
 
 RUNS = {
-    "hinge": ("--solver", "newton", "--gap", "1e-6"), "cuts": ("--solver", "cutting-plane", "--gap", "1e-3"),
+    "hinge": ("--solver", "newton", "--gap", "1e-6"),
+    "cuts": ("--solver", "cutting-plane", "--gap", "1e-3"),
     "logistic": ("-l", "logistic", "--solver", "newton", "--gap", "1e-8"),
     "squared": ("-l", "squared-hinge", "--solver", "newton", "--gap", "1e-8"),
     "numbers": ("--task", "regression", "--solver", "newton", "--gap", "1e-6"),
@@ -21,11 +23,14 @@ RUNS = {
     "rbf": ("-t", "2", "-g", "0.05", "--example-cost", "10", "--gap", "1e-5"),
     "rbf, bias": ("-t", "2", "-g", "0.05", "--solver", "smo", "-e", "1e-4"),
     "rbf, numbers": ("--task", "regression", "-t", "2", "-g", "0.05", "--gap", "1e-5"),
-}  # fmt: skip
+}
 
 
 def put(path, X, y):
-    lines = (f"{label:g} " + " ".join(f"{j + 1}:{value:g}" for j, value in enumerate(x)) for label, x in zip(y, X))
+    lines = (
+        f"{label:g} " + " ".join(f"{j + 1}:{value:g}" for j, value in enumerate(x))
+        for label, x in zip(y, X)
+    )
     Path(path).write_text("\n".join(lines) + "\n")
 
 
@@ -61,7 +66,9 @@ def test_models_of_other_formats_and_other_features():
     learn("-l", "logistic", "--gap", "1e-8", "--solver", "newton", "old", "model")
     w, b = read_model("model").w, read_model("model").b
     weights = "".join(f"{value:.17g}\n" for value in [*w, 0.5, -b])
-    Path("foreign").write_text(f"solver_type L2R_LR\nnr_class 2\nlabel 7 3\nnr_feature 21\nbias 1\nw\n{weights}")
+    Path("foreign").write_text(
+        f"solver_type L2R_LR\nnr_class 2\nlabel 7 3\nnr_feature 21\nbias 1\nw\n{weights}"
+    )
     known = ("-l", "logistic", "--gap", "1e-8")
     found = [learn(*known, "--initial", model, "new", "out") for model in ("model", "foreign")]
     assert found[0]["iterations"] == found[1]["iterations"] and found[0]["solver"] == "newton"
@@ -85,14 +92,56 @@ def test_what_does_not_fit_is_refused_with_the_remedy(capsys):
     learn("-t", 2, "old", "kernel")
     put("others", np.eye(4), [1, 2, 1, 2])
     for words, message in {
-        ("--initial", "numbers", "new"): "names numbers, which is no linear model of two classes; leave it out or name",
+        (
+            "--initial",
+            "numbers",
+            "new",
+        ): "names numbers, which is no linear model of two classes; leave it out or name",
         ("--initial", "kernel", "new"): "which is no linear model of two classes",
-        ("--task", "regression", "--initial", "model", "new"): "which is no linear model of targets",
-        ("--initial", "model", "others"): "a model of the classes 3 and 7, but those of others are 1 and 2; leave",
-        ("-t", "2", "--initial", "model", "new"): "names model, which is no rbf model of two classes; leave it out or",
-        ("-t", "2", "-g", "2", "--initial", "kernel", "new"): "which is no rbf model of these parameters; leave it out",
-        ("-t", "2", "--solver", "subspace", "--initial", "kernel", "new"): "is no start of solver 'subspace'; use",
-        ("--solver", "dual-cd", "--initial", "model", "new"): "is no start of solver 'dual-cd'; use",
+        (
+            "--task",
+            "regression",
+            "--initial",
+            "model",
+            "new",
+        ): "which is no linear model of targets",
+        (
+            "--initial",
+            "model",
+            "others",
+        ): "a model of the classes 3 and 7, but those of others are 1 and 2; leave",
+        (
+            "-t",
+            "2",
+            "--initial",
+            "model",
+            "new",
+        ): "names model, which is no rbf model of two classes; leave it out or",
+        (
+            "-t",
+            "2",
+            "-g",
+            "2",
+            "--initial",
+            "kernel",
+            "new",
+        ): "which is no rbf model of these parameters; leave it out",
+        (
+            "-t",
+            "2",
+            "--solver",
+            "subspace",
+            "--initial",
+            "kernel",
+            "new",
+        ): "is no start of solver 'subspace'; use",
+        (
+            "--solver",
+            "dual-cd",
+            "--initial",
+            "model",
+            "new",
+        ): "is no start of solver 'dual-cd'; use",
         ("--task", "sequence", "--initial", "model", "new"): "--initial",
     }.items():
         Path("report").unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""svmcut inspect: what is in the model file, by the layout of docs/formats.md; certificates, traces, measures."""
+"""svmcut inspect: what is in the model file, by the layout of docs/formats.md; certificates,
+traces, measures."""
 
 import json
 import re
@@ -52,13 +53,17 @@ def learn(*words):
 
 def pairs_of(line):
     """Index and value of every pair in a line of a model, read as float32."""
-    return [(int(index), float(np.float32(value))) for index, value in re.findall(r"(\d+):(\S+)", line)]
+    return [
+        (int(index), float(np.float32(value))) for index, value in re.findall(r"(\d+):(\S+)", line)
+    ]
 
 
 def ends(weights, top):
     """(name, weight) from the highest and from the lowest."""
     order = sorted(weights.items(), key=lambda item: -item[1])
-    return [item for item in order[:top] if item[1] > 0], [item for item in order[::-1][:top] if item[1] < 0]
+    return [item for item in order[:top] if item[1] > 0], [
+        item for item in order[::-1][:top] if item[1] < 0
+    ]
 
 
 def named(row, key):
@@ -70,7 +75,9 @@ def named(row, key):
 
 
 def test_every_kind_of_model_has_facts():
-    assert {kind.__name__ for kind in _FACTS} == {name for row in catalog.FORMATS for name in row.models}
+    assert {kind.__name__ for kind in _FACTS} == {
+        name for row in catalog.FORMATS for name in row.models
+    }
 
 
 def test_a_linear_model_with_labels_and_names(capsys):
@@ -79,20 +86,29 @@ def test_a_linear_model_with_labels_and_names(capsys):
     Path("names").write_text("ape\nbee\ncat\n\ndog\newe\nfox\n")
     found = inspected(capsys, "--top", 3, "--names", "names", "model")
     assert (found["kind"], found["format"], found["tasks"]) == (
-        "linear", "SVM-light Version V6.20", ["classification", "rank"],
-    )  # fmt: skip
+        "linear",
+        "SVM-light Version V6.20",
+        ["classification", "rank"],
+    )
     assert (found["loss"], found["labels"], found["threshold"]) == ("f1", ["rest", "3"], 0.5)
-    assert found["features"] == {"highest": 7, "weighted": 5, "sparsity": pytest.approx(100 * 2 / 7)}
+    assert found["features"] == {
+        "highest": 7,
+        "weighted": 5,
+        "sparsity": pytest.approx(100 * 2 / 7),
+    }
     (weights,) = found["weights"]
     assert weights["norm"] == pytest.approx(np.linalg.norm(w)) and weights["of"] == "3"
     assert named(weights, "name") == (
-        [("bee", 2.0), ("cat", 2.0), ("fox", 0.25)], [("ewe", -7.0), ("dog", -0.5)],
-    )  # fmt: skip
+        [("bee", 2.0), ("cat", 2.0), ("fox", 0.25)],
+        [("ewe", -7.0), ("dog", -0.5)],
+    )
     assert [entry["feature"] for entry in weights["highest"]] == [2, 3, 7]
     assert call("svmcut inspect", "--top", 1, "model") == 0
     text = capsys.readouterr().out
     assert "Labels            rest, 3\n" in text
-    assert text.endswith("Weights for 3 (above 0) and for rest (below): 5 features, norm 7.5705\n  2  2  -7  6\n")
+    assert text.endswith(
+        "Weights for 3 (above 0) and for rest (below): 5 features, norm 7.5705\n  2  2  -7  6\n"
+    )
     assert inspected(capsys, "--top", 0, "model")["weights"][0]["highest"] == []
 
 
@@ -113,9 +129,14 @@ def test_support_vectors_and_the_bounds_of_their_multipliers(capsys):
     size = np.abs(alpha)
     assert found["kernel"] == {"name": "rbf", "gamma": 0.25}
     assert found["support_vectors"] == {
-        "number": len(lines), "nonzeros": sum(len(pairs_of(line)) for line in lines), "least": size.min(), "most": 2.0,
-        "positive": (alpha > 0).sum(), "negative": (alpha < 0).sum(), "at_most": (size == 2.0).sum(),
-    }  # fmt: skip
+        "number": len(lines),
+        "nonzeros": sum(len(pairs_of(line)) for line in lines),
+        "least": size.min(),
+        "most": 2.0,
+        "positive": (alpha > 0).sum(),
+        "negative": (alpha < 0).sum(),
+        "at_most": (size == 2.0).sum(),
+    }
     assert found["support_vectors"]["at_most"] > 5
     assert call("svmcut inspect", "model") == 0
     assert f"{(size == 2).sum()} of the largest" in capsys.readouterr().out
@@ -157,27 +178,42 @@ def test_a_chain_by_the_indices_of_its_file(order, emission, rng, capsys):
 
 
 def test_a_chain_with_a_kernel(capsys):
-    assert call("svmcut inspect", DATA.parent / "tests" / "earlier" / "kernel-sequence" / "model") == 0
+    assert (
+        call("svmcut inspect", DATA.parent / "tests" / "earlier" / "kernel-sequence" / "model") == 0
+    )
     text = capsys.readouterr().out
-    assert re.search(r"Kernel +\w+", text) and "Transitions of order 1" in text and "Multipliers" in text
+    assert (
+        re.search(r"Kernel +\w+", text)
+        and "Transitions of order 1" in text
+        and "Multipliers" in text
+    )
 
 
 def test_label_sets_and_their_pairs(capsys):
     W = np.array([[1.0, 0, -2], [0.5, 0, 4]])
-    first, second, v = np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([-0.5, 0.25])
-    write_model("model", MultilabelModel(W, np.array([0.1, -1, 2]), first, second, v, np.array([0, 4, 7])))
+    first, second, v = (
+        np.array([0, 0], np.int32),
+        np.array([1, 2], np.int32),
+        np.array([-0.5, 0.25]),
+    )
+    write_model(
+        "model", MultilabelModel(W, np.array([0.1, -1, 2]), first, second, v, np.array([0, 4, 7]))
+    )
     found = inspected(capsys, "model")
     assert (found["kind"], found["labels"]) == ("label sets", ["0", "4", "7"])
     assert [row["constant"] for row in found["weights"]] == [0.1, -1, 2]
     assert [named(row, "feature") for row in found["weights"]] == [
-        ([(1, 1.0), (2, 0.5)], []), ([], []), ([(2, 4.0)], [(1, -2.0)]),
-    ]  # fmt: skip
+        ([(1, 1.0), (2, 0.5)], []),
+        ([], []),
+        ([(2, 4.0)], [(1, -2.0)]),
+    ]
     pairs = found["pairs"]
     assert (pairs["number"], pairs["positive"]) == (2, 1)
     assert named(pairs, "labels") == ([(("0", "7"), 0.25)], [(("0", "4"), -0.5)])
     assert call("svmcut inspect", "model") == 0
-    assert "Pairs of labels: 2 with a weight, 1 of them positive\n  0.25  0 and 7  -0.5  0 and 4\n" in (
-        capsys.readouterr().out
+    assert (
+        "Pairs of labels: 2 with a weight, 1 of them positive\n  0.25  0 and 7  -0.5  0 and 4\n"
+        in (capsys.readouterr().out)
     )
 
 
@@ -199,7 +235,9 @@ def test_a_report_of_another_model_or_none_is_refused(capsys):
     write_model("model", LinearModel(np.ones(20), 0.0, loss="f1"))
     learn("--report", "report.json", DATA / "wine.train", "--positive", 1, "own")
     said = refused(capsys, "--report", "report.json", "model")
-    assert said.startswith("report.json: is the report of another model: classification with the loss error-rate on 13")
+    assert said.startswith(
+        "report.json: is the report of another model: classification with the loss error-rate on 13"
+    )
     assert "no report of svmcut learn" in refused(capsys, "--report", "own", "model")
     Path("list").write_text("[]")
     assert "no report of svmcut learn" in refused(capsys, "--report", "list", "model")
@@ -216,18 +254,25 @@ def test_a_trace_shows_its_last_C(capsys):
     assert [point["dual"] for point in found["points"]] == [line["dual"] for line in last]
     with open("trace", "a") as file:
         file.write("{}\n")
-    assert refused(capsys, "--trace", "trace", "model.5").startswith(f"trace:{len(lines) + 1}: no line of a trace")
+    assert refused(capsys, "--trace", "trace", "model.5").startswith(
+        f"trace:{len(lines) + 1}: no line of a trace"
+    )
     Path("trace").write_text("")
     assert "the trace is empty" in refused(capsys, "--trace", "trace", "model.5")
 
 
-@pytest.mark.parametrize("name, task", [("breast_cancer", ()), ("tags", ("--task", "sequence")),
-                                        ("labels", ("--task", "multilabel"))])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, task",
+    [("breast_cancer", ()), ("tags", ("--task", "sequence")), ("labels", ("--task", "multilabel"))],
+)
 def test_measures_are_those_of_classify(name, task, capsys):
     learn(*task, "--max-iterations", 100, "--gap", 0.1, DATA / f"{name}.train", "model")
     test = DATA / f"{name}.test"
     assert call("svmcut classify", "-v", 0, "--report", "report.json", test, "model", "scores") == 0
-    report, data = json.loads(Path("report.json").read_text()), inspected(capsys, "--data", test, "model")["data"]
+    report, data = (
+        json.loads(Path("report.json").read_text()),
+        inspected(capsys, "--data", test, "model")["data"],
+    )
     values = {key: report[key] for key in catalog.measures(data["task"])}
     assert data["measures"] == values and data["examples"] == report["examples"]
     assert call("svmcut inspect", "--data", test, "model") == 0
@@ -240,7 +285,9 @@ def test_scores_of_queries_are_grouped_by_grade(capsys):
     data = inspected(capsys, "--data", DATA / "ranking.test", "model")["data"]
     grades = [line.split()[0] for line in (DATA / "ranking.test").read_text().splitlines()]
     assert data["task"] == "rank" and "curves" not in data
-    assert {row["of"]: row["examples"] for row in data["scores"]["groups"]} == {g: grades.count(g) for g in set(grades)}
+    assert {row["of"]: row["examples"] for row in data["scores"]["groups"]} == {
+        g: grades.count(g) for g in set(grades)
+    }
 
 
 def test_scores_and_curves_of_ties_and_of_what_is_not_finite(rng):
@@ -250,7 +297,9 @@ def test_scores_and_curves_of_ties_and_of_what_is_not_finite(rng):
     x, y = np.array(found["roc"]).T
     assert np.trapezoid(y, x) / 100 == pytest.approx(values["roc_area"])
     assert (x[0], y[0], x[-1], y[-1]) == (0, 0, 100, 100)
-    assert np.mean(found["precision_recall"], axis=0)[1] == pytest.approx(values["average_precision"])
+    assert np.mean(found["precision_recall"], axis=0)[1] == pytest.approx(
+        values["average_precision"]
+    )
     assert len(curves(positive, scores, most=20)["roc"]) == 20
     assert curves(np.zeros(3, bool), np.ones(3)) == {"roc": [], "precision_recall": []}
     scores[3] = np.nan
@@ -258,20 +307,28 @@ def test_scores_and_curves_of_ties_and_of_what_is_not_finite(rng):
     own = scores[positive & np.isfinite(scores)]
     first = spread["groups"][0]
     assert sum(first["counts"]) == len(own) and first["examples"] == positive.sum()
-    assert (first["quartiles"], first["mean"]) == (np.quantile(own, [0.25, 0.5, 0.75]).tolist(), own.mean())
+    assert (first["quartiles"], first["mean"]) == (
+        np.quantile(own, [0.25, 0.5, 0.75]).tolist(),
+        own.mean(),
+    )
     assert distribution(np.full(2, np.nan), {"a": np.ones(2, bool)}) == {
-        "edges": [], "groups": [{"of": "a", "examples": 2}],
-    }  # fmt: skip
+        "edges": [],
+        "groups": [{"of": "a", "examples": 2}],
+    }
 
 
 def test_what_is_refused(capsys):
     Path("model").write_text("hello\n")
     assert "version 'hello' is not supported" in refused(capsys, "model")
     write_model("model", LinearModel(np.ones(2), 0.0, kernel=Kernel()))
-    assert "--names and --data cannot both be" in refused(capsys, "--names", "-", "--data", "-", "model", status=2)
+    assert "--names and --data cannot both be" in refused(
+        capsys, "--names", "-", "--data", "-", "model", status=2
+    )
     assert "option --top" in refused(capsys, "--top", -1, "model", status=2)
     assert "No such file" in refused(capsys, "--names", "none", "model")
-    assert "--input is the text of --data" in refused(capsys, "--input", "crfsuite", "model", status=2)
+    assert "--input is the text of --data" in refused(
+        capsys, "--input", "crfsuite", "model", status=2
+    )
 
 
 EARLIER = sorted((Path(__file__).resolve().parents[1] / "earlier").iterdir())
@@ -279,19 +336,25 @@ EARLIER = sorted((Path(__file__).resolve().parents[1] / "earlier").iterdir())
 
 @pytest.mark.parametrize("kept", EARLIER, ids=lambda kept: kept.name)
 def test_a_model_of_any_format_is_looked_at_with_data_and_drawn(kept, capsys):
-    found = inspected(capsys, *options(kept), "--data", kept / "examples", "--html", "page.html", kept / "model")
+    found = inspected(
+        capsys, *options(kept), "--data", kept / "examples", "--html", "page.html", kept / "model"
+    )
     assert found["data"]["measures"] and "<svg" in Path("page.html").read_text(encoding="utf-8")
     assert found["features"]["weighted"] > 0
 
 
 def test_models_of_classes_have_weights_of_each_and_those_of_numbers_no_labels(capsys):
-    classes, numbers = (next(f for f in EARLIER if f.name == name) for name in ("multiclass", "regression"))
+    classes, numbers = (
+        next(f for f in EARLIER if f.name == name) for name in ("multiclass", "regression")
+    )
     found = inspected(capsys, classes / "model")
     assert found["labels"] == [row["of"] for row in found["weights"]] == ["1", "3", "7"]
     line = (classes / "model").read_text().splitlines()[14]
     weights = dict(pairs_of(line))  # eight of a class, the last that of the constant feature
     assert found["weights"][1]["constant"] == pytest.approx(weights[16])
-    assert {row["feature"]: row["weight"] for row in found["weights"][1]["highest"]} == pytest.approx(
+    assert {
+        row["feature"]: row["weight"] for row in found["weights"][1]["highest"]
+    } == pytest.approx(
         {index - 8: value for index, value in weights.items() if 8 < index < 16 and value > 0}
     )
     assert call("svmcut inspect", classes / "model") == 0

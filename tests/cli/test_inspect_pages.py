@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of svmcut inspect: it stands alone, is well formed, and its pictures show the numbers of the document."""
+"""The page of svmcut inspect: it stands alone, is well formed, and its pictures show the numbers of
+the document."""
 
 import json
 import re
@@ -100,8 +101,21 @@ def test_bars_are_as_long_as_their_weights_and_names_are_text():
 
 def test_curves_scores_and_convergence(capsys):
     words = ("--solver", "cutting-plane", "--trace", "trace", "--report", "report.json")
-    assert call("svmcut learn", "-v", 0, "--no-progress", *words, DATA / "breast_cancer.train", "model") == 0
-    given = ("--data", DATA / "breast_cancer.test", "--trace", "trace", "--report", "report.json", "model")
+    assert (
+        call(
+            "svmcut learn", "-v", 0, "--no-progress", *words, DATA / "breast_cancer.train", "model"
+        )
+        == 0
+    )
+    given = (
+        "--data",
+        DATA / "breast_cancer.test",
+        "--trace",
+        "trace",
+        "--report",
+        "report.json",
+        "model",
+    )
     capsys.readouterr()
     text, figures = page("--json", *given)
     found = json.loads(capsys.readouterr().out)
@@ -113,7 +127,9 @@ def test_curves_scores_and_convergence(capsys):
     shown = 100 * (drawn - frame[0]) / (frame[1] - frame[0])
     assert np.allclose(shown, found["data"]["curves"]["roc"], atol=0.1)
     assert len([title for title in figures if title.startswith("Precision and recall")]) == 1
-    primal, dual = (points(figures["Convergence: primal and dual"], kind) for kind in ("line0", "line1"))
+    primal, dual = (
+        points(figures["Convergence: primal and dual"], kind) for kind in ("line0", "line1")
+    )
     assert len(primal) == len(dual) == found["trace"]["lines"]
     assert (primal[:, 1] <= dual[:, 1] + 0.1).all()  # y grows downwards
     gaps = points(figures["Convergence: gap"], "line0")
@@ -124,7 +140,20 @@ def test_curves_scores_and_convergence(capsys):
 
 
 def test_a_square_of_transitions():
-    assert call("svmcut learn", "-v", 0, "--task", "sequence", "--gap", 0.2, DATA / "tags.train", "model") == 0
+    assert (
+        call(
+            "svmcut learn",
+            "-v",
+            0,
+            "--task",
+            "sequence",
+            "--gap",
+            0.2,
+            DATA / "tags.train",
+            "model",
+        )
+        == 0
+    )
     _, figures = page("model")
     boxes = list(figures["Transitions of order 1: from row to column"].iter("rect"))
     line = Path("model").read_text().splitlines()[15]
@@ -135,9 +164,15 @@ def test_a_square_of_transitions():
     assert np.allclose(shades.reshape(6, 6), expected / np.abs(expected).max(), atol=0.006)
 
 
-@pytest.mark.parametrize("low, high, expected", [(0, 100, [0, 20, 40, 60, 80, 100]), (3, 3, [3]),
-                                                 (-0.3, 0.4, [-0.2, 0, 0.2, 0.4]),
-                                                 (0, 1e-6, [0, 2e-7, 4e-7, 6e-7, 8e-7, 1e-6])])  # fmt: skip
+@pytest.mark.parametrize(
+    "low, high, expected",
+    [
+        (0, 100, [0, 20, 40, 60, 80, 100]),
+        (3, 3, [3]),
+        (-0.3, 0.4, [-0.2, 0, 0.2, 0.4]),
+        (0, 1e-6, [0, 2e-7, 4e-7, 6e-7, 8e-7, 1e-6]),
+    ],
+)
 def test_ticks_are_round_numbers(low, high, expected):
     assert pictures.ticks(low, high) == pytest.approx(expected)
 

@@ -53,24 +53,41 @@ def test_tables_of_sampled_cuts_over_seeds(tmp_path):
     """Mean and spread of three small boards, of two bases, and of two measures."""
     lines = benchmark(tmp_path, "kdd2008.py", "band", "-n", 400, "--seeds", 2, "--gamma", 8)
     found = {row[1]: row for row in map(cells, lines[2:])}
-    assert list(found) == ["smo", "subspace, 500 points", "sampled-cuts, r = 400", "constant-cuts, r = 1000"]
+    assert list(found) == [
+        "smo",
+        "subspace, 500 points",
+        "sampled-cuts, r = 400",
+        "constant-cuts, r = 1000",
+    ]
     assert all("±" in row[-1] and float(row[-1].split()[0]) < 40 for row in found.values())
-    lines = benchmark(tmp_path, "kdd2008.py", "basis", "-n", 400, "--seeds", 1, "--gamma", 8, "--bases", 5, 100)
+    lines = benchmark(
+        tmp_path, "kdd2008.py", "basis", "-n", 400, "--seeds", 1, "--gamma", 8, "--bases", 5, 100
+    )
     errors = [float(cells(line)[-1].split()[0]) for line in lines[2:]]
     assert len(errors) == 3 and errors[1] < errors[0]
     lines = benchmark(tmp_path, "kdd2008.py", "measures", "-n", 300, "--seeds", 1, "--gamma", 8)
     values = {tuple(row[:2]): float(row[-1].split()[0]) for row in map(cells, lines[2:])}
     assert len(values) == 4
-    assert values["ROC area", "sampled-cuts"] == pytest.approx(values["ROC area", "cutting-plane"], abs=5)
+    assert values["ROC area", "sampled-cuts"] == pytest.approx(
+        values["ROC area", "cutting-plane"], abs=5
+    )
 
 
 @pytest.mark.slow
 def test_table_of_sampled_cuts(tmp_path):
     files = ("--train", WINE[0], "--test", WINE[1])
-    lines = benchmark(tmp_path, "sampled_cuts.py", *files, "-g", 0.1, "-r", 20, "--solvers", "sampled-cuts")
+    lines = benchmark(
+        tmp_path, "sampled_cuts.py", *files, "-g", 0.1, "-r", 20, "--solvers", "sampled-cuts"
+    )
     found = {row[1]: row for row in map(cells, lines[2:])}
-    assert list(found) == ["auto", "smo", "cutting-plane", "subspace k=500", "sampled-cuts r=20",
-                           "sampled-cuts r=20, polished"]  # fmt: skip
+    assert list(found) == [
+        "auto",
+        "smo",
+        "cutting-plane",
+        "subspace k=500",
+        "sampled-cuts r=20",
+        "sampled-cuts r=20, polished",
+    ]
     least = float(found["smo"][3])
     assert all(float(row[3]) >= 0.999 * least and float(row[-1]) < 10 for row in found.values())
     assert float(found["cutting-plane"][3]) == pytest.approx(least, rel=0.01)
@@ -87,16 +104,24 @@ def test_error_over_kernel_values(folder):
 
 
 def test_error_over_products_of_rows_of_three_bases(folder):
-    lines = benchmark(folder, "perceptron.py", "--data", folder, "bases", "adult", "--most", 16, "--seeds", 1)
+    lines = benchmark(
+        folder, "perceptron.py", "--data", folder, "bases", "adult", "--most", 16, "--seeds", 1
+    )
     found = {row[0]: list(map(float, row[1:])) for row in map(cells, lines[5:])}
-    assert list(found) == ["fourier", "pivoted", "even", "sbp"] and all(len(row) == 5 for row in found.values())
+    assert list(found) == ["fourier", "pivoted", "even", "sbp"] and all(
+        len(row) == 5 for row in found.values()
+    )
     assert found["pivoted"][-1] < 10 and found["even"][-1] < 15
 
 
 @pytest.mark.slow
 def test_rankings_with_a_kernel_beside_linear_ones(tmp_path):
     lines = benchmark(tmp_path, "ranking_kernel.py", "--generated", 2000, "--basis", 50)
-    found = {row[0]: float(row[1]) for row in map(cells, lines) if row[0] in ("linear", "rbf, 50 basis vectors")}
+    found = {
+        row[0]: float(row[1])
+        for row in map(cells, lines)
+        if row[0] in ("linear", "rbf, 50 basis vectors")
+    }
     assert found["rbf, 50 basis vectors"] > found["linear"] + 0.02
 
 
@@ -118,15 +143,31 @@ def test_whole_processes_of_sbp_beside_libsvm(folder):
     assert float(libsvm[-1]) < 10 and float(sbp[-1]) < 10
 
 
-@pytest.mark.skipif(not (shutil.which("svm-train") and shutil.which("liblinear-train")), reason="no rivals")
+@pytest.mark.skipif(
+    not (shutil.which("svm-train") and shutil.which("liblinear-train")), reason="no rivals"
+)
 def test_regression_reaches_the_objectives_of_libsvm_and_liblinear(tmp_path):
-    rows = [cells(line) for line in benchmark(tmp_path, "regression.py", "--rows", 300, "-C", 1, "--rounds", 1)[2:]]
+    rows = [
+        cells(line)
+        for line in benchmark(tmp_path, "regression.py", "--rows", 300, "-C", 1, "--rounds", 1)[2:]
+    ]
     assert [row[1] for row in rows] == ["svm-train", "liblinear-train"]
-    assert all(0 <= float(row[6]) <= 0.01 and float(row[7]) <= max(float(row[4]), 1e-4) for row in rows)
+    assert all(
+        0 <= float(row[6]) <= 0.01 and float(row[7]) <= max(float(row[4]), 1e-4) for row in rows
+    )
 
 
 def test_with_all_points_a_subspace_has_the_exact_objective(tmp_path):
-    lines = benchmark(tmp_path, "kernel.py", f"wine={WINE[0]},{WINE[1]}:2:0.1", "--rank", 119, "--repeats", 1, "--cpu")
+    lines = benchmark(
+        tmp_path,
+        "kernel.py",
+        f"wine={WINE[0]},{WINE[1]}:2:0.1",
+        "--rank",
+        119,
+        "--repeats",
+        1,
+        "--cpu",
+    )
     objectives = {}
     for line in lines[1:]:
         if "ratio" not in line and "CPU s of" not in line:

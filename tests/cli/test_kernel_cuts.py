@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cutting planes with kernels from the command line: every loss, every solver, refusals, golden cases."""
+"""Cutting planes with kernels from the command line: every loss, every solver, refusals, golden
+cases."""
 
 import json
 
@@ -20,12 +21,19 @@ def folder(tmp_path, rng, monkeypatch):
     X = rng.normal(size=(90, 3)).astype(np.float32)
     y = np.where(X[:, 0] * X[:, 1] + 0.2 * rng.normal(size=90) > 0, 1.0, -1.0)
     write_rows(tmp_path / "train", X, y)
-    write_rows(tmp_path / "rank", X, np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5]), np.repeat(np.arange(6), 15))
+    write_rows(
+        tmp_path / "rank",
+        X,
+        np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5]),
+        np.repeat(np.arange(6), 15),
+    )
     return tmp_path
 
 
 def call(*words):
-    result = CliRunner().invoke(svmcut, [str(word) for word in words], standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(
+        svmcut, [str(word) for word in words], standalone_mode=False, catch_exceptions=False
+    )
     return result.return_value or 0, result.output
 
 
@@ -36,13 +44,24 @@ def learn(folder, *words, command="learn"):
     return json.loads((folder / "report").read_text())
 
 
-@pytest.mark.parametrize("words", [
-    ("-c", 1, "-w", 3), ("-c", 1, "-l", "f1"), ("-c", 1, "-l", "roc-area"), ("-c", 1, "-l", "average-precision"),
-    ("-c", 1, "-l", "prec-at-k"), ("--example-cost", 1, "--solver", "subspace"), ("-c", 1, "-w", 9, "--k", 20),
-    ("-c", 1, "--t", 1, "--i", 0, "--k", 20), ("-c", 1, "--t", 2, "--i", 0, "--k", 20, "-l", "f1"),
-    ("-c", 1, "--solver", "sampled-cuts", "--sample-size", 30), ("-c", 1, "--solver", "constant-cuts", "--no-polish"),
-    ("-c", 1, "--solver", "sampled-cuts", "-l", "roc-area", "--sample-size", 30, "--no-polish"),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-c", 1, "-w", 3),
+        ("-c", 1, "-l", "f1"),
+        ("-c", 1, "-l", "roc-area"),
+        ("-c", 1, "-l", "average-precision"),
+        ("-c", 1, "-l", "prec-at-k"),
+        ("--example-cost", 1, "--solver", "subspace"),
+        ("-c", 1, "-w", 9, "--k", 20),
+        ("-c", 1, "--t", 1, "--i", 0, "--k", 20),
+        ("-c", 1, "--t", 2, "--i", 0, "--k", 20, "-l", "f1"),
+        ("-c", 1, "--solver", "sampled-cuts", "--sample-size", 30),
+        ("-c", 1, "--solver", "constant-cuts", "--no-polish"),
+        ("-c", 1, "--solver", "sampled-cuts", "-l", "roc-area", "--sample-size", 30, "--no-polish"),
+    ],
+    ids=str,
+)
 def test_a_model_is_written_scored_and_reported(folder, words):
     document = learn(folder, *words)
     model = read_model("model")
@@ -55,8 +74,16 @@ def test_a_model_is_written_scored_and_reported(folder, words):
     assert json.loads((folder / "scored").read_text())["error_rate"] < 35
 
 
-@pytest.mark.parametrize("words", [(), ("--solver", "subspace"), ("--solver", "sampled-cuts", "--sample-size", 50),
-                                   ("-l", "swapped-fraction")], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--solver", "subspace"),
+        ("--solver", "sampled-cuts", "--sample-size", 50),
+        ("-l", "swapped-fraction"),
+    ],
+    ids=str,
+)
 def test_ranking(folder, words):
     document = learn(folder, "-c", 1, *words, command="rank")
     assert document["dual"] <= document["primal"]
@@ -91,21 +118,37 @@ def test_executables_run_kernels(folder):
     assert read_model("c").kernel.gamma == 0.5
 
 
-@pytest.mark.parametrize("words, message", [
-    (("--b", "1"), "--b 0"), (("--b", "0", "--t", "1", "--i", "0"), "-w 9"), (("--b", "0", "--i", "0"), "--i 1"),
-    (("--b", "0", "-w", "3", "--t", "2"), "--i 0"), (("--b", "0", "-t", "1"), "--i 1"),
-    (("--b", "0", "-l", "10"), "-w 9"), ((), "--b 0"), (("--b", "0", "--i", "7"), "--i 7"),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("--b", "1"), "--b 0"),
+        (("--b", "0", "--t", "1", "--i", "0"), "-w 9"),
+        (("--b", "0", "--i", "0"), "--i 1"),
+        (("--b", "0", "-w", "3", "--t", "2"), "--i 0"),
+        (("--b", "0", "-t", "1"), "--i 1"),
+        (("--b", "0", "-l", "10"), "-w 9"),
+        ((), "--b 0"),
+        (("--b", "0", "--i", "7"), "--i 7"),
+    ],
+    ids=str,
+)
 def test_refusals_of_svm_perf(folder, capsys, words, message):
     assert svm_perf_learn(["-c", "1", "-t", "2", *words, "train", "model"]) == 1
     assert message in capsys.readouterr().err
     assert not (folder / "model").exists()
 
 
-@pytest.mark.parametrize("words", [
-    ("--solver", "sampled-cuts", "-l", "f1"), ("--solver", "constant-cuts", "-l", "roc-area"), ("--b", "1"),
-    ("--solver", "subspace", "--free-bias"), ("--solver", "cutting-plane", "--t", "1", "--i", "0"),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--solver", "sampled-cuts", "-l", "f1"),
+        ("--solver", "constant-cuts", "-l", "roc-area"),
+        ("--b", "1"),
+        ("--solver", "subspace", "--free-bias"),
+        ("--solver", "cutting-plane", "--t", "1", "--i", "0"),
+    ],
+    ids=str,
+)
 def test_refusals_of_svmcut(folder, words):
     result = CliRunner().invoke(svmcut, ["learn", "-c", "1", "-t", "2", *words, "train", "model"])
     assert result.exit_code != 0

@@ -51,13 +51,20 @@ def test_growth_is_recorded_once_and_drawn(tmp_path, draw):
     assert trainers == ["smo", "subspace", "sampled-cuts", "constant-cuts"]
     assert all(0 <= float(row[name]) <= 60 for row in first for name in ("train_error", "error"))
     with (tmp_path / "growth.csv").open("a") as output:
-        output.writelines(f"checkers,{name},120,0,1.0,10,50,5.0,{k}.25\n" for k, name in enumerate(trainers[1:]))
+        output.writelines(
+            f"checkers,{name},120,0,1.0,10,50,5.0,{k}.25\n" for k, name in enumerate(trainers[1:])
+        )
     benchmark(tmp_path, *words, 60, 120)
     found = rows_of(tmp_path / "growth.csv")
-    assert found[:4] == first and [(row["curve"], row["x"]) for row in found[7:]] == [("smo", "120")]
+    assert found[:4] == first and [(row["curve"], row["x"]) for row in found[7:]] == [
+        ("smo", "120")
+    ]
     table = draws_the_same(draw, tmp_path, "growth", b"sampled-cuts")
     assert sum(line.startswith("| checkers |") for line in table) >= 8
-    assert any(line.startswith("| checkers | sampled-cuts | 120 | 1 |") and "1.25" in line for line in table)
+    assert any(
+        line.startswith("| checkers | sampled-cuts | 120 | 1 |") and "1.25" in line
+        for line in table
+    )
 
 
 def test_growth_is_printed(tmp_path):
@@ -75,7 +82,10 @@ def test_samples_are_recorded_and_drawn(tmp_path, draw):
         (solver, "C = 1", r) for r in ("10", "40") for solver in ("constant-cuts", "sampled-cuts")
     ]
     assert all(float(row["error"]) < 20 and float(row["iterations"]) > 1 for row in found)
-    assert sum("| C = 1 |" in line for line in draws_the_same(draw, tmp_path, "samples", b"C = 1")) >= 4
+    assert (
+        sum("| C = 1 |" in line for line in draws_the_same(draw, tmp_path, "samples", b"C = 1"))
+        >= 4
+    )
 
 
 def test_evaluations_are_recorded_and_drawn(tmp_path, draw):
@@ -85,7 +95,10 @@ def test_evaluations_are_recorded_and_drawn(tmp_path, draw):
     words = ("--data", tmp_path, "--epochs", 0.5, "--seeds", 2)
     benchmark(tmp_path, "kernel_plots.py", "evaluations", "evaluations.csv", "adult", *words)
     table = draws_the_same(draw, tmp_path, "evaluations", b"sdca iid")
-    points = {(row["curve"], row["x"]): float(row["error"]) for row in rows_of(tmp_path / "evaluations.csv")}
+    points = {
+        (row["curve"], row["x"]): float(row["error"])
+        for row in rows_of(tmp_path / "evaluations.csv")
+    }
     assert table[0].endswith("| 0.0625 | 0.125 | 0.25 | 0.5 |")
     (sbp,) = (line for line in table if "| sbp |" in line)
     mean, _, deviation = sbp.split("|")[-2].partition("±")
@@ -95,11 +108,29 @@ def test_evaluations_are_recorded_and_drawn(tmp_path, draw):
 
 def test_budget_is_recorded_and_drawn(tmp_path, draw):
     text = f"wine={WINE[0]},{WINE[1]}:2:0.1"
-    benchmark(tmp_path, "kernel_plots.py", "budget", "budget.csv", text, "-B", 5, 20, "--epochs", 3, "--peers")
+    benchmark(
+        tmp_path,
+        "kernel_plots.py",
+        "budget",
+        "budget.csv",
+        text,
+        "-B",
+        5,
+        20,
+        "--epochs",
+        3,
+        "--peers",
+    )
     found = rows_of(tmp_path / "budget.csv")
-    assert [row["epoch"] for row in found if (row["curve"], row["budget"]) == ("bsca", "20")] == ["1", "2", "3"]
+    assert [row["epoch"] for row in found if (row["curve"], row["budget"]) == ("bsca", "20")] == [
+        "1",
+        "2",
+        "3",
+    ]
     ends = [row for row in found if math.isnan(float(row["epoch"]))]
-    assert [row["curve"] for row in ends] == 2 * ["bsca, polished", "bsgd, polished"] + ["smo"] + PEER * ["svm-train"]
+    assert [row["curve"] for row in ends] == 2 * ["bsca, polished", "bsgd, polished"] + [
+        "smo"
+    ] + PEER * ["svm-train"]
     assert all(float(row["error"]) < 10 for row in ends)
     table = draw(tmp_path / "budget.png", tmp_path / "budget.csv")
     assert len(table) == 2 + 2 * 4 + 1 + PEER
@@ -107,12 +138,18 @@ def test_budget_is_recorded_and_drawn(tmp_path, draw):
 
 
 def test_states_of_a_budget_are_drawn(tmp_path, draw):
-    lines = [f"wine,{solver},{B},{epoch},{9 / epoch},{dual},{90 + epoch},{B / 2}"
-             for solver, dual in (("bsca", 1.5), ("bsgd", "nan")) for B in (5, 20) for epoch in (1, 2)]  # fmt: skip
+    lines = [
+        f"wine,{solver},{B},{epoch},{9 / epoch},{dual},{90 + epoch},{B / 2}"
+        for solver, dual in (("bsca", 1.5), ("bsgd", "nan"))
+        for B in (5, 20)
+        for epoch in (1, 2)
+    ]
     head = "panel,curve,budget,epoch,primal,dual,accuracy,merging"
     (tmp_path / "states.csv").write_text("\n".join([head, *lines, ""]))
     table = draws_the_same(draw, tmp_path, "states", b"bsca, B = 20")
-    assert table[2] == "| wine | bsca | 5 | 4.5 | 1.5 | 92.00 | 2.5 |" and table[3].endswith("| 92.00 | 10.0 |")
+    assert table[2] == "| wine | bsca | 5 | 4.5 | 1.5 | 92.00 | 2.5 |" and table[3].endswith(
+        "| 92.00 | 10.0 |"
+    )
     assert len(table) == 2 + 4 and "nan" in table[4]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SIGKILL and SIGTERM at random moments over the trainers of every family; ids are rows of the table of faults."""
+"""SIGKILL and SIGTERM at random moments over the trainers of every family; ids are rows of the
+table of faults."""
 
 import contextlib
 import os
@@ -29,7 +30,17 @@ LEARN = {
     "roc-area, path": ("-l", "roc-area", "-c", "1,100", "--gap", "1e-4"),
     "smo": (*RBF, "--solver", "smo", "--example-cost", "100"),
     "kernel cuts": (*RBF, "--solver", "cutting-plane", "--example-cost", "1", "--gap", "1e-3"),
-    "subspace": (*RBF, "--solver", "subspace", "--basis", "100", "--example-cost", "1", "--gap", "1e-3"),
+    "subspace": (
+        *RBF,
+        "--solver",
+        "subspace",
+        "--basis",
+        "100",
+        "--example-cost",
+        "1",
+        "--gap",
+        "1e-3",
+    ),
     "sampled-cuts": (*RBF, "--solver", "sampled-cuts", "--example-cost", "1"),
     "constant-cuts": (*RBF, "--solver", "constant-cuts", "--example-cost", "1"),
     "bsca": (*RBF, "--solver", "bsca", "--budget", "40", "--epochs", "20", "--example-cost", "1"),
@@ -41,32 +52,76 @@ LEARN = {
     "perceptron": (*RBF, "--solver", "perceptron", "--epochs", "20", "--example-cost", "1"),
 }
 SEQUENCE = {
-    "sequence, cutting-plane": ("--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
+    "sequence, cutting-plane": (
+        "--solver",
+        "cutting-plane",
+        "--example-cost",
+        "0.1,1",
+        "--gap",
+        "1e-2",
+    ),
     "sequence, bcfw": ("--solver", "bcfw", "--example-cost", "1", "--gap", "1e-4"),
     "sequence, gdmm": ("--solver", "gdmm", "--example-cost", "1", "--gap", "1e-2"),
     "sequence, ssg": ("--solver", "ssg", "--example-cost", "0.1", "--gap", "0.1"),
-    "sequence, kernel cuts": (*RBF, "--solver", "cutting-plane", "--example-cost", "1", "--gap", "0.1"),
-    "sequence, kernel sampled": (*RBF, "--solver", "sampled-cuts", "--example-cost", "1", "--gap", "0.1"),
+    "sequence, kernel cuts": (
+        *RBF,
+        "--solver",
+        "cutting-plane",
+        "--example-cost",
+        "1",
+        "--gap",
+        "0.1",
+    ),
+    "sequence, kernel sampled": (
+        *RBF,
+        "--solver",
+        "sampled-cuts",
+        "--example-cost",
+        "1",
+        "--gap",
+        "0.1",
+    ),
 }
 MULTILABEL = {
     "multilabel, gdmm": ("--solver", "gdmm", "--example-cost", "1", "--gap", "1e-3"),
     "multilabel, bcfw": ("--solver", "bcfw", "--example-cost", "1", "--gap", "1e-3"),
-    "multilabel, cutting-plane": ("--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
+    "multilabel, cutting-plane": (
+        "--solver",
+        "cutting-plane",
+        "--example-cost",
+        "0.1,1",
+        "--gap",
+        "1e-2",
+    ),
 }
 FAMILIES = {
     **{name: ("svmcut learn", *words, "train") for name, words in LEARN.items()},
     "rank": ("svmcut rank", "-c", "100", "--gap", "1e-4", "train.rank"),
-    **{name: ("svmcut learn", "--task", "sequence", *words, "train.sequence") for name, words in SEQUENCE.items()},
-    **{name: ("svmcut learn", "--task", "multilabel", *words, "train.multilabel")
-       for name, words in MULTILABEL.items()},
-}  # fmt: skip
-OFTEN_KILLED = ("cutting-plane", "dual-cd", "smo", "sequence, bcfw", "sequence, gdmm", "multilabel, gdmm")
+    **{
+        name: ("svmcut learn", "--task", "sequence", *words, "train.sequence")
+        for name, words in SEQUENCE.items()
+    },
+    **{
+        name: ("svmcut learn", "--task", "multilabel", *words, "train.multilabel")
+        for name, words in MULTILABEL.items()
+    },
+}
+OFTEN_KILLED = (
+    "cutting-plane",
+    "dual-cd",
+    "smo",
+    "sequence, bcfw",
+    "sequence, gdmm",
+    "multilabel, gdmm",
+)
 OFTEN_TERMINATED = ("cutting-plane",)
 
 
 def families(often):
     """Every family; those that are not named are left to `make kills`."""
-    return [pytest.param(name, marks=() if name in often else pytest.mark.slow) for name in FAMILIES]
+    return [
+        pytest.param(name, marks=() if name in often else pytest.mark.slow) for name in FAMILIES
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +130,9 @@ def folder(tmp_path, monkeypatch, rng):
 
     def write(name, heads, X):
         rows = (" ".join(f"{j + 1}:{value:.4f}" for j, value in enumerate(row)) for row in X)
-        Path(name).write_text("".join(f"{head} {row}\n" for head, row in zip(heads, rows, strict=True)))
+        Path(name).write_text(
+            "".join(f"{head} {row}\n" for head, row in zip(heads, rows, strict=True))
+        )
 
     X = rng.normal(size=(600, 20))
     y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=600) > 0, 1, -1)
@@ -84,24 +141,35 @@ def folder(tmp_path, monkeypatch, rng):
     write("train.rank", (f"{grade} qid:{i // 20 + 1}" for i, grade in enumerate(grades)), X)
     X = X[:400, :8]
     scores = X @ rng.normal(size=(8, 5)) + rng.normal(size=(400, 5))
-    write("train.sequence", (f"{tag + 1} qid:{t // 8 + 1}" for t, tag in enumerate(scores.argmax(axis=1))), X)
+    write(
+        "train.sequence",
+        (f"{tag + 1} qid:{t // 8 + 1}" for t, tag in enumerate(scores.argmax(axis=1))),
+        X,
+    )
     write("train.multilabel", (",".join(map(str, np.flatnonzero(row))) for row in scores > 1), X)
 
 
 def models():
-    return {name: Path(name).read_bytes() for name in sorted(os.listdir()) if name.startswith("model")}
+    return {
+        name: Path(name).read_bytes() for name in sorted(os.listdir()) if name.startswith("model")
+    }
 
 
 def quiet_run(name, execute):
     """Program and words of a run with checkpoints, the models of one without that nobody disturbed.
 
-    It is executed as the others are: NumPy multiplies with more threads where a test imported it before svmcut.
+    It is executed as the others are: NumPy multiplies with more threads where a test imported it
+    before svmcut.
     """
     program, *words = FAMILIES[name]
     assert execute(program, "-v", 0, *words, "model") == 0
     whole = models()
     clear()
-    return program, ["-v", 0, "--threads", 1, *words, "--checkpoint", "state", "--resume", "model"], whole
+    return (
+        program,
+        ["-v", 0, "--threads", 1, *words, "--checkpoint", "state", "--resume", "model"],
+        whole,
+    )
 
 
 def clear():
@@ -115,13 +183,16 @@ def check(whole, finished):
     assert there.items() <= whole.items()
     if finished:
         assert there == whole
-        assert not [name for name in os.listdir() if name.startswith("state") or name.startswith(".svmcut")]
+        assert not [
+            name for name in os.listdir() if name.startswith("state") or name.startswith(".svmcut")
+        ]
         clear()
 
 
 @pytest.mark.parametrize("name", families(OFTEN_KILLED))
 def test_row23_killed_at_random_moments(name):
-    """Each child goes on from what the last one left; models are whole, and the last are those of one quiet run."""
+    """Each child goes on from what the last one left; models are whole, and the last are those of
+    one quiet run."""
     choose = random.Random(7)
     program, words, whole = quiet_run(name, call)
     words += ["--checkpoint-every", 0]
@@ -169,10 +240,13 @@ NO_STATE = "no state was reached, the same command starts afresh"
 EARLY = "no state was written, the same command goes on from one that was there"
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="as Linux tells who handles a signal")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="as Linux tells who handles a signal"
+)
 @pytest.mark.parametrize("name", families(OFTEN_TERMINATED))
 def test_row22_terminated_at_random_moments(name):
-    """75 and one line, or 0 where the run was at its end; going on leads to the models of one quiet run."""
+    """75 and one line, or 0 where the run was at its end; going on leads to the models of one quiet
+    run."""
     choose = random.Random(8)
     program, words, whole = quiet_run(name, lambda *line: run(*map(str, line)).returncode)
 
@@ -195,11 +269,17 @@ def test_row22_terminated_at_random_moments(name):
                 child.wait(choose.uniform(0, longest))
             child.send_signal(signal.SIGTERM)
             _, errors = child.communicate(timeout=TIMEOUT)
-        lines = [line for line in errors.decode().splitlines() if not line.endswith("training starts afresh")]
+        lines = [
+            line
+            for line in errors.decode().splitlines()
+            if not line.endswith("training starts afresh")
+        ]
         assert child.returncode in (75, 0), errors
         if child.returncode == 75:
             known = f"the state is in state{GOES_ON}" if os.path.exists("state") else NO_STATE
-            assert len(lines) == 1 and lines[0].endswith((f": stopped by SIGTERM; {known}", f"; {EARLY}"))
+            assert len(lines) == 1 and lines[0].endswith(
+                (f": stopped by SIGTERM; {known}", f"; {EARLY}")
+            )
         else:
             assert lines == []
         check(whole, child.returncode == 0)

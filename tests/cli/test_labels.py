@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two classes of any labels: in training, in the model file, in predictions, measures and reports."""
+"""Two classes of any labels: in training, in the model file, in predictions, measures and
+reports."""
 
 import json
 from pathlib import Path
@@ -28,7 +29,9 @@ def put(name, pair, source="breast_cancer.train"):
     """A set of data/ with other labels."""
     lines = (DATA / source).read_text().splitlines()
     labels = {"-1": pair[0], "+1": pair[1]}
-    Path(name).write_text("".join(f"{labels[line.split()[0]]} {line.partition(' ')[2]}\n" for line in lines))
+    Path(name).write_text(
+        "".join(f"{labels[line.split()[0]]} {line.partition(' ')[2]}\n" for line in lines)
+    )
 
 
 def call(*words):
@@ -47,14 +50,18 @@ def classified(*words):
 def parts(name):
     """A model's text, without its marks; and these."""
     lines = Path(name).read_text().splitlines(keepends=True)
-    return "".join(x for x in lines if not x.startswith("#@ ")), [x for x in lines if x.startswith("#@ ")]
+    return "".join(x for x in lines if not x.startswith("#@ ")), [
+        x for x in lines if x.startswith("#@ ")
+    ]
 
 
 def first_fields(name):
     return np.array([float(line.split()[0]) for line in Path(name).read_text().splitlines()])
 
 
-@pytest.mark.parametrize("words", [["-c", 1], ["-c", 5, "-t", 2, "-g", 0.1], ["-c", 1, "-l", "f1"]], ids=str)
+@pytest.mark.parametrize(
+    "words", [["-c", 1], ["-c", 5, "-t", 2, "-g", 0.1], ["-c", 1, "-l", "f1"]], ids=str
+)
 def test_any_pair_of_labels_gives_one_model_its_own_labels_and_the_measures_of_scikit_learn(words):
     texts, scores = set(), set()
     for pair in PAIRS:
@@ -75,10 +82,13 @@ def test_any_pair_of_labels_gives_one_model_its_own_labels_and_the_measures_of_s
         y, predicted = y.astype(str), predicted.astype(str)  # scikit-learn takes -2.5 for no class
         own = {"pos_label": str(positive), "zero_division": 0}
         expected = {
-            "accuracy": metrics.accuracy_score(y, predicted), "precision": metrics.precision_score(y, predicted, **own),
-            "recall": metrics.recall_score(y, predicted, **own), "f1": metrics.f1_score(y, predicted, **own),
-            "roc_area": area, "average_precision": precision,
-        }  # fmt: skip
+            "accuracy": metrics.accuracy_score(y, predicted),
+            "precision": metrics.precision_score(y, predicted, **own),
+            "recall": metrics.recall_score(y, predicted, **own),
+            "f1": metrics.f1_score(y, predicted, **own),
+            "roc_area": area,
+            "average_precision": precision,
+        }
         assert {name: report[name] / 100 for name in expected} == pytest.approx(expected, abs=1e-12)
         table = metrics.confusion_matrix(y, predicted, labels=[str(negative), str(positive)])
         assert [[report["tn"], report["fp"]], [report["fn"], report["tp"]]] == table.tolist()
@@ -95,7 +105,18 @@ def test_validation_and_training_measures_go_by_the_labels_of_the_model():
     for pair in PAIRS:
         put("train", pair)
         put("test", pair, "breast_cancer.test")
-        learn("-c", "0.1,1", "--validate", "test", "--select", "f1", "--report", "report.json", "train", "model")
+        learn(
+            "-c",
+            "0.1,1",
+            "--validate",
+            "test",
+            "--select",
+            "f1",
+            "--report",
+            "report.json",
+            "train",
+            "model",
+        )
         path = json.loads(Path("report.json").read_text())["path"]
         found.append([(row["training"], row["validation"]) for row in path])
         assert path[1]["validation"]["f1"] == classified("test", "model.1", "scores")["f1"] > 90
@@ -107,7 +128,10 @@ def test_labels_of_a_validation_file_that_the_model_does_not_know_are_warned_of_
     put("test", ("-1", "2"), "breast_cancer.test")
     learn("-c", "0.1,1", "--validate", "test", "--report", "report.json", "train", "model")
     negatives = int((first_fields("test") == -1).sum())
-    warning = f"{negatives} of the 189 labels of test are neither 1 nor 2, which the model knows, and count as errors"
+    warning = (
+        f"{negatives} of the 189 labels of test are neither 1 nor 2, which the model knows, and "
+        "count as errors"
+    )
     assert capsys.readouterr().err.count(f"svmcut learn: warning: {warning}\n") == 1
     report = json.loads(Path("report.json").read_text())
     assert report["warnings"] == [warning]
@@ -135,11 +159,16 @@ def test_one_of_many_labels_against_the_rest_and_all_above_zero(capsys):
     X[:, 0] += 2 * y
     rows = [" ".join(f"{j + 1}:{x:.6g}" for j, x in enumerate(row)) for row in X]
     Path("grades").write_text("".join(f"{label} {row}\n" for label, row in zip(y, rows)))
-    Path("signs").write_text("".join(f"{-1 if label == 0 else 1} {row}\n" for label, row in zip(y, rows)))
-    Path("three").write_text("".join(f"{1 if label == 3 else -1} {row}\n" for label, row in zip(y, rows)))
+    Path("signs").write_text(
+        "".join(f"{-1 if label == 0 else 1} {row}\n" for label, row in zip(y, rows))
+    )
+    Path("three").write_text(
+        "".join(f"{1 if label == 3 else -1} {row}\n" for label, row in zip(y, rows))
+    )
     learn("-c", 1, "--task", "classification", "grades", "model", status=1)
     assert capsys.readouterr().err == (
-        "grades: the labels are 0, 1, 2, 3, but two classes are trained; name the positive one as in --positive 3, "
+        "grades: the labels are 0, 1, 2, 3, but two classes are trained; name the positive one "
+        "as in --positive 3, "
         "give --positive with '>0' for all labels above 0, or --task multiclass\n"
     )
     assert not Path("model").exists()
@@ -157,9 +186,15 @@ def test_one_of_many_labels_against_the_rest_and_all_above_zero(capsys):
     assert report["accuracy"] / 100 == pytest.approx(metrics.accuracy_score(right, predicted))
     assert report["labels"] == [None, 3] and report["warnings"] == []
     learn("-c", 1, "--positive", "7", "grades", "model", status=2)
-    assert "--positive 7, but the labels of grades are 0, 1, 2, 3" in capsys.readouterr().err.replace("is 7", "7")
+    assert (
+        "--positive 7, but the labels of grades are 0, 1, 2, 3"
+        in capsys.readouterr().err.replace("is 7", "7")
+    )
     learn("-c", 1, "--positive", "x", "grades", "model", status=2)
-    assert "--positive: 'x' is not a label, which is a finite number, or '>0'" in capsys.readouterr().err
+    assert (
+        "--positive: 'x' is not a label, which is a finite number, or '>0'"
+        in capsys.readouterr().err
+    )
     learn("--task", "multilabel", "-c", 1, "--positive", "1", "grades", "model", status=2)
     assert "--positive" in capsys.readouterr().err
 
@@ -185,10 +220,15 @@ def test_labels_a_model_does_not_know_are_errors_with_a_warning(capsys):
     learn("-c", 1, "train", "model")
     text = Path("train").read_text()
     before = classified("train", "model", "scores")
-    Path("more").write_text(text + "".join(f"9 {line.partition(' ')[2]}\n" for line in text.splitlines()[:50]))
+    Path("more").write_text(
+        text + "".join(f"9 {line.partition(' ')[2]}\n" for line in text.splitlines()[:50])
+    )
     capsys.readouterr()
     report = classified("--labels", "more", "model", "labels")
-    warning = "50 of the 430 labels of more are neither 1 nor 2, which the model knows, and count as errors"
+    warning = (
+        "50 of the 430 labels of more are neither 1 nor 2, which the model knows, and count as "
+        "errors"
+    )
     assert report["warnings"] == [warning]
     assert capsys.readouterr().err == f"svmcut classify: warning: {warning}\n"
     y, predicted = first_fields("more"), np.loadtxt("labels")
@@ -205,12 +245,18 @@ def test_one_label_is_what_the_hinge_predicts_and_a_measure_of_two_classes_refus
     Path("one").write_text(f"{label} 1:1\n{label} 1:3 2:-1\n")
     learn("-c", 1, "one", "model")
     error = capsys.readouterr().err
-    assert error.startswith("svmcut learn: warning: all 2 labels of one are ") and "no other class" in error
+    assert (
+        error.startswith("svmcut learn: warning: all 2 labels of one are ")
+        and "no other class" in error
+    )
     assert classified("--labels", "one", "model", "labels")["accuracy"] == 100
     assert np.loadtxt("labels").tolist() == [float(label)] * 2
     for loss in ("zero-one", "f1", "roc-area"):
         learn("-c", 1, "-l", loss, "one", "none", status=1)
-        assert f"one: loss '{loss}' needs two classes, but all 2 labels are {label}\n" in capsys.readouterr().err
+        assert (
+            f"one: loss '{loss}' needs two classes, but all 2 labels are {label}\n"
+            in capsys.readouterr().err
+        )
     assert not Path("none").exists()
 
 
@@ -218,8 +264,14 @@ def test_the_executables_keep_their_rule_and_their_models(capsys):
     put("train", ("1", "2"))
     put("signs", ("-1", "+1"))
     assert originals.svm_perf_learn(["-v", "0", "-c", "1", "train", "model"]) == 0
-    assert parts("model")[1] == [] and not (read_model("model").scores(svmcut_rows("train")) <= 0).any()
-    assert originals.svm_perf_learn(["-v", "0", "-c", "1", "-w", "3", "-l", "10", "signs", "area"]) == 0
+    assert (
+        parts("model")[1] == []
+        and not (read_model("model").scores(svmcut_rows("train")) <= 0).any()
+    )
+    assert (
+        originals.svm_perf_learn(["-v", "0", "-c", "1", "-w", "3", "-l", "10", "signs", "area"])
+        == 0
+    )
     assert parts("area")[1] == []
     learn("-c", 1, "-l", "roc-area", "signs", "own")
     text, marks = parts("own")

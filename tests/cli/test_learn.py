@@ -32,7 +32,9 @@ def write_rows(path, X, y, qid=None):
     lines = []
     for i, row in enumerate(X):
         query = "" if qid is None else f" qid:{qid[i]}"
-        lines.append(f"{y[i]:g}{query} " + " ".join(f"{j + 1}:{value:.9g}" for j, value in enumerate(row)))
+        lines.append(
+            f"{y[i]:g}{query} " + " ".join(f"{j + 1}:{value:.9g}" for j, value in enumerate(row))
+        )
     path.write_text("\n".join(lines) + "\n")
     return str(path)
 
@@ -47,7 +49,9 @@ def folder(tmp_path, rng, monkeypatch):
 
 
 def call(*words):
-    result = CliRunner().invoke(svmcut, [str(word) for word in words], standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(
+        svmcut, [str(word) for word in words], standalone_mode=False, catch_exceptions=False
+    )
     return result.return_value or 0, result.output
 
 
@@ -56,7 +60,9 @@ def report(folder):
 
 
 def test_the_objective_of_the_written_model_is_the_certified_one(folder, rng):
-    status, _ = call("learn", "--example-cost", 2, "--gap", 1e-6, "--report", "report", "train", "model")
+    status, _ = call(
+        "learn", "--example-cost", 2, "--gap", 1e-6, "--report", "report", "train", "model"
+    )
     document = report(folder)
     X, y = dense_rows(np.random.default_rng(20060820))
     _, minimum = hinge.optimum(X, y, 2.0, 1.0)
@@ -91,7 +97,9 @@ def test_the_executable_writes_the_bytes_of_the_command(folder, capsys):
 @pytest.mark.parametrize("words", [("learn", "train"), ("rank", "rank")], ids=["learn", "rank"])
 def test_a_path_trains_every_c_as_a_run_of_its_own_would(folder, words):
     command, examples = words
-    status, output = call(command, "-c", "0.1,1,10", "--gap", 1e-5, "--report", "report", examples, "model")
+    status, output = call(
+        command, "-c", "0.1,1,10", "--gap", 1e-5, "--report", "report", examples, "model"
+    )
     assert status == 0
     path = report(folder)["path"]
     assert [row["C"] for row in path] == [0.1, 1, 10]
@@ -101,16 +109,27 @@ def test_a_path_trains_every_c_as_a_run_of_its_own_would(folder, words):
         alone = report(folder)
         assert row["primal"] == pytest.approx(alone["primal"], rel=2e-5)
         assert row["dual"] <= alone["primal"] * (1 + 1e-12)
-        assert read_model(row["model"]).w == pytest.approx(read_model("alone").w, abs=0.05 * np.abs(row["C"] ** 0.5))
+        assert read_model(row["model"]).w == pytest.approx(
+            read_model("alone").w, abs=0.05 * np.abs(row["C"] ** 0.5)
+        )
     assert len([line for line in output.splitlines() if line.startswith("C = ")]) == 3
 
 
 def test_a_path_keeps_the_best_model_by_a_measure(folder, rng):
     write_rows(folder / "validation", *dense_rows(rng, 80))
     status, output = call(
-        "learn", "--example-cost", "0.0001,0.1,1", "--validate", "validation", "--select", "error_rate",
-        "--report", "report", "train", "model",
-    )  # fmt: skip
+        "learn",
+        "--example-cost",
+        "0.0001,0.1,1",
+        "--validate",
+        "validation",
+        "--select",
+        "error_rate",
+        "--report",
+        "report",
+        "train",
+        "model",
+    )
     path = report(folder)["path"]
     errors = [row["validation"]["error_rate"] for row in path]
     best = path[int(np.argmin(errors))]["model"]
@@ -123,7 +142,9 @@ def test_a_path_keeps_the_best_model_by_a_measure(folder, rng):
 
 
 def test_rank_measures_may_select(folder):
-    status, output = call("rank", "-c", "0.01,1", "--validate", "rank", "--select", "ndcg@10", "rank", "model")
+    status, output = call(
+        "rank", "-c", "0.01,1", "--validate", "rank", "--select", "ndcg@10", "rank", "model"
+    )
     assert status == 0
     assert "NDCG@10" in output
     assert (folder / "model").exists()
@@ -157,15 +178,23 @@ def test_usage_is_refused_with_a_remedy(folder, words, says, capsys):
     assert not (folder / "model").exists()
 
 
-@pytest.mark.parametrize("words", [("learn", "train"), ("rank", "rank"), ("learn", "--task", "sequence", "tags")])
+@pytest.mark.parametrize(
+    "words", [("learn", "train"), ("rank", "rank"), ("learn", "--task", "sequence", "tags")]
+)
 def test_without_a_C_it_is_1_per_example_and_told_in_both_units(folder, words):
-    (folder / "tags").write_text("".join(f"{1 + i % 2} qid:{1 + i // 4} {1 + i % 3}:1\n" for i in range(24)))
+    (folder / "tags").write_text(
+        "".join(f"{1 + i % 2} qid:{1 + i // 4} {1 + i % 3}:1\n" for i in range(24))
+    )
     status, output = call(*words, "model", "--report", "report")
     assert status == 0
-    assert report(folder)["options"]["example_cost"] == 1 and report(folder)["options"]["cost"] is None
+    assert (
+        report(folder)["options"]["example_cost"] == 1 and report(folder)["options"]["cost"] is None
+    )
     told = next(line for line in output.splitlines() if line.startswith("C: "))
     rows = len((folder / "train").read_text().splitlines())
-    value, one = {"train": (rows / 100, "example"), "rank": (6, "query"), "tags": (6, "sequence")}[words[-1]]
+    value, one = {"train": (rows / 100, "example"), "rank": (6, "query"), "tags": (6, "sequence")}[
+        words[-1]
+    ]
     c = told.split()[1]
     assert float(c) == value and told.endswith(f", 1 per {one} (--example-cost)")
     call(*words, "other", "--example-cost", 1)
@@ -202,20 +231,27 @@ def test_a_slack_near_that_of_no_weights_is_warned_of(folder, more, capfd):
 def test_only_a_C_that_holds_training_near_no_weights_is_warned_of(folder, words, told):
     call("learn", "-v", 0, *words.split(), "--report", "report", DATA / "unbalanced.train", "model")
     warned = [text for text in report(folder)["warnings"] if "underfitted" in text]
-    says = "C = 10 leaves 100 % of the slack of w = 0: the model may be underfitted; compare larger values of -c"
+    says = (
+        "C = 10 leaves 100 % of the slack of w = 0: the model may be underfitted; compare larger "
+        "values of -c"
+    )
     assert warned == [says] * told
 
 
 def test_python_is_warned_of_a_small_C_too(folder):
     told = [train("train", loss="f1", cost=cost).warnings for cost in (1e-6, 1000)]
-    assert ["compare larger values of parameter 'cost'" in text for text in told[0]] == [True] and told[1] == []
+    assert ["compare larger values of parameter 'cost'" in text for text in told[0]] == [
+        True
+    ] and told[1] == []
 
 
 def test_limits_write_the_best_model_and_exit_with_3(folder):
     words = ("--solver", "cutting-plane", "--max-iterations", 3)
     assert call("learn", "-c", 100, "-e", 1e-9, *words, "train", "m")[0] == 3
     assert np.all(np.isfinite(read_model("m").w))
-    status, output = call("learn", "-c", 1000, "-e", 1e-12, "--time-limit", 1e-6, "--report", "report", "train", "m")
+    status, output = call(
+        "learn", "-c", 1000, "-e", 1e-12, "--time-limit", 1e-6, "--report", "report", "train", "m"
+    )
     assert status == 3
     assert "stopped by a limit, gap" in output
     assert report(folder)["stopped_by"] == "limit"
@@ -228,7 +264,9 @@ def test_the_end_of_an_allotment_is_a_time_limit(folder, monkeypatch):
     assert call("learn", "-c", 1, "train", "m")[0] == 0
     monkeypatch.setenv("SVMCUT_DEADLINE", "soon")
     run = subprocess.run(
-        [sys.executable, "-m", "svmcut.cli.start", "learn", "-c", "1", "train", "m"], capture_output=True, text=True
+        [sys.executable, "-m", "svmcut.cli.start", "learn", "-c", "1", "train", "m"],
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 2
     assert "SVMCUT_DEADLINE" in run.stderr
@@ -243,14 +281,28 @@ def test_the_trace_has_a_line_an_iteration_and_its_gap_closes(folder):
 
 
 def test_multipliers_are_written_one_a_cut_and_sum_to_at_most_c(folder):
-    call("learn", "-c", 2, "-a", "alphas", "--solver", "cutting-plane", "--report", "report", "train", "model")
+    call(
+        "learn",
+        "-c",
+        2,
+        "-a",
+        "alphas",
+        "--solver",
+        "cutting-plane",
+        "--report",
+        "report",
+        "train",
+        "model",
+    )
     values = np.loadtxt(folder / "alphas")
     assert len(values) == report(folder)["cuts"]
     assert values.min() >= 0
     assert 0 < values.sum() <= 2 * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("loss", ["zero-one", "f1", "prbep", "prec-at-k", "rec-at-k", "roc-area", "average-precision"])
+@pytest.mark.parametrize(
+    "loss", ["zero-one", "f1", "prbep", "prec-at-k", "rec-at-k", "roc-area", "average-precision"]
+)
 def test_every_loss_ends_certified_and_c_prints_the_originals_lines(folder, loss):
     status, output = call("learn", "-c", 0.5, "-l", loss, "--report", "report", "train", "model")
     document = report(folder)
@@ -268,7 +320,9 @@ def test_every_loss_ends_certified_and_c_prints_the_originals_lines(folder, loss
 
 
 def test_squared_slack_is_the_square_of_the_slack(folder):
-    status, output = call("learn", "-c", 0.5, "-p", 2, "-w", 0, "--report", "report", "train", "model")
+    status, output = call(
+        "learn", "-c", 0.5, "-p", 2, "-w", 0, "--report", "report", "train", "model"
+    )
     document = report(folder)
     assert status == 0
     xi = float(output.split("sum(xi_i)/n=")[1].split()[0])
@@ -283,7 +337,18 @@ def test_quiet_training_says_nothing(folder):
 
 
 def test_progress_goes_to_stderr_on_request_only(folder):
-    words = [sys.executable, "-m", "svmcut.cli.start", "learn", "-c", "1", "-v", "0", "train", "model"]
+    words = [
+        sys.executable,
+        "-m",
+        "svmcut.cli.start",
+        "learn",
+        "-c",
+        "1",
+        "-v",
+        "0",
+        "train",
+        "model",
+    ]
     quiet = subprocess.run(words, capture_output=True, text=True)
     loud = subprocess.run([*words, "--progress"], capture_output=True, text=True)
     assert quiet.stderr == ""
@@ -294,7 +359,9 @@ def test_progress_goes_to_stderr_on_request_only(folder):
 def test_a_query_out_of_order_is_named_with_its_line(folder):
     (folder / "bad").write_text("# head\n1 qid:2 1:1\n2 qid:2 1:2\n1 qid:1 1:3\n")
     run = subprocess.run(
-        [sys.executable, "-m", "svmcut.cli.start", "rank", "-c", "1", "bad", "m"], capture_output=True, text=True
+        [sys.executable, "-m", "svmcut.cli.start", "rank", "-c", "1", "bad", "m"],
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 1
     assert run.stderr.startswith("bad:4: qid 1 follows 2")

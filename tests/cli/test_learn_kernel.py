@@ -20,13 +20,18 @@ def folder(tmp_path, rng, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X = rng.normal(size=(150, 3)).astype(np.float32)
     y = np.where((X**2).sum(1) + 0.5 * rng.normal(size=150) > 2.5, 1, -1)
-    lines = [f"{y[i]} " + " ".join(f"{j + 1}:{x:.9g}" for j, x in enumerate(row)) for i, row in enumerate(X)]
+    lines = [
+        f"{y[i]} " + " ".join(f"{j + 1}:{x:.9g}" for j, x in enumerate(row))
+        for i, row in enumerate(X)
+    ]
     (tmp_path / "train").write_text("\n".join(lines) + "\n")
     return tmp_path, X, y.astype(float)
 
 
 def call(*words):
-    result = CliRunner().invoke(svmcut, [str(word) for word in words], standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(
+        svmcut, [str(word) for word in words], standalone_mode=False, catch_exceptions=False
+    )
     return result.return_value or 0, result.output
 
 
@@ -40,11 +45,36 @@ def refusal(*words):
     ("words", "free_bias"),
     [((), False), (("--solver", "smo"), True), (("--solver", "smo", "--no-free-bias"), False)],
 )
-@pytest.mark.parametrize("kernel", [Kernel("rbf", gamma=0.5), Kernel("sigmoid", scale=0.01, offset=0.1)])
+@pytest.mark.parametrize(
+    "kernel", [Kernel("rbf", gamma=0.5), Kernel("sigmoid", scale=0.01, offset=0.1)]
+)
 def test_model_report_and_scores_belong_together(folder, kernel, words, free_bias):
     path, X, y = folder
-    options = ("-t", kernel.number, "-g", kernel.gamma, "-d", kernel.degree, "-s", kernel.scale, "-r", kernel.offset)
-    status, _ = call("learn", "--example-cost", 2, *options, *words, "-e", 1e-6, "--report", "report", "train", "model")
+    options = (
+        "-t",
+        kernel.number,
+        "-g",
+        kernel.gamma,
+        "-d",
+        kernel.degree,
+        "-s",
+        kernel.scale,
+        "-r",
+        kernel.offset,
+    )
+    status, _ = call(
+        "learn",
+        "--example-cost",
+        2,
+        *options,
+        *words,
+        "-e",
+        1e-6,
+        "--report",
+        "report",
+        "train",
+        "model",
+    )
     report = json.loads((path / "report").read_text())
     K = matrix(kernel, X, X)
     best, _ = maximum(K, y, 2.0, free_bias, 1e-5)
@@ -71,15 +101,23 @@ def test_both_units_of_c_and_paths(folder):
     call("learn", "-t", 2, "-c", 3, "train", "a")
     call("learn", "-t", 2, "--example-cost", 2, "train", "b")
     assert (folder[0] / "a").read_bytes() == (folder[0] / "b").read_bytes()
-    status, _ = call("learn", "-t", 2, "-c", "1,3", "-e", 1e-6, "--solver", "smo", "--report", "r", "train", "m")
-    call("learn", "-t", 2, "-c", 3, "-e", 1e-6, "--solver", "smo", "--report", "alone", "train", "m")
+    status, _ = call(
+        "learn", "-t", 2, "-c", "1,3", "-e", 1e-6, "--solver", "smo", "--report", "r", "train", "m"
+    )
+    call(
+        "learn", "-t", 2, "-c", 3, "-e", 1e-6, "--solver", "smo", "--report", "alone", "train", "m"
+    )
     rows = json.loads((folder[0] / "r").read_text())["path"]
     assert status == 0
-    assert rows[1]["primal"] == pytest.approx(json.loads((folder[0] / "alone").read_text())["primal"], rel=1e-5)
+    assert rows[1]["primal"] == pytest.approx(
+        json.loads((folder[0] / "alone").read_text())["primal"], rel=1e-5
+    )
 
 
 def test_limits_write_a_model_and_exit_with_3(folder):
-    status, output = call("learn", "-t", 2, "-c", 100, "--max-iterations", 5, "--report", "r", "train", "m")
+    status, output = call(
+        "learn", "-t", 2, "-c", 100, "--max-iterations", 5, "--report", "r", "train", "m"
+    )
     report = json.loads((folder[0] / "r").read_text())
     assert status == 3
     assert report["iterations"] == 5
@@ -114,10 +152,15 @@ def test_refusals_name_the_remedy(folder, words, says):
     assert not (folder[0] / "model").exists()
 
 
-@pytest.mark.parametrize("solver", ["smo", "cutting-plane", "subspace", "sampled-cuts", "bsca", "bsgd", "sbp", "sdca"])
+@pytest.mark.parametrize(
+    "solver", ["smo", "cutting-plane", "subspace", "sampled-cuts", "bsca", "bsgd", "sbp", "sdca"]
+)
 def test_kernel_values_beyond_double_precision_are_no_matter_of_numpy(folder, solver):
     path, X, y = folder
-    lines = [f"{y[i]:g} " + " ".join(f"{j + 1}:{1e5 * x:.9g}" for j, x in enumerate(row)) for i, row in enumerate(X)]
+    lines = [
+        f"{y[i]:g} " + " ".join(f"{j + 1}:{1e5 * x:.9g}" for j, x in enumerate(row))
+        for i, row in enumerate(X)
+    ]
     (path / "train").write_text("\n".join(lines) + "\n")
     words = ("-t", "1", "-d", "40", "-c", "1", "--solver", solver, "--epochs", "2")
     words = words[: -2 if solver in ("smo", "cutting-plane", "subspace", "sampled-cuts") else None]

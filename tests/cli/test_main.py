@@ -24,7 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def modules_after(code):
     program = f"import sys\n{code}\nprint('\\n'.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split())
 
 
@@ -36,7 +38,12 @@ def test_help_imports_nothing_heavy():
 
 #: What only some runs need.
 HEAVY = {"click", "scipy", "osqp", "tqdm", "json"}
-OF_KERNELS = {"svmcut.solvers.smo", "svmcut.spaces.kernel", "svmcut._native.kernels", "svmcut._native.smo"}
+OF_KERNELS = {
+    "svmcut.solvers.smo",
+    "svmcut.spaces.kernel",
+    "svmcut._native.kernels",
+    "svmcut._native.smo",
+}
 
 
 @pytest.mark.parametrize("options", ["", "--task regression -c 1 --gap=1e-4 --threads 1"])
@@ -50,7 +57,12 @@ def test_a_plain_run_imports_what_it_uses(options, tmp_path):
     loaded = modules_after(f"from svmcut.cli.start import main; assert main('{line}'.split()) == 0")
     rooms = {name.split(".")[1] for name in loaded if name.startswith("svmcut.")}
     assert "numpy" in loaded and "tasks" in rooms
-    assert not loaded & (HEAVY | OF_KERNELS) and not rooms & {"training", "solvers", "cutting", "spaces"}
+    assert not loaded & (HEAVY | OF_KERNELS) and not rooms & {
+        "training",
+        "solvers",
+        "cutting",
+        "spaces",
+    }
 
 
 def test_the_originals_import_neither_click_nor_scipy(tmp_path):
@@ -63,7 +75,8 @@ def test_the_originals_import_neither_click_nor_scipy(tmp_path):
 
 def test_the_end_of_a_process_looks_for_no_cycles():
     code = (
-        "import gc; from svmcut.cli.guard import guard; guard(lambda: 0, str, final=True); print(gc.get_freeze_count())"
+        "import gc; from svmcut.cli.guard import guard; guard(lambda: 0, str, final=True); "
+        "print(gc.get_freeze_count())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) > 1000
@@ -72,7 +85,10 @@ def test_the_end_of_a_process_looks_for_no_cycles():
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="CPU time of a child by wait4")
 def test_help_is_cheap():
     programs = os.path.dirname(sys.executable)
-    help_, click = [os.path.join(programs, "svmcut"), "--help"], [sys.executable, "-c", "import click"]
+    help_, click = (
+        [os.path.join(programs, "svmcut"), "--help"],
+        [sys.executable, "-c", "import click"],
+    )
 
     def cpu(command):
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -101,14 +117,17 @@ def test_help_is_cheap():
     ],
 )
 def test_a_shell_completes_commands_options_names_and_files(words, incomplete, kind, found):
-    items = ShellComplete(svmcut, {}, "svmcut", "_SVMCUT_COMPLETE").get_completions(words, incomplete)
+    items = ShellComplete(svmcut, {}, "svmcut", "_SVMCUT_COMPLETE").get_completions(
+        words, incomplete
+    )
     assert sorted(item.value for item in items) == found
     assert {item.type for item in items} <= {kind}
 
 
 SHELLS = {
     "bash": """eval "$(_SVMCUT_COMPLETE=bash_source svmcut)"
-        COMP_WORDS=(svmcut le) COMP_CWORD=1 && _svmcut_completion svmcut && echo "${COMPREPLY[@]}" """,
+        COMP_WORDS=(svmcut le) COMP_CWORD=1
+        _svmcut_completion svmcut && echo "${COMPREPLY[@]}" """,
     "zsh": """compdef() {}; eval "$(_SVMCUT_COMPLETE=zsh_source svmcut)"
         compadd() { echo "${(P)argv[-1]}" }; _describe() { echo "${(P)argv[3]}" }
         words=(svmcut le) CURRENT=2; _svmcut_completion""",
@@ -121,10 +140,14 @@ def test_the_lines_of_the_readme_complete_in_a_shell(shell, tmp_path):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     assert f"_SVMCUT_COMPLETE={shell}_source svmcut" in SHELLS[shell]
-    assert f"_SVMCUT_COMPLETE={shell}_source svmcut" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"_SVMCUT_COMPLETE={shell}_source svmcut" in (ROOT / "README.md").read_text(
+        encoding="utf-8"
+    )
     programs = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
     settings = os.environ | {"PATH": programs, "HOME": str(tmp_path), "ZDOTDIR": str(tmp_path)}
-    done = subprocess.run([shell, "-c", SHELLS[shell]], env=settings, capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [shell, "-c", SHELLS[shell]], env=settings, capture_output=True, text=True, cwd=tmp_path
+    )
     assert done.stdout.split()[:1] == ["learn"] or done.stdout.startswith("learn:"), done
 
 
@@ -160,8 +183,16 @@ def test_unknown_command(capsys):
         (MemoryError(), 1, "prog: out of memory\n"),
         (OSError(13, "Permission denied", "a"), 1, "prog: Permission denied: a\n"),
         (KeyboardInterrupt(), 130, "prog: interrupted\n"),
-        (ImportError("libx.so: no room"), 1, "prog: a library cannot be loaded: libx.so: no room\n"),
-        (ZeroDivisionError("x"), 1, "prog: internal error: ZeroDivisionError: x; SVMCUT_DEBUG=1 shows where\n"),
+        (
+            ImportError("libx.so: no room"),
+            1,
+            "prog: a library cannot be loaded: libx.so: no room\n",
+        ),
+        (
+            ZeroDivisionError("x"),
+            1,
+            "prog: internal error: ZeroDivisionError: x; SVMCUT_DEBUG=1 shows where\n",
+        ),
     ],
 )
 def test_guard(error, status, message, monkeypatch, capsys):
@@ -203,7 +234,10 @@ def test_the_usual_collections_are_back_once_the_start_is_over():
         collect_late()
         assert gc.get_threshold() == (STARTED, *usual[1:])
         gc.collect()
-        assert (gc.get_threshold(), gc.callbacks) == (usual, callbacks) and gc.get_freeze_count() > frozen
+        assert (gc.get_threshold(), gc.callbacks) == (
+            usual,
+            callbacks,
+        ) and gc.get_freeze_count() > frozen
     finally:
         gc.set_threshold(*usual)
         gc.unfreeze()

@@ -22,7 +22,9 @@ def write_sets(path, rng, n=120, K=5):
     gold = X[:, :K] + 0.3 * rng.normal(size=(n, K)) > 0.5
     gold[:, 1] |= gold[:, 0]
     lines = [
-        ",".join(str(3 * k) for k in np.flatnonzero(row)) + " " + " ".join(f"{j + 1}:{x:.5g}" for j, x in enumerate(xs))
+        ",".join(str(3 * k) for k in np.flatnonzero(row))
+        + " "
+        + " ".join(f"{j + 1}:{x:.5g}" for j, x in enumerate(xs))
         for row, xs in zip(gold, X)
     ]
     path.write_text("\n".join(lines) + "\n")
@@ -37,7 +39,9 @@ def folder(tmp_path, rng, monkeypatch):
 
 
 def call(*words):
-    result = CliRunner().invoke(svmcut, [str(word) for word in words], standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(
+        svmcut, [str(word) for word in words], standalone_mode=False, catch_exceptions=False
+    )
     return result.return_value or 0, result.output
 
 
@@ -49,7 +53,9 @@ def report(folder):
 
 
 def test_training_and_scoring(folder):
-    status, output = call(*LEARN, "--example-cost", 1, "--gap", 1e-3, "--report", "report", "train", "model")
+    status, output = call(
+        *LEARN, "--example-cost", 1, "--gap", 1e-3, "--report", "report", "train", "model"
+    )
     trained = report(folder)
     assert status == 0
     assert "120 examples, 5 labels" in output
@@ -65,7 +71,9 @@ def test_training_and_scoring(folder):
     np.testing.assert_array_equal(predicted, y)
     gold = examples.gold()
     assert measures["hamming_loss"] == pytest.approx(100 * hamming_loss(gold, predicted))
-    assert measures["subset_accuracy"] == pytest.approx(100 * np.mean((gold == predicted).all(axis=1)))
+    assert measures["subset_accuracy"] == pytest.approx(
+        100 * np.mean((gold == predicted).all(axis=1))
+    )
     for average in ("micro", "macro"):
         expected = 100 * f1_score(gold, predicted, average=average)
         assert measures[f"{average}_f1"] == pytest.approx(expected)
@@ -77,7 +85,19 @@ def test_the_report_is_that_of_the_written_objective(folder):
     call(*LEARN, "-c", 60, "--gap", 1e-3, "--report", "a", "train", "m1")
     call(*LEARN, "--example-cost", 0.5, "--gap", 1e-3, "--report", "b", "train", "m2")
     assert (folder / "m1").read_bytes() == (folder / "m2").read_bytes()
-    call(*LEARN, "--example-cost", 0.5, "--gap", 1e-3, "--pairs", "none", "--report", "c", "train", "m3")
+    call(
+        *LEARN,
+        "--example-cost",
+        0.5,
+        "--gap",
+        1e-3,
+        "--pairs",
+        "none",
+        "--report",
+        "c",
+        "train",
+        "m3",
+    )
     a, c = (json.loads((folder / name).read_text()) for name in "ac")
     assert a["primal"] < c["primal"]
     assert len(read_model("m3").v) == 0 < len(read_model("m1").v)
@@ -106,8 +126,16 @@ def test_labels_the_model_has_not_count_as_wrong(folder):
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (("--example-cost", "1", "--solver", "smo"), 2, "'smo' does not train label sets; expected one of auto"),
-        (("--example-cost", "1", "--solver", "newton"), 2, "'newton' trains two classes; give --pairs none"),
+        (
+            ("--example-cost", "1", "--solver", "smo"),
+            2,
+            "'smo' does not train label sets; expected one of auto",
+        ),
+        (
+            ("--example-cost", "1", "--solver", "newton"),
+            2,
+            "'newton' trains two classes; give --pairs none",
+        ),
         (("--example-cost", "1", "--pairs", "some"), 2, "expected one of all, none"),
         (("--example-cost", "1", "-l", "f1"), 2, "expected one of hamming (1)"),
         (("--example-cost", "1", "--max-memory", "0.0001"), 1, "limit is 0.0001 MB"),
@@ -130,7 +158,12 @@ def test_data_faults_name_their_line(folder, capsys):
 
 
 def test_limits_write_the_best_model_and_exit_with_3(folder):
-    assert call(*LEARN, "--example-cost", 10, "--gap", 1e-9, "--max-iterations", 5, "train", "model")[0] == 3
+    assert (
+        call(*LEARN, "--example-cost", 10, "--gap", 1e-9, "--max-iterations", 5, "train", "model")[
+            0
+        ]
+        == 3
+    )
     assert np.isfinite(read_model("model").W).all()
 
 
@@ -145,7 +178,10 @@ def test_an_example_set_without_labels_trains_a_model_that_predicts_none(folder)
 def test_the_header_form_from_anywhere_and_its_count_checked_at_the_end(folder, how):
     lines = [line for line in (folder / "test").read_text().splitlines() if line[0] != " "]
     (folder / "plain").write_text("\n".join(lines) + "\n")
-    rows, n = "".join(re.sub(r" (\d+):", lambda j: f" {int(j[1]) - 1}:", line) + "\n" for line in lines), len(lines)
+    rows, n = (
+        "".join(re.sub(r" (\d+):", lambda j: f" {int(j[1]) - 1}:", line) + "\n" for line in lines),
+        len(lines),
+    )
     call(*LEARN, "--example-cost", 1, "train", "model")
     call("classify", "plain", "model", "expected")
     for announced in (n, n + 1):
@@ -154,9 +190,14 @@ def test_the_header_form_from_anywhere_and_its_count_checked_at_the_end(folder, 
         name = {"stdin": "-", "pipe": "/dev/stdin"}.get(how, "in")
         done = run("svmcut classify", name, "model", "sets", input=text, text=False)
         if announced == n:
-            assert (done.returncode, (folder / "sets").read_bytes()) == (0, (folder / "expected").read_bytes())
+            assert (done.returncode, (folder / "sets").read_bytes()) == (
+                0,
+                (folder / "expected").read_bytes(),
+            )
             (folder / "sets").unlink()
         else:
-            says = f"{name}:1: the header announces {n + 1} examples, and the file holds {n}".encode()
+            says = (
+                f"{name}:1: the header announces {n + 1} examples, and the file holds {n}".encode()
+            )
             assert (done.returncode, says in done.stderr) == (1, True)
             assert not (folder / "sets").exists()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checkpoints that were changed and sealed again: see tests/mutants.py, which says what counts as a finding."""
+"""Checkpoints that were changed and sealed again: see tests/mutants.py, which says what counts as a
+finding."""
 
 import os
 
@@ -10,7 +11,16 @@ COUNT = int(os.environ.get("SVMCUT_MUTANTS", "2000"))
 """Of the slow test."""
 
 #: One of every kind of state, for the default suite.
-FEW = ("path", "dual-cd", "smo", "bsca", "pegasos", "sequences, bcfw", "sequences, gdmm", "label sets, bcfw")
+FEW = (
+    "path",
+    "dual-cd",
+    "smo",
+    "bsca",
+    "pegasos",
+    "sequences, bcfw",
+    "sequences, gdmm",
+    "label sets, bcfw",
+)
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of files in messages: as they are whatever they look like, without control characters, in any encoding."""
+"""Names of files in messages: as they are whatever they look like, without control characters, in
+any encoding."""
 
 import io
 import os
@@ -146,7 +147,7 @@ svm_classify {}/two {}/none {}/p
 svm_multiclass_learn -c 1 {}/numbers {}/m
 svm_hmm_learn -c 1 {}/two {}/m
 svm_hmm_classify {}/tags {}/model-two {}/p
-""".strip().splitlines()  # fmt: skip
+""".strip().splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +181,11 @@ def test_the_name_of_a_file_is_never_worded(folder, monkeypatch, capsys):
         text = told(folder, monkeypatch, capsys, line)
         here = text.replace(os.path.join(str(folder), FOLDER), FOLDER).replace(str(folder), "")
         rest = here.replace(FOLDER, "")
-        if FOLDER not in here or re.search(r"gamma|loss=|'gap'|--gap|ufdd|-g 0.5", rest) or "--seed" in text:
+        if (
+            FOLDER not in here
+            or re.search(r"gamma|loss=|'gap'|--gap|ufdd|-g 0.5", rest)
+            or "--seed" in text
+        ):
             wrong.append((line, text))
         said.add(re.sub(r"\S*/[\w.*-]+|\d+", "", rest))
         for made in ("m", "p"):
@@ -190,7 +195,11 @@ def test_the_name_of_a_file_is_never_worded(folder, monkeypatch, capsys):
 
 def test_messages_keep_names_through_wrapping_and_pickling():
     inner = UsageError("{gap} of {}", FOLDER)
-    for error in (inner, UsageError("no: {}", inner), DataError(FOLDER, Message("lower {gap} gap=3"), 2)):
+    for error in (
+        inner,
+        UsageError("no: {}", inner),
+        DataError(FOLDER, Message("lower {gap} gap=3"), 2),
+    ):
         known = pickle.loads(pickle.dumps(error))
         assert str(known) == str(error) and FOLDER in str(known)
         text = worded(known.sentence, lambda parameter: f"<{parameter.name}>")
@@ -209,15 +218,28 @@ def test_control_characters_come_escaped(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     name = "red\x1b[31m\n\u202e\x9b.dat"
     Path(name).write_text("1 1:1 3:x\n")
-    for words in (("learn", name, "m"), ("learn", "--\x1b[2J", "m"), ("learn", "-l", "\x1b[2J", "m", "n"),
-                  ("learn", "a\x1bb", "m"), ("classify", name, name), ("inspect", name), ("scale", name),
-                  ("learn", "--scheduler", "local:1", "\x1b*", "m"), ("learn", "x", "no\x1b/m")):  # fmt: skip
+    for words in (
+        ("learn", name, "m"),
+        ("learn", "--\x1b[2J", "m"),
+        ("learn", "-l", "\x1b[2J", "m", "n"),
+        ("learn", "a\x1bb", "m"),
+        ("classify", name, name),
+        ("inspect", name),
+        ("scale", name),
+        ("learn", "--scheduler", "local:1", "\x1b*", "m"),
+        ("learn", "x", "no\x1b/m"),
+    ):
         assert call("svmcut " + words[0], *words[1:]) in (1, 2)
         text = capsys.readouterr().err
-        assert "\\x1b" in text and not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text), (words, text)
+        assert "\\x1b" in text and not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text), (
+            words,
+            text,
+        )
         assert text.count("\n") == 1, text
     assert call("svm_perf_learn", "-c", 1, name, "m") == 1
-    assert capsys.readouterr().err.startswith("red\\x1b[31m\\n\\u202e\\x9b.dat:1:9: feature value x is not a number")
+    assert capsys.readouterr().err.startswith(
+        "red\\x1b[31m\\n\\u202e\\x9b.dat:1:9: feature value x is not a number"
+    )
 
 
 #: Tags and attributes that no terminal should take as they are, and no Latin-1 holds.
@@ -230,17 +252,22 @@ def named_model(tmp_path_factory):
     path = tmp_path_factory.mktemp("named") / "train"
     path.write_text(NAMED, encoding="utf-8")
     model = path.with_name("model")
-    assert call("svmcut learn", "-v", 0, "--task", "sequence", "--input", "crfsuite", path, model) == 0
+    assert (
+        call("svmcut learn", "-v", 0, "--task", "sequence", "--input", "crfsuite", path, model) == 0
+    )
     return path, model
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "iso-8859-1", "ascii"])
 def test_names_in_files_are_printed_in_any_encoding(named_model, monkeypatch, encoding, tmp_path):
     path, model = named_model
-    for words in (("inspect", model), ("inspect", model, "--json"),
-                  ("inspect", model, "--data", path, "--input", "crfsuite"),
-                  ("classify", "--input", "crfsuite", path, model, tmp_path / "p"),
-                  ("learn", "--task", "sequence", "--input", "crfsuite", path, tmp_path / "\u4e2d\udcff")):  # fmt: skip
+    for words in (
+        ("inspect", model),
+        ("inspect", model, "--json"),
+        ("inspect", model, "--data", path, "--input", "crfsuite"),
+        ("classify", "--input", "crfsuite", path, model, tmp_path / "p"),
+        ("learn", "--task", "sequence", "--input", "crfsuite", path, tmp_path / "\u4e2d\udcff"),
+    ):
         stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
         monkeypatch.setattr(sys, "stdout", stream)
         assert call("svmcut " + words[0], *words[1:]) == 0

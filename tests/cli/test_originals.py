@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import pytest
 
-from svmcut.cli.originals import Flag, Grammar, TextRequested, read_argv, svm_perf_classify, svm_rank_classify
+from svmcut.cli.originals import (
+    Flag,
+    Grammar,
+    TextRequested,
+    read_argv,
+    svm_perf_classify,
+    svm_rank_classify,
+)
 from svmcut.errors import UsageError
 
 GRAMMAR = Grammar(
     "program",
     "example_file [model_file]",
     "A program.",
-    {"c": Flag("cost", float, None), "v": Flag("verbosity", int, 1), "a": Flag("alphas", str, None)},
+    {
+        "c": Flag("cost", float, None),
+        "v": Flag("verbosity", int, 1),
+        "a": Flag("alphas", str, None),
+    },
     {"b": Flag("bias", float, 1.0)},
     least=1,
 )

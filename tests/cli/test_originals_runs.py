@@ -10,7 +10,11 @@ from svmcut._version import __version__
 from svmcut.files.models import read_model, write_model
 from svmcut.models import LinearModel
 
-PROGRAMS = [f"svm_{name}_{verb}" for name in ("perf", "rank", "hmm", "multiclass") for verb in ("learn", "classify")]
+PROGRAMS = [
+    f"svm_{name}_{verb}"
+    for name in ("perf", "rank", "hmm", "multiclass")
+    for verb in ("learn", "classify")
+]
 RANKED = "2 qid:1 1:3\n1 qid:1 1:2\n0 qid:1 1:2\n1 qid:4 1:1\n0 qid:4 1:5\n"
 
 
@@ -39,8 +43,12 @@ def test_help_and_version_are_printed(program, before, capsys):
 
 @pytest.mark.parametrize(
     "program, words",
-    [("svm_perf_learn", ("train",)), ("svm_rank_learn", ("ranked",)), ("svm_hmm_learn", ("tagged",)),
-     ("svm_multiclass_learn", ("classes",))],
+    [
+        ("svm_perf_learn", ("train",)),
+        ("svm_rank_learn", ("ranked",)),
+        ("svm_hmm_learn", ("tagged",)),
+        ("svm_multiclass_learn", ("classes",)),
+    ],
 )
 def test_verbosity_below_0_is_0(program, words, folder, capsys):
     models, texts = [], []
@@ -58,7 +66,10 @@ NOTE = "NOTE: Adjusted stopping criterion relative to maximum loss: eps=0.002000
 @pytest.mark.parametrize("loss, note", [("1", NOTE), ("2", "")])
 def test_the_ranker_says_what_it_read_even_in_quiet(loss, note, capsys):
     assert call("svm_rank_learn", "-c", "1", "-v", "0", "-l", loss, "ranked", "new") == 0
-    assert capsys.readouterr().out == "Training set properties: 1 features, 2 rankings, 5 examples\n" + note
+    assert (
+        capsys.readouterr().out
+        == "Training set properties: 1 features, 2 rankings, 5 examples\n" + note
+    )
     assert call("svmcut rank", "-c", "1", "-v", "0", "-l", loss, "ranked", "new") == 0
     assert capsys.readouterr().out == ""
 
@@ -91,7 +102,14 @@ def test_contingency_tables_are_told_from_verbosity_2_on(verbosity, capsys):
     assert text.partition("Average loss")[2] == quiet.partition("Average loss")[2]
 
 
-ONE_CLASS = [("1", "f1"), ("3", "prbep"), ("4", "prec-at-k"), ("5", "rec-at-k"), ("10", None), ("11", None)]
+ONE_CLASS = [
+    ("1", "f1"),
+    ("3", "prbep"),
+    ("4", "prec-at-k"),
+    ("5", "rec-at-k"),
+    ("10", None),
+    ("11", None),
+]
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -117,15 +135,36 @@ def test_one_class_trains_to_its_optimum(number, loss, sign, folder, rng, capsys
     assert 0 <= primal - dual <= 0.02 * 0.001 + 2e-5
     assert printed.err == ""
     assert call("svm_perf_learn", *words, "-w", "0", "-v", "0", "one", "again") == 0
-    assert call("svm_perf_learn", *words, "-w", "3", "-t", "2", "--b", "0", "-v", "0", "one", "kernel") == 0
+    assert (
+        call("svm_perf_learn", *words, "-w", "3", "-t", "2", "--b", "0", "-v", "0", "one", "kernel")
+        == 0
+    )
     if loss is not None:
-        assert call("svm_perf_learn", *words, "-w", "1", "-p", "2", "-o", "1", "-v", "0", "one", "squared") == 0
+        assert (
+            call(
+                "svm_perf_learn",
+                *words,
+                "-w",
+                "1",
+                "-p",
+                "2",
+                "-o",
+                "1",
+                "-v",
+                "0",
+                "one",
+                "squared",
+            )
+            == 0
+        )
     assert call("svmcut learn", *words, "one", "no") == 1
     assert f"needs two classes, but all 24 labels are {sign}" in capsys.readouterr().err
     assert not (folder / "no").exists()
 
 
-@pytest.mark.parametrize("program, words", [("rank", ()), ("multiclass", ()), ("perf", ("-w", 3, "--b", 0))])
+@pytest.mark.parametrize(
+    "program, words", [("rank", ()), ("multiclass", ()), ("perf", ("-w", 3, "--b", 0))]
+)
 def test_features_beyond_those_of_a_kernel_model(program, words, folder, capsys):
     rows = ["2 qid:1 1:1", "1 qid:1 2:1", "1 qid:2 1:2 2:1"]
     (folder / "rows").write_text("\n".join(rows) + "\n")
@@ -158,7 +197,9 @@ def test_slacks_behind_the_weights_of_classes_are_dropped(folder):
     assert call("svm_multiclass_classify", "-v", 0, "classes", "theirs", "out") == 1
 
 
-@pytest.mark.parametrize("data, model, lines", [("train", "model", 1), ("ranked", "ranker", 1), ("ranked", "rbf", 5)])
+@pytest.mark.parametrize(
+    "data, model, lines", [("train", "model", 1), ("ranked", "ranker", 1), ("ranked", "rbf", 5)]
+)
 def test_the_readers_of_svm_light_tell_what_they_read(data, model, lines, folder, capsys):
     program = "svm_perf" if data == "train" else "svm_rank"
     if model != "model":
@@ -168,18 +209,26 @@ def test_the_readers_of_svm_light_tell_what_they_read(data, model, lines, folder
     assert call(f"{program}_classify", "-y", 1, data, model, "out") == 0
     told = capsys.readouterr().out
     assert told.startswith(
-        f"Reading model...Reading model...OK. ({lines} support vectors read)\ndone.\nReading test examples...Scanning "
+        f"Reading model...Reading model...OK. ({lines} support vectors read)\ndone.\nReading test "
+        "examples...Scanning "
         "examples...done\nReading examples into memory...OK. (5 examples read)\ndone.\nClassifying"
     )
 
 
 @pytest.mark.parametrize(
     "idle, words",
-    [("--f none", "-t 2 --b 0 -w 3 --i 1"), ("--t 2 --i 0", "-w 3"), ("--t 1 --i 0 --f none --k 2", "-w 4 -t linear")],
+    [
+        ("--f none", "-t 2 --b 0 -w 3 --i 1"),
+        ("--t 2 --i 0", "-w 3"),
+        ("--t 1 --i 0 --f none --k 2", "-w 4 -t linear"),
+    ],
 )
 def test_a_basis_that_is_none_has_no_effect(idle, words, folder):
     for model, more in (("plain", ""), ("idle", idle)):
-        assert call("svm_perf_learn", "-c", 1, *words.split(), *more.split(), "-v", 0, "train", model) == 0
+        assert (
+            call("svm_perf_learn", "-c", 1, *words.split(), *more.split(), "-v", 0, "train", model)
+            == 0
+        )
     assert (folder / "plain").read_bytes() == (folder / "idle").read_bytes()
 
 
@@ -200,7 +249,9 @@ def test_squared_slack_of_losses_of_rankings(number, loss, folder, capsys):
     assert slack > 1 and dual == pytest.approx(primal, abs=3e-5)
 
 
-@pytest.mark.parametrize("words", [(), ("-p", 2, "-w", 0), ("-p", 2, "-w", 1), ("-o", 1), ("--t", 2)])
+@pytest.mark.parametrize(
+    "words", [(), ("-p", 2, "-w", 0), ("-p", 2, "-w", 1), ("-o", 1), ("--t", 2)]
+)
 def test_a_beam_of_the_tagger_leaves_training_exact(words, folder):
     for model, beam in (("all", ()), ("few", ("--b", 1))):
         assert call("svm_hmm_learn", "-c", 5, *words, *beam, "-v", 0, "tagged", model) == 0

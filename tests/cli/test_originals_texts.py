@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Help and messages of the executables speak of options they take, and of nothing that svmcut alone has."""
+"""Help and messages of the executables speak of options they take, and of nothing that svmcut alone
+has."""
 
 import re
 
@@ -15,9 +16,15 @@ from svmcut.svm_light import programs
 from svmcut.training import checks, emissions, room
 
 LEARNERS = ("svm_perf_learn", "svm_rank_learn", "svm_hmm_learn", "svm_multiclass_learn")
-CLASSIFIERS = ("svm_perf_classify", "svm_rank_classify", "svm_hmm_classify", "svm_multiclass_classify")
+CLASSIFIERS = (
+    "svm_perf_classify",
+    "svm_rank_classify",
+    "svm_hmm_classify",
+    "svm_multiclass_classify",
+)
 SVMCUT_ALONE = re.compile(
-    r"\b(?:solvers?|smo|polish|sampled|stochastic|path of|paths|example.cost|checkpoint|svmcut (?:learn|rank))\b"
+    r"\b(?:solvers?|smo|polish|sampled|stochastic|path of|paths|example.cost|checkpoint|svmcut "
+    r"(?:learn|rank))\b"
 )
 
 REFUSED = {
@@ -27,20 +34,20 @@ REFUSED = {
         -c 1 --t 1 -w 3 | -c 1 --t 1 --i 0 | -c 1 -t 2 --b 0 --i 7 | -c 1 -p 2 | -c 1 -w 3 -p 2
         -c 1 -o 1 -w 3 -l 10 | -c 1 -n 20 -q 10 | -c 1 -w 4 -f 0 | -c 1 -w 3 -l 4 --p 2
         -c 1 -w 3 -l 5 --p 0.5 | -c 1 -t 2 --b 0 -w 3 --t 1 --i 0 --f none | -c 1 -X 1 | -c 1 --z 1 |
-    """,
+    """,  # noqa: E501
     "svm_rank_learn": """
         -c 1,2 | -c 1 -w 9 | -c 1 -w 5 | -c 1 -l 3 | -c 1 -o 1 | -c 1 -o 1 -w 0 | -c 1 -p 2 | -c 1 -n 20
         -c 1 -w 4 -f 0 | -c 1 --b 1 | -c 1 -X 1 |
-    """,
+    """,  # noqa: E501
     "svm_hmm_learn": """
         -c 1,2 | -c 1 -w 9 | -c 1 -l 0 | -c 1 --t 4 | -c 1 --t 0 --e 1 | -c 1 -p 2 | -c 1 -n 20 | -c 1 -f 0
         -c 1 -t 2 --e 1 | -c 1 -t 2 -o 1 | -c 1 -t 2 -p 2 -w 0 | -c 1 --b -1 | -c 1 --z 1
         -c 1 -X 1 |
-    """,
+    """,  # noqa: E501
     "svm_multiclass_learn": """
         -c 1,2 | -c 0 | -c -1 | -c 1 -w 5 | -c 1 -w 7 | -c 1 -w 9 | -c 1 -p 2 | -c 1 -p 3 -w 0 | -c 1 -n 20 | -c 1 -f 0
         -c 1 -l 2 | -c 1 -l 77 | -c 1 -l squared-hinge | -c 1 -t 2 -p 2 | -c 1 -t 4 | -c 1 -X 1 |
-    """,
+    """,  # noqa: E501
 }
 
 
@@ -75,7 +82,9 @@ def foreign_options(text, grammar, typed=()):
     long = {"--" + letter for letter in grammar.long_flags} | {"--help", "--version"}
     short = {"-" + letter for letter in (*grammar.flags, *grammar.help_characters)}
     named = re.findall(r"(?<![\w-])(--[a-z][\w-]*|-[a-zA-Z#?](?![\w-]))", text)
-    return [name for name in named if name not in long | short | set(typed)] + SVMCUT_ALONE.findall(text)
+    return [name for name in named if name not in long | short | set(typed)] + SVMCUT_ALONE.findall(
+        text
+    )
 
 
 @pytest.mark.parametrize("program", LEARNERS + CLASSIFIERS)
@@ -121,8 +130,20 @@ def test_refusals_of_classifiers(program, capsys, monkeypatch):
     assert call("svm_hmm_learn", "-c", 1, "-v", 0, "rows", "chain") == 0
     assert call("svm_perf_learn", "-c", 1, "-v", 0, "plain", "linear") == 0
     capsys.readouterr()
-    lines = ["", "rows", "-v", "-v x rows linear", "-f 1 rows linear", "--z 1 rows linear", "--b -1 rows chain"]
-    lines += [f"{rows} {model}" for rows in ("empty", "text", "pairs", ".") for model in ("linear", "chain", "other")]
+    lines = [
+        "",
+        "rows",
+        "-v",
+        "-v x rows linear",
+        "-f 1 rows linear",
+        "--z 1 rows linear",
+        "--b -1 rows chain",
+    ]
+    lines += [
+        f"{rows} {model}"
+        for rows in ("empty", "text", "pairs", ".")
+        for model in ("linear", "chain", "other")
+    ]
     lines += ["rows linear", "rows chain", "rows none", "none linear", "rows linear none/scores"]
     for line in lines:
         status = call(program, *line.split())
@@ -155,4 +176,7 @@ def test_what_does_not_fit_names_a_remedy_that_the_program_has(capsys, monkeypat
     assert "; lower --t, cut the sequences, or leave out -p 2\n" in capsys.readouterr().err
     with pytest.raises(MemoryLimitError) as refusal:
         check_lattice(ChainShape(1000, 1, 2), np.array([0, 1_000_000]))
-    assert "lower parameter 'transitions'" in str(refusal.value) and "'transitions'" not in refusal.value.original
+    assert (
+        "lower parameter 'transitions'" in str(refusal.value)
+        and "'transitions'" not in refusal.value.original
+    )

@@ -24,7 +24,9 @@ def folder(tmp_path, rng, monkeypatch):
         X = rng.normal(size=(80, 4))
         y = np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0, 1, -1)
         rows = (" ".join(f"{j + 1}:{x:.3f}" for j, x in enumerate(row)) for row in X)
-        (tmp_path / name).write_text("".join(f"{label:+d} {row}\n" for label, row in zip(y, rows, strict=True)))
+        (tmp_path / name).write_text(
+            "".join(f"{label:+d} {row}\n" for label, row in zip(y, rows, strict=True))
+        )
     return tmp_path
 
 
@@ -36,7 +38,9 @@ def learn(threads, *words, costs=COSTS, model="model"):
 def found(folder, capsys):
     """Models, what is told, and the report, the clock aside."""
     report = json.loads((folder / "report").read_text())
-    rows = [{name: value for name, value in row.items() if name != "seconds"} for row in report["path"]]
+    rows = [
+        {name: value for name, value in row.items() if name != "seconds"} for row in report["path"]
+    ]
     trace = [line.split(",") for line in (folder / "trace").read_text().splitlines()]
     clock = {k for k, name in enumerate(trace[0]) if "seconds" in name}
     trace = [[word for k, word in enumerate(line) if k not in clock] for line in trace]
@@ -80,7 +84,8 @@ def test_the_second_chain_starts_from_nothing(folder, capsys):
 
 
 def test_the_longest_chains_are_first_and_a_thread_that_waits_helps(folder, capsys, monkeypatch):
-    # chains of seven, one and one: the last waits for the one before, which a second thread must train beside it
+    # chains of seven, one and one: the last waits for the one before, which a second thread must
+    # train beside it
     values, fit, beside = [0.01 * 3**k for k in range(9)], Driver.fit, threading.Barrier(2)
     costs = ",".join(map(str, values))
     assert learn(1, costs=costs) == 0
@@ -113,7 +118,9 @@ def test_what_fails_ahead_is_told_in_its_turn(folder, capsys, monkeypatch):
     assert threading.active_count() == before
 
 
-def test_an_interrupt_while_another_thread_trains_keeps_the_model_of_the_first_step(folder, capsys, monkeypatch):
+def test_an_interrupt_while_another_thread_trains_keeps_the_model_of_the_first_step(
+    folder, capsys, monkeypatch
+):
     from svmcut.cli import training
 
     fit, main = Driver.fit, threading.main_thread()

@@ -8,7 +8,10 @@ from programs import BENCHMARKS, benchmark
 @pytest.mark.parametrize("what, rows", [("growth", 4), ("gap", 6)])
 def test_curves_are_recorded_and_drawn(tmp_path, what, rows):
     pytest.importorskip("matplotlib")
-    lines = [what, "curves.csv", BENCHMARKS.parent / "data" / "unbalanced.train"], ["draw", "figure.svg", "curves.csv"]
+    lines = (
+        [what, "curves.csv", BENCHMARKS.parent / "data" / "unbalanced.train"],
+        ["draw", "figure.svg", "curves.csv"],
+    )
     for line in lines:
         table = benchmark(tmp_path, "plots.py", *line)
     assert len(table) >= 2 + rows
@@ -26,7 +29,11 @@ def style(monkeypatch):
 
 
 def test_a_trainer_looks_the_same_in_every_figure(style):
-    assert style.look("bsca, polished")["color"] == style.look("bsca, B = 200")["color"] != style.look("bsgd")["color"]
+    assert (
+        style.look("bsca, polished")["color"]
+        == style.look("bsca, B = 200")["color"]
+        != style.look("bsgd")["color"]
+    )
     first, second = style.look("one of no figure yet"), style.look("another of none")
     assert first["color"] != second["color"] and first == style.look("one of no figure yet")
     assert style.look("bsca", linestyle=":")["linestyle"] == ":"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--probability: what is fitted to which scores, what classify writes and measures, and what ends training before."""
+"""--probability: what is fitted to which scores, what classify writes and measures, and what ends
+training before."""
 
 import json
 import os
@@ -23,7 +24,10 @@ KINDS = {
     "linear": ("pairs", ()),
     "original C": ("pairs", ("-c", "3", "--gap", "0.001")),
     "kernel": ("pairs", ("-t", "2", "-g", "0.5", "--solver", "smo")),
-    "span": ("pairs", ("-t", "2", "-g", "0.5", "--solver", "subspace", "--k", "20", "--no-certify")),
+    "span": (
+        "pairs",
+        ("-t", "2", "-g", "0.5", "--solver", "subspace", "--k", "20", "--no-certify"),
+    ),
     "areas": ("pairs", ("-l", "roc-area", "-c", "1")),
     "classes": ("several", ()),
     "percent": ("several", ("-c", "100")),
@@ -33,7 +37,10 @@ KINDS = {
 
 
 def rows(path, y, X):
-    lines = (f"{label} " + " ".join(f"{j + 1}:{value:g}" for j, value in enumerate(x)) for label, x in zip(y, X))
+    lines = (
+        f"{label} " + " ".join(f"{j + 1}:{value:g}" for j, value in enumerate(x))
+        for label, x in zip(y, X)
+    )
     Path(path).write_text("\n".join(lines) + "\n")
 
 
@@ -89,7 +96,10 @@ def test_the_model_is_that_of_all_rows_and_one_more_line(kind):
 def test_what_is_fitted_are_the_scores_of_five_folds(kind):
     train, words = KINDS[kind]
     keys = {"-c": "cost", "--gap": "gap", "-t": "kernel", "-g": "gamma", "--solver": "solver"}
-    given = {keys[name]: value if value.isalpha() else float(value) for name, value in zip(words[::2], words[1::2])}
+    given = {
+        keys[name]: value if value.isalpha() else float(value)
+        for name, value in zip(words[::2], words[1::2])
+    }
     given |= {"kernel": "rbf"} if "kernel" in given else {}
     weights = np.random.default_rng(1).integers(1, 4, 90).astype(float)
     data = read_examples(train)
@@ -99,25 +109,42 @@ def test_what_is_fitted_are_the_scores_of_five_folds(kind):
     parts = folds(task, Examples(data.X, y, None, weights, Source("X")), 5, 5)
     places, scores = np.unique(y, return_inverse=True)[1], []
     for fold in parts:
-        own = given | ({"cost": given["cost"] * weights[fold.train].sum() / weights.sum()} if "cost" in given else {})
-        part = svmcut.train((X[fold.train], y[fold.train]), weights=weights[fold.train], seed=5, **own)
+        own = given | (
+            {"cost": given["cost"] * weights[fold.train].sum() / weights.sum()}
+            if "cost" in given
+            else {}
+        )
+        part = svmcut.train(
+            (X[fold.train], y[fold.train]), weights=weights[fold.train], seed=5, **own
+        )
         scores.append(part.model.scores(data.X.take(np.flatnonzero(fold.held))))
     order = np.argsort(np.concatenate([np.flatnonzero(fold.held) for fold in parts]))
     scores = np.concatenate(scores)[order]
     if task == "classification":
-        np.testing.assert_allclose(outcome.model.sigmoid, fit_sigmoid(scores, places == 1, weights), rtol=1e-12)
+        np.testing.assert_allclose(
+            outcome.model.sigmoid, fit_sigmoid(scores, places == 1, weights), rtol=1e-12
+        )
     else:
-        np.testing.assert_allclose(outcome.model.temperature, fit_temperature(scores, places, weights), rtol=1e-12)
+        np.testing.assert_allclose(
+            outcome.model.temperature, fit_temperature(scores, places, weights), rtol=1e-12
+        )
 
 
 def test_pairs_of_classes_have_a_sigmoid_each():
     weights = np.random.default_rng(1).integers(1, 4, 90).astype(float)
     data = read_examples("several")
     X, places = data.X.to_dense(), np.unique(data.y, return_inverse=True)[1]
-    model = svmcut.train((X, data.y), weights=weights, probability=True, kernel="rbf", gamma=0.5).model
+    model = svmcut.train(
+        (X, data.y), weights=weights, probability=True, kernel="rbf", gamma=0.5
+    ).model
     decisions = np.empty((90, 3))
     for fold in folds("multiclass", Examples(data.X, data.y, None, weights, Source("X")), 5, 0):
-        part = svmcut.train((X[fold.train], data.y[fold.train]), weights=weights[fold.train], kernel="rbf", gamma=0.5)
+        part = svmcut.train(
+            (X[fold.train], data.y[fold.train]),
+            weights=weights[fold.train],
+            kernel="rbf",
+            gamma=0.5,
+        )
         decisions[fold.held] = part.model.decisions(data.X.take(np.flatnonzero(fold.held)))
     for k, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
         of = (places == i) | (places == j)
@@ -128,7 +155,10 @@ def test_pairs_of_classes_have_a_sigmoid_each():
     own = read_model("model")
     values = " ".join(f"{value:.17g}" for fitted in own.sigmoids for value in fitted)
     assert Path("model").read_text() == Path("plain").read_text() + f"#@ sigmoid {values}\n"
-    found, test = classify("--probability", "several.test", "model", "out"), read_examples("several.test")
+    found, test = (
+        classify("--probability", "several.test", "model", "out"),
+        read_examples("several.test"),
+    )
     p = of_pairs(own.decisions(test.X), own.sigmoids, 3)
     np.testing.assert_allclose(np.loadtxt("out"), p, atol=1e-7)
     assert 0 < found["log_loss"] < np.log(3)
@@ -147,7 +177,9 @@ def test_every_model_of_a_path_has_its_own():
 
 def test_folds_that_choose_fit_no_probabilities_of_their_own(monkeypatch):
     made, part = [], CalibratedDriver._part
-    monkeypatch.setattr(CalibratedDriver, "_part", lambda self, data: made.append(1) or part(self, data))
+    monkeypatch.setattr(
+        CalibratedDriver, "_part", lambda self, data: made.append(1) or part(self, data)
+    )
     learn("--probability", "--cv", 3, "--example-cost", "0.001,1", "pairs", "model")
     assert len(made) == 5
     learn("--probability", "--example-cost", "1", "pairs", "alone")
@@ -167,7 +199,9 @@ def test_the_logistic_loss_has_probabilities_of_its_own(monkeypatch):
     learn("-l", "logistic", "--multiclass", "one-vs-rest", "several", "rest")
     classify("--probability", "several.test", "rest", "rest.out")
     odds = 1 / (1 + np.exp(-read_model("rest").scores(read_examples("several.test").X)))
-    np.testing.assert_allclose(np.loadtxt("rest.out"), odds / odds.sum(axis=1, keepdims=True), rtol=1e-7)
+    np.testing.assert_allclose(
+        np.loadtxt("rest.out"), odds / odds.sum(axis=1, keepdims=True), rtol=1e-7
+    )
 
 
 def test_what_has_no_probabilities_says_so(capsys):
@@ -176,22 +210,34 @@ def test_what_has_no_probabilities_says_so(capsys):
     learn("--task", "regression", "pairs", "numbers")
     for model in ("plain", "classes"):
         assert call("svmcut classify", "--probability", "pairs", model, "out") == 1
-        told = f"{model}: the model has no probabilities; train it with svmcut learn --probability, or with -l logistic"
+        told = (
+            f"{model}: the model has no probabilities; train it with svmcut learn --probability, "
+            "or "
+            "with -l logistic"
+        )
         assert told in capsys.readouterr().err
     assert call("svmcut classify", "--probability", "pairs", "numbers", "out") == 1
     assert "no probabilities; --probability is for models of classes" in capsys.readouterr().err
     assert not Path("out").exists()
     assert call("svmcut learn", "--task", "regression", "--probability", "pairs", "out") == 2
     assert call("svmcut rank", "--probability", "pairs", "out") == 2
-    with pytest.raises(UsageError, match="'probability' is for task='classification' or 'multiclass'"):
+    with pytest.raises(
+        UsageError, match="'probability' is for task='classification' or 'multiclass'"
+    ):
         svmcut.train("pairs", task="regression", probability=True)
 
 
-@pytest.mark.parametrize(("y", "message"), [
-    ([1] * 9 + [2], "there is one row of a class; probabilities need two rows of every class, so leave out"),
-    ([1] * 9, "all rows are of one class"),
-    ([1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3], "there is one row of a class"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (
+            [1] * 9 + [2],
+            "there is one row of a class; probabilities need two rows of every class, so leave out",
+        ),
+        ([1] * 9, "all rows are of one class"),
+        ([1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3], "there is one row of a class"),
+    ],
+)
 def test_classes_of_too_few_rows_are_refused(y, message):
     X = np.random.default_rng(0).normal(size=(len(y), 2))
     with pytest.raises(TrainingError, match=message):
@@ -215,7 +261,10 @@ def test_the_report_has_them_beside_the_measures(capsys):
     capsys.readouterr()
     found = classify("--probability", "pairs.test", "model", "out")
     told = capsys.readouterr().out
-    assert f"\nLog loss          {found['log_loss']:7.4f}\nBrier score       {found['brier']:7.4f}\n" in told
+    assert (
+        f"\nLog loss          {found['log_loss']:7.4f}\nBrier score       {found['brier']:7.4f}\n"
+        in told
+    )
     assert call("svmcut learn", "--probability", "pairs", "model") == 0
     assert "Probabilities: log loss 0." in capsys.readouterr().out
 
@@ -233,7 +282,9 @@ def killed(monkeypatch, number, at):
     monkeypatch.setattr(CalibratedDriver, "_part", spy)
 
 
-@pytest.mark.parametrize("words", [("pairs",), ("several",), ("-t", "2", "pairs"), ("-c", "1,10", "pairs")], ids=str)
+@pytest.mark.parametrize(
+    "words", [("pairs",), ("several",), ("-t", "2", "pairs"), ("-c", "1,10", "pairs")], ids=str
+)
 def test_a_run_terminated_between_folds_goes_on_to_the_same_bytes(monkeypatch, words):
     several = "1,10" in words
     names = ("model.1", "model.10") if several else ("model",)
@@ -251,23 +302,42 @@ def test_a_run_terminated_between_folds_goes_on_to_the_same_bytes(monkeypatch, w
 def test_what_ends_training_before_leaves_the_model_without(monkeypatch, capsys):
     learn("pairs", "plain")
     learn("--probability", "--time-limit", "1e-9", "pairs", "model", status=3)
-    assert "training ended before the probabilities were fitted; the model has none" in capsys.readouterr().err
+    assert (
+        "training ended before the probabilities were fitted; the model has none"
+        in capsys.readouterr().err
+    )
     assert read_model("model").sigmoid is None
     with monkeypatch.context() as patch:
         killed(patch, signal.SIGINT, 2)
         learn("--probability", "--report", "report", "pairs", "model", status=130)
     assert Path("model").read_bytes() == Path("plain").read_bytes()
     assert json.loads(Path("report").read_text())["stopped_by"] == "interrupt"
-    learn("--probability", "--max-iterations", "2", "--solver", "cutting-plane", "pairs", "model", status=3)
+    learn(
+        "--probability",
+        "--max-iterations",
+        "2",
+        "--solver",
+        "cutting-plane",
+        "pairs",
+        "model",
+        status=3,
+    )
     assert read_model("model").sigmoid not in (None, LOG_ODDS)
 
 
 def test_inspect_shows_what_is_fitted(capsys):
     shown = {
-        ("pairs", "--probability"): "1 / (1 + exp(", ("several", "--probability"): "softmax of ",
+        ("pairs", "--probability"): "1 / (1 + exp(",
+        ("several", "--probability"): "softmax of ",
         ("pairs", "-l", "logistic"): "1 / (1 + exp(-1 score + 0))",
-        ("several", "-l", "logistic", "--multiclass", "one-vs-rest"): "1 / (1 + exp(-1 score + 0)), divided by",
-    }  # fmt: skip
+        (
+            "several",
+            "-l",
+            "logistic",
+            "--multiclass",
+            "one-vs-rest",
+        ): "1 / (1 + exp(-1 score + 0)), divided by",
+    }
     for (train, *words), text in shown.items():
         learn(*words, train, "model")
         capsys.readouterr()
@@ -276,16 +346,24 @@ def test_inspect_shows_what_is_fitted(capsys):
     learn("--probability", "several", "model")
     capsys.readouterr()
     assert call("svmcut inspect", "--json", "model") == 0
-    assert json.loads(capsys.readouterr().out)["probabilities"] == {"temperature": read_model("model").temperature}
+    assert json.loads(capsys.readouterr().out)["probabilities"] == {
+        "temperature": read_model("model").temperature
+    }
 
 
 def test_reliability_in_the_document_and_on_the_page(capsys):
     for train in ("pairs", "several"):
         learn("--probability", train, "model")
         found = classify("--probability", f"{train}.test", "model", "columns")
-        p, places = np.loadtxt("columns"), np.searchsorted(found["labels"], read_examples(f"{train}.test").y)
+        p, places = (
+            np.loadtxt("columns"),
+            np.searchsorted(found["labels"], read_examples(f"{train}.test").y),
+        )
         capsys.readouterr()
-        assert call("svmcut inspect", "--json", "--data", f"{train}.test", "--html", "page", "model") == 0
+        assert (
+            call("svmcut inspect", "--json", "--data", f"{train}.test", "--html", "page", "model")
+            == 0
+        )
         data = json.loads(capsys.readouterr().out)["data"]
         for name in ("log_loss", "brier"):
             assert data[name] == pytest.approx(found[name])

@@ -16,7 +16,9 @@ from programs import TIMEOUT, command
 from svmcut.spec.parameters import Settings
 from svmcut.training.progress_bar import ProgressBar, clock, fitted, share
 
-BAR = re.compile(r"training +(\d+)%\|.*\| gap \S+, target \S+(; .*)?|training +0:00; iteration 1; .*|training")
+BAR = re.compile(
+    r"training +(\d+)%\|.*\| gap \S+, target \S+(; .*)?|training +0:00; iteration 1; .*|training"
+)
 LOG = re.compile(r"Iter \d+: \.\*\(NumConst=\d+, SV=\d+, CEps=\d+\.\d{4}, QPEps=0\.0000\)")
 
 
@@ -25,15 +27,24 @@ def test_share_of_orders_of_magnitude():
     assert share(100.0, 10.0, 1.0) == pytest.approx(0.5)
     assert share(100.0, 1.0, 1.0) == share(0.5, 0.5, 1.0) == share(0.5, -1e-20, 1.0) == 1.0
     assert share(100.0, 300.0, 1.0) == 0.0
-    for unknown in ((math.nan, 1.0, 1.0), (1.0, math.nan, 1.0), (1.0, 0.5, math.nan), (1.0, 0.5, 0.0)):
+    for unknown in (
+        (math.nan, 1.0, 1.0),
+        (1.0, math.nan, 1.0),
+        (1.0, 0.5, math.nan),
+        (1.0, 0.5, 0.0),
+    ):
         assert share(*unknown) is None
 
 
 def test_texts_are_whole_and_of_one_length():
     parts = ["gap 0.123, target 0.01", "limit in 1:05", "iteration 1234"]
     assert [fitted(parts, width).rstrip("; ") for width in (5, 22, 36, 37, 80)] == [
-        "", parts[0], parts[0], "; ".join(parts[:2]), "; ".join(parts)
-    ]  # fmt: skip
+        "",
+        parts[0],
+        parts[0],
+        "; ".join(parts[:2]),
+        "; ".join(parts),
+    ]
     assert {len(fitted(parts, 30)), len(fitted(parts[:1], 30))} == {30}
     assert [clock(seconds) for seconds in (-1, 0, 65, 7207)] == ["0:00", "0:00", "1:05", "2:00:07"]
 
@@ -47,12 +58,15 @@ def test_a_grid_counts_its_models(monkeypatch):
         bar._drawn = -1.0
         bar.count(10, 40)
         bar.count(11, 40)  # too soon to draw again
-    assert re.search(r"training  25%\|.*\| 10 of 40 models of the grid; limit in 1:0[45]", shown.getvalue())
+    assert re.search(
+        r"training  25%\|.*\| 10 of 40 models of the grid; limit in 1:0[45]", shown.getvalue()
+    )
     assert "11 of 40" not in shown.getvalue() and " 1 of 40" not in shown.getvalue()
 
 
 class Screen:
-    """A terminal that knows carriage returns and line ends; `seen` is every state of its last line."""
+    """A terminal that knows carriage returns and line ends; `seen` is every state of its last
+    line."""
 
     def __init__(self, columns):
         self.lines, self.seen, self._at, self._columns = [""], [], 0, columns
@@ -75,13 +89,18 @@ class Screen:
 @pytest.mark.skipif(os.name != "posix", reason="a terminal of POSIX")
 @pytest.mark.parametrize("columns", [80, 0], ids=["80-columns", "unknown-columns"])
 def test_bar_and_log_on_a_terminal(tmp_path, rng, columns):
-    """Lines of the log stand alone, the bar fits, and it is gone before the summary and the warning come."""
+    """Lines of the log stand alone, the bar fits, and it is gone before the summary and the warning
+    come."""
     import fcntl
     import termios
 
     X = rng.normal(size=(300, 10))
     y = np.where(X[:, 0] + rng.normal(size=300) > 0, 1, -1)
-    np.savetxt(tmp_path / "train", np.column_stack([y, X]), " ".join(["%d", *(f"{j + 1}:%.4f" for j in range(10))]))
+    np.savetxt(
+        tmp_path / "train",
+        np.column_stack([y, X]),
+        " ".join(["%d", *(f"{j + 1}:%.4f" for j in range(10))]),
+    )
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     words = ("-w", "3", "-c", "1000", "--gap", "1e-9", "--max-iterations", "40", "train", "out")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""svmcut learn --task regression and the losses squared-hinge and logistic, from files to reports."""
+"""svmcut learn --task regression and the losses squared-hinge and logistic, from files to
+reports."""
 
 import functools
 import json
@@ -25,7 +26,9 @@ def data():
 @functools.cache
 def optimum():
     X, y = data()
-    return truth.optimum("epsilon-insensitive", np.hstack([X.astype(float), np.ones((80, 1))]), y, 0.5)
+    return truth.optimum(
+        "epsilon-insensitive", np.hstack([X.astype(float), np.ones((80, 1))]), y, 0.5
+    )
 
 
 @functools.cache
@@ -44,8 +47,10 @@ def folder(tmp_path, monkeypatch):
     X, y = data()
     signs = np.where(y > 3, 1.0, -1.0)
     for name, labels in (("train", y), ("signs", signs)):
-        lines = (f"{label:g} " + " ".join(f"{j + 1}:{x:g}" for j, x in enumerate(row) if x) + "\n"
-                 for label, row in zip(labels, X, strict=True))  # fmt: skip
+        lines = (
+            f"{label:g} " + " ".join(f"{j + 1}:{x:g}" for j, x in enumerate(row) if x) + "\n"
+            for label, row in zip(labels, X, strict=True)
+        )
         (tmp_path / name).write_text("".join(lines))
     (tmp_path / "equal").write_text("2 1:1\n2 1:2\n")
     return np.hstack([X.astype(float), np.ones((80, 1))]), y, signs
@@ -60,7 +65,18 @@ def learnt(*words):
 @pytest.mark.parametrize("solver", ["auto", "dual-cd", "newton", "cutting-plane"])
 def test_regression_reaches_the_optimum_and_its_model_predicts(folder, solver):
     _, y, _ = folder
-    report = learnt("--task", "regression", "-c", 0.5, "--tube", truth.TUBE, "--solver", solver, "train", "model")
+    report = learnt(
+        "--task",
+        "regression",
+        "-c",
+        0.5,
+        "--tube",
+        truth.TUBE,
+        "--solver",
+        solver,
+        "train",
+        "model",
+    )
     minimum = optimum()
     assert report["converged"] and report["relative_gap"] <= 1e-3
     assert report["dual"] <= minimum * (1 + 1e-9) and minimum * (1 - 1e-9) <= report["primal"]
@@ -69,13 +85,23 @@ def test_regression_reaches_the_optimum_and_its_model_predicts(folder, solver):
     found, numbers = json.loads(Path("c.json").read_text()), np.loadtxt("numbers")
     assert found["mse"] == pytest.approx(np.mean((y - numbers) ** 2), rel=1e-6)
     assert found["mae"] == pytest.approx(np.mean(np.abs(y - numbers)), rel=1e-6)
-    assert found["r2"] == pytest.approx(1 - np.sum((y - numbers) ** 2) / np.sum((y - y.mean()) ** 2), rel=1e-6)
+    assert found["r2"] == pytest.approx(
+        1 - np.sum((y - numbers) ** 2) / np.sum((y - y.mean()) ** 2), rel=1e-6
+    )
     assert found["r2"] > 0.9 and f"Mean squared error : {found['mse']:.6g}\n" in done.stdout
 
 
-@pytest.mark.parametrize("words", [(), ("--no-free-bias",), ("--solver", "cutting-plane"),
-                                   ("--solver", "subspace", "--basis", 60),
-                                   ("--solver", "bsca", "--budget", 60)], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--no-free-bias",),
+        ("--solver", "cutting-plane"),
+        ("--solver", "subspace", "--basis", 60),
+        ("--solver", "bsca", "--budget", 60),
+    ],
+    ids=str,
+)
 def test_regression_with_a_kernel_reaches_the_optimum_and_its_model_predicts(folder, words):
     _, y, _ = folder
     np.savetxt("weights", np.arange(80) % 3)
@@ -83,8 +109,22 @@ def test_regression_with_a_kernel_reaches_the_optimum_and_its_model_predicts(fol
         v, K_v, best = kernel_truth(bool(given), not words)
         used = v > 0
         y_v = y[used]
-        report = learnt("--task", "regression", "-c", 2, "-t", 2, "-g", 0.1, "--tube", truth.TUBE, *words, *given,
-                        "train", "model")  # fmt: skip
+        report = learnt(
+            "--task",
+            "regression",
+            "-c",
+            2,
+            "-t",
+            2,
+            "-g",
+            0.1,
+            "--tube",
+            truth.TUBE,
+            *words,
+            *given,
+            "train",
+            "model",
+        )
         assert report["converged"] and report["relative_gap"] <= 1e-3
         assert report["dual"] <= best * (1 + 1e-6) and best * (1 - 1e-6) <= report["primal"]
         done = forked("svmcut", "classify", "train", "model", "numbers", "--report", "c.json")
@@ -94,7 +134,10 @@ def test_regression_with_a_kernel_reaches_the_optimum_and_its_model_predicts(fol
         value = 0.5 * f @ np.linalg.lstsq(K_v, f, rcond=None)[0]
         value += 2.0 * v[used] @ np.maximum(0, np.abs(y_v - numbers[used]) - truth.TUBE)
         assert report["primal"] == pytest.approx(value, rel=1e-4)
-        assert found["mse"] == pytest.approx(np.mean((y - numbers) ** 2), rel=1e-6) and found["r2"] > 0.8
+        assert (
+            found["mse"] == pytest.approx(np.mean((y - numbers) ** 2), rel=1e-6)
+            and found["r2"] > 0.8
+        )
     assert Path("model").read_text().endswith("#@ loss epsilon-insensitive\n")
 
 
@@ -112,7 +155,10 @@ def test_regression_with_a_kernel_goes_on_along_c_and_ends_at_equal_targets(fold
 
 def test_c_is_the_weight_of_one_example_and_epsilon_takes_the_place_of_the_gap(folder):
     by_c = learnt("--task", "regression", "-c", 0.5, "train", "a")
-    assert by_c["primal"] == learnt("--task", "regression", "--example-cost", 0.5, "train", "b")["primal"]
+    assert (
+        by_c["primal"]
+        == learnt("--task", "regression", "--example-cost", 0.5, "train", "b")["primal"]
+    )
     assert Path("a").read_text() == Path("b").read_text()
     loose = learnt("--task", "regression", "-c", 0.5, "-e", 10, "train", "c")
     assert loose["converged"] and loose["gap"] <= 5 and loose["relative_gap"] > 1e-3
@@ -124,10 +170,18 @@ def test_what_has_no_meaning_is_refused_and_r2_of_equal_numbers_is_undefined(fol
     assert done.returncode == 2 and "--labels has no meaning for numbers" in done.stderr
     assert forked("svm_perf_classify", "train", "model", "numbers").returncode == 1
     done = forked("svmcut", "classify", "equal", "model", "numbers", "--report", "c.json")
-    assert "R2                 : undefined" in done.stdout and json.loads(Path("c.json").read_text())["r2"] is None
-    for words in (("-c", 1, "--tube", 0.1), ("-c", 1, "--task", "regression", "--tube", -1),
-                  ("-c", 1, "--task", "regression", "-l", "logistic"), ("-c", 1, "-l", "epsilon-insensitive"),
-                  ("-c", 1, "-l", "logistic", "-p", 2), ("-c", 1, "-l", "squared-hinge", "-o", "slack")):  # fmt: skip
+    assert (
+        "R2                 : undefined" in done.stdout
+        and json.loads(Path("c.json").read_text())["r2"] is None
+    )
+    for words in (
+        ("-c", 1, "--tube", 0.1),
+        ("-c", 1, "--task", "regression", "--tube", -1),
+        ("-c", 1, "--task", "regression", "-l", "logistic"),
+        ("-c", 1, "-l", "epsilon-insensitive"),
+        ("-c", 1, "-l", "logistic", "-p", 2),
+        ("-c", 1, "-l", "squared-hinge", "-o", "slack"),
+    ):
         assert forked("svmcut", "learn", *words, "signs", "model").returncode == 2, words
     done = forked("svm_perf_learn", "-c", 1, "-l", "logistic", "signs", "model")
     assert done.returncode == 1 and "'logistic' is unknown" in done.stderr

@@ -38,36 +38,61 @@ SINGLES = "-0.10000000149011612 0.69999998807907104\n"
 
 #: Input and options, and what svm-scale of LIBSVM 3.24 makes of them: rows, range file.
 FROZEN = [
-    (MIXED, (), """\
+    (
+        MIXED,
+        (),
+        """\
 1 1:1 2:1 3:1 4:-0.0625002 5:-1 6:-1 13:1 |
 -1 1:0.647059 2:-1 3:-0.5 4:-1 5:-0.999992 6:1 13:-1 |
 1 1:-1 3:-1 4:1 5:1 6:-1 13:1 |
 -1.5 1:-1 2:0.123457 3:-0.5 4:1 5:-1 6:1 13:1 |
-""", f"x\n-1 1\n{MIXED_RANGES}"),
-    (MIXED, ("-l", "0", "-u", "2"), """\
+""",
+        f"x\n-1 1\n{MIXED_RANGES}",
+    ),
+    (
+        MIXED,
+        ("-l", "0", "-u", "2"),
+        """\
 1 1:2 2:2 3:2 4:0.9375 13:2 |
 -1 1:1.64706 3:0.5 5:7.84314e-06 6:2 |
 1 2:1 4:2 5:2 13:2 |
 -1.5 2:1.12346 3:0.5 4:2 6:2 13:2 |
-""", f"x\n0 2\n{MIXED_RANGES}"),
-    (MIXED, ALL, """\
+""",
+        f"x\n0 2\n{MIXED_RANGES}",
+    ),
+    (
+        MIXED,
+        ALL,
+        """\
 0.40000000596046448 1:0.7 2:0.7 3:0.7 4:0.275 5:-0.1 6:-0.1 13:0.7 |
 -2.3199999988079072 1:0.558823 2:-0.1 3:0.0999998 4:-0.1 5:-0.0999969 6:0.7 13:-0.1 |
 0.40000000596046448 1:-0.1 2:0.3 3:-0.1 4:0.7 5:0.7 6:-0.1 13:0.7 |
 -3 1:-0.1 2:0.349383 3:0.0999998 4:0.7 5:-0.1 6:0.7 13:0.7 |
-""", f"y\n-3 0.40000000596046448\n-1.5 1\nx\n{SINGLES}{MIXED_RANGES}"),
-    (WIDE, ("-l", "0", "-u", "2"), """\
+""",
+        f"y\n-3 0.40000000596046448\n-1.5 1\nx\n{SINGLES}{MIXED_RANGES}",
+    ),
+    (
+        WIDE,
+        ("-l", "0", "-u", "2"),
+        """\
 2.5 1:2 3:2 7:6e-300 |
 -1 2:2 |
 0.10000000000000001 3:0.851064 7:2 |
-""", "x\n0 2\n1 0 1\n2 0 5\n3 17 64\n7 0 1.0000000000000001e+300\n"),
+""",
+        "x\n0 2\n1 0 1\n2 0 5\n3 17 64\n7 0 1.0000000000000001e+300\n",
+    ),
     (CONSTANT, (), "1 |\n2 |\n3 |\n", "x\n-1 1\n"),
-    (BLANKS, (), """\
+    (
+        BLANKS,
+        (),
+        """\
 0 2:1 40:-1 1000:-1 |
 1 2:-1 40:0.854545 1000:1 |
 1 2:-1 40:1 1000:-1 |
-""", "x\n-1 1\n2 0 9.9999999999999694e-311\n40 -12.75 1\n1000 0 2\n"),
-]  # fmt: skip
+""",
+        "x\n-1 1\n2 0 9.9999999999999694e-311\n40 -12.75 1\n1000 0 2\n",
+    ),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -97,13 +122,19 @@ def test_rows_and_ranges_are_those_of_svm_scale(text, options, rows, ranges, cap
 def write_dense(out, rng):
     scales = np.exp(rng.normal(0, 5, 12))
     for row in rng.normal(size=(400, 12)) * scales:
-        out.write(f"{rng.choice((-1, 1)):+d} {' '.join(f'{j + 1}:{v!r}' for j, v in enumerate(row.tolist()))}\n")
+        out.write(
+            f"{rng.choice((-1, 1)):+d} "
+            f"{' '.join(f'{j + 1}:{v!r}' for j, v in enumerate(row.tolist()))}\n"
+        )
 
 
 def write_sparse(out, rng):
     for _ in range(200):
         indices = np.unique(rng.integers(1, 500, 8))
-        out.write(f"{rng.integers(0, 3)} {' '.join(f'{j}:{v:.3g}' for j, v in zip(indices, rng.gamma(2, 3, 8)))}\n")
+        out.write(
+            f"{rng.integers(0, 3)} "
+            f"{' '.join(f'{j}:{v:.3g}' for j, v in zip(indices, rng.gamma(2, 3, 8)))}\n"
+        )
 
 
 def write_integers(out, rng):
@@ -115,7 +146,11 @@ def write_integers(out, rng):
 def write_extremes(out, rng):
     for _ in range(300):
         powers = rng.integers(-300, 150, 5)
-        words = [f"{3 * j + 1}:{rng.normal() * 10.0 ** powers[j]:.17g}" for j in range(5) if rng.random() < 0.7]
+        words = [
+            f"{3 * j + 1}:{rng.normal() * 10.0 ** powers[j]:.17g}"
+            for j in range(5)
+            if rng.random() < 0.7
+        ]
         out.write(f"{rng.normal() * 10.0 ** rng.integers(-9, 9):.17g} {' '.join(words)}\n")
 
 
@@ -143,13 +178,18 @@ def test_both_programs_write_the_same_and_read_each_other(write, options, rng, c
     if b"inf" not in theirs("-r", "ours", "test"):
         assert ours("-r", "theirs", "test") == theirs("-r", "ours", "test")
     if "-y" not in options:
-        assert ours("-r", "theirs", "-y", "0", "5", "train") == theirs("-r", "ours", "-y", "0", "5", "train")
+        assert ours("-r", "theirs", "-y", "0", "5", "train") == theirs(
+            "-r", "ours", "-y", "0", "5", "train"
+        )
 
 
 def test_keys_and_comments_stay():
     rows = "# head\n2 qid:3 cost:0.5 1:2 3:4 # doc 1:7\n\n1 qid:4 1:1 sid:2 3:2\r\n0 qid:4 3:1#x\n"
     out, _ = scaled("-", stdin=rows.encode())
-    kept = "# head\n2 qid:3 cost:0.5 1:1 3:1 # doc 1:7\n\n1 qid:4 sid:2 3:-0.333333 \n0 qid:4 1:-1 3:-1 #x\n"
+    kept = (
+        "# head\n2 qid:3 cost:0.5 1:1 3:1 # doc 1:7\n\n1 qid:4 sid:2 3:-0.333333 \n0 qid:4 1:-1 "
+        "3:-1 #x\n"
+    )
     assert out.decode() == kept
     with open("rows", "wb") as file:
         file.write(out)
@@ -191,7 +231,10 @@ def test_a_copy_of_standard_input_is_kept_only_where_it_is_read_twice(monkeypatc
             assert call("svmcut scale", *options) == status
         out, err = capfd.readouterr()
         assert bool(out) == (status == 0)
-        told = "the input cannot be kept for the second pass: No space left on device; TMPDIR names another folder"
+        told = (
+            "the input cannot be kept for the second pass: No space left on device; TMPDIR names "
+            "another folder"
+        )
         assert (told in err) == bool(status)
 
 
@@ -218,14 +261,18 @@ def test_warnings(folder):
     "words, message",
     [
         (("-l", "1", "data"), "-l and -u: limits 1 and 1; the first must be below the second"),
-        (("-u", "1e39", "data"), "-l and -u: limits -1 and inf; the first must be below the second"),
+        (
+            ("-u", "1e39", "data"),
+            "-l and -u: limits -1 and inf; the first must be below the second",
+        ),
         (("-y", "3", "2", "data"), "-y: limits 3 and 2; the first must be below the second"),
         (("-s", "a", "-r", "b", "data"), "-s writes ranges and -r reads them; give one of the two"),
         (("-s", "-", "data"), "-s: standard output takes the scaled examples; name a file"),
         (("-r", "-", "-"), "-r and EXAMPLE_FILE cannot both be standard input; name one of them"),
         (
             ("-s", "data", "data"),
-            "EXAMPLE_FILE 'data' and -s 'data' are the same file; give the output a name of its own",
+            "EXAMPLE_FILE 'data' and -s 'data' are the same file; give the output a name of its "
+            "own",
         ),
     ],
 )
@@ -239,7 +286,9 @@ def test_refused_usage(words, message, folder, capfd):
 def test_output_into_the_input_is_refused(folder):
     (folder / "data").write_text(MIXED)
     with open("data", "a") as file:
-        done = run("svmcut scale", "data", stdout=file, capture_output=False, stderr=subprocess.PIPE)
+        done = run(
+            "svmcut scale", "data", stdout=file, capture_output=False, stderr=subprocess.PIPE
+        )
     assert done.returncode == 2 and "are the same file" in done.stderr
     assert (folder / "data").read_text() == MIXED
 
@@ -257,14 +306,17 @@ def test_failures_leave_the_old_range_file(folder, capfd):
         assert call("svmcut scale", "-s", "ranges", name) == 1
         assert capfd.readouterr() == ("", f"{message}\n")
     assert call("svmcut scale", "-r", "ranges", "data") == 1
-    assert capfd.readouterr().err.startswith("ranges:1: expected x; a range file is what svmcut scale")
+    assert capfd.readouterr().err.startswith(
+        "ranges:1: expected x; a range file is what svmcut scale"
+    )
     assert (folder / "ranges").read_text() == "old"
     assert sorted(os.listdir()) == ["data", "empty", "ranges"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(
-    "number, status, what", [(signal.SIGTERM, 143, "stopped by SIGTERM"), (signal.SIGINT, 130, "interrupted")]
+    "number, status, what",
+    [(signal.SIGTERM, 143, "stopped by SIGTERM"), (signal.SIGINT, 130, "interrupted")],
 )
 @pytest.mark.parametrize("options", [("-s", "ranges"), ("-r", "given")])
 def test_a_signal_writes_nothing(options, number, status, what, folder):
@@ -294,7 +346,9 @@ def test_a_reader_that_leaves_is_no_news(folder):
 def test_a_full_disk_is_told(folder):
     (folder / "data").write_text(MIXED)
     with open("/dev/full", "w") as full:
-        done = run("svmcut scale", "data", stdout=full, capture_output=False, stderr=subprocess.PIPE)
+        done = run(
+            "svmcut scale", "data", stdout=full, capture_output=False, stderr=subprocess.PIPE
+        )
     assert done.returncode == 1
     assert done.stderr == "-: cannot be written: No space left on device\n"
 

@@ -22,7 +22,9 @@ def text_of(rng, lengths, K=3, first=1, noise=0.3):
             x = noise * rng.normal(size=K)
             x[tag] += 1
             lines.append(
-                f"{tag + 1} qid:{n + first} " + " ".join(f"{j + 1}:{v:.3f}" for j, v in enumerate(x)) + " # w\n"
+                f"{tag + 1} qid:{n + first} "
+                + " ".join(f"{j + 1}:{v:.3f}" for j, v in enumerate(x))
+                + " # w\n"
             )
     return "".join(lines)
 
@@ -50,13 +52,26 @@ def test_learn_and_classify(files, solver, capsys):
     model = (files / "model").read_text().splitlines()
     assert model[0] == "SVM-HMM Version V3.10" and len(model) == 16
     capsys.readouterr()
-    assert call("svmcut classify", files / "test", files / "model", files / "tags", "--report", files / "c") == 0
+    assert (
+        call(
+            "svmcut classify",
+            files / "test",
+            files / "model",
+            files / "tags",
+            "--report",
+            files / "c",
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     tags = [int(line) for line in (files / "tags").read_text().splitlines()]
     right = [int(line.split()[0]) for line in (files / "test").read_text().splitlines()]
     wrong = sum(a != b for a, b in zip(tags, right, strict=True))
     measured = report_of(files / "c")
-    assert measured["token_error"] == pytest.approx(100 * wrong / len(right)) and measured["token_error"] < 20
+    assert (
+        measured["token_error"] == pytest.approx(100 * wrong / len(right))
+        and measured["token_error"] < 20
+    )
     assert measured["tokens"] == len(right) and measured["examples"] == 20
     assert f"Average loss on test set: {wrong / 20:.4f}\n" in out
     assert f"Average loss per token: {wrong / len(right):.4f}\n" in out
@@ -65,7 +80,10 @@ def test_learn_and_classify(files, solver, capsys):
 def test_executables_write_what_svmcut_writes(files):
     options = ("-c", "20", "-e", "0.01", "--t", "2", "--e", "1", "-w", "3")
     assert run("svm_hmm_learn", *options, files / "train", files / "a").returncode == 0
-    assert forked("svmcut learn --task sequence", *options, files / "train", files / "b").returncode == 0
+    assert (
+        forked("svmcut learn --task sequence", *options, files / "train", files / "b").returncode
+        == 0
+    )
     assert (files / "a").read_bytes() == (files / "b").read_bytes()
     done = run("svm_hmm_classify", files / "test", files / "a", files / "tags")
     assert done.returncode == 0 and done.stderr == "" and "Zero/one-error" in done.stdout
@@ -75,7 +93,10 @@ def test_executables_write_what_svmcut_writes(files):
 
 @pytest.mark.parametrize("t, e", [(0, 0), (1, 1), (2, 0), (3, 1)])
 def test_orders_are_in_the_model(files, t, e):
-    assert call(LEARNERS[0], "-c", 10, "--t", t, "--e", e, "-e", 0.5, files / "train", files / "model") == 0
+    assert (
+        call(LEARNERS[0], "-c", 10, "--t", t, "--e", e, "-e", 0.5, files / "train", files / "model")
+        == 0
+    )
     lines = (files / "model").read_text().splitlines()
     assert [line.split()[0] for line in lines[9:12]] == ["3", str(t), str(e)]
     assert call("svmcut classify", "-v", 0, files / "test", files / "model", files / "tags") == 0
@@ -117,7 +138,9 @@ USAGE = [
 @pytest.mark.parametrize("program", LEARNERS)
 @pytest.mark.parametrize("options, message", USAGE)
 def test_refused_options(files, capsys, program, options, message):
-    assert call(program, "-c", 1, *options, files / "train", files / "model") == status_of(program, 2)
+    assert call(program, "-c", 1, *options, files / "train", files / "model") == status_of(
+        program, 2
+    )
     assert message in capsys.readouterr().err
     assert not (files / "model").exists()
 
@@ -125,25 +148,44 @@ def test_refused_options(files, capsys, program, options, message):
 def test_a_beam_takes_no_slack_rescaling_but_from_svm_hmm_learn(files, capsys):
     words = "-c", 1, "-o", "1", "--b", "3", files / "train", files / "model"
     assert call(LEARNERS[0], *words) == status_of(LEARNERS[0], 2)
-    assert "--b 3 keeps a part of the states, but -o slack needs them all" in capsys.readouterr().err
+    assert (
+        "--b 3 keeps a part of the states, but -o slack needs them all" in capsys.readouterr().err
+    )
     assert call("svm_hmm_learn", *words) == 0
 
 
 def test_svm_hmm_learn_refuses_zero_one_loss_and_squared_slack_as_before(files, capsys):
     assert call("svm_hmm_learn", "-c", 1, "-l", 0, files / "train", files / "model") == 1
     assert "'0' is unknown; expected one of hamming (1)" in capsys.readouterr().err
-    assert call("svm_hmm_learn", "-c", 1, "-p", 2, files / "train", files / "model") == 1  # -w 4 is its default
+    assert (
+        call("svm_hmm_learn", "-c", 1, "-p", 2, files / "train", files / "model") == 1
+    )  # -w 4 is its default
     assert "-p 2 (squared slack) goes with -w 0 or 1" in capsys.readouterr().err
     assert not (files / "model").exists()
 
 
-SCALED = [(("-o", "slack"), "hamming", "1"), (("-l", "zero-one"), "zero-one", "0"), (("-p", 2), "hamming", "1"),
-          (("-o", 1, "-p", 2, "--t", 2), "hamming", "1")]  # fmt: skip
+SCALED = [
+    (("-o", "slack"), "hamming", "1"),
+    (("-l", "zero-one"), "zero-one", "0"),
+    (("-p", 2), "hamming", "1"),
+    (("-o", 1, "-p", 2, "--t", 2), "hamming", "1"),
+]
 
 
 @pytest.mark.parametrize("options, loss, number", SCALED)
 def test_other_risks_from_file_to_tags(files, capsys, options, loss, number):
-    learn = (LEARNERS[0], "-c", 30, *options, "--gap", 0.01, "--report", files / "r", "-a", files / "alphas")
+    learn = (
+        LEARNERS[0],
+        "-c",
+        30,
+        *options,
+        "--gap",
+        0.01,
+        "--report",
+        files / "r",
+        "-a",
+        files / "alphas",
+    )
     assert call(*learn, files / "train", files / "model") == 0
     learned = report_of(files / "r")
     assert learned["solver"] == "cutting-plane" and learned["converged"] and learned["loss"] == loss
@@ -151,25 +193,46 @@ def test_other_risks_from_file_to_tags(files, capsys, options, loss, number):
     lines = (files / "model").read_text().splitlines()
     assert lines[12] == f"{number} # loss function "
     assert read_model(str(files / "model")).loss == int(number)
-    assert call("svmcut classify", files / "test", files / "model", files / "tags", "--report", files / "c") == 0
+    assert (
+        call(
+            "svmcut classify",
+            files / "test",
+            files / "model",
+            files / "tags",
+            "--report",
+            files / "c",
+        )
+        == 0
+    )
     assert report_of(files / "c")["token_error"] < 20
 
 
-@pytest.mark.parametrize("options", [("-o", "1", "-w", "3"), ("-p", "2", "-w", "0"), ("-p", "2", "-w", "1", "-o", "1")])
+@pytest.mark.parametrize(
+    "options", [("-o", "1", "-w", "3"), ("-p", "2", "-w", "0"), ("-p", "2", "-w", "1", "-o", "1")]
+)
 def test_svm_hmm_learn_trains_what_svmcut_trains(files, options):
-    assert forked("svm_hmm_learn", "-c", "20", *options, files / "train", files / "a").returncode == 0
+    assert (
+        forked("svm_hmm_learn", "-c", "20", *options, files / "train", files / "a").returncode == 0
+    )
     assert forked(LEARNERS[0], "-c", "20", *options, files / "train", files / "b").returncode == 0
     assert (files / "a").read_bytes() == (files / "b").read_bytes()
 
 
 @pytest.mark.parametrize(
-    "options, name", [(("-o", "1"), "-o slack"), (("-l", "0"), "-l zero-one"), (("-p", "2"), "-p 2")]
+    "options, name",
+    [(("-o", "1"), "-o slack"), (("-l", "0"), "-l zero-one"), (("-p", "2"), "-p 2")],
 )
 @pytest.mark.parametrize("solver", ["bcfw", "ssg", "gdmm", "soft-bcfw"])
 def test_trainers_of_the_plain_hinge_alone_say_the_remedy(files, capsys, options, name, solver):
-    assert call(LEARNERS[0], "-c", 1, "--solver", solver, *options, files / "train", files / "model") == 2
+    assert (
+        call(LEARNERS[0], "-c", 1, "--solver", solver, *options, files / "train", files / "model")
+        == 2
+    )
     error = capsys.readouterr().err
-    assert f"solver '{solver}' does not train with {name}; leave out --solver or give --solver cutting-plane" in error
+    assert (
+        f"solver '{solver}' does not train with {name}; leave out --solver or give --solver "
+        "cutting-plane" in error
+    )
     assert not (files / "model").exists()
 
 
@@ -177,7 +240,10 @@ def test_counting_that_does_not_fit_is_refused(files, capsys, rng):
     (files / "long").write_text(text_of(rng, [3000]))
     learn = (LEARNERS[0], "-c", 1, "-o", "slack", "--max-memory", 100)
     assert call(*learn, files / "long", files / "model") == 1
-    assert "-o slack counts the wrong tags of sequences of up to 3000 tokens" in capsys.readouterr().err
+    assert (
+        "-o slack counts the wrong tags of sequences of up to 3000 tokens"
+        in capsys.readouterr().err
+    )
     assert not (files / "model").exists()
 
 
@@ -196,7 +262,17 @@ def test_a_path_with_validation_selects_by_token_error(files, capsys):
     best = min(rows, key=lambda row: row["validation"]["token_error"])
     assert (files / "model").read_bytes() == (files / f"model.{best['C']:g}").read_bytes()
     assert "<- selected" in capsys.readouterr().out
-    assert call("svmcut classify", files / "test", best["model"], files / "tags", "--report", files / "c") == 0
+    assert (
+        call(
+            "svmcut classify",
+            files / "test",
+            best["model"],
+            files / "tags",
+            "--report",
+            files / "c",
+        )
+        == 0
+    )
     assert report_of(files / "c")["token_error"] == best["validation"]["token_error"]
 
 
@@ -210,14 +286,29 @@ def test_a_limit_writes_the_best_model_so_far(files):
 def test_alphas_need_cuts(files, capsys):
     assert call(LEARNERS[0], "-c", 1, "-a", files / "alphas", files / "train", files / "model") == 2
     assert "--solver cutting-plane" in capsys.readouterr().err
-    assert call(LEARNERS[0], "-c", 1, "-w", 4, "-a", files / "alphas", files / "train", files / "model") == 0
+    assert (
+        call(
+            LEARNERS[0], "-c", 1, "-w", 4, "-a", files / "alphas", files / "train", files / "model"
+        )
+        == 0
+    )
     assert sum(map(float, (files / "alphas").read_text().split())) <= 1 + 1e-9
 
 
 def test_unseen_tags_and_features_dummies_and_single_tokens(files, capsys):
     assert call(LEARNERS[0], "-c", 10, files / "train", files / "model") == 0
     (files / "odd").write_text("7 qid:1 1:1 900:1\n0 qid:2\n1 qid:9 1:1\n")
-    assert call("svmcut classify", files / "odd", files / "model", files / "tags", "--report", files / "c") == 0
+    assert (
+        call(
+            "svmcut classify",
+            files / "odd",
+            files / "model",
+            files / "tags",
+            "--report",
+            files / "c",
+        )
+        == 0
+    )
     assert len((files / "tags").read_text().splitlines()) == 3
     assert report_of(files / "c")["examples"] == 3
     assert "tags above 3" in capsys.readouterr().err
@@ -237,14 +328,19 @@ def test_a_sequence_of_100_000_tokens_and_blocks_that_cut_sequences(files, rng):
     (files / "head.gz").write_bytes(gzip.compress(alone.encode()))
     assert call("svmcut classify", "-v", 0, files / "head.gz", files / "model", files / "some") == 0
     some = (files / "some").read_text().split()
-    assert len(some) > 100 and np.mean(np.array(some[:-3]) == np.array(tags[: len(some) - 3])) > 0.999
+    assert (
+        len(some) > 100 and np.mean(np.array(some[:-3]) == np.array(tags[: len(some) - 3])) > 0.999
+    )
 
 
 def test_many_distant_features_cost_little(tmp_path):
     (tmp_path / "train").write_text("1 qid:1 1:1 500000000:1\n2 qid:1 2:1\n1 qid:2 1:1 7:1\n")
     assert call(LEARNERS[0], "-c", 10, tmp_path / "train", tmp_path / "model") == 0
     assert (tmp_path / "model").stat().st_size < 2000
-    assert call("svmcut classify", "-v", 0, tmp_path / "train", tmp_path / "model", tmp_path / "tags") == 0
+    assert (
+        call("svmcut classify", "-v", 0, tmp_path / "train", tmp_path / "model", tmp_path / "tags")
+        == 0
+    )
     assert (tmp_path / "tags").read_text().split() == ["1", "2", "1"]
     (tmp_path / "train").write_text("1 qid:1 1:1 2000000000:1\n2 qid:1 2:1\n")
     assert call(LEARNERS[0], "-c", 10, tmp_path / "train", tmp_path / "model2") == 2

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Unseen tags and labels, empty sets, sequences of one token and of very many, by all programs that take them."""
+"""Unseen tags and labels, empty sets, sequences of one token and of very many, by all programs that
+take them."""
 
 import json
 
@@ -66,7 +67,9 @@ def test_sequences_of_one_token_at_other_orders(options):
         assert lines("tags") == [line.split()[0] for line in lines("train")]
 
 
-@pytest.mark.parametrize("learner", [(LEARNERS[0], "--solver", solver) for solver in SOLVERS] + [LEARNERS[1:]])
+@pytest.mark.parametrize(
+    "learner", [(LEARNERS[0], "--solver", solver) for solver in SOLVERS] + [LEARNERS[1:]]
+)
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_one_tag_alone(learner, classifier):
     """Nothing can go wrong, so no weight differs from 0."""
@@ -78,7 +81,8 @@ def test_one_tag_alone(learner, classifier):
 
 
 def viterbi(X, emissions, transitions):
-    """The best tags from 0 of one sequence: X (T, D), emissions (D, K), transitions (K, K) from row to column."""
+    """The best tags from 0 of one sequence: X (T, D), emissions (D, K), transitions (K, K) from row
+    to column."""
     nodes, back = X @ emissions, []
     best = nodes[0]
     for node in nodes[1:]:
@@ -99,7 +103,9 @@ def test_a_sequence_of_100_000_tokens(classifier, rng):
     def rows(T, qid):
         tag = np.cumsum(rng.random(T) < 0.4) % K
         X = np.round(np.eye(K)[tag] + 0.5 * rng.normal(size=(T, D)), 2)
-        return X, [f"{k + 1} qid:{qid} 1:{a:g} 2:{b:g} 3:{c:g}\n" for k, (a, b, c) in zip(tag, X.tolist())]
+        return X, [
+            f"{k + 1} qid:{qid} 1:{a:g} 2:{b:g} 3:{c:g}\n" for k, (a, b, c) in zip(tag, X.tolist())
+        ]
 
     put("train", "".join(line for qid in range(30) for line in rows(8, qid)[1]))
     assert call(LEARNERS[0], "-v", 0, "-c", 50, "-e", 0.01, "train", "model") == 0

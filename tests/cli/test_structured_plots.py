@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""benchmarks/structured_plots.py records curves of every trainer that agree with each other, and draws them."""
+"""benchmarks/structured_plots.py records curves of every trainer that agree with each other, and
+draws them."""
 
 import sys
 import time
@@ -27,12 +28,13 @@ def plots(monkeypatch):
 
 RUNS = {
     "chains": (
-        None, ("--tags", 5, "--sequences", 30, "--test-sequences", 10),
+        None,
+        ("--tags", 5, "--sequences", 30, "--test-sequences", 10),
         "gdmm-sublinear,gdmm-all-pairs,bcfw,ssg,soft-bcfw:1",
     ),
     "sequences": ("tags", ("--example-cost", 0.3), "gdmm,bcfw,ssg,cutting-plane,soft-bcfw:10"),
     "labels": ("labels", ("--example-cost", 0.1), "gdmm,bcfw,ssg,cutting-plane,soft-bcfw:10"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", RUNS)
@@ -43,7 +45,11 @@ def test_bounds_of_all_trainers_hold_for_the_objectives_of_all(tmp_path, plots, 
     plots.call(what, target, *files, *options, "--time-limit", 0.15, "--trainers", trainers)
     points = plots.read(target)
     assert list(dict.fromkeys(point.trainer for point in points)) == trainers.split(",")
-    assert 0 < max(point.dual for point in points) <= min(point.primal for point in points) * (1 + 1e-9)
+    assert (
+        0
+        < max(point.dual for point in points)
+        <= min(point.primal for point in points) * (1 + 1e-9)
+    )
     assert all(0 <= point.error <= 100 for point in points)
     for trainer in trainers.split(","):
         curve = [point for point in points if point.trainer == trainer]
@@ -107,8 +113,15 @@ def test_generated_label_sets_are_a_file_of_one_language(tmp_path):
         assert done.returncode == 0, done.stderr
         (tmp_path / name).write_text(done.stdout)
         sets.append(read_multilabel(str(tmp_path / name)))
-    assert (tmp_path / "train").read_bytes() == (tmp_path / "again").read_bytes() != (tmp_path / "test").read_bytes()
+    assert (
+        (tmp_path / "train").read_bytes()
+        == (tmp_path / "again").read_bytes()
+        != (tmp_path / "test").read_bytes()
+    )
     for part in sets:
         assert len(part) == 60 and part.X.n_features <= 500 and len(part.names) <= 9
-        lengths = [float(part.X.data[a:b] @ part.X.data[a:b]) for a, b in zip(part.X.indptr, part.X.indptr[1:])]
+        lengths = [
+            float(part.X.data[a:b] @ part.X.data[a:b])
+            for a, b in zip(part.X.indptr, part.X.indptr[1:])
+        ]
         assert lengths == pytest.approx([1.0] * 60, abs=5e-3)

@@ -12,8 +12,14 @@ from programs import call, run
 from svmcut.spec.catalog import LOSSES, TASKS
 from svmcut.training import driver
 
-WORDS = {task: ("svmcut rank" if task == "rank" else f"svmcut learn --task {task}") for task in TASKS}
-ORIGINALS = {"svm_perf_learn": ("classification",), "svm_rank_learn": ("rank",), "svm_hmm_learn": ("sequence",)}
+WORDS = {
+    task: ("svmcut rank" if task == "rank" else f"svmcut learn --task {task}") for task in TASKS
+}
+ORIGINALS = {
+    "svm_perf_learn": ("classification",),
+    "svm_rank_learn": ("rank",),
+    "svm_hmm_learn": ("sequence",),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -35,13 +41,23 @@ def seen(monkeypatch):
 
 
 def put(task, name="train", costs=None, keep=None):
-    """A file of 24 lines, three a structure, with a cost for every structure, and the rows of some of them."""
+    """A file of 24 lines, three a structure, with a cost for every structure, and the rows of some
+    of them."""
     rng = np.random.default_rng(8)
-    labels = {"classification": (-1, 1), "rank": (0, 1, 2), "sequence": (1, 2), "multilabel": ("1", "2", "1,2"),
-              "multiclass": (1, 2, 5), "regression": (-1.5, 0, 2)}[task]  # fmt: skip
+    labels = {
+        "classification": (-1, 1),
+        "rank": (0, 1, 2),
+        "sequence": (1, 2),
+        "multilabel": ("1", "2", "1,2"),
+        "multiclass": (1, 2, 5),
+        "regression": (-1.5, 0, 2),
+    }[task]
     lines = []
     for k in range(24):
-        label, values = rng.choice(labels), [f"{j + 1}:{x:.3f}" for j, x in enumerate(rng.normal(size=4))]
+        label, values = (
+            rng.choice(labels),
+            [f"{j + 1}:{x:.3f}" for j, x in enumerate(rng.normal(size=4))],
+        )
         qid = f" qid:{k // 3 + 1}" if task in ("rank", "sequence") else ""
         cost = "" if costs is None else f" cost:{costs[k // 3]:g}"
         if keep is None or keep[k // 3]:
@@ -84,7 +100,9 @@ def test_weight_zero_is_a_file_without_the_lines_in_every_byte(task, capsys):
     put(task, costs=v)
     assert learn(task) == few
     structures = {"rank": 4, "sequence": 4}.get(task, 12)
-    assert json.loads(Path("report").read_text())["examples"] == (12 if task == "rank" else structures)
+    assert json.loads(Path("report").read_text())["examples"] == (
+        12 if task == "rank" else structures
+    )
     capsys.readouterr()
     assert call(WORDS[task], "-c", "2", "train", "model") == 0
     assert f"Left out: {structures} of weight 0\n" in capsys.readouterr().out
@@ -100,7 +118,12 @@ def test_costs_files_pipes_and_gzip_weigh_alike(task, seen):
     assert learn(task, "--weights", "weights") == by_line
     Path("packed").write_bytes(gzip.compress(Path("weights").read_bytes()))
     assert learn(task, "--weights", "packed") == by_line
-    assert seen[0] == seen[1] == seen[2] == (v.tolist() if task == "sequence" else np.repeat(v, 3).tolist())
+    assert (
+        seen[0]
+        == seen[1]
+        == seen[2]
+        == (v.tolist() if task == "sequence" else np.repeat(v, 3).tolist())
+    )
     with open("weights", encoding="ascii") as file:
         done = run(WORDS[task], "-c", "2", "--weights", "-", "train", "piped", stdin=file)
     assert (done.returncode, done.stderr) == (0, "")
@@ -123,7 +146,9 @@ def test_the_executables_take_cost_as_if_it_were_not_there(program, tasks, seen,
         put(task)
         plain = learn(task, program=program)
         put(task, costs=[3, 1, 0, 2, -1, 1, 1, 0])
-        lines = Path("train").read_text().replace("cost:3", "cost:7", 1)  # not one a structure either
+        lines = (
+            Path("train").read_text().replace("cost:3", "cost:7", 1)
+        )  # not one a structure either
         Path("train").write_text(lines)
         assert learn(task, program=program) == plain
     assert seen == [None] * 2
@@ -134,8 +159,11 @@ def test_the_executables_take_cost_as_if_it_were_not_there(program, tasks, seen,
 MULTIVARIATE = [row.name for row in LOSSES if row.task == "classification" and not row.is_sum]
 
 
-@pytest.mark.parametrize("words", [*(("-l", name) for name in MULTIVARIATE), ("-o", "slack"), ("-p", "2", "-w", "0")],
-                         ids=" ".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [*(("-l", name) for name in MULTIVARIATE), ("-o", "slack"), ("-p", "2", "-w", "0")],
+    ids=" ".join,
+)
 def test_losses_that_are_no_sum_refuse_weights(words, capsys):
     put("classification", costs=[1, 1, 2, 1, 1, 1, 1, 1])
     for asked in (("--weights", "nowhere"), ("--class-weight", "balanced")):
@@ -157,15 +185,35 @@ def test_what_is_wrong_is_told_in_one_line(capsys):
     Path("few").write_text("1\n" * 23)
     Path("bad").write_text("1\n" * 5 + "-0.5\n")
     for words, status, said in (
-        (("--weights", "few"), 1, "few: 23 weights for train; expected 24, one for every example\n"),
-        (("--weights", "bad"), 1, "bad:6: '-0.5' is no weight; expected one number of at least 0 a line\n"),
+        (
+            ("--weights", "few"),
+            1,
+            "few: 23 weights for train; expected 24, one for every example\n",
+        ),
+        (
+            ("--weights", "bad"),
+            1,
+            "bad:6: '-0.5' is no weight; expected one number of at least 0 a line\n",
+        ),
         (("--weights", "nowhere"), 1, "nowhere: No such file or directory\n"),
-        (("--class-weight", "3=2"), 1, "train: no row has the label 3 of --class-weight; expected -1, 1\n"),
-        (("--class-weight", "3"), 2, "svmcut learn: option --class-weight: '3' is not 'balanced', or weights of at "
-                                     "least 0 by label as in 1=5,-1=0.5\n"),
-        (("--weights", "model"), 2, "svmcut learn: --weights 'model' and MODEL_FILE 'model' are the same file; give "
-                                    "the output a name of its own\n"),
-    ):  # fmt: skip
+        (
+            ("--class-weight", "3=2"),
+            1,
+            "train: no row has the label 3 of --class-weight; expected -1, 1\n",
+        ),
+        (
+            ("--class-weight", "3"),
+            2,
+            "svmcut learn: option --class-weight: '3' is not 'balanced', or weights of at "
+            "least 0 by label as in 1=5,-1=0.5\n",
+        ),
+        (
+            ("--weights", "model"),
+            2,
+            "svmcut learn: --weights 'model' and MODEL_FILE 'model' are the same file; give "
+            "the output a name of its own\n",
+        ),
+    ):
         assert call("svmcut learn", "-v", "0", "-c", "1", *words, "train", "model") == status
         assert capsys.readouterr().err == said
     assert call("svmcut learn", "-c", "1", "--weights", "-", "-", "model") == 2
@@ -178,10 +226,28 @@ def test_costs_of_validation_and_test_files_have_no_effect(capsys):
     put("classification")
     put("classification", "costly", costs=[3, 1, 0, 2, -1, 1, 1, 0])
     for name in ("train", "costly"):
-        assert call("svmcut learn", "-v", "0", "-c", "1", "-l", "f1", "--validate", name, "--report", f"{name}.json",
-                    "train", "model") == 0  # fmt: skip
+        assert (
+            call(
+                "svmcut learn",
+                "-v",
+                "0",
+                "-c",
+                "1",
+                "-l",
+                "f1",
+                "--validate",
+                name,
+                "--report",
+                f"{name}.json",
+                "train",
+                "model",
+            )
+            == 0
+        )
         assert call("svmcut classify", "-v", "0", name, "model", f"{name}.scores") == 0
-    one, two = (json.loads(Path(f"{name}.json").read_text())["path"][0] for name in ("train", "costly"))
+    one, two = (
+        json.loads(Path(f"{name}.json").read_text())["path"][0] for name in ("train", "costly")
+    )
     assert one["validation"] == two["validation"] == one["training"]
     assert Path("train.scores").read_bytes() == Path("costly.scores").read_bytes()
 
@@ -192,15 +258,26 @@ def test_a_run_is_resumed_with_its_own_weights_alone(capsys):
     given("classification", v)
     given("classification", v, "copy")
     given("classification", v[::-1], "others")
-    words = ("svmcut learn", "-c", "100", "-v", "0", "--gap", "1e-5", "--solver", "cutting-plane", "--checkpoint",
-             "state")  # fmt: skip
+    words = (
+        "svmcut learn",
+        "-c",
+        "100",
+        "-v",
+        "0",
+        "--gap",
+        "1e-5",
+        "--solver",
+        "cutting-plane",
+        "--checkpoint",
+        "state",
+    )
     assert call(*words, "--max-iterations", "2", "--weights", "weights", "train", "model") == 3
     capsys.readouterr()
     for asked, said in (
         (("--weights", "others"), "the examples of train differ, or their weights"),
         ((), "the examples of train differ, or their weights"),
         (("--weights", "weights", "--class-weight", "1=2"), "--class-weight was None and is 1=2"),
-    ):  # fmt: skip
+    ):
         assert call(*words, "--resume", *asked, "train", "model") == 1
         assert said in capsys.readouterr().err
     assert call(*words, "--resume", "--weights", "copy", "train", "model") == 0

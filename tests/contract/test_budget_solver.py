@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Budgeted solvers: the best look is the answer, states go on to the same bytes, duals where they exist."""
+"""Budgeted solvers: the best look is the answer, states go on to the same bytes, duals where they
+exist."""
 
 import copy
 import itertools
@@ -24,7 +25,9 @@ def problem(seed=0, n=600, d=3, C=2.0, noise=0.3, tube=None):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)).astype(np.float32)
     y = X[:, 0] * X[:, 1] + noise * rng.normal(size=n)
-    return KernelProblem(Csr.from_dense(X), np.where(y > 0, 1.0, -1.0) if tube is None else y, KERNEL, C, tube=tube)
+    return KernelProblem(
+        Csr.from_dense(X), np.where(y > 0, 1.0, -1.0) if tube is None else y, KERNEL, C, tube=tube
+    )
 
 
 def primal(problem, f):
@@ -32,11 +35,16 @@ def primal(problem, f):
     scores = gram(KERNEL, X, f.Z) @ f.beta
     if problem.tube is not None:
         return 0.5 * f.beta @ gram(KERNEL, f.Z, f.Z) @ f.beta + tube_loss(problem, scores)
-    return 0.5 * f.beta @ gram(KERNEL, f.Z, f.Z) @ f.beta + problem.C * np.maximum(0, 1 - problem.y * scores).sum()
+    return (
+        0.5 * f.beta @ gram(KERNEL, f.Z, f.Z) @ f.beta
+        + problem.C * np.maximum(0, 1 - problem.y * scores).sum()
+    )
 
 
 def tube_loss(p, f):
-    return tube_primal(np.zeros((len(p.y), len(p.y))), p.y - f, np.zeros(len(p.y)), 0.0, p.C, p.tube)
+    return tube_primal(
+        np.zeros((len(p.y), len(p.y))), p.y - f, np.zeros(len(p.y)), 0.0, p.C, p.tube
+    )
 
 
 @pytest.mark.parametrize("cls", SOLVERS)
@@ -65,7 +73,11 @@ def test_every_maintenance_learns(cls, maintenance):
 def test_without_a_budget_the_dual_bounds_the_optimum_and_meets_it(tube):
     p = problem(2, n=200, tube=tube)
     K = matrix(KERNEL, p.X.to_dense(), p.X.to_dense())
-    truth = maximum(K, p.y, p.C, False, 1e-6) if tube is None else tube_maximum(K, p.y, p.C, tube, False, 1e-6)
+    truth = (
+        maximum(K, p.y, p.C, False, 1e-6)
+        if tube is None
+        else tube_maximum(K, p.y, p.C, tube, False, 1e-6)
+    )
     best = truth[0]
     looks = list(Bsca(10**6, 60, seconds_between=1e9).start(p))
     duals = [look.dual for look in looks]
@@ -76,7 +88,9 @@ def test_without_a_budget_the_dual_bounds_the_optimum_and_meets_it(tube):
 
 
 @pytest.mark.parametrize("cls", SOLVERS)
-@pytest.mark.parametrize("options", [{}, {"hold_out": 0.2}, {"sampling": "independent", "maintenance": "project"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"hold_out": 0.2}, {"sampling": "independent", "maintenance": "project"}]
+)
 @pytest.mark.parametrize("tube", [None, 0.1])
 def test_a_run_goes_on_from_its_state_to_the_same_bytes(cls, tube, options):
     p = problem(3, n=900, tube=tube)
@@ -136,11 +150,16 @@ def test_c_tube_and_targets_may_have_any_unit(cls, maintenance):
     scaled = records.replace(p, y=k * p.y, C=k * p.C, tube=k * p.tube)
     one, other = (list(cls(30, 4, maintenance).start(each))[-1] for each in (p, scaled))
     assert (other.solution().beta / k).tobytes() == one.solution().beta.tobytes()
-    assert other.solution().Z.tobytes() == one.solution().Z.tobytes() and other.primal == k * k * one.primal
+    assert (
+        other.solution().Z.tobytes() == one.solution().Z.tobytes()
+        and other.primal == k * k * one.primal
+    )
 
 
 def test_adaptive_frequencies_are_for_the_dual():
     with pytest.raises(ValueError, match="dual"):
         Bsgd(30, sampling="adaptive").start(problem())
     for tube in (None, 0.1):
-        assert list(Bsca(30, 5, sampling="adaptive").start(problem(tube=tube)))[-1].iteration == 3000
+        assert (
+            list(Bsca(30, 5, sampling="adaptive").start(problem(tube=tube)))[-1].iteration == 3000
+        )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The whole product of the catalog: trained to its certificate or refused with a remedy, by Python and shell alike."""
+"""The whole product of the catalog: trained to its certificate or refused with a remedy, by Python
+and shell alike."""
 
 import ast
 import functools
@@ -21,14 +22,27 @@ from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.spec import records, refusals
-from svmcut.spec.catalog import AUTO, KERNELS, LOSSES, MEASURES, MULTICLASS, RESCALINGS, SOLVERS, TASKS, losses, solvers
+from svmcut.spec.catalog import (
+    AUTO,
+    KERNELS,
+    LOSSES,
+    MEASURES,
+    MULTICLASS,
+    RESCALINGS,
+    SOLVERS,
+    TASKS,
+    losses,
+    solvers,
+)
 from svmcut.spec.parameters import DEFAULTS, KINDS, Settings
 from svmcut.spec.state_classes import state_classes
 from svmcut.tasks.protocol import named
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: What ends a message that refuses: something to do.
-REMEDY = re.compile(r"\b(use|give|add|leave out|leave one|leave it|leave those|expected|lower|did you mean)\b")
+REMEDY = re.compile(
+    r"\b(use|give|add|leave out|leave one|leave it|leave those|expected|lower|did you mean)\b"
+)
 OPTION = re.compile(r"(^|[\s(\"'])--?[a-zA-Z]")
 
 
@@ -37,10 +51,18 @@ def product():
     for task in TASKS:
         for loss, solver in itertools.product(losses(task), (AUTO, *SOLVERS)):
             known = solver == AUTO or solver in solvers(task)
-            variants = itertools.product(KERNELS, RESCALINGS, (1, 2)) if known else [("rbf", "margin", 1)]
+            variants = (
+                itertools.product(KERNELS, RESCALINGS, (1, 2)) if known else [("rbf", "margin", 1)]
+            )
             for kernel, rescaling, norm in variants:
-                case = {"task": task, "loss": loss, "solver": solver, "kernel": kernel, "rescaling": rescaling,
-                        "slack_norm": norm}  # fmt: skip
+                case = {
+                    "task": task,
+                    "loss": loss,
+                    "solver": solver,
+                    "kernel": kernel,
+                    "rescaling": rescaling,
+                    "slack_norm": norm,
+                }
                 yield case
                 if "multiclass" in TASKS[task].takes:
                     yield from ({**case, "multiclass": way} for way in MULTICLASS[1:])
@@ -68,8 +90,14 @@ def from_shell(case):
     """The verdict of a command line, before anything is read."""
     task = case["task"]
     words = ["rank"] if task == "rank" else ["learn", "--task", task]
-    flags = {"loss": "-l", "solver": "--solver", "kernel": "-t", "rescaling": "-o", "slack_norm": "-p",
-             "multiclass": "--multiclass"}  # fmt: skip
+    flags = {
+        "loss": "-l",
+        "solver": "--solver",
+        "kernel": "-t",
+        "rescaling": "-o",
+        "slack_norm": "-p",
+        "multiclass": "--multiclass",
+    }
     for name, flag in flags.items():
         if name in case and case[name] not in (DEFAULTS[name], AUTO):
             words += [flag, str(case[name])]
@@ -111,11 +139,16 @@ def data(task):
     if task == "multiclass":
         return X, np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), [-0.4, 0.4])
     qid = np.arange(n) // 4
-    return (X, (y > 0) + 1, qid) if task == "sequence" else (X, np.round(2 * X[:, 0] + rng.normal(size=n)), qid)
+    return (
+        (X, (y > 0) + 1, qid)
+        if task == "sequence"
+        else (X, np.round(2 * X[:, 0] + rng.normal(size=n)), qid)
+    )
 
 
 def parameters(case):
-    """Those of one accepted case of the product: a gap where the solver takes one, kernels that stay small."""
+    """Those of one accepted case of the product: a gap where the solver takes one, kernels that
+    stay small."""
     row = SOLVERS.get(case["solver"])
     case = {**case, **way_of(case["task"], case["solver"], case["kernel"])}
     limits = {} if row is not None and (row.steps or row.name == "smo") else {"gap": 0.05}
@@ -163,8 +196,12 @@ def test_all_that_is_accepted_trains(task):
             check_certificate(case)
 
 
-USES = [(task, kernel, solver) for task in TASKS for kernel in ("linear", "rbf")
-        for solver in solvers(task, kernel != "linear")]  # fmt: skip
+USES = [
+    (task, kernel, solver)
+    for task in TASKS
+    for kernel in ("linear", "rbf")
+    for solver in solvers(task, kernel != "linear")
+]
 
 
 def trainer_for(task, kernel, solver, threads=1):
@@ -181,7 +218,9 @@ def trainer_for(task, kernel, solver, threads=1):
 
 
 @pytest.mark.parametrize(("task", "kernel", "solver"), USES)
-def test_every_solver_is_resumed_interrupted_and_the_same_for_any_threads(task, kernel, solver, tmp_path):
+def test_every_solver_is_resumed_interrupted_and_the_same_for_any_threads(
+    task, kernel, solver, tmp_path
+):
     trainer, states = trainer_for(task, kernel, solver), []
     whole = trainer.fit(0.5, None, lambda progress, objective: states.append(trainer.state()))
     assert states
@@ -226,32 +265,54 @@ def test_every_bad_value_is_named_with_what_was_expected():
 
 
 COMBINATIONS = (
-    {"loss": "f1"}, {"cost": 1.0, "example_cost": 1.0}, {"loss": "f1", "example_cost": 1.0},
+    {"loss": "f1"},
+    {"cost": 1.0, "example_cost": 1.0},
+    {"loss": "f1", "example_cost": 1.0},
     {"cost": 1.0, "loss": "hamming"},
-    {"cost": 1.0, "loss": "prec-at-k", "p": 1.5}, {"cost": 1.0, "kernel": "rbf", "bias": 1.0},
-    {"cost": 1.0, "free_bias": True}, {"cost": 1.0, "kernel": "rbf", "solver": "bsca", "free_bias": True},
-    {"cost": 1.0, "kernel": "rbf", "loss": "f1", "free_bias": True}, {"cost": 1.0, "basis_method": 1},
+    {"cost": 1.0, "loss": "prec-at-k", "p": 1.5},
+    {"cost": 1.0, "kernel": "rbf", "bias": 1.0},
+    {"cost": 1.0, "free_bias": True},
+    {"cost": 1.0, "kernel": "rbf", "solver": "bsca", "free_bias": True},
+    {"cost": 1.0, "kernel": "rbf", "loss": "f1", "free_bias": True},
+    {"cost": 1.0, "basis_method": 1},
     {"cost": 1.0, "kernel": "rbf", "solver": "smo", "basis_method": 1},
     {"cost": 1.0, "kernel": "rbf", "basis_file": "x"},
     {"cost": 1.0, "kernel": "polynomial", "solver": "bsca", "maintenance": "merge"},
     {"cost": 1.0, "kernel": "sigmoid", "solver": "bsca", "maintenance": "project"},
     {"cost": 1.0, "kernel": "rbf", "solver": "bsgd", "sampling": "adaptive"},
-    {"cost": 1.0, "kernel": "rbf", "solver": "pegasos", "gap": 0.1}, {"cost": 1.0, "solver": "sbp", "polish": True},
-    {"cost": 1.0, "hold_out": 0.2}, {"cost": 1.0, "nu": 0.0}, {"cost": 1.0, "budget": 7}, {"cost": 1.0, "polish": True},
-    {"cost": 1.0, "beam": 2}, {"cost": 1.0, "pairs": "none"}, {"cost": 1.0, "gpa": 0.1}, {"cost": 1.0, "zzzz": 1},
-    {"task": "sequence", "cost": 1.0, "transitions": 0, "emissions": 1}, {"task": "sequence", "cost": 1.0, "bias": 1.0},
-    {"task": "sequence", "cost": 1.0, "transitions": 2, "solver": "gdmm"}, {"task": "sequence", "cost": 1.0, "beam": 2},
-    {"task": "sequence", "cost": 1.0, "rescaling": "slack", "beam": 2}, {"task": "rank", "cost": 1.0, "bias": 1.0},
+    {"cost": 1.0, "kernel": "rbf", "solver": "pegasos", "gap": 0.1},
+    {"cost": 1.0, "solver": "sbp", "polish": True},
+    {"cost": 1.0, "hold_out": 0.2},
+    {"cost": 1.0, "nu": 0.0},
+    {"cost": 1.0, "budget": 7},
+    {"cost": 1.0, "polish": True},
+    {"cost": 1.0, "beam": 2},
+    {"cost": 1.0, "pairs": "none"},
+    {"cost": 1.0, "gpa": 0.1},
+    {"cost": 1.0, "zzzz": 1},
+    {"task": "sequence", "cost": 1.0, "transitions": 0, "emissions": 1},
+    {"task": "sequence", "cost": 1.0, "bias": 1.0},
+    {"task": "sequence", "cost": 1.0, "transitions": 2, "solver": "gdmm"},
+    {"task": "sequence", "cost": 1.0, "beam": 2},
+    {"task": "sequence", "cost": 1.0, "rescaling": "slack", "beam": 2},
+    {"task": "rank", "cost": 1.0, "bias": 1.0},
     {"task": "sequence", "cost": 1.0, "kernel": "rbf", "emissions": 1},
     {"task": "sequence", "cost": 1.0, "polish": True},
-    {"task": "multilabel", "cost": 1.0, "kernel": "rbf"}, {"task": "multilabel", "cost": 1.0, "free_bias": True},
-    {"cost": 1.0, "loss": "roc-area", "class_weight": "balanced"}, {"cost": 1.0, "loss": "f1", "weights": [1.0]},
-    {"cost": 1.0, "slack_norm": 2, "class_weight": "1=2"}, {"task": "rank", "cost": 1.0, "class_weight": "balanced"},
-    {"task": "multiclass", "loss": "logistic"}, {"cost": 1.0, "parts": 2},
-    {"task": "sequence", "transitions": 2, "parts": 2}, {"task": "sequence", "quick": True, "parts": 2},
-    {"task": "sequence", "kernel": "rbf", "parts": 2}, {"task": "multilabel", "solver": "bcfw", "parts": 2},
-    {"task": "multilabel", "cost": 1.0, "basis_method": 1}, {"task": "rank", "cost": 1.0, "epochs": 2.0},
-)  # fmt: skip
+    {"task": "multilabel", "cost": 1.0, "kernel": "rbf"},
+    {"task": "multilabel", "cost": 1.0, "free_bias": True},
+    {"cost": 1.0, "loss": "roc-area", "class_weight": "balanced"},
+    {"cost": 1.0, "loss": "f1", "weights": [1.0]},
+    {"cost": 1.0, "slack_norm": 2, "class_weight": "1=2"},
+    {"task": "rank", "cost": 1.0, "class_weight": "balanced"},
+    {"task": "multiclass", "loss": "logistic"},
+    {"cost": 1.0, "parts": 2},
+    {"task": "sequence", "transitions": 2, "parts": 2},
+    {"task": "sequence", "quick": True, "parts": 2},
+    {"task": "sequence", "kernel": "rbf", "parts": 2},
+    {"task": "multilabel", "solver": "bcfw", "parts": 2},
+    {"task": "multilabel", "cost": 1.0, "basis_method": 1},
+    {"task": "rank", "cost": 1.0, "epochs": 2.0},
+)
 
 
 @pytest.mark.parametrize("given", COMBINATIONS, ids=str)
@@ -280,12 +341,26 @@ def texts(path):
             parts = (part.value if isinstance(part, ast.Constant) else "0" for part in node.values)
             yield node.lineno, "".join(map(str, parts))
     for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in left_out
+        ):
             yield node.lineno, node.value
 
 
 #: What a message may name beside the parameters of Settings.
-OTHERS = {"cache", "checkpoint", "input", "probability", "scheduler", "select", "validate", "weights", "work_dir"}
+OTHERS = {
+    "cache",
+    "checkpoint",
+    "input",
+    "probability",
+    "scheduler",
+    "select",
+    "validate",
+    "weights",
+    "work_dir",
+}
 FAILURES = {"UsageError", "TrainingError", "MemoryLimitError", "ClusterError", "Message"}
 
 
@@ -298,7 +373,11 @@ def test_messages_are_templates_of_parameters_that_exist():
             if name not in FAILURES or not node.args or path.name in ("messages.py", "errors.py"):
                 continue
             text = node.args[0]
-            assert isinstance(text, ast.Constant) or name == "Message", (str(path), node.lineno, "give a template")
+            assert isinstance(text, ast.Constant) or name == "Message", (
+                str(path),
+                node.lineno,
+                "give a template",
+            )
             if isinstance(text, ast.Constant):
                 looked += 1
                 fields = re.findall(r"(?<!\{)\{([a-z_]\w*)=?[^{}]*\}", text.value)
@@ -309,37 +388,61 @@ def test_messages_are_templates_of_parameters_that_exist():
 def test_no_text_words_a_parameter_itself():
     own = {"svmcut.messages"}
     spelt = re.compile(r"parameter '|\b(?:use|give|add) [a-z_]+='?[\w-]+'?(?:$|[ ,;)])")
-    found = [(module, line, text) for path, module in MODULES.items() if module not in own
-             for line, text in texts(path) if spelt.search(text)]  # fmt: skip
+    found = [
+        (module, line, text)
+        for path, module in MODULES.items()
+        if module not in own
+        for line, text in texts(path)
+        if spelt.search(text)
+    ]
     assert found == []
 
 
-MODULES = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "svmcut").rglob("*.py")}
+MODULES = {
+    path: ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in (ROOT / "svmcut").rglob("*.py")
+}
 
 
 def test_no_text_of_the_library_names_an_option():
     # the header of svm_light's model files; the command line of openssl
     own = {"svmcut.files.models.grammar", "svmcut.distributed.local"}
     programs = ("svmcut.cli.", "svmcut.svm_light.", "svmcut.inspection.")
-    library = [path for path, name in MODULES.items() if not name.startswith(programs) and name not in own]
+    library = [
+        path for path, name in MODULES.items() if not name.startswith(programs) and name not in own
+    ]
     assert len(library) > 60
-    assert [(path.name, line, text) for path in library for line, text in texts(path) if OPTION.search(text)] == []
+    assert [
+        (path.name, line, text)
+        for path in library
+        for line, text in texts(path)
+        if OPTION.search(text)
+    ] == []
 
 
 def own_names(module):
-    """The names of rows that a module is the one place of beside the catalog, or mentions as what it is."""
-    where = [(row.name, place) for row in SOLVERS.values()
-             for place in ([row.where] if isinstance(row.where, str) else row.where.values())]  # fmt: skip
+    """The names of rows that a module is the one place of beside the catalog, or mentions as what
+    it is."""
+    where = [
+        (row.name, place)
+        for row in SOLVERS.values()
+        for place in ([row.where] if isinstance(row.where, str) else row.where.values())
+    ]
     own = {name for name, place in where if place.partition(":")[0] == module}
     if module.startswith("svmcut.risks."):
         own |= {loss.name for loss in LOSSES}
     # defaults of signatures that people read
-    own |= {"svmcut.estimators.linear": {"f1"}, "svmcut.estimators.ranking": {"swapped-pairs"}}.get(module, set())
-    return own | ({measure.name for measure in MEASURES} if module == "svmcut.scoring.measures" else set())
+    own |= {"svmcut.estimators.linear": {"f1"}, "svmcut.estimators.ranking": {"swapped-pairs"}}.get(
+        module, set()
+    )
+    return own | (
+        {measure.name for measure in MEASURES} if module == "svmcut.scoring.measures" else set()
+    )
 
 
 def test_no_other_file_types_the_name_of_a_solver_loss_or_measure():
-    """As a value, or in a message that says what to choose; a solver's and a risk's own file aside."""
+    """As a value, or in a message that says what to choose; a solver's and a risk's own file
+    aside."""
     names = {*SOLVERS} | {row.name for row in (*LOSSES, *MEASURES)}
     names -= KINDS.keys()  # 'pairs' is a parameter too
     assert len(names) > 45
@@ -358,9 +461,20 @@ def test_no_other_file_types_the_name_of_a_solver_loss_or_measure():
 
 
 def test_names_and_defaults_stand_in_one_file():
-    """Nobody else lists solvers or losses, a risk's own file aside, or gives a parameter a value of its own."""
+    """Nobody else lists solvers or losses, a risk's own file aside, or gives a parameter a value of
+    its own."""
     rows = {*SOLVERS}, {loss.name for loss in LOSSES}
-    distinct = KINDS.keys() - {"threads", "seed", "beam", "gap", "bias", "loss", "polish", "p", "slack_norm"}
+    distinct = KINDS.keys() - {
+        "threads",
+        "seed",
+        "beam",
+        "gap",
+        "bias",
+        "loss",
+        "polish",
+        "p",
+        "slack_norm",
+    }
     found = []
     for path, module in MODULES.items():
         if module in ("svmcut.spec.catalog", "svmcut.spec.parameters"):
@@ -368,11 +482,20 @@ def test_names_and_defaults_stand_in_one_file():
         for node in nodes_of(path):
             if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
                 items = node.keys if isinstance(node, ast.Dict) else node.elts
-                listed = {item.value for item in items if isinstance(item, ast.Constant)} - {"f1", "prbep"}
+                listed = {item.value for item in items if isinstance(item, ast.Constant)} - {
+                    "f1",
+                    "prbep",
+                }
                 many = [names & listed for names in rows if len(names & listed) > 2]
-                found += [(module, node.lineno, names) for names in many if not module.startswith("svmcut.risks.")]
+                found += [
+                    (module, node.lineno, names)
+                    for names in many
+                    if not module.startswith("svmcut.risks.")
+                ]
             if isinstance(node, ast.AnnAssign) and getattr(node.value, "value", None) is not None:
                 name = getattr(node.target, "id", None)
-                given = isinstance(node.value, ast.Constant) and not module.startswith("svmcut.solvers.")
+                given = isinstance(node.value, ast.Constant) and not module.startswith(
+                    "svmcut.solvers."
+                )
                 found += [(module, node.lineno, name)] if given and name in distinct else []
     assert found == []

@@ -19,11 +19,12 @@ from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
 from svmcut.training.outcome import Outcome
 
 SOLVERS = {
-    "smo": ("--solver", "smo"), "smo, no bias": ("--solver", "smo", "--no-free-bias"),
+    "smo": ("--solver", "smo"),
+    "smo, no bias": ("--solver", "smo", "--no-free-bias"),
     "cutting-plane": ("--solver", "cutting-plane", "--max-iterations", 60),
     "subspace": ("--solver", "subspace", "--k", 40, "--max-iterations", 60),
     "bsca": ("--solver", "bsca", "--budget", 30, "--epochs", 2, "--no-polish"),
-}  # fmt: skip
+}
 
 
 def rows(rng, n=150, d=10):
@@ -55,7 +56,9 @@ def true_primal(model, X, y, C, tube=None):
     return 0.5 * model.alpha @ matrix(model.kernel, Z, Z) @ model.alpha + C * losses.sum()
 
 
-@pytest.mark.parametrize(("C", "tube"), [(1.0, None), (1e3, None), (1e5, None), (1e6, None), (1.0, 0.2), (1e5, 0.2)])
+@pytest.mark.parametrize(
+    ("C", "tube"), [(1.0, None), (1e3, None), (1e5, None), (1e6, None), (1.0, 0.2), (1e5, 0.2)]
+)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_report_is_that_of_the_file(files, solver, C, tube):
     X, y = files
@@ -76,7 +79,9 @@ def test_the_report_is_that_of_the_file(files, solver, C, tube):
 
 
 def test_the_printed_numbers_are_those_of_the_report(files, capsys):
-    status, report, _ = learn("-g", 0.02, "--example-cost", 10, "--gap", 1e-3, "--solver", "subspace", "--k", 20)
+    status, report, _ = learn(
+        "-g", 0.02, "--example-cost", 10, "--gap", 1e-3, "--solver", "subspace", "--k", 20
+    )
     printed = capsys.readouterr().out
     assert f"dval={report['dual']:.5f}\n" in printed and f"pval={report['primal']:.5f}\n" in printed
     assert f"Upper bound on duality gap: {report['gap']:.5f}\n" in printed
@@ -87,7 +92,12 @@ def test_the_printed_numbers_are_those_of_the_report(files, capsys):
 
 def test_a_span_without_a_target_of_its_own_does_what_it_was_asked_for(files):
     status, report, _ = learn("-g", 0.02, "--example-cost", 10, "--solver", "subspace", "--k", 20)
-    assert (status, report["converged"], report["stopped_by"], report["warnings"]) == (0, False, "span", [])
+    assert (status, report["converged"], report["stopped_by"], report["warnings"]) == (
+        0,
+        False,
+        "span",
+        [],
+    )
 
 
 def test_a_span_goes_on_while_a_closer_target_can_help(files):
@@ -101,9 +111,22 @@ def test_a_span_goes_on_while_a_closer_target_can_help(files):
 def test_digits_of_the_file_are_looked_at_in_linear_models_too(files):
     rng = np.random.default_rng(5)
     y = rng.choice([-1.0, 1.0], 60)
-    X = np.column_stack([1e4 * rng.normal(size=60), y * rng.uniform(1, 2, 60), rng.normal(size=(60, 2))])
+    X = np.column_stack(
+        [1e4 * rng.normal(size=60), y * rng.uniform(1, 2, 60), rng.normal(size=(60, 2))]
+    )
     write_rows(Path("train"), X.astype(np.float32), y)
-    words = ("--example-cost", 1e6, "--gap", 1e-8, "--solver", "dual-cd", "--report", "report", "train", "model")
+    words = (
+        "--example-cost",
+        1e6,
+        "--gap",
+        1e-8,
+        "--solver",
+        "dual-cd",
+        "--report",
+        "report",
+        "train",
+        "model",
+    )
     status = call("svmcut learn", *words)
     with open("report", encoding="ascii") as file:
         report = json.load(file)
@@ -116,7 +139,9 @@ def test_digits_of_the_file_are_looked_at_in_linear_models_too(files):
 
 
 @pytest.mark.parametrize("free_bias", [True, False])
-def test_many_rows_are_refreshed_until_their_float64_certificate_meets_the_rule(rng, monkeypatch, free_bias):
+def test_many_rows_are_refreshed_until_their_float64_certificate_meets_the_rule(
+    rng, monkeypatch, free_bias
+):
     n, C = 2050, 1e5
     X = rng.normal(size=(n, 10)).astype(np.float32)
     y = np.where(X @ np.ones(10) + 0.1 * rng.normal(size=n) > 0, 1.0, -1.0)
@@ -128,7 +153,10 @@ def test_many_rows_are_refreshed_until_their_float64_certificate_meets_the_rule(
     last = list(solver.start(problem))[-1]
     beta, b = last.solution()
     squared = (X.astype(float) ** 2).sum(1)
-    K = np.exp(-kernel.gamma * np.maximum(squared[:, None] + squared - 2 * X.astype(float) @ X.T.astype(float), 0))
+    K = np.exp(
+        -kernel.gamma
+        * np.maximum(squared[:, None] + squared - 2 * X.astype(float) @ X.T.astype(float), 0)
+    )
     assert calls
     assert last.primal == pytest.approx(primal(K, y, beta, b, C), rel=1e-9)
     assert last.dual == pytest.approx(beta @ y - 0.5 * beta @ K @ beta, rel=1e-9)
@@ -159,13 +187,15 @@ def test_one_place_gives_the_verdict():
     rule = StoppingRule(0.0, 1e-3)
     assert outcome(1.0, 0.9995).judge(rule, "limit").converged
     for given, stopped_by, expected in (
-        (outcome(1.0, 0.5), None, "rounding"), (outcome(1.0, 0.5), "limit", "limit"),
+        (outcome(1.0, 0.5), None, "rounding"),
+        (outcome(1.0, 0.5), "limit", "limit"),
         (outcome(1.0, float("nan")), None, "rounding"),
         (outcome(1.0, 0.9995, certificate=(1.1, 0.9995)), None, "rounding"),
         (outcome(1.0, 0.9995, primal_of_file=1.01), None, "file"),
         (outcome(1.0, 0.9995, primal_of_file=float("nan")), None, "file"),
-        (outcome(1.0, 1.0 + 2e-9), None, "mistake"), (outcome(-2e24, 0.0), None, "mistake"),
-    ):  # fmt: skip
+        (outcome(1.0, 1.0 + 2e-9), None, "mistake"),
+        (outcome(-2e24, 0.0), None, "mistake"),
+    ):
         given.judge(rule, stopped_by)
         assert (given.converged, given.done, given.stopped_by) == (False, False, expected)
     wrong = outcome(1.0, 1.0 + 2e-9).judge(rule, None)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Certificates recomputed with NumPy in float64, from the rows and the coefficients of the cuts alone.
+"""Certificates recomputed with NumPy in float64, from the rows and the coefficients of the cuts
+alone.
 
-Nothing of the solvers' own sums is used: a cut must have coefficients -y c with c in [0, 1], its offset must be sum c,
-its normal is formed anew, and the bound is that of the multipliers. The primal is that of the returned w.
+Nothing of the solvers' own sums is used: a cut must have coefficients -y c with c in [0, 1], its
+offset must be sum c, its normal is formed anew, and the bound is that of the multipliers. The
+primal is that of the returned w.
 """
 
 import gzip
@@ -30,7 +32,9 @@ pytestmark = pytest.mark.slow
 
 def dense(rng, n, d, noise):
     X = rng.normal(size=(n, d)).astype(np.float32)
-    return Csr.from_dense(X), np.where(X @ rng.normal(size=d) + noise * rng.normal(size=n) > 0, 1.0, -1.0)
+    return Csr.from_dense(X), np.where(
+        X @ rng.normal(size=d) + noise * rng.normal(size=n) > 0, 1.0, -1.0
+    )
 
 
 def sparse(rng, n, d):
@@ -71,7 +75,9 @@ class Recomputed:
     def __init__(self, X, y, bias):
         from scipy.sparse import csr_array, hstack
 
-        rows = csr_array((X.data.astype(np.float64), X.indices, X.indptr), shape=(X.n_rows, X.n_features))
+        rows = csr_array(
+            (X.data.astype(np.float64), X.indices, X.indptr), shape=(X.n_rows, X.n_features)
+        )
         self.A = csr_array(hstack([rows, np.full((X.n_rows, 1), bias)])) if bias else rows
         self.y, self.best, self._normals = y, 0.0, {}
 
@@ -79,7 +85,11 @@ class Recomputed:
         c = -self.y * cut.coef
         assert c.min() >= 0 and c.max() <= 1
         assert cut.b == pytest.approx(c.sum(), rel=1e-12)
-        self._normals[id(element)] = (self.A.T @ cut.coef, c.sum(), element)  # kept alive: ids stay unique
+        self._normals[id(element)] = (
+            self.A.T @ cut.coef,
+            c.sum(),
+            element,
+        )  # kept alive: ids stay unique
 
     def bound(self, C, beta, elements):
         assert beta.min() >= 0 and beta.sum() == pytest.approx(1.0, abs=1e-12)

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is proven of Algorithms 1 and 2 as printed: how far every cut lifts the dual, and how few cuts there are.
+"""What is proven of Algorithms 1 and 2 as printed: how far every cut lifts the dual, and how few
+cuts there are.
 
-A cut with normal g, violated by v > epsilon, gains by the best step from the weighted mean of the cuts, gbar, alone
+A cut with normal g, violated by v > epsilon, gains by the best step from the weighted mean of the
+cuts, gbar, alone
 
-    min(C v / 2, v^2 / (2 |g - gbar|^2)),   |g - gbar| <= 2 R, R = max |g|;   <= R, R = max |x|, for the hinge of
-                                            examples, R = max |x_i - x_j| of pairs: there coefficients lie in [0, 1]
+    min(C v / 2, v^2 / (2 |g - gbar|^2)),   |g - gbar| <= 2 R, R = max |g|;   <= R, R = max |x|, for
+    the hinge of
+                                            examples, R = max |x_i - x_j| of pairs: there
+                                            coefficients lie in [0, 1]
 
 and the second line gives cuts <= 4 C R^2 / epsilon + log2(1 / epsilon) + 5, whatever n is.
 
 References
 ----------
-T. Joachims, Training linear SVMs in linear time, KDD 2006, Lemma 2 (with 8 R^2 throughout, R = 2 max |x| of pairs).
+T. Joachims, Training linear SVMs in linear time, KDD 2006, Lemma 2 (with 8 R^2 throughout, R = 2
+max |x| of pairs).
 """
 
 import itertools
@@ -70,11 +75,14 @@ class Forgetful(Observed):
     def linearize(self, s):
         known = super().linearize(s)
         coef = np.where(np.cumsum(known.coef != 0) <= 100, known.coef, 0)
-        return known._replace(coef=coef, offset=known.offset * np.count_nonzero(coef) / np.count_nonzero(known.coef))
+        return known._replace(
+            coef=coef, offset=known.offset * np.count_nonzero(coef) / np.count_nonzero(known.coef)
+        )
 
 
 def case(name, seed, n=100, d=6, observed=Observed):
-    """A risk of random labels, the loss a fraction or, of measures, in percent; its space, and max |x|."""
+    """A risk of random labels, the loss a fraction or, of measures, in percent; its space, and max
+    |x|."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)).astype(np.float32)
     s = X @ rng.normal(size=d) + 0.8 * rng.normal(size=n)
@@ -82,20 +90,30 @@ def case(name, seed, n=100, d=6, observed=Observed):
     y = np.digitize(s, [-1.0, 0.0, 1.0]).astype(float) if rank else np.where(s > 0, 1.0, -1.0)
     qid = np.arange(n) // 10 if name == "swapped-fraction" else None
     risk = observed(make_risk(name).bind(y, qid), 1 / n if name == "error-rate" else 1.0)
-    return risk, ObservedSpace(Csr.from_dense(X)), float(np.linalg.norm(X.astype(float), axis=1).max())
+    return (
+        risk,
+        ObservedSpace(Csr.from_dense(X)),
+        float(np.linalg.norm(X.astype(float), axis=1).max()),
+    )
 
 
 def run(risk, space, C, epsilon, qp=None, most=10_000):
-    """Progress of Algorithm 1 or 2 as printed, the run, and v of every cut: the gap at its point, divided by C.
+    """Progress of Algorithm 1 or 2 as printed, the run, and v of every cut: the gap at its point,
+    divided by C.
 
     Of a model that is solved exactly that is the violation, R(w) less the slack.
     """
-    solver, problem = CuttingPlane(line_search=False, max_idle=0), Problem(risk, space, C, StoppingRule(C * epsilon))
+    solver, problem = (
+        CuttingPlane(line_search=False, max_idle=0),
+        Problem(risk, space, C, StoppingRule(C * epsilon)),
+    )
     with mock.patch.object(cutting_plane, "make_qp", lambda _: qp or CheckedSimplexQp()):
         found = solver.start(problem)
         history = list(itertools.islice(found, most))
     values, halves = (seen[len(seen) - len(history) :] for seen in (risk.values, space.halves))
-    violations = [value + (half - progress.dual) / C for value, half, progress in zip(values, halves, history)]
+    violations = [
+        value + (half - progress.dual) / C for value, half, progress in zip(values, halves, history)
+    ]
     return history, found, violations
 
 
@@ -129,7 +147,9 @@ def test_sums_of_hinges_rise_four_times_as_far_and_need_few_cuts(name):
     counts = []
     for seed in range(30):
         C, epsilon = 10 ** rng.uniform(-2, 3), 10 ** rng.uniform(-3, -0.3)
-        risk, space, longest = case(name, seed, n=int(rng.choice([10, 40, 200])), d=int(rng.integers(1, 9)))
+        risk, space, longest = case(
+            name, seed, n=int(rng.choice([10, 40, 200])), d=int(rng.integers(1, 9))
+        )
         R = SUMS[name] * longest
         history, _, violations = run(risk, space, C, epsilon)
         assert history[-1].gap <= C * epsilon
@@ -141,7 +161,10 @@ def test_sums_of_hinges_rise_four_times_as_far_and_need_few_cuts(name):
 
 def cuts_over_rows(name, observed=Observed):
     """Cuts at 100, 1,000 and 10,000 rows of one distribution."""
-    return [run(*case(name, 7, n, observed=observed)[:2], 30.0, 0.01)[0][-1].cuts for n in (100, 1000, 10_000)]
+    return [
+        run(*case(name, 7, n, observed=observed)[:2], 30.0, 0.01)[0][-1].cuts
+        for n in (100, 1000, 10_000)
+    ]
 
 
 @pytest.mark.parametrize("name", SUMS)
@@ -153,7 +176,8 @@ def test_more_rows_need_no_more_cuts(name):
 
 @pytest.mark.parametrize("name", SUMS)
 def test_the_bounds_tell_a_solver_that_does_less(name):
-    """The same checks, held against a QP that stops early and against cuts that are not the most violated."""
+    """The same checks, held against a QP that stops early and against cuts that are not the most
+    violated."""
     risk, space, longest = case(name, 1)
     C, R = 0.1, SUMS[name] * longest
     most = most_cuts(C, R, 0.1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact kernel solvers: optimum of the reference QP, KKT conditions, honest certificate, same bytes."""
+"""Exact kernel solvers: optimum of the reference QP, KKT conditions, honest certificate, same
+bytes."""
 
 import itertools
 
@@ -53,7 +54,9 @@ def test_kkt_conditions_hold_after_shrinking(free_bias):
     history = solve(X, y, kernel, C, free_bias, tolerance=1e-3, cache_mb=0.5)
     beta, b = history[-1].solution()
     squared = (X.astype(float) ** 2).sum(1)
-    K = np.exp(-kernel.gamma * (squared[:, None] + squared - 2 * X.astype(float) @ X.T.astype(float)))
+    K = np.exp(
+        -kernel.gamma * (squared[:, None] + squared - 2 * X.astype(float) @ X.T.astype(float))
+    )
     margin = y * (K @ beta + b)
     assert history[-1].iteration > 2500
     assert np.all(margin[beta == 0] >= 1 - 1.1e-3)
@@ -81,7 +84,9 @@ def test_cache_size_instructions_and_shrinking_leave_the_optimum(free_bias):
 
 def test_same_bytes_for_any_number_of_threads_and_in_a_second_run():
     X, y = data(4, n=9000, d=3)
-    runs = (solve(X, y, Kernel("rbf"), 0.5, tolerance=1e-3, threads=threads) for threads in (1, 2, 3, 1))
+    runs = (
+        solve(X, y, Kernel("rbf"), 0.5, tolerance=1e-3, threads=threads) for threads in (1, 2, 3, 1)
+    )
     solutions = {run[-1].solution().beta.tobytes() for run in runs}
     assert len(solutions) == 1
 
@@ -146,7 +151,9 @@ def test_a_gap_may_be_asked_for_and_steps_may_be_limited(free_bias):
     assert next(iter(run)).iteration == 7
     settled = run.settle()
     beta, b = settled.solution()
-    assert settled.primal == pytest.approx(primal(matrix(Kernel("rbf"), X, X), y, beta, b, 10.0), rel=1e-6)
+    assert settled.primal == pytest.approx(
+        primal(matrix(Kernel("rbf"), X, X), y, beta, b, 10.0), rel=1e-6
+    )
 
 
 def test_a_state_with_no_step_left_is_gone_on_from(rng):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The space of a kernel: products of its explicit feature map, and the optimum of the linear machine for every loss."""
+"""The space of a kernel: products of its explicit feature map, and the optimum of the linear
+machine for every loss."""
 
 import numpy as np
 import pytest
@@ -50,7 +51,9 @@ def test_elements_are_vectors_of_the_feature_map(rng, kernel):
         assert space.dot(A, B) == pytest.approx((Phi.T @ a) @ (Phi.T @ b), rel=1e-5)
         mixed = space.combine([2.0, -0.5, 1.0], [A, B, space.zero()])
         assert mixed.coefficients() == pytest.approx(2 * a - 0.5 * b)
-        assert space.dot(mixed, A) == pytest.approx(2 * space.dot(A, A) - 0.5 * space.dot(B, A), rel=1e-6)
+        assert space.dot(mixed, A) == pytest.approx(
+            2 * space.dot(A, A) - 0.5 * space.dot(B, A), rel=1e-6
+        )
         assert space.blend(0.3, A, 0.7, B).coefficients() == pytest.approx(0.3 * a + 0.7 * b)
         A += B
         assert A.coefficients() == pytest.approx(a + b)
@@ -66,8 +69,12 @@ def test_scores_and_adjoint_belong_together(rng, name):
     for space in both:
         w = space.adjoint(v)
         assert space.scores(w) == pytest.approx(K @ v, rel=1e-5, abs=1e-5)
-        assert space.dot(space.adjoint(c), w) == pytest.approx(c @ space.scores(w), rel=1e-6, abs=1e-6)
-        assert space.dot(w, space.adjoint(c)) == pytest.approx(c @ space.scores(w), rel=1e-6, abs=1e-6)
+        assert space.dot(space.adjoint(c), w) == pytest.approx(
+            c @ space.scores(w), rel=1e-6, abs=1e-6
+        )
+        assert space.dot(w, space.adjoint(c)) == pytest.approx(
+            c @ space.scores(w), rel=1e-6, abs=1e-6
+        )
 
 
 def test_a_stored_gram_matrix_is_evaluated_once_and_only_when_needed(rng):
@@ -84,7 +91,9 @@ def test_a_stored_gram_matrix_is_evaluated_once_and_only_when_needed(rng):
 
 def labels(rng, X, task):
     s = X.to_dense() @ rng.normal(size=X.n_features) + 0.5 * rng.normal(size=X.n_rows)
-    return np.digitize(s, [-1, 0, 1]).astype(float) if task == "rank" else np.where(s > 0, 1.0, -1.0)
+    return (
+        np.digitize(s, [-1, 0, 1]).astype(float) if task == "rank" else np.where(s > 0, 1.0, -1.0)
+    )
 
 
 @pytest.mark.parametrize("name", RISKS)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every solver of sums of losses: optimum of the reference, honest certificate, weights, the same bytes."""
+"""Every solver of sums of losses: optimum of the reference, honest certificate, weights, the same
+bytes."""
 
 import functools
 import itertools
@@ -22,13 +23,22 @@ from svmcut.solvers.newton import Newton
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 
-RISKS = {"squared-hinge": SquaredHingeRisk(), "logistic": LogisticRisk(),
-         "epsilon-insensitive": EpsilonInsensitiveRisk(truth.TUBE)}  # fmt: skip
-SOLVERS = {"cutting-plane": CuttingPlane, "dual-cd": LossCd, "dual-cd, hurried": lambda: LossCd(max_epochs=0),
-           "newton": Newton}  # fmt: skip
+RISKS = {
+    "squared-hinge": SquaredHingeRisk(),
+    "logistic": LogisticRisk(),
+    "epsilon-insensitive": EpsilonInsensitiveRisk(truth.TUBE),
+}
+SOLVERS = {
+    "cutting-plane": CuttingPlane,
+    "dual-cd": LossCd,
+    "dual-cd, hurried": lambda: LossCd(max_epochs=0),
+    "newton": Newton,
+}
 CASES = list(itertools.product(RISKS, SOLVERS))
 every_case = pytest.mark.parametrize(("loss", "name"), CASES)
-own = pytest.mark.parametrize(("loss", "name"), [case for case in CASES if case[1] != "cutting-plane"])
+own = pytest.mark.parametrize(
+    ("loss", "name"), [case for case in CASES if case[1] != "cutting-plane"]
+)
 
 
 def data(loss, seed=3, n=60, d=6, noise=0.8):
@@ -43,7 +53,12 @@ def weights(n):
 
 
 def problem(loss, X, y, C, rule, bias=1.0, threads=1, v=None):
-    return Problem(RISKS[loss].bind(y, None, v, threads), LinearSpace(Csr.from_dense(X), bias, threads), C, rule)
+    return Problem(
+        RISKS[loss].bind(y, None, v, threads),
+        LinearSpace(Csr.from_dense(X), bias, threads),
+        C,
+        rule,
+    )
 
 
 def full(X, bias):
@@ -67,9 +82,14 @@ def test_reaches_the_reference_optimum_with_an_honest_certificate(loss, name, C,
     assert last.gap <= 1e-5 * last.primal
     assert last.dual <= minimum * (1 + 1e-9)
     assert minimum * (1 - 1e-9) <= last.primal <= minimum * (1 + 1.1e-5)
-    assert last.primal == pytest.approx(truth.primal(loss, full(X, bias), y, last.solution(), C, v), rel=1e-11)
+    assert last.primal == pytest.approx(
+        truth.primal(loss, full(X, bias), y, last.solution(), C, v), rel=1e-11
+    )
     # whoever goes on forms the scores afresh
-    assert all(b.dual >= a.dual and b.primal <= a.primal * (1 + 1e-14) for a, b in itertools.pairwise(history))
+    assert all(
+        b.dual >= a.dual and b.primal <= a.primal * (1 + 1e-14)
+        for a, b in itertools.pairwise(history)
+    )
     assert all(p.gap >= -1e-9 * p.primal for p in history)
 
 
@@ -81,14 +101,22 @@ def test_ends_with_a_stated_gap_at_any_cost(loss, name, C, noise):
     rule = StoppingRule(C * len(y) / 100 * 0.1)
     last = list(SOLVERS[name]().start(problem(loss, X, y, C, rule)))[-1]
     assert rule.met(last.primal, last.dual)
-    assert last.primal == pytest.approx(truth.primal(loss, full(X, 1.0), y, last.solution(), C), rel=1e-9)
+    assert last.primal == pytest.approx(
+        truth.primal(loss, full(X, 1.0), y, last.solution(), C), rel=1e-9
+    )
 
 
 @own
 def test_same_bytes_for_any_number_of_threads_and_in_a_second_run(loss, name):
     X, y = data(loss, 6, 36_000, 12)
-    found = {list(SOLVERS[name]().start(problem(loss, X, y, 0.1, StoppingRule(0, 1e-2), 1.0, threads)))[-1]
-             .solution().tobytes() for threads in (1, 3, 1)}  # fmt: skip
+    found = {
+        list(SOLVERS[name]().start(problem(loss, X, y, 0.1, StoppingRule(0, 1e-2), 1.0, threads)))[
+            -1
+        ]
+        .solution()
+        .tobytes()
+        for threads in (1, 3, 1)
+    }
     assert len(found) == 1
 
 
@@ -108,7 +136,9 @@ def test_weights_of_one_change_no_bit_and_rows_of_weight_0_are_no_rows(loss, nam
 @own
 def test_zeros_equal_rows_and_columns_of_very_different_scale_end(loss, name):
     zeros = np.zeros((20, 3), np.float32)
-    last = list(SOLVERS[name]().start(problem(loss, zeros, np.ones(20), 1.0, StoppingRule(0, 1e-9), 0.0)))[-1]
+    last = list(
+        SOLVERS[name]().start(problem(loss, zeros, np.ones(20), 1.0, StoppingRule(0, 1e-9), 0.0))
+    )[-1]
     assert last.primal == pytest.approx(20 * truth.LOSSES[loss](1.0, 0.0)[0], rel=1e-9)
     mixed = np.where(np.arange(50) < 20, 1.0, -1.0)
     task = problem(loss, np.ones((50, 2), np.float32), mixed, 1e3, StoppingRule(0, 1e-6))
@@ -139,8 +169,10 @@ def test_a_start_from_another_cost_saves_work(loss, name):
 @pytest.mark.parametrize("loss", RISKS)
 def test_newton_with_many_features_and_with_a_sample(loss, n, d):
     X, y = data(loss, 2, n, d)
-    found = [list(SOLVERS[name]().start(problem(loss, X, y, 0.1, StoppingRule(0, 1e-4))))[-1]
-             for name in ("newton", "dual-cd")]  # fmt: skip
+    found = [
+        list(SOLVERS[name]().start(problem(loss, X, y, 0.1, StoppingRule(0, 1e-4))))[-1]
+        for name in ("newton", "dual-cd")
+    ]
     for one, other in (found, found[::-1]):
         assert one.gap <= 1e-4 * one.primal
         assert one.dual <= other.primal
@@ -177,16 +209,23 @@ def test_the_nearest_cut_lies_below_the_risk(rng, loss):
 
 @pytest.mark.parametrize(("loss", "steps"), [("squared-hinge", 16), ("logistic", 8)])
 def test_a_step_certifies_itself_and_hard_equations_are_factorised(rng, loss, steps):
-    """Long and short columns at a large C: a gradient is far above what is left of the primal, products are many."""
+    """Long and short columns at a large C: a gradient is far above what is left of the primal,
+    products are many."""
     X = (rng.normal(size=(500, 140)) * np.geomspace(1, 1e-3, 140)).astype(np.float32)
-    y = np.where(X @ (rng.normal(size=140) / np.geomspace(1, 1e-3, 140)) + 3 * rng.normal(size=500) > 0, 1.0, -1.0)
+    y = np.where(
+        X @ (rng.normal(size=140) / np.geomspace(1, 1e-3, 140)) + 3 * rng.normal(size=500) > 0,
+        1.0,
+        -1.0,
+    )
     run = Newton().start(problem(loss, X, y, 1e4, StoppingRule(0, 1e-6)))
     history = list(run)
     assert history[-1].gap <= 1e-6 * history[-1].primal
     assert run._descent._curvature.factored
     assert len(history) <= steps and history[-1].passes < 200
     gradient = run._descent.gradient
-    if loss == "squared-hinge":  # the Hessian that came of changes is that of the last direction's curvatures
+    if (
+        loss == "squared-hinge"
+    ):  # the Hessian that came of changes is that of the last direction's curvatures
         H, bent = run._descent._curvature.before
         A = full(X, 1.0)
         assert np.tril(H) == pytest.approx(np.tril((A.T * bent) @ A), rel=1e-9, abs=1e-9)
@@ -198,5 +237,7 @@ def test_a_step_certifies_itself_and_hard_equations_are_factorised(rng, loss, st
 def test_another_risk_is_refused():
     X, y = data("logistic")
     task = Problem(HingeRisk().bind(y), LinearSpace(Csr.from_dense(X)), 1.0, StoppingRule(0, 1e-3))
-    with pytest.raises(TrainingError, match="this solver needs a loss of one score; use solver='cutting-plane'"):
+    with pytest.raises(
+        TrainingError, match="this solver needs a loss of one score; use solver='cutting-plane'"
+    ):
         LossCd().start(task)

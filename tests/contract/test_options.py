@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every option over tasks, solvers and kernels: what is given takes effect, or is refused, or is warned of."""
+"""Every option over tasks, solvers and kernels: what is given takes effect, or is refused, or is
+warned of."""
 
 import functools
 import subprocess
@@ -30,10 +31,23 @@ RUNS = [
     if kernel == "linear" or solvers(task, True)
 ]
 #: Parameters with a default of None, and a value that asks for what is done anyway.
-ASKED = {"polish": True, "certify": True, "free_bias": False, "epochs": 10.0, "maintenance": "merge", "nu": 0.1,
-         "qp": "auto", "basis_file": "rows", "positive": 1.0, "class_weight": "balanced",
-         "multiclass": "one-vs-rest", "initial": "model", "quick": True, "parts": 2,
-         "line_search": False}  # fmt: skip
+ASKED = {
+    "polish": True,
+    "certify": True,
+    "free_bias": False,
+    "epochs": 10.0,
+    "maintenance": "merge",
+    "nu": 0.1,
+    "qp": "auto",
+    "basis_file": "rows",
+    "positive": 1.0,
+    "class_weight": "balanced",
+    "multiclass": "one-vs-rest",
+    "initial": "model",
+    "quick": True,
+    "parts": 2,
+    "line_search": False,
+}
 
 
 def words_of(task, *words):
@@ -62,31 +76,60 @@ def test_an_added_option_takes_effect_or_is_refused_even_with_its_default(task, 
             continue
         value, rest = ASKED.get(row.field, DEFAULTS[row.field]), way_of(task, solver, kernel)
         spelt = [row.flags[0].split("/")[value is False]] + ([] if row.kind is FLAG else [value])
-        how, said = verdict(words_of(task, "-c", 1, *spelt, *(("-t", kernel) if solvers(task, True) else ()),
-                                     "--solver", solver,
-                                     *(f"--{name}={way}" for name, way in rest.items())))  # fmt: skip
+        how, said = verdict(
+            words_of(
+                task,
+                "-c",
+                1,
+                *spelt,
+                *(("-t", kernel) if solvers(task, True) else ()),
+                "--solver",
+                solver,
+                *(f"--{name}={way}" for name, way in rest.items()),
+            )
+        )
         asked = {row.field: True} if row.field in ("polish", "quick") else {}
         settings = {"task": task, "kernel": kernel, "solver": solver, "cost": 1.0, **asked, **rest}
-        if row.field in read_in(task, kernel, solver, **({"quick": True} if row.field == "quick" else {})):
+        if row.field in read_in(
+            task, kernel, solver, **({"quick": True} if row.field == "quick" else {})
+        ):
             found["read"] += 1
             assert (how, said) == ("taken", []) or "--no-free-bias" in said, (row.field, said)
         else:
             found["refused"] += 1
-            assert how == "refused" and row.flags[0].split("/")[0] in said and "leave it out" in said, (row.field, said)
+            assert (
+                how == "refused" and row.flags[0].split("/")[0] in said and "leave it out" in said
+            ), (row.field, said)
             with pytest.raises(UsageError, match=f"parameter '{row.field}' .*leave it out"):
                 check(Settings(**settings | {row.field: value}, given=frozenset({row.field})))
-    assert found["read"] + found["refused"] > (0 if task in ("multilabel", "multiclass", "regression") else 2)
+    assert found["read"] + found["refused"] > (
+        0 if task in ("multilabel", "multiclass", "regression") else 2
+    )
     assert found["refused"] or task != "classification", found
 
 
 def test_python_refuses_what_was_given_and_nothing_else():
-    for name in sorted((STEERING | OF_TASKS) - {"qp"}):  # every solver on features may go on by cutting planes
-        task = next(task for task in TASKS if name not in TASKS[task].takes) if name in OF_TASKS else "classification"
+    for name in sorted(
+        (STEERING | OF_TASKS) - {"qp"}
+    ):  # every solver on features may go on by cutting planes
+        task = (
+            next(task for task in TASKS if name not in TASKS[task].takes)
+            if name in OF_TASKS
+            else "classification"
+        )
         value = ASKED.get(name, DEFAULTS[name])
         with pytest.raises(UsageError, match=f"^parameter '{name}' "):
             svmcut.train("no file", task=task, cost=1.0, **{name: value})
-        check(Settings(task=task, cost=1.0, given=frozenset({"cost"}), **({} if name == "free_bias" else {name: None})
-                       if DEFAULTS[name] is None else {name: value}))  # fmt: skip
+        check(
+            Settings(
+                task=task,
+                cost=1.0,
+                given=frozenset({"cost"}),
+                **({} if name == "free_bias" else {name: None})
+                if DEFAULTS[name] is None
+                else {name: value},
+            )
+        )
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -94,7 +137,9 @@ def test_an_option_of_the_originals_without_effect_is_warned_of(task):
     """Against a list by hand: what the kernels read, and what nobody does."""
     read = {"linear": "", "polynomial": "dsr", "rbf": "g", "sigmoid": "sr"}
     values = {"d": 3, "g": 1, "s": 1, "r": 1}
-    definite = [kernel for kernel in KERNELS if kernel != "sigmoid" or task != "sequence"]  # refused there
+    definite = [
+        kernel for kernel in KERNELS if kernel != "sigmoid" or task != "sequence"
+    ]  # refused there
     for kernel in definite if solvers(task, True) else ():
         for letter, value in values.items():
             how, said = verdict(words_of(task, "-c", 1, "-t", kernel, f"-{letter}", value))
@@ -105,7 +150,10 @@ def test_an_option_of_the_originals_without_effect_is_warned_of(task):
         if row.inert:
             default = row.default
             how, said = verdict(words_of(task, "-c", 1, row.flags[0], default))
-            assert (how, said) == ("taken", [f"{row.flags[0]} is taken for compatibility and has no effect"])
+            assert (how, said) == (
+                "taken",
+                [f"{row.flags[0]} is taken for compatibility and has no effect"],
+            )
     for name in UNASKED & {row.field for row in options(task)}:
         assert verdict(words_of(task, "-c", 1, "--" + name.replace("_", "-"), 7)) == ("taken", [])
 
@@ -114,9 +162,10 @@ def test_other_options_of_svm_perf_without_effect():
     for words, said in (
         (("--p", 0), "--p has no effect with loss 'error-rate'"),
         (("--k", 300), "--k has no effect without a subspace or a polish"),
-        (("--i", 2), "--i has no effect with the linear kernel"), (("-w", 9, "-o", 2), "-o has no effect with -w 9"),
+        (("--i", 2), "--i has no effect with the linear kernel"),
+        (("-w", 9, "-o", 2), "-o has no effect with -w 9"),
         (("-e", 0.1, "--gap", 0.1), "-e has no effect beside --gap"),
-    ):  # fmt: skip
+    ):
         assert verdict(words_of("classification", "-c", 1, *words)) == ("taken", [said])
     how, said = verdict(words_of("classification", "-c", 1, "--basis", 500))
     assert how == "refused" and "--basis is for --solver subspace" in said
@@ -143,13 +192,24 @@ def test_warnings_are_printed_and_reported_and_the_executables_are_silent(tmp_pa
 
 
 PAIRS = [
-    ("sampled-cuts", "sample_size", 3), ("sampled-cuts", "basis", 2), ("constant-cuts", "patience", 1),
-    ("bsca", "budget", 3), ("bsca", "maintenance", "remove"), ("bsgd", "epochs", 1),
+    ("sampled-cuts", "sample_size", 3),
+    ("sampled-cuts", "basis", 2),
+    ("constant-cuts", "patience", 1),
+    ("bsca", "budget", 3),
+    ("bsca", "maintenance", "remove"),
+    ("bsgd", "epochs", 1),
     ("pegasos", "sampling", "independent"),
-    ("sdca", "hold_out", 0.3), ("perceptron", "polish", True), ("sbp", "nu", 0.5), ("sbp", "average", "full"),
-    ("sbp", "free_bias", False), ("smo", "free_bias", False), ("subspace", "basis", 2), ("subspace", "certify", False),
-    ("constant-cuts", "certify", False), ("sampled-cuts", "certify", False),
-]  # fmt: skip
+    ("sdca", "hold_out", 0.3),
+    ("perceptron", "polish", True),
+    ("sbp", "nu", 0.5),
+    ("sbp", "average", "full"),
+    ("sbp", "free_bias", False),
+    ("smo", "free_bias", False),
+    ("subspace", "basis", 2),
+    ("subspace", "certify", False),
+    ("constant-cuts", "certify", False),
+    ("sampled-cuts", "certify", False),
+]
 
 
 @functools.cache
@@ -163,7 +223,9 @@ def outcome_of(solver, name=None, value=None):
     given |= {"sample_size": 5} if solver == "constant-cuts" else {}
     given |= {"polish": False} if solver in ("bsca", "bsgd", "constant-cuts") else {}
     given |= {} if name is None else {name: value}
-    outcome = svmcut.train((X, y), cost=2.0, kernel="rbf", gamma=0.5, solver=solver, threads=1, **given)
+    outcome = svmcut.train(
+        (X, y), cost=2.0, kernel="rbf", gamma=0.5, solver=solver, threads=1, **given
+    )
     return outcome.model.alpha.tobytes(), repr(outcome.dual)
 
 
@@ -174,8 +236,13 @@ def test_what_the_rows_say_is_read_changes_the_result(solver, name, value):
 
 
 def help_of(*words):
-    code = "import sys; from svmcut.cli.start import main; sys.exit(main(sys.argv[1:]) or ('numpy' in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code, *words, "--help"], capture_output=True, text=True)
+    code = (
+        "import sys; from svmcut.cli.start import main; sys.exit(main(sys.argv[1:]) or ('numpy' in "
+        "sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words, "--help"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr  # without numpy
     return done.stdout
 
@@ -190,14 +257,23 @@ def test_help_has_panels_defaults_and_only_what_the_task_can_use(task):
         assert row.default or row.field in ("cost", "example_cost"), row.field
         assert f"[default: {' '.join(row.default.split())}]" in flat if row.default else True
     others = {*SOLVERS, *(loss.name for loss in LOSSES)} - {*solvers(task)}
-    others -= {loss.name for loss in LOSSES if loss.task == task} | {name.replace("_", "-") for name in measures(task)}
+    others -= {loss.name for loss in LOSSES if loss.task == task} | {
+        name.replace("_", "-") for name in measures(task)
+    }
     others -= {"pairs", "hamming", "zero-one", "f1"}
-    words = {word.strip(",.;:()") for word in flat.split("Examples:")[0].partition("Objective:")[2].split()}
+    words = {
+        word.strip(",.;:()")
+        for word in flat.split("Examples:")[0].partition("Objective:")[2].split()
+    }
     assert words & others == set()
-    lacking = {"rank": ("--free-bias", "--budget", "--epochs"), "sequence": ("--polish", "--free-bias", "--basis"),
-               "multilabel": ("--certify", "--kernel"), "multiclass": ("--pairs", "--beam"),
-               "regression": ("--pairs", "--beam"),
-               "classification": ("--pairs", "--beam")}  # fmt: skip
+    lacking = {
+        "rank": ("--free-bias", "--budget", "--epochs"),
+        "sequence": ("--polish", "--free-bias", "--basis"),
+        "multilabel": ("--certify", "--kernel"),
+        "multiclass": ("--pairs", "--beam"),
+        "regression": ("--pairs", "--beam"),
+        "classification": ("--pairs", "--beam"),
+    }
     assert not [flag for flag in lacking[task] if f"{flag} " in text]
     assert "Examples:" in text
 
@@ -207,20 +283,34 @@ def test_defaults_of_the_help_are_those_of_the_parameters():
         own = {**DEFAULTS, **task_defaults(task)}
         for row in options(task):
             value = own.get(row.field)
-            if row.field in KINDS and isinstance(value, int | float | str) and row.field not in ("bias", "task"):
+            if (
+                row.field in KINDS
+                and isinstance(value, int | float | str)
+                and row.field not in ("bias", "task")
+            ):
                 told = "on" if value is True else "off" if value is False else value
-                assert row.default == (f"{told:g}" if isinstance(told, float) else str(told)), (task, row.field)
+                assert row.default == (f"{told:g}" if isinstance(told, float) else str(told)), (
+                    task,
+                    row.field,
+                )
 
 
 @pytest.mark.parametrize(
     ("flag", "text", "value"),
     [
-        ("--time-limit", "30s", 30.0), ("--time-limit", "5m", 300.0), ("--time-limit", "1.5H", 5400.0),
-        ("--time-limit", "2d", 172800.0), ("--time-limit", "7", 7.0), ("--max-memory", "2G", 2000.0),
-        ("--max-memory", "512M", 512.0), ("--cache-size", "500k", 0.5), ("-m", "40", 40.0),
-        ("--select", "roc-area", "roc_area"), ("--select", "roc_area", "roc_area"),
+        ("--time-limit", "30s", 30.0),
+        ("--time-limit", "5m", 300.0),
+        ("--time-limit", "1.5H", 5400.0),
+        ("--time-limit", "2d", 172800.0),
+        ("--time-limit", "7", 7.0),
+        ("--max-memory", "2G", 2000.0),
+        ("--max-memory", "512M", 512.0),
+        ("--cache-size", "500k", 0.5),
+        ("-m", "40", 40.0),
+        ("--select", "roc-area", "roc_area"),
+        ("--select", "roc_area", "roc_area"),
     ],
-)  # fmt: skip
+)
 def test_units_and_dashes(flag, text, value):
     row = next(row for row in options("classification") if flag in row.flags)
     found = getattr(options_of(["learn", "-c", "1", flag, text, "train"]), row.field)
@@ -231,10 +321,13 @@ def test_units_and_dashes(flag, text, value):
 def test_bad_units_are_refused_with_the_remedy(text, capsys):
     assert main(["learn", "-c", "1", "--time-limit", text, "train"]) == 2
     assert "--time-limit: " in (told := capsys.readouterr().err)
-    assert told.rstrip().endswith("expected a number above 0: seconds, or with a unit as in 30s, 5m, 1h or 2d") or (
-        "is not a number above 0: seconds, or with a unit as in 30s, 5m, 1h or 2d" in told
-    )
-    with pytest.raises(UsageError, match="expected a number above 0: megabytes, or with a unit as in 500K, 512M or 2G"):
+    assert told.rstrip().endswith(
+        "expected a number above 0: seconds, or with a unit as in 30s, 5m, 1h or 2d"
+    ) or ("is not a number above 0: seconds, or with a unit as in 30s, 5m, 1h or 2d" in told)
+    with pytest.raises(
+        UsageError,
+        match="expected a number above 0: megabytes, or with a unit as in 500K, 512M or 2G",
+    ):
         svmcut.train("no file", cost=1.0, max_memory=text)
 
 
@@ -247,18 +340,31 @@ def test_python_takes_units_too():
 
 @pytest.mark.parametrize(
     "words",
-    [["learn"], ["learn", "--bogus", "x"], ["learn", "-c"], ["learn", "-c", "x", "a"], ["learn", "a", "b", "c"],
-     ["bogus"], ["rank", "--budget", "3", "a"], ["learn", "--polish=3", "a"], ["learn", "-l", "f1", "a"],
-     ["learn", "-c", "1", "--solver", "nope", "a"], ["learn", "-c", "1", "--gap", "2", "a"],
-     ["classify", "a"], ["classify", "a", "b", "--threads", "0"]],
+    [
+        ["learn"],
+        ["learn", "--bogus", "x"],
+        ["learn", "-c"],
+        ["learn", "-c", "x", "a"],
+        ["learn", "a", "b", "c"],
+        ["bogus"],
+        ["rank", "--budget", "3", "a"],
+        ["learn", "--polish=3", "a"],
+        ["learn", "-l", "f1", "a"],
+        ["learn", "-c", "1", "--solver", "nope", "a"],
+        ["learn", "-c", "1", "--gap", "2", "a"],
+        ["classify", "a"],
+        ["classify", "a", "b", "--threads", "0"],
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_every_error_is_one_line_in_one_form(words, capsys):
     assert main(words) == 2
     out, told = capsys.readouterr()
     name = "svmcut" if words[0] == "bogus" else f"svmcut {words[0]}"
     assert told.startswith(f"{name}: ") and told.count("\n") == 1 and out == ""
-    assert any(word in told for word in ("expected", "--help", "did you mean", "give ", "is not a")), told
+    assert any(
+        word in told for word in ("expected", "--help", "did you mean", "give ", "is not a")
+    ), told
 
 
 def test_no_option_of_compatibility_is_required_to_know():

@@ -24,7 +24,9 @@ def rows(rng, n=60, d=7):
 
 def linear(rng, loss):
     X, y = rows(rng)
-    return RiskOracle(make_risk(loss).bind(y, np.arange(60) // 10), LinearSpace(Csr.from_dense(X), 1.0))
+    return RiskOracle(
+        make_risk(loss).bind(y, np.arange(60) // 10), LinearSpace(Csr.from_dense(X), 1.0)
+    )
 
 
 def kernel(rng, loss):
@@ -47,22 +49,32 @@ def chain(rng, _):
     from svmcut.structured.chain import ChainSequences
 
     X = Csr.from_dense(rng.normal(size=(40, 5)).astype(np.float32))
-    sequences = Sequences(X, np.arange(0, 41, 8), rng.integers(0, 3, 40).astype(np.int32), Source("train"))
+    sequences = Sequences(
+        X, np.arange(0, 41, 8), rng.integers(0, 3, 40).astype(np.int32), Source("train")
+    )
     chains: Chains = ChainSequences(sequences, ChainShape(3, 5, 1, 0), 1).chains
     return RiskOracle(ChainRisk(chains), ChainSpace(X, chains))
 
 
 ORACLES = {
-    "hinge": (linear, "error-rate"), "f1": (linear, "f1"), "roc-area": (linear, "roc-area"),
-    "pairs": (linear, "swapped-pairs"), "hinge with a kernel": (kernel, "error-rate"), "chain": (chain, None),
-}  # fmt: skip
+    "hinge": (linear, "error-rate"),
+    "f1": (linear, "f1"),
+    "roc-area": (linear, "roc-area"),
+    "pairs": (linear, "swapped-pairs"),
+    "hinge with a kernel": (kernel, "error-rate"),
+    "chain": (chain, None),
+}
 
 
 def element(rng, oracle):
     """A point of the space, as a solver has it: a combination of normals."""
     cuts = [oracle.cut(oracle.at(oracle.space.zero()))]
     for _ in range(3):
-        cuts.append(oracle.cut(oracle.at(oracle.space.combine(rng.normal(size=len(cuts)), [cut.a for cut in cuts]))))
+        cuts.append(
+            oracle.cut(
+                oracle.at(oracle.space.combine(rng.normal(size=len(cuts)), [cut.a for cut in cuts]))
+            )
+        )
     return oracle.space.combine(0.1 * rng.normal(size=4), [cut.a for cut in cuts])
 
 
@@ -92,7 +104,10 @@ def test_the_minimum_of_a_line_and_the_cut_beyond_it(rng, name):
     point = line.point(t)
     cut = line.cut(t, 0.1)
     fresh = oracle.at(point.w)
-    assert (point.risk, point.squared) == (pytest.approx(fresh.risk, rel=1e-9), pytest.approx(fresh.squared))
+    assert (point.risk, point.squared) == (
+        pytest.approx(fresh.risk, rel=1e-9),
+        pytest.approx(fresh.squared),
+    )
     np.testing.assert_allclose(point.known.scores, fresh.known.scores, atol=1e-9)
     at_query = oracle.at(space.blend(0.9, point.w, 0.1, w))
     assert cut.risk == pytest.approx(at_query.risk, rel=1e-9)
@@ -108,7 +123,8 @@ def test_the_minimum_of_a_line_and_the_cut_beyond_it(rng, name):
 
 
 class Parts:
-    """A sum of risks whose rows lie in several places; all that passes between them is w, values and normals."""
+    """A sum of risks whose rows lie in several places; all that passes between them is w, values
+    and normals."""
 
     def __init__(self, oracles):
         self.space, self._parts, self.rounds = oracles[0].space, oracles, 0
@@ -122,15 +138,22 @@ class Parts:
         return Point(w, sum(point.risk for point in points), points[0].squared, 0, points)
 
     def cut(self, point):
-        return self._sum([part.cut(here) for part, here in zip(self._parts, point.known, strict=True)])
+        return self._sum(
+            [part.cut(here) for part, here in zip(self._parts, point.known, strict=True)]
+        )
 
     def line(self, here, w, squared):
         self.rounds += 1
-        lines = [part.line(known, w, squared) for part, known in zip(self._parts, here.known, strict=True)]
+        lines = [
+            part.line(known, w, squared)
+            for part, known in zip(self._parts, here.known, strict=True)
+        ]
         return PartsLine(self, lines, here, w, squared)
 
     def _sum(self, cuts):
-        return Cut(sum(cut.a for cut in cuts), sum(cut.b for cut in cuts), sum(cut.risk for cut in cuts))
+        return Cut(
+            sum(cut.a for cut in cuts), sum(cut.b for cut in cuts), sum(cut.risk for cut in cuts)
+        )
 
 
 class PartsLine:
@@ -147,12 +170,16 @@ class PartsLine:
         low, high = 0.0, 4.0
         for _ in range(60):  # the slope of P rises along the line
             t = 0.5 * (low + high)
-            low, high = (t, high) if self._wd + t * self._dd + C * self.value(t)[1] < 0 else (low, t)
+            low, high = (
+                (t, high) if self._wd + t * self._dd + C * self.value(t)[1] < 0 else (low, t)
+            )
         return low if low > 1e-9 else 0.0
 
     def point(self, t):
         points = [line.point(t) for line in self._lines]
-        return Point(points[0].w, sum(p.risk for p in points), points[0].squared, self._here.age + 1, points)
+        return Point(
+            points[0].w, sum(p.risk for p in points), points[0].squared, self._here.age + 1, points
+        )
 
     def cut(self, t, share):
         return self._oracle._sum([line.cut(t, share) for line in self._lines])
@@ -169,13 +196,22 @@ class PartsProblem:
 @pytest.mark.parametrize("line_search", [True, False])
 def test_cutting_planes_never_see_a_row(rng, line_search):
     X, y = rows(rng)
-    halves = [RiskOracle(make_risk("error-rate").bind(y[part]), LinearSpace(Csr.from_dense(X[part]), 1.0))
-              for part in (slice(0, 25), slice(25, 60))]  # fmt: skip
+    halves = [
+        RiskOracle(make_risk("error-rate").bind(y[part]), LinearSpace(Csr.from_dense(X[part]), 1.0))
+        for part in (slice(0, 25), slice(25, 60))
+    ]
     parts = Parts(halves)
     last = list(CuttingPlane(line_search).start(PartsProblem(parts)))[-1]
     _, minimum = hinge.optimum(X, y, C, 1.0)
     assert minimum * (1 - 1e-9) <= last.primal <= minimum * (1 + 1.1e-6)
     assert minimum * (1 - 1.1e-6) <= last.dual <= minimum * (1 + 1e-9)
     assert parts.rounds <= 2 * last.iteration
-    whole = Problem(make_risk("error-rate").bind(y), LinearSpace(Csr.from_dense(X), 1.0), C, StoppingRule(0.0, 1e-6))
-    assert list(CuttingPlane(line_search).start(whole))[-1].primal == pytest.approx(last.primal, rel=2e-6)
+    whole = Problem(
+        make_risk("error-rate").bind(y),
+        LinearSpace(Csr.from_dense(X), 1.0),
+        C,
+        StoppingRule(0.0, 1e-6),
+    )
+    assert list(CuttingPlane(line_search).start(whole))[-1].primal == pytest.approx(
+        last.primal, rel=2e-6
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every solver, from every kind of place: a fit that goes on ends in the bytes of one that never stopped."""
+"""Every solver, from every kind of place: a fit that goes on ends in the bytes of one that never
+stopped."""
 
 import numpy as np
 import pytest
@@ -33,10 +34,23 @@ RUNS = {
     "kernel cutting-plane": {"solver": "cutting-plane", **RBF},
     "subspace": {"solver": "subspace", **RBF},
     "sampled-cuts": {"solver": "sampled-cuts", **RBF},
-    "sampled-cuts, bare": {"solver": "sampled-cuts", "sample_size": 20, "epsilon": 20.0, "polish": False, **RBF},
+    "sampled-cuts, bare": {
+        "solver": "sampled-cuts",
+        "sample_size": 20,
+        "epsilon": 20.0,
+        "polish": False,
+        **RBF,
+    },
     "constant-cuts": {"solver": "constant-cuts", "sample_size": 40, "epsilon": 20.0, **RBF},
     "bsca": {"solver": "bsca", **RBF, "budget": 30, "epochs": 3},
-    "bsca, bare": {"solver": "bsca", **RBF, "budget": 30, "epochs": 3, "polish": False, "hold_out": 0.2},
+    "bsca, bare": {
+        "solver": "bsca",
+        **RBF,
+        "budget": 30,
+        "epochs": 3,
+        "polish": False,
+        "hold_out": 0.2,
+    },
     "bsca, adaptive": {"solver": "bsca", **RBF, "budget": 30, "epochs": 3, "sampling": "adaptive"},
     "bsgd": {"solver": "bsgd", **RBF, "budget": 30, "epochs": 3, "maintenance": "project"},
     "sbp": {"solver": "sbp", **RBF, "polish": False},
@@ -48,14 +62,26 @@ RUNS = {
     "smo": {"solver": "smo", **RBF},
     "smo to a gap": {"solver": "smo", **RBF, "gap": 1e-7},
     "smo without bias": {"solver": "smo", "free_bias": False, **RBF},
-}  # fmt: skip
+}
 
 
 #: Their rows have weights.
 WEIGHTED = {
-    "few rows", "dual-cd", "newton", "kernel cutting-plane", "sampled-cuts, bare", "constant-cuts", "bsca, bare",
-    "bsca, adaptive", "bsgd", "sbp, held out", "pegasos", "sdca to a gap", "smo to a gap", "smo without bias",
-}  # fmt: skip
+    "few rows",
+    "dual-cd",
+    "newton",
+    "kernel cutting-plane",
+    "sampled-cuts, bare",
+    "constant-cuts",
+    "bsca, bare",
+    "bsca, adaptive",
+    "bsgd",
+    "sbp, held out",
+    "pegasos",
+    "sdca to a gap",
+    "smo to a gap",
+    "smo without bias",
+}
 
 
 def examples(rng, n=300, d=12, few=False):
@@ -68,7 +94,9 @@ def examples(rng, n=300, d=12, few=False):
         n = 40
         columns = np.sort(rng.permutation(50 * n)[: n * d].reshape(n, d) // 2, axis=1)
         columns += np.arange(d)  # each once
-        rows = Csr(X[:n].ravel(), columns.astype(np.int32).ravel(), np.arange(0, n * d + 1, d), 30 * n)
+        rows = Csr(
+            X[:n].ravel(), columns.astype(np.int32).ravel(), np.arange(0, n * d + 1, d), 30 * n
+        )
         return Examples(rows, y[:n], np.arange(n) // 10, None, Source("train"))
     rows = Csr(X.ravel(), indices, np.arange(0, n * d + 1, d), d)
     return Examples(rows, y, np.arange(n) // 10, None, Source("train"))
@@ -77,8 +105,19 @@ def examples(rng, n=300, d=12, few=False):
 def essence(outcome):
     """What must be the same to the last bit."""
     model, p = outcome.model, outcome.progress
-    arrays = (model.w,) if hasattr(model, "w") else (model.alpha, model.support.data, model.support.indices)
-    return [array.tobytes() for array in arrays], model.b, p.primal, repr(outcome.gap), p.iteration, outcome.stopped_by
+    arrays = (
+        (model.w,)
+        if hasattr(model, "w")
+        else (model.alpha, model.support.data, model.support.indices)
+    )
+    return (
+        [array.tobytes() for array in arrays],
+        model.b,
+        p.primal,
+        repr(outcome.gap),
+        p.iteration,
+        outcome.stopped_by,
+    )
 
 
 @pytest.mark.parametrize("costs", [(1.0,), (0.1, 30.0)], ids=["one C", "second of a path"])
@@ -98,7 +137,9 @@ def test_going_on_from_a_state(rng, tmp_path, name, costs):
     whole = trainer.fit(*costs[-1], lambda progress, objective: states.append(trainer.state()))
     assert states
     places = {0, 1, len(states) // 3, 2 * len(states) // 3, len(states) - 2, len(states) - 1}
-    if len(costs) > 1:  # what the fit before leaves behind shows in the first state and in any later one
+    if (
+        len(costs) > 1
+    ):  # what the fit before leaves behind shows in the first state and in any later one
         places = {0, 2 * len(states) // 3}
     for at in sorted(places & set(range(len(states)))):
         write_checkpoint(str(tmp_path / "ck"), {}, states[at], state_classes())
@@ -112,7 +153,9 @@ def test_the_accelerated_trainers_hand_over_and_go_on(rng):
     data = examples(rng)
     for solver, gap, C in (("dual-cd", 1e-10, 10.0), ("newton", 1e-15, 1.0)):
         trainer, states = driver(data, solver=solver, gap=gap), []
-        whole = trainer.fit(None, C, lambda progress, objective, t=trainer, s=states: s.append(t.state()))
+        whole = trainer.fit(
+            None, C, lambda progress, objective, t=trainer, s=states: s.append(t.state())
+        )
         handed = [state for state in states if state["solver"]["stage"] == "handed"]
         assert handed
         for state in (handed[0], handed[len(handed) // 2]):

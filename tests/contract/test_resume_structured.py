@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chains and label sets, every solver: a fit that goes on ends in the bytes of one that never stopped."""
+"""Chains and label sets, every solver: a fit that goes on ends in the bytes of one that never
+stopped."""
 
 import numpy as np
 import pytest
@@ -43,7 +44,9 @@ WEIGHTED = ("bcfw", "ssg", "soft-bcfw")
 
 def rows(rng, n, d):
     X = rng.normal(size=(n, d)).astype(np.float32)
-    return X, Csr(X.ravel(), np.tile(np.arange(d, dtype=np.int32), n), np.arange(0, n * d + 1, d), d)
+    return X, Csr(
+        X.ravel(), np.tile(np.arange(d, dtype=np.int32), n), np.arange(0, n * d + 1, d), d
+    )
 
 
 def sequences(rng, n_tags, n=40, d=6):
@@ -63,14 +66,30 @@ def label_sets(rng, n=80, d=8, K=6):
     gold = scores > 0.5
     gold[:, 1] |= gold[:, 0] & (rng.random(n) < 0.8)
     indptr = np.concatenate([[0], np.cumsum(gold.sum(axis=1))]).astype(np.int64)
-    return MultilabelExamples(csr, np.arange(K) + 3, indptr, np.nonzero(gold)[1].astype(np.int32), Source("train"))
+    return MultilabelExamples(
+        csr, np.arange(K) + 3, indptr, np.nonzero(gold)[1].astype(np.int32), Source("train")
+    )
 
 
 def essence(outcome):
     """What must be the same to the last bit."""
     model, p = outcome.model, outcome.progress
-    arrays = [value for value in (getattr(model, name, None) for name in ("w", "W", "v", "alpha")) if value is not None]
-    numbers = (p.iteration, p.passes, p.primal, p.dual, p.cuts, p.support, p.slack, p.risk, outcome.longest_cut)
+    arrays = [
+        value
+        for value in (getattr(model, name, None) for name in ("w", "W", "v", "alpha"))
+        if value is not None
+    ]
+    numbers = (
+        p.iteration,
+        p.passes,
+        p.primal,
+        p.dual,
+        p.cuts,
+        p.support,
+        p.slack,
+        p.risk,
+        outcome.longest_cut,
+    )
     return [array.tobytes() for array in arrays], repr(numbers), outcome.stopped_by
 
 
@@ -82,7 +101,9 @@ def check_going_on(make, costs, tmp_path):
     whole = trainer.fit(None, costs[-1], lambda progress, objective: states.append(trainer.state()))
     assert len(states) > 3
     assert whole.progress.iteration > 1
-    for at in sorted({0, 1, len(states) // 3, 2 * len(states) // 3, len(states) - 2, len(states) - 1}):
+    for at in sorted(
+        {0, 1, len(states) // 3, 2 * len(states) // 3, len(states) - 2, len(states) - 1}
+    ):
         write_checkpoint(str(tmp_path / "ck"), {}, states[at], state_classes())
         _, state = read_checkpoint(str(tmp_path / "ck"), state_classes())
         resumed = make().fit(None, costs[-1], None, state)
@@ -96,7 +117,9 @@ def test_chains_go_on_from_a_state(rng, tmp_path, name, costs):
     data = sequences(rng, n_tags)
     if solver in WEIGHTED:
         data = replace(data, weights=rng.uniform(0.2, 3.0, len(data)))
-    check_going_on(lambda: driver(data, task="sequence", solver=solver, gap=gap, **orders), costs, tmp_path)
+    check_going_on(
+        lambda: driver(data, task="sequence", solver=solver, gap=gap, **orders), costs, tmp_path
+    )
 
 
 @pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
@@ -113,7 +136,14 @@ def test_chains_of_other_risks_go_on_from_a_state(rng, tmp_path, name, costs):
 def test_chains_with_a_kernel_go_on_from_a_state(rng, tmp_path, solver, costs):
     data, own = sequences(rng, 5), {"sample_size": 10} if solver == "sampled-cuts" else {}
     data = replace(data, weights=rng.uniform(0.2, 3.0, len(data)))
-    known = {"solver": solver, "gap": 2e-2, "kernel": "rbf", "gamma": 0.3, "cache_size": 0.01, **own}
+    known = {
+        "solver": solver,
+        "gap": 2e-2,
+        "kernel": "rbf",
+        "gamma": 0.3,
+        "cache_size": 0.01,
+        **own,
+    }
     check_going_on(lambda: driver(data, task="sequence", **known), costs, tmp_path)
 
 
@@ -124,7 +154,9 @@ def test_label_sets_go_on_from_a_state(rng, tmp_path, name, costs):
     data = label_sets(rng)
     if solver in WEIGHTED:
         data = replace(data, weights=rng.uniform(0.2, 3.0, len(data)))
-    known = {"solver": solver, "gap": gap, "pairs": "all" if pairs else "none"} | ({"parts": 3} if "," in name else {})
+    known = {"solver": solver, "gap": gap, "pairs": "all" if pairs else "none"} | (
+        {"parts": 3} if "," in name else {}
+    )
     check_going_on(lambda: driver(data, task="multilabel", **known), costs, tmp_path)
 
 
@@ -141,7 +173,11 @@ def test_a_state_that_does_not_fit_is_refused(rng, name):
     make_data, solver, key = RUNS[name]
     samples = "sequences" if make_data is sequences else "examples"
     known = {"solver": solver, "gap": 1e-2, "max_iterations": 20}
-    known["task"], data = ("sequence", sequences(rng, 5)) if make_data is sequences else ("multilabel", label_sets(rng))
+    known["task"], data = (
+        ("sequence", sequences(rng, 5))
+        if make_data is sequences
+        else ("multilabel", label_sets(rng))
+    )
     make = lambda: driver(data, **known)  # noqa: E731
     trainer = make()
     trainer.fit(None, 0.3)
@@ -151,7 +187,12 @@ def test_a_state_that_does_not_fit_is_refused(rng, name):
     integers, reals = holder[key]["integers"], holder[key]["reals"]
     far = integers.copy()
     far[-40:] += 10**9
-    for damaged in ((integers[:-1], reals), (integers, reals[:-1]), (integers, np.append(reals, 0.0)), (far, reals)):
+    for damaged in (
+        (integers[:-1], reals),
+        (integers, reals[:-1]),
+        (integers, np.append(reals, 0.0)),
+        (far, reals),
+    ):
         holder[key] = {"integers": damaged[0], "reals": damaged[1]}
         with pytest.raises(ValueError, match=f"the state is not one of these {samples}"):
             make().fit(None, 0.3, None, state)
@@ -161,11 +202,15 @@ def test_a_state_that_does_not_fit_is_refused(rng, name):
 
 @pytest.mark.parametrize("make_data", [sequences, label_sets])
 def test_long_cuts_are_kept_whole(rng, monkeypatch, make_data):
-    """Where a vector machine keeps coefficients of rows, labels and their scores have none to keep."""
+    """Where a vector machine keeps coefficients of rows, labels and their scores have none to
+    keep."""
     if make_data is sequences:
         data, known = sequences(rng, 5, n=4, d=20), {"task": "sequence"}
     else:
-        data, known = label_sets(rng, n=20, d=100), {"task": "multilabel", "bias": 0.0, "pairs": "none"}
+        data, known = (
+            label_sets(rng, n=20, d=100),
+            {"task": "multilabel", "bias": 0.0, "pairs": "none"},
+        )
     make = lambda: driver(data, solver="cutting-plane", gap=1e-2, **known)  # noqa: E731
     whole = make().fit(None, 0.3)
     monkeypatch.setattr("svmcut.spaces.linear.LARGE_DIM", 10)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every risk of the registry keeps the protocol: the value is the maximum, the cut lies below the risk everywhere."""
+"""Every risk of the registry keeps the protocol: the value is the maximum, the cut lies below the
+risk everywhere."""
 
 import subprocess
 import sys
@@ -33,7 +34,8 @@ every_risk = pytest.mark.parametrize(("name", "options"), CASES)
 
 
 def sample(name, rng, n):
-    """Labels, queries and a generator of scores: continuous, quantised with many ties, tiny, all equal."""
+    """Labels, queries and a generator of scores: continuous, quantised with many ties, tiny, all
+    equal."""
     if RISKS[name].task == "rank":
         y = rng.choice([-1.5, 0.0, 0.25, 1.0, 7.0], n)
         qid = np.sort(rng.integers(0, 3, n))
@@ -48,7 +50,15 @@ def sample(name, rng, n):
     def scores():
         s = rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0, 40.0])
         kind = rng.integers(4)
-        return s if kind == 0 else np.round(s, 1) if kind == 1 else np.round(s) if kind == 2 else np.full(n, s[0])
+        return (
+            s
+            if kind == 0
+            else np.round(s, 1)
+            if kind == 1
+            else np.round(s)
+            if kind == 2
+            else np.full(n, s[0])
+        )
 
     return y, qid, scores
 
@@ -58,16 +68,24 @@ def true_value(name, options, bound, s, y, qid):
     if name in ("map", "ndcg"):
         return truth.ranking_measure(s, y, qid, name, options["at"])
     if RISKS[name].task == "rank":
-        return (truth.ordinal if options["slack_norm"] == 1 else truth.ordinal_squared)(s, y, qid, name)
+        return (truth.ordinal if options["slack_norm"] == 1 else truth.ordinal_squared)(
+            s, y, qid, name
+        )
     if RISKS[name].task == "regression":
         return truth.epsilon_insensitive(s, y)
     if name in truth.OF_SCORES:
         return truth.OF_SCORES[name](s, positive)
     labellings = truth.all_labellings(len(y))
     k = getattr(bound, "k", 0)
-    value = truth.contingency(s, positive, name, k, options["rescaling"], options["slack_norm"], labellings)
-    is_hinge = name == "error-rate" and options["rescaling"] == "margin" and options["slack_norm"] == 1
-    return value * len(y) / 100 if is_hinge else value  # the hinge is a plain sum; its 100/n stands in C
+    value = truth.contingency(
+        s, positive, name, k, options["rescaling"], options["slack_norm"], labellings
+    )
+    is_hinge = (
+        name == "error-rate" and options["rescaling"] == "margin" and options["slack_norm"] == 1
+    )
+    return (
+        value * len(y) / 100 if is_hinge else value
+    )  # the hinge is a plain sum; its 100/n stands in C
 
 
 @every_risk
@@ -82,7 +100,9 @@ def test_value_is_brute_force(name, options, rng):
         assert cut.coef.dtype == np.float64
         assert cut.coef.shape == s.shape
         slope = np.sum(cut.coef * s)
-        assert cut.offset + slope == pytest.approx(cut.value, rel=1e-12, abs=1e-12 * (1 + np.abs(cut.coef * s).sum()))
+        assert cut.offset + slope == pytest.approx(
+            cut.value, rel=1e-12, abs=1e-12 * (1 + np.abs(cut.coef * s).sum())
+        )
 
 
 @every_risk
@@ -92,12 +112,16 @@ def test_cut_lies_below_the_risk(name, options, rng):
         bound = make_risk(name, **options).bind(y, qid)
         cut = bound.linearize(scores())
         assert cut.value >= 0
-        squared = name == "squared-hinge" or (options["slack_norm"] == 2 and RISKS[name].task == "rank")
+        squared = name == "squared-hinge" or (
+            options["slack_norm"] == 2 and RISKS[name].task == "rank"
+        )
         assert cut.offset >= 0 or squared or RISKS[name].task == "regression"
         for _ in range(8):
             other = scores()
             line = cut.offset + np.sum(cut.coef * other)
-            assert bound.linearize(other).value >= line - 1e-11 * (1 + np.abs(cut.coef * other).sum())
+            assert bound.linearize(other).value >= line - 1e-11 * (
+                1 + np.abs(cut.coef * other).sum()
+            )
 
 
 @every_risk
@@ -133,10 +157,20 @@ def test_input_may_be_read_only_and_strided(name, options, rng):
 
 @every_risk
 def test_threads_leave_no_trace(name, options, rng):
-    n = 20_000 if options["slack_norm"] == 2 and RISKS[name].task == "rank" else 70_000  # some 20 searches there
+    n = (
+        20_000 if options["slack_norm"] == 2 and RISKS[name].task == "rank" else 70_000
+    )  # some 20 searches there
     grades = 4 if RISKS[name].ranked else 50
-    y = rng.integers(0, grades, n).astype(float) if RISKS[name].task == "rank" else rng.choice([-1.0, 1.0], n)
-    qid = np.sort(np.where(rng.random(n) < 0.96, 0, rng.integers(0, 40, n))) if RISKS[name].task == "rank" else None
+    y = (
+        rng.integers(0, grades, n).astype(float)
+        if RISKS[name].task == "rank"
+        else rng.choice([-1.0, 1.0], n)
+    )
+    qid = (
+        np.sort(np.where(rng.random(n) < 0.96, 0, rng.integers(0, 40, n)))
+        if RISKS[name].task == "rank"
+        else None
+    )
     s = np.round(rng.normal(size=n), 3)
     risk = make_risk(name, **options)
     one = risk.bind(y, qid, threads=1).linearize(s)
@@ -176,7 +210,10 @@ def test_one_class(name, options, sign):
         with pytest.raises(TrainingError) as refusal:
             risk.bind(y)
         signed = "+1" if sign > 0 else "-1"
-        assert str(refusal.value) == f"loss '{name}' needs labels of both signs, but all 812 labels are {signed}"
+        assert (
+            str(refusal.value)
+            == f"loss '{name}' needs labels of both signs, but all 812 labels are {signed}"
+        )
 
 
 @every_risk
@@ -204,7 +241,9 @@ def test_start_is_positive_and_perfect_scores_cost_nothing(name, options, rng):
     y, qid, _ = sample(name, rng, 25)
     bound = make_risk(name, **options).bind(y, qid)
     assert bound.linearize(np.zeros(25)).value > 0.0
-    best = {"rank": 1e4 * y, "regression": y}.get(RISKS[name].task, 1e4 * np.where(y > 0, 1.0, -1.0))
+    best = {"rank": 1e4 * y, "regression": y}.get(
+        RISKS[name].task, 1e4 * np.where(y > 0, 1.0, -1.0)
+    )
     perfect = bound.linearize(best)
     assert perfect.value == 0.0
     assert perfect.offset == 0.0
@@ -221,7 +260,14 @@ def test_impossible_combinations_are_refused(name, options):
 
 
 @pytest.mark.parametrize(
-    ("name", "p"), [("prec-at-k", 1.5), ("rec-at-k", 0.5), ("f1", -1.0), ("roc-area", float("nan")), ("f1", np.inf)]
+    ("name", "p"),
+    [
+        ("prec-at-k", 1.5),
+        ("rec-at-k", 0.5),
+        ("f1", -1.0),
+        ("roc-area", float("nan")),
+        ("f1", np.inf),
+    ],
 )
 def test_p_out_of_range_names_the_option(name, p):
     with pytest.raises(UsageError, match=r"^(p=|parameter 'p' is)"):
@@ -235,5 +281,13 @@ def test_unknown_names():
 
 
 def test_the_registry_imports_nothing():
-    code = "import sys, svmcut.risks; print([m for m in sys.modules if m.startswith(('numpy', 'svmcut._native'))])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    code = (
+        "import sys, svmcut.risks; print([m for m in sys.modules if m.startswith(('numpy', "
+        "'svmcut._native'))])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of every solver of the catalog: independent, without a trace on the solver, resumed between any two steps."""
+"""Runs of every solver of the catalog: independent, without a trace on the solver, resumed between
+any two steps."""
 
 import copy
 import functools
@@ -47,7 +48,9 @@ RULE = StoppingRule(0.0, 1e-3)
 def vectors():
     rng = np.random.default_rng(14)
     X = rng.normal(size=(90, 4)).astype(np.float32)
-    return Csr.from_dense(X), np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.7 * rng.normal(size=90) > 0, 1.0, -1.0)
+    return Csr.from_dense(X), np.where(
+        X[:, 0] + X[:, 1] * X[:, 2] + 0.7 * rng.normal(size=90) > 0, 1.0, -1.0
+    )
 
 
 def hinge():
@@ -68,15 +71,20 @@ def samples():
 def chains():
     rng = np.random.default_rng(15)
     X = Csr.from_dense(rng.normal(size=(120, 5)).astype(np.float32))
-    return ChainSequences(Sequences(X, np.arange(0, 121, 6), rng.integers(0, 4, 120).astype(np.int32)),
-                          ChainShape(4, 5), 1)  # fmt: skip
+    return ChainSequences(
+        Sequences(X, np.arange(0, 121, 6), rng.integers(0, 4, 120).astype(np.int32)),
+        ChainShape(4, 5),
+        1,
+    )
 
 
 def label_sets():
     rng = np.random.default_rng(16)
     X, gold = Csr.from_dense(rng.normal(size=(50, 5)).astype(np.float32)), rng.random((50, 5)) < 0.4
     indptr = np.concatenate([[0], np.cumsum(gold.sum(axis=1))]).astype(np.int64)
-    return MultilabelExamples(X, np.arange(5), indptr, np.nonzero(gold)[1].astype(np.int32), Source("train"))
+    return MultilabelExamples(
+        X, np.arange(5), indptr, np.nonzero(gold)[1].astype(np.int32), Source("train")
+    )
 
 
 def chain_cuts():
@@ -119,21 +127,38 @@ def regression():
 
 
 PROBLEMS = {
-    "classification": hinge, "squared-hinge": lambda: summed(SquaredHingeRisk()),
-    "logistic": lambda: summed(LogisticRisk()), "epsilon-insensitive": regression, "regression": regression,
-    "sequence": lambda: StructuredProblem(chains(), 0.3, RULE), "multiclass": classes,
+    "classification": hinge,
+    "squared-hinge": lambda: summed(SquaredHingeRisk()),
+    "logistic": lambda: summed(LogisticRisk()),
+    "epsilon-insensitive": regression,
+    "regression": regression,
+    "sequence": lambda: StructuredProblem(chains(), 0.3, RULE),
+    "multiclass": classes,
     "multilabel": lambda: StructuredProblem(LabelSets(label_sets(), 1.0), 0.3, RULE),
-    "multiclass squared-hinge": rest(SquaredHingeRisk()), "multiclass logistic": rest(LogisticRisk()),
-}  # fmt: skip
-CUTS = {"classification": hinge, "rank": hinge, "regression": regression, "sequence": chain_cuts,
-        "multilabel": label_cuts, "multiclass": classes}  # fmt: skip
+    "multiclass squared-hinge": rest(SquaredHingeRisk()),
+    "multiclass logistic": rest(LogisticRisk()),
+}
+CUTS = {
+    "classification": hinge,
+    "rank": hinge,
+    "regression": regression,
+    "sequence": chain_cuts,
+    "multilabel": label_cuts,
+    "multiclass": classes,
+}
 PLANS = {"smo": smo_problem, "budget": smo_problem, "steps": sbp_problem}
-#: Parameters without default, and those that make a run of many steps; each is said again by a newly built solver.
+#: Parameters without default, and those that make a run of many steps; each is said again by a
+#: newly built solver.
 PARAMETERS = {
-    "smo": {"seconds_between": 0.0, "max_steps": 40}, "bsca": {"budget": 15, "epochs": 3, "seconds_between": 0.0},
-    "bsgd": {"budget": 15, "epochs": 3, "seconds_between": 0.0}, "dual-cd": {"max_epochs": 0.5}, "sbp": {"epochs": 2},
-    "pegasos": {"epochs": 2}, "sdca": {"epochs": 2}, "perceptron": {"epochs": 2},
-}  # fmt: skip
+    "smo": {"seconds_between": 0.0, "max_steps": 40},
+    "bsca": {"budget": 15, "epochs": 3, "seconds_between": 0.0},
+    "bsgd": {"budget": 15, "epochs": 3, "seconds_between": 0.0},
+    "dual-cd": {"max_epochs": 0.5},
+    "sbp": {"epochs": 2},
+    "pegasos": {"epochs": 2},
+    "sdca": {"epochs": 2},
+    "perceptron": {"epochs": 2},
+}
 
 
 def cases():
@@ -145,13 +170,21 @@ def cases():
                 yield name, f"multiclass {loss}", False
         for task in row.where if not isinstance(row.where, str) else row.linear or row.kernel[:1]:
             yield name, task, False
-            if row.plan == "cuts" and task in ("sequence", "multilabel") and name != "cutting-plane":
+            if (
+                row.plan == "cuts"
+                and task in ("sequence", "multilabel")
+                and name != "cutting-plane"
+            ):
                 yield name, task, True
 
 
 def made(name, task, relayed=False):
     """A solver and its problem."""
-    row, more, problem = SOLVERS[name], {} if "multiclass" in task else PARAMETERS.get(name, {}), None
+    row, more, problem = (
+        SOLVERS[name],
+        {} if "multiclass" in task else PARAMETERS.get(name, {}),
+        None,
+    )
     task, _, loss = task.partition(" ")
     if name == "sampled-cuts":
         problem = kernel_hinge()
@@ -176,10 +209,13 @@ def made(name, task, relayed=False):
 
 
 def essence(progress, again=False):
-    """What must be the same to the last bit, the clock aside; again: and what a resumed run computes once more."""
+    """What must be the same to the last bit, the clock aside; again: and what a resumed run
+    computes once more."""
     w, more = progress.solution(), {"passes": 0.0, "evaluations": None} if again else {}
     parts = [getattr(w, part) for part in ("coef", "Z", "beta") if hasattr(w, part)] or [w]
-    return [np.asarray(part).tobytes() for part in parts], repr(progress._replace(seconds=0.0, solution=None, **more))
+    return [np.asarray(part).tobytes() for part in parts], repr(
+        progress._replace(seconds=0.0, solution=None, **more)
+    )
 
 
 def steps(run, most=MOST, again=False):
@@ -188,7 +224,9 @@ def steps(run, most=MOST, again=False):
 
 @pytest.fixture(autouse=True)
 def many_steps(monkeypatch):
-    monkeypatch.setattr(expansion, "PIECE_SECONDS", 0.0)  # a step at every visit, whatever the clock says
+    monkeypatch.setattr(
+        expansion, "PIECE_SECONDS", 0.0
+    )  # a step at every visit, whatever the clock says
     monkeypatch.setattr("svmcut.solvers.relay.MOST_PASSES", 5)
 
 
@@ -202,7 +240,9 @@ def test_every_row_is_there():
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_two_runs_of_one_solver_know_nothing_of_each_other(case):
     solver, problem = made(*case)
-    parameters = copy.deepcopy({name: value for name, value in vars(solver).items() if name not in ("sampler", "cuts")})
+    parameters = copy.deepcopy(
+        {name: value for name, value in vars(solver).items() if name not in ("sampler", "cuts")}
+    )
     alone = steps(solver.start(problem))
     assert len(alone) > 2
     _, other = made(*case)
@@ -233,7 +273,9 @@ def test_a_run_goes_on_from_the_state_between_any_two_steps(case, tmp_path):
         assert found == whole[at:] or found[: len(whole) - at - 1] == whole[at + 1 :] != [], at
 
 
-@pytest.mark.parametrize("case", [("gdmm", "sequence", True), ("newton", "classification")], ids=str)
+@pytest.mark.parametrize(
+    "case", [("gdmm", "sequence", True), ("newton", "classification")], ids=str
+)
 def test_a_run_that_hands_over_asks_the_qp_it_was_given(case, tmp_path, monkeypatch):
     monkeypatch.setattr("svmcut.qp.DEFAULT", "osqp")
     test_a_run_goes_on_from_the_state_between_any_two_steps(case, tmp_path)

@@ -63,7 +63,8 @@ def optimum(X, y, C):
 
 
 def test_the_exact_cut_is_taken_where_the_sample_covers_the_violations():
-    """With r = n nothing is sampled: the algorithm is the exact one, and its model a true lower bound."""
+    """With r = n nothing is sampled: the algorithm is the exact one, and its model a true lower
+    bound."""
     X, y = checkers(120)
     _, _, history = sampled(X, y, 120, epsilon=1e-3)
     minimum = optimum(X, y, 1.0)
@@ -101,8 +102,11 @@ def test_the_stated_primal_is_the_objective_and_the_violation_meets_the_rule():
 
 
 @pytest.mark.parametrize("loss", ["error-rate", "roc-area"])
-def test_the_best_is_the_lowest_of_its_line_and_the_cut_drawn_behind_it_is_violated_at_the_end(loss, monkeypatch):
-    """The exact cut at u is violated at w by what the theorem promises, and the sampled one by more than epsilon."""
+def test_the_best_is_the_lowest_of_its_line_and_the_cut_drawn_behind_it_is_violated_at_the_end(
+    loss, monkeypatch
+):
+    """The exact cut at u is violated at w by what the theorem promises, and the sampled one by more
+    than epsilon."""
     X, y = checkers(200)
     C, K, risk, seen = 1.5, gram(KERNEL, X, X), make_risk(loss).bind(y), []
     draw = SampledCutsRun._draw
@@ -176,10 +180,13 @@ def test_same_seed_same_answer(train):
 
 
 def test_constant_cuts_cost_the_same_for_any_number_of_rows():
-    """A round costs the sample against itself, the points of the cuts there are and 200 held-out rows, whatever n."""
+    """A round costs the sample against itself, the points of the cuts there are and 200 held-out
+    rows, whatever n."""
     for n in (200, 1600):
         rows, _, history = constant(*checkers(n), 50)
-        assert rows.evaluations <= sum(50 * (50 * (progress.cuts + 1) + 200) for progress in history)
+        assert rows.evaluations <= sum(
+            50 * (50 * (progress.cuts + 1) + 200) for progress in history
+        )
 
 
 def test_constant_cuts_search_and_state_the_objective_of_the_rows_held_out(monkeypatch):
@@ -188,7 +195,10 @@ def test_constant_cuts_search_and_state_the_objective_of_the_rows_held_out(monke
     held = np.random.default_rng(5).integers(300, size=160)
 
     def coefficients(run, multipliers):
-        w, dense = run.bundle.space.combine(-C * multipliers[1:], run.bundle.elements()), np.zeros(300)
+        w, dense = (
+            run.bundle.space.combine(-C * multipliers[1:], run.bundle.elements()),
+            np.zeros(300),
+        )
         dense[w.points] = w.coef
         assert w.scores == pytest.approx((K @ dense)[np.unique(held)], abs=1e-4)
         return dense
@@ -213,7 +223,9 @@ def test_constant_cuts_search_and_state_the_objective_of_the_rows_held_out(monke
     for (before, v, w, model), progress in zip(seen, history[1:], strict=True):
         assert progress.primal == pytest.approx(primal(v), rel=1e-3)
         assert progress.gap == pytest.approx(primal(v) - model, abs=2e-3 * primal(v))
-        assert primal(v) <= (1 + 2e-3) * min(primal(before + t * (w - before)) for t in np.linspace(0, 1, 41))
+        assert primal(v) <= (1 + 2e-3) * min(
+            primal(before + t * (w - before)) for t in np.linspace(0, 1, 41)
+        )
 
 
 def test_constant_cuts_approach_the_optimum():

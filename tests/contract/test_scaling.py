@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All features times a power of two, and C by its square, is the same problem to the last bit: no solver knows a size.
+"""All features times a power of two, and C by its square, is the same problem to the last bit: no
+solver knows a size.
 
-So nothing would be gained by scaling inside: rounding is relative, and no threshold of a solver is absolute.
+So nothing would be gained by scaling inside: rounding is relative, and no threshold of a solver is
+absolute.
 """
 
 import numpy as np
@@ -32,7 +34,11 @@ def test_a_power_of_two_times_all_features_changes_no_bit(rng, name):
         data = (X, np.where(s > 0, 1.0, -1.0))
 
     def trained(scale):
-        words = {"bias": 1.0, **RUNS[name]} if "task" not in RUNS[name] and name != "smo" else dict(RUNS[name])
+        words = (
+            {"bias": 1.0, **RUNS[name]}
+            if "task" not in RUNS[name] and name != "smo"
+            else dict(RUNS[name])
+        )
         for key, power in (("cost", -2), ("example_cost", -2), ("bias", 1)):
             if key in words:
                 words[key] *= scale**power

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every certified linear solver: optimum of the reference, honest certificate, dual that never falls, same bytes."""
+"""Every certified linear solver: optimum of the reference, honest certificate, dual that never
+falls, same bytes."""
 
 import functools
 import itertools
@@ -34,12 +35,16 @@ SOLVERS = {
 def data(seed, n=60, d=8, separable=False):
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((n, d)) < 0.6, rng.normal(size=(n, d)), 0).astype(np.float32)
-    y = np.where(X @ rng.normal(size=d) + (0 if separable else 0.8) * rng.normal(size=n) > 0, 1.0, -1.0)
+    y = np.where(
+        X @ rng.normal(size=d) + (0 if separable else 0.8) * rng.normal(size=n) > 0, 1.0, -1.0
+    )
     return X, y
 
 
 def run(solver, X, y, C, stop, bias=1.0, threads=1):
-    problem = Problem(HingeRisk().bind(y, threads=threads), LinearSpace(Csr.from_dense(X), bias, threads), C, stop)
+    problem = Problem(
+        HingeRisk().bind(y, threads=threads), LinearSpace(Csr.from_dense(X), bias, threads), C, stop
+    )
     return list(solver.start(problem))
 
 
@@ -92,15 +97,19 @@ def test_ends_with_a_stated_gap_at_any_cost(name, C, separable):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_same_bytes_for_any_number_of_threads_and_in_a_second_run(name):
     X, y = data(6, n=3000, d=20)
-    results = {run(SOLVERS[name](), X, y, 1.0, StoppingRule(0, 3e-2), threads=t)[-1].solution().tobytes()
-               for t in (1, 2, 3, 8, 1)}  # fmt: skip
+    results = {
+        run(SOLVERS[name](), X, y, 1.0, StoppingRule(0, 3e-2), threads=t)[-1].solution().tobytes()
+        for t in (1, 2, 3, 8, 1)
+    }
     assert len(results) == 1
 
 
 def test_line_search_needs_fewer_cuts():
     X, y = data(8, n=500, d=30)
     rule = StoppingRule(0, 1e-4)
-    assert len(run(CuttingPlane(), X, y, 1.0, rule)) < len(run(CuttingPlane(line_search=False), X, y, 1.0, rule))
+    assert len(run(CuttingPlane(), X, y, 1.0, rule)) < len(
+        run(CuttingPlane(line_search=False), X, y, 1.0, rule)
+    )
 
 
 @pytest.mark.parametrize("C", [100.0, 3000.0])
@@ -154,6 +163,16 @@ def test_columns_of_very_different_scale_end_without_nan(name):
 @pytest.mark.slow
 def test_the_contracts_hold_with_osqp_as_the_small_qp():
     folder = Path(__file__).parent
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--qp", "osqp", str(folder)]
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--qp",
+        "osqp",
+        str(folder),
+    ]
     done = subprocess.run(words, cwd=folder.parent.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -19,7 +19,15 @@ def sparse_rows(rng, n, d, density):
     return Csr.from_dense(dense), dense.astype(np.float64)
 
 
-SHAPES = [(1, 1, 1.0), (7, 3, 0.5), (40, 300, 0.1), (3000, 40, 0.9), (6000, 3, 1.0), (4000, 4000, 0.03), (5, 0, 0.0)]
+SHAPES = [
+    (1, 1, 1.0),
+    (7, 3, 0.5),
+    (40, 300, 0.1),
+    (3000, 40, 0.9),
+    (6000, 3, 1.0),
+    (4000, 4000, 0.03),
+    (5, 0, 0.0),
+]
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0, -2.5])
@@ -45,14 +53,23 @@ def test_same_bytes_for_any_number_of_threads(rng, shape):
     results = set()
     for threads in (1, 2, 3, 8):
         space = LinearSpace(X, 1.0, threads)
-        parts = [space.scores(w), space.adjoint(c), space.combine([1.0, 2.0, -3.0], elements),
-                 space.blend(0.3, w, 0.7, elements[0]), np.float64(space.dot(w, elements[1]))]  # fmt: skip
+        parts = [
+            space.scores(w),
+            space.adjoint(c),
+            space.combine([1.0, 2.0, -3.0], elements),
+            space.blend(0.3, w, 0.7, elements[0]),
+            np.float64(space.dot(w, elements[1])),
+        ]
         results.add(b"".join(part.tobytes() for part in parts))
     assert len(results) == 1
 
 
 def test_products_of_many_entries_are_the_same_for_any_number_of_threads(rng):
-    n, d, per_row = 6000, 8000, 200  # 1.2 million entries, and numbers of 160 vectors: threads are worth it
+    n, d, per_row = (
+        6000,
+        8000,
+        200,
+    )  # 1.2 million entries, and numbers of 160 vectors: threads are worth it
     indices = rng.integers(1, 40, (n, per_row)).cumsum(axis=1)
     data = rng.normal(size=indices.shape).astype(np.float32)
     X = Csr(data.ravel(), indices.ravel().astype(np.int32), np.arange(n + 1) * per_row, d)
@@ -112,9 +129,11 @@ def test_read_only_arrays_are_fine(rng):
 
 
 SPACES = {
-    "linear": lambda X: LinearSpace(X, 1.0), "rows": lambda X: RowSpace(X, 1.0),
-    "kernel": lambda X: KernelSpace(KernelRows(X, Kernel("rbf"), 1)), "span": lambda X: Subspace(X.to_dense(), True),
-}  # fmt: skip
+    "linear": lambda X: LinearSpace(X, 1.0),
+    "rows": lambda X: RowSpace(X, 1.0),
+    "kernel": lambda X: KernelSpace(KernelRows(X, Kernel("rbf"), 1)),
+    "span": lambda X: Subspace(X.to_dense(), True),
+}
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -129,5 +148,9 @@ def test_what_a_bundle_asks_of_many_is_what_it_asks_of_one(rng, name):
     assert len(space.dots([], w)) == 0
     whole = space.combine([1.0, 0.2, -0.7, 3.0], kept)
     assert space.combined_square([1.0, 0.2, -0.7, 3.0], kept) == space.dot(whole, whole) > 0
-    np.testing.assert_allclose(space.scores(space.blend(2.0, w, -1.0, whole)),
-                               2 * space.scores(w) - space.scores(whole), rtol=1e-9, atol=1e-9)  # fmt: skip
+    np.testing.assert_allclose(
+        space.scores(space.blend(2.0, w, -1.0, whole)),
+        2 * space.scores(w) - space.scores(whole),
+        rtol=1e-9,
+        atol=1e-9,
+    )

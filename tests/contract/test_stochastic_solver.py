@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stochastic kernel solvers: the papers' steps, honest numbers, same bytes for any threads and after a resumption."""
+"""Stochastic kernel solvers: the papers' steps, honest numbers, same bytes for any threads and
+after a resumption."""
 
 import itertools
 
@@ -52,7 +53,11 @@ def test_sbp_takes_the_steps_of_the_algorithm(nu, average):
     steps = 700
     iterates, levels = batch_perceptron(matrix(RBF, X, X), y, nu, steps, seed=7)
     run = NativeSbp(
-        Expansion(Csr.from_dense(X), int((y > 0).sum()), len(y), np.zeros(0, np.int8), RBF), False, 1.0, 7, True
+        Expansion(Csr.from_dense(X), int((y > 0).sum()), len(y), np.zeros(0, np.int8), RBF),
+        False,
+        1.0,
+        7,
+        True,
     )
     run.volume = len(y) * nu
     for t in range(steps):
@@ -77,13 +82,21 @@ def test_with_a_free_bias_only_the_lowest_of_a_class_are_drawn_each_class_half_t
     X, y = data(2, n=200)
     X[5:60:3] = X[5]
     positives = int((y > 0).sum())
-    run = NativeSbp(Expansion(Csr.from_dense(X), positives, len(y), np.zeros(0, np.int8), RBF), True, 1.0, 3, False)
+    run = NativeSbp(
+        Expansion(Csr.from_dense(X), positives, len(y), np.zeros(0, np.int8), RBF),
+        True,
+        1.0,
+        3,
+        False,
+    )
     run.volume = len(y) * nu
     ups = 0
     for _ in range(600):
         c, before = run.arrays["c"].copy(), run.arrays["a"].copy()
         run.run(1)
-        assert run.scale < 1 or run.squared < 1 or run.steps == 1  # not flushed: one coefficient changed
+        assert (
+            run.scale < 1 or run.squared < 1 or run.steps == 1
+        )  # not flushed: one coefficient changed
         (j,) = np.flatnonzero(run.arrays["a"] != before)
         side = c[:positives] if j < positives else c[positives:]
         assert c[j] <= np.sort(side)[run.covered - 1]
@@ -105,7 +118,9 @@ def test_visits_are_those_of_the_definition(cls, C, shuffled):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", degree=2, scale=0.3, offset=1.0), Kernel("linear")])
+@pytest.mark.parametrize(
+    "kernel", [RBF, Kernel("polynomial", degree=2, scale=0.3, offset=1.0), Kernel("linear")]
+)
 def test_numbers_belong_to_the_solution(name, kernel):
     X, y = data(4)
     run = MAKERS[name](seed=1).start(problem(X, y, 2.0, kernel))
@@ -113,7 +128,9 @@ def test_numbers_belong_to_the_solution(name, kernel):
     beta, b = run.solution()
     K = matrix(kernel, X, X)
     assert primal(K, y, beta, b, 2.0) == pytest.approx(history[-1].primal, rel=1e-5)
-    assert history[-1].risk == pytest.approx(np.maximum(0, 1 - y * (K @ beta + b)).sum(), rel=1e-5, abs=1e-6)
+    assert history[-1].risk == pytest.approx(
+        np.maximum(0, 1 - y * (K @ beta + b)).sum(), rel=1e-5, abs=1e-6
+    )
     if name != "sbp with nu":
         assert all(b.primal <= a.primal for a, b in itertools.pairwise(history))
         assert history[-1].primal <= 2.0 * len(y)
@@ -140,7 +157,9 @@ def test_same_bytes_for_any_threads_and_after_a_resumption_anywhere(name, monkey
             if next(steps, None) is None:
                 break
         else:
-            second = MAKERS[name](seed=5, epochs=3).start(problem(X, y, held=held), state=first.state())
+            second = MAKERS[name](seed=5, epochs=3).start(
+                problem(X, y, held=held), state=first.state()
+            )
             list(second)
             assert second.solution().beta.tobytes() == runs[0]
             assert second.solution().b == second.best.b
@@ -149,7 +168,9 @@ def test_same_bytes_for_any_threads_and_after_a_resumption_anywhere(name, monkey
 @pytest.mark.parametrize("d", [2, 600])
 def test_threads_leave_the_bytes_over_many_pieces(d):
     rng = np.random.default_rng(6)
-    X = np.where(rng.random((5000, d)) < (1.0 if d == 2 else 0.01), rng.normal(size=(5000, d)), 0).astype(np.float32)
+    X = np.where(
+        rng.random((5000, d)) < (1.0 if d == 2 else 0.01), rng.normal(size=(5000, d)), 0
+    ).astype(np.float32)
     y = np.where(X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=5000) > 0, 1.0, -1.0)
     found = set()
     for threads in (1, 2, 3):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The span of a basis: its features are the kernel's, its optimum the full one where it holds all rows."""
+"""The span of a basis: its features are the kernel's, its optimum the full one where it holds all
+rows."""
 
 import numpy as np
 import pytest
@@ -31,7 +32,14 @@ def taken(solver, **reduced):
 def fit(data, solver, loss="error-rate", cost=None, gap=1e-4, kernel=RBF, options=None, **reduced):
     example = loss == "error-rate"
     task = RISKS[loss].task
-    known = {"task": task, "loss": loss, "solver": solver, "gap": gap, "threads": 2, **kernel_parameters(kernel)}
+    known = {
+        "task": task,
+        "loss": loss,
+        "solver": solver,
+        "gap": gap,
+        "threads": 2,
+        **kernel_parameters(kernel),
+    }
     costs = (None, cost or 2.0) if example else (cost or 1.0, None)
     return driver(data, **known, **(reduced if options is None else options)).fit(*costs)
 
@@ -51,7 +59,9 @@ def test_dependent_rows_are_left_out(rng):
     assert inverse @ G @ inverse.T == pytest.approx(np.eye(5), abs=1e-8)
 
 
-@pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", 2), Kernel("linear")], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    "kernel", [RBF, Kernel("polynomial", 2), Kernel("linear")], ids=lambda kernel: kernel.name
+)
 def test_pivots_are_the_rows_farthest_from_the_span(rng, kernel):
     X = examples(rng).X
     K = gram(kernel, X.to_dense(), X.to_dense())
@@ -59,7 +69,9 @@ def test_pivots_are_the_rows_farthest_from_the_span(rng, kernel):
     assert len(chosen) == (4 if kernel.is_linear else 10)
     for t in range(len(chosen)):
         basis = chosen[:t]
-        rest = np.diagonal(K) - np.einsum("ij,ji->i", K[:, basis] @ np.linalg.pinv(K[np.ix_(basis, basis)]), K[basis])
+        rest = np.diagonal(K) - np.einsum(
+            "ij,ji->i", K[:, basis] @ np.linalg.pinv(K[np.ix_(basis, basis)]), K[basis]
+        )
         assert rest[chosen[t]] == pytest.approx(rest.max(), rel=1e-3)
 
 
@@ -92,7 +104,9 @@ def test_products_in_both_precisions_and_traces(rng):
         assert space.scores(mixed) == pytest.approx(F @ v, rel=tolerance * 1e3, abs=tolerance * 100)
 
 
-@pytest.mark.parametrize("loss", ["error-rate", "f1", "roc-area", "average-precision", "swapped-fraction"])
+@pytest.mark.parametrize(
+    "loss", ["error-rate", "f1", "roc-area", "average-precision", "swapped-fraction"]
+)
 def test_a_basis_of_all_rows_is_the_full_optimum_with_its_certificate(rng, loss):
     data = examples(rng, task=RISKS[loss].task)
     exact, span = fit(data, "cutting-plane", loss), fit(data, "subspace", loss, basis=80)
@@ -109,7 +123,9 @@ def test_the_stated_numbers_bracket_the_optimum_and_the_primal_is_the_models(rng
     """The dual of a small basis belongs to the full problem, not to the span."""
     data = examples(rng)
     best = fit(data, "cutting-plane", gap=1e-6)
-    outcome = fit(data, solver, gap=1e-3, options=taken(solver, basis=10, sample_size=20, patience=2))
+    outcome = fit(
+        data, solver, gap=1e-3, options=taken(solver, basis=10, sample_size=20, patience=2)
+    )
     s = outcome.model.scores(data.X)
     Z, alpha = outcome.model.support, outcome.model.alpha
     squared = alpha @ gram(RBF, Z.to_dense(), Z.to_dense()) @ alpha
@@ -139,7 +155,12 @@ def test_same_seed_same_bytes_for_any_number_of_threads(rng, solver):
     data = examples(rng)
     results = set()
     for threads in (1, 2, 3):
-        known = {"solver": solver, "threads": threads, "seed": 3, **taken(solver, sample_size=20, basis=12)}
+        known = {
+            "solver": solver,
+            "threads": threads,
+            "seed": 3,
+            **taken(solver, sample_size=20, basis=12),
+        }
         outcome = driver(data, **kernel_parameters(RBF), **known).fit(None, 1.0)
         results.add(outcome.model.alpha.tobytes() + outcome.model.support.data.tobytes())
     assert len(results) == 1
@@ -148,7 +169,11 @@ def test_same_seed_same_bytes_for_any_number_of_threads(rng, solver):
 def test_a_path_of_costs_ends_where_single_runs_end(rng):
     data = examples(rng)
     for solver in ("cutting-plane", "subspace", "sampled-cuts"):
-        known = kernel_parameters(RBF) | {"solver": solver, "gap": 1e-4} | taken(solver, sample_size=20, basis=30)
+        known = (
+            kernel_parameters(RBF)
+            | {"solver": solver, "gap": 1e-4}
+            | taken(solver, sample_size=20, basis=30)
+        )
         trainer = driver(data, **known)
         for cost in (0.1, 1.0, 10.0):
             along, alone = trainer.fit(None, cost), driver(data, **known).fit(None, cost)

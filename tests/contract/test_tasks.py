@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every task of the catalog: what it reads, trains, predicts and measures of a file, in blocks, and in memory."""
+"""Every task of the catalog: what it reads, trains, predicts and measures of a file, in blocks, and
+in memory."""
 
 import importlib
 import math
@@ -20,8 +21,14 @@ from svmcut.tasks.prediction import measure, predict
 from svmcut.tasks.protocol import named, tasks_of
 
 N = 48
-STREAMS = {"classification": "vectors", "rank": "vectors", "regression": "vectors", "sequence": "sequences",
-           "multilabel": "label_sets", "multiclass": "vectors"}  # fmt: skip
+STREAMS = {
+    "classification": "vectors",
+    "rank": "vectors",
+    "regression": "vectors",
+    "sequence": "sequences",
+    "multilabel": "label_sets",
+    "multiclass": "vectors",
+}
 
 
 def arrays(task):
@@ -47,7 +54,9 @@ def text(task):
     for i, row in enumerate(X):
         label = ",".join(map(str, np.flatnonzero(y[i]))) if task == "multilabel" else f"{y[i]:g}"
         query = f" qid:{more[0][i]}" if more else ""
-        lines.append(f"{label}{query} " + " ".join(f"{j + 1}:{x:.9g}" for j, x in enumerate(row) if x) + "\n")
+        lines.append(
+            f"{label}{query} " + " ".join(f"{j + 1}:{x:.9g}" for j, x in enumerate(row) if x) + "\n"
+        )
     return "".join(lines)
 
 
@@ -69,7 +78,9 @@ def in_blocks(monkeypatch, task, block_bytes, numbers):
     files = importlib.import_module("svmcut.files.sequences") if task == "sequence" else module
     name = "stream_multilabel" if task == "multilabel" else "stream_examples"
     stream = getattr(files, name)
-    monkeypatch.setattr(files, name, lambda path, **given: stream(path, **given, block_bytes=block_bytes))
+    monkeypatch.setattr(
+        files, name, lambda path, **given: stream(path, **given, block_bytes=block_bytes)
+    )
     if hasattr(module, "BLOCK_NUMBERS"):
         monkeypatch.setattr(module, "BLOCK_NUMBERS", numbers)
 
@@ -81,7 +92,12 @@ def same(found, expected):
         assert value == pytest.approx(expected[name], rel=1e-12, nan_ok=True), name
 
 
-USES = [(task, kernel) for task in TASKS for kernel in ("linear", "rbf") if kernel == "linear" or solvers(task, True)]
+USES = [
+    (task, kernel)
+    for task in TASKS
+    for kernel in ("linear", "rbf")
+    if kernel == "linear" or solvers(task, True)
+]
 
 
 @pytest.mark.parametrize(("task", "kernel"), USES)
@@ -134,7 +150,8 @@ def test_a_tally_starts_empty_and_tasks_hold_no_state(folder, task):
 
 
 def test_rows_of_tasks_are_complete():
-    """Each model has a task, each task a default loss, measures and one that falls and heads a column."""
+    """Each model has a task, each task a default loss, measures and one that falls and heads a
+    column."""
     names = {name for row in TASKS.values() for name in row.models}
     unions = {"Model", "ScoringModel", "ClassModel"}
     assert names == {name for name in models.__all__ if name.endswith("Model")} - unions

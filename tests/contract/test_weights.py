@@ -16,8 +16,12 @@ from svmcut.spec.records import replace
 from svmcut.spec.refusals import check
 from svmcut.spec.schemas import StateError
 
-USES = [(task, kernel, solver) for task in TASKS for kernel in ("linear", "rbf")
-        for solver in solvers(task, kernel != "linear")]  # fmt: skip
+USES = [
+    (task, kernel, solver)
+    for task in TASKS
+    for kernel in ("linear", "rbf")
+    for solver in solvers(task, kernel != "linear")
+]
 COSTS = [(None, 0.7), (30.0, None)]
 
 
@@ -26,7 +30,8 @@ def rows_of(X):
 
 
 def repeated(rng, task, n=60, d=5, most=3):
-    """Data with weights 1 to `most`, and the same with every row, query or sequence as often as its weight says."""
+    """Data with weights 1 to `most`, and the same with every row, query or sequence as often as its
+    weight says."""
     size = {"sequence": 4, "rank": 5}.get(task, 1)
     v = rng.integers(1, most + 1, n // size).astype(float)
     X = rng.normal(size=(n, d)).astype(np.float32)
@@ -39,7 +44,9 @@ def repeated(rng, task, n=60, d=5, most=3):
         if task == "multilabel":
             gold = (X[rows, :3] + 0.5 * noise[rows]) > 0.3
             indptr = np.concatenate([[0], np.cumsum(gold.sum(axis=1))]).astype(np.int64)
-            return MultilabelExamples(part, np.arange(3) + 1, indptr, np.nonzero(gold)[1].astype(np.int32), source, v)
+            return MultilabelExamples(
+                part, np.arange(3) + 1, indptr, np.nonzero(gold)[1].astype(np.int32), source, v
+            )
         if task == "sequence":
             tags = np.digitize(score[rows], [-0.5, 0.5]).astype(np.int32)
             return Sequences(part, np.arange(0, n + 1, size), tags, source, v)
@@ -47,7 +54,9 @@ def repeated(rng, task, n=60, d=5, most=3):
             v = None if v is None else np.repeat(v, size)
             return Examples(part, np.round(score[rows]), np.arange(n) // size, v, source)
         if task == "multiclass":
-            return Examples(part, np.digitize(score[rows], [-0.5, 0.5]).astype(float), None, v, source)
+            return Examples(
+                part, np.digitize(score[rows], [-0.5, 0.5]).astype(float), None, v, source
+            )
         return Examples(part, np.where(score[rows] > 0, 1.0, -1.0), None, v, source)
 
     return data(np.arange(n), v), data((times[:, None] * size + np.arange(size)).ravel(), None)
@@ -56,7 +65,9 @@ def repeated(rng, task, n=60, d=5, most=3):
 def both(data, costs, **known):
     """What came of data and of its repeated rows, for the same C in both units."""
     ours, theirs = (driver(part, **known).fit(*costs) for part in data)
-    assert (ours.objective.C, ours.objective.c) == pytest.approx((theirs.objective.C, theirs.objective.c), rel=1e-12)
+    assert (ours.objective.C, ours.objective.c) == pytest.approx(
+        (theirs.objective.C, theirs.objective.c), rel=1e-12
+    )
     return ours, theirs
 
 
@@ -80,9 +91,16 @@ CERTIFIED = [use for use in USES if not SOLVERS[use[2]].steps]
 
 @pytest.mark.parametrize(("task", "kernel", "solver"), CERTIFIED)
 def test_weight_k_is_k_rows(rng, task, kernel, solver):
-    """With their polish the solvers that draw or keep a budget are certified too: their points span the minimum."""
+    """With their polish the solvers that draw or keep a budget are certified too: their points span
+    the minimum."""
     data, gap = repeated(rng, task), 1e-2 if task in ("sequence", "multilabel") else 1e-3
-    known = {"task": task, "solver": solver, "kernel": kernel, "gap": gap, **way_of(task, solver, kernel)}
+    known = {
+        "task": task,
+        "solver": solver,
+        "kernel": kernel,
+        "gap": gap,
+        **way_of(task, solver, kernel),
+    }
     if solver == "bsgd":
         known["epochs"] = 100.0
     found = [both(data, costs, **known) for costs in COSTS]
@@ -97,7 +115,13 @@ def test_weight_k_is_k_rows(rng, task, kernel, solver):
 def test_the_unit_of_weights_is_that_of_one_over_C(rng, task, kernel, solver, scale):
     """-c does not change with the unit."""
     data, _ = repeated(rng, task)
-    known = {"task": task, "solver": solver, "kernel": kernel, "gap": 1e-3, **way_of(task, solver, kernel)}
+    known = {
+        "task": task,
+        "solver": solver,
+        "kernel": kernel,
+        "gap": 1e-3,
+        **way_of(task, solver, kernel),
+    }
     if solver == "bsgd":
         known["epochs"] = 100.0
     ours = driver(replace(data, weights=scale * data.weights), **known).fit(None, 0.7 / scale)
@@ -136,13 +160,19 @@ def is_trained(task, **known):
     return task != "classification"
 
 
-LOSSES = [(task, {"loss": loss, "slack_norm": norm, "rescaling": rescaling, "kernel": kernel})
-          for task in TASKS for loss, norm, rescaling, kernel
-          in itertools.product(losses(task), (1, 2), RESCALINGS, ("linear", "rbf"))]  # fmt: skip
+LOSSES = [
+    (task, {"loss": loss, "slack_norm": norm, "rescaling": rescaling, "kernel": kernel})
+    for task in TASKS
+    for loss, norm, rescaling, kernel in itertools.product(
+        losses(task), (1, 2), RESCALINGS, ("linear", "rbf")
+    )
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("task", "known"), [case for case in LOSSES if is_trained(case[0], **case[1])], ids=str)
+@pytest.mark.parametrize(
+    ("task", "known"), [case for case in LOSSES if is_trained(case[0], **case[1])], ids=str
+)
 def test_weights_in_every_loss_of_structures(rng, task, known):
     data = repeated(rng, task, n=40)
     solver = "subspace" if task == "rank" and known["kernel"] == "rbf" else "cutting-plane"
@@ -151,11 +181,18 @@ def test_weights_in_every_loss_of_structures(rng, task, known):
         check_same(*both(data, costs, **known), 1e-2)
 
 
-#: Parts of the minimum by which a solver without polish may miss it, on weighted and on repeated rows: ascent in the
-#: dual goes to the minimum, averages of T steps miss it by one over the root of T at most, cuts of 50 draws by more.
+#: Parts of the minimum by which a solver without polish may miss it, on weighted and on repeated
+#: rows: ascent in the dual goes to the minimum, averages of T steps miss it by one over the root of
+#: T at most, cuts of 50 draws by more.
 APART = {
-    "sampled-cuts": 0.01, "constant-cuts": 0.1, "bsca": 1e-5, "bsgd": 0.01, "sbp": 0.03, "pegasos": 0.01, "sdca": 1e-5
-}  # fmt: skip
+    "sampled-cuts": 0.01,
+    "constant-cuts": 0.1,
+    "bsca": 1e-5,
+    "bsgd": 0.01,
+    "sbp": 0.03,
+    "pegasos": 0.01,
+    "sdca": 1e-5,
+}
 
 
 @pytest.mark.parametrize("solver", APART)
@@ -178,12 +215,22 @@ def test_bare_solvers_near_the_minimum_of_weighted_rows(rng, solver):
 
 @pytest.mark.parametrize("solver", ["pegasos", "perceptron"])
 def test_visits_are_as_many_as_the_weight_says(rng, solver):
-    """As many visits of repeated rows give the same objective, but for the draws and their looks: a mean over seeds."""
+    """As many visits of repeated rows give the same objective, but for the draws and their looks: a
+    mean over seeds."""
     weighted, whole = repeated(rng, "classification", n=40)
-    known = {"kernel": "rbf", "gamma": 0.5, "solver": solver, "polish": False, "sampling": "independent"}
+    known = {
+        "kernel": "rbf",
+        "gamma": 0.5,
+        "solver": solver,
+        "polish": False,
+        "sampling": "independent",
+    }
 
     def primals(data, epochs):
-        return [driver(data, epochs=epochs, seed=seed, **known).fit(None, 0.7).primal for seed in range(30)]
+        return [
+            driver(data, epochs=epochs, seed=seed, **known).fit(None, 0.7).primal
+            for seed in range(30)
+        ]
 
     epochs = 3.0
     ours = primals(weighted, epochs * float(weighted.weights.sum()) / len(weighted))
@@ -198,18 +245,28 @@ def test_visits_are_as_many_as_the_weight_says(rng, solver):
 def test_errors_of_rows_held_out_count_by_weight(rng, solver):
     """A fifth of the rows: the error is that of their weights."""
     data, _ = repeated(rng, "classification", n=100)
-    known = {"kernel": "rbf", "gamma": 0.5, "solver": solver, "polish": False, "hold_out": 0.2, "seed": 3}
+    known = {
+        "kernel": "rbf",
+        "gamma": 0.5,
+        "solver": solver,
+        "polish": False,
+        "hold_out": 0.2,
+        "seed": 3,
+    }
     outcome = driver(data, **known).fit(None, 0.7)
     details = next(iter(outcome.details.values()))
     held = np.random.default_rng(3).permutation(100)[:20]
     wrong = (outcome.model.scores(data.X, 1)[held] > 0) != (data.y[held] > 0)
     assert 0 < wrong.sum() < 20
-    assert details["held_out_error"] == pytest.approx(100 * data.weights[held] @ wrong / data.weights[held].sum())
+    assert details["held_out_error"] == pytest.approx(
+        100 * data.weights[held] @ wrong / data.weights[held].sum()
+    )
     assert details["held_out_error"] != pytest.approx(100 * wrong.mean())
 
 
 def test_newton_begins_at_a_weighted_sample(rng, monkeypatch):
-    """Of every eighth row, twice over, with C scaled to the weight of all: its minimum is near that of all rows."""
+    """Of every eighth row, twice over, with C scaled to the weight of all: its minimum is near that
+    of all rows."""
     monkeypatch.setattr(Descent, "SAMPLE", (40, 20))
     data, _ = repeated(rng, "classification", n=4000)
     data = replace(data, weights=np.where(rng.random(4000) < 0.1, 20.0, 0.1))
@@ -235,7 +292,9 @@ def test_a_polish_on_a_sample_of_rows_stands_for_the_weight_of_all(rng, monkeypa
     assert basis["rows"] == 400
     assert outcome.primal == pytest.approx(basis["dual"] + basis["gap"], rel=0.15)
     losses = np.maximum(0, 1 - data.y * outcome.model.scores(data.X, 1))
-    assert outcome.primal == pytest.approx(0.5 * outcome.norm**2 + 0.1 * data.weights @ losses, rel=0.02)
+    assert outcome.primal == pytest.approx(
+        0.5 * outcome.norm**2 + 0.1 * data.weights @ losses, rel=0.02
+    )
 
 
 @pytest.mark.parametrize("solver", ["dual-cd", "smo"])

@@ -6,10 +6,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from svmcut import KernelSVM, KernelSVMRegressor, LinearSVM, LinearSVMRegressor, PerfClassifier
 
-#: The two are compared to 1e-7. A gap g bounds the weights by |w - w*| <= sqrt(2 g), so that asks for a gap of 5e-15,
-#: beyond float64; scikit-learn leaves LinearSVC's dual solver out for it. test_classes.py compares the objectives.
+#: The two are compared to 1e-7. A gap g bounds the weights by |w - w*| <= sqrt(2 g), so that asks
+#: for a gap of 5e-15, beyond float64; scikit-learn leaves LinearSVC's dual solver out for it.
+#: test_classes.py compares the objectives.
 WEIGHTS_TO_1E7 = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "machines are compared to 1e-7, beyond what a gap certifies"
+    f"check_sample_weight_equivalence_on_{kind}_data": "machines are compared to 1e-7, beyond "
+    "what a gap certifies"
     for kind in ("dense", "sparse")
 }
 
@@ -18,10 +20,19 @@ def expected(estimator):
     return {} if isinstance(estimator, PerfClassifier) else WEIGHTS_TO_1E7
 
 
-@pytest.mark.filterwarnings("ignore:C = .* leaves:UserWarning", "ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings(
+    "ignore:C = .* leaves:UserWarning", "ignore::sklearn.exceptions.SkipTestWarning"
+)
 @parametrize_with_checks(
-    [LinearSVM(), LinearSVM(multi_class="crammer_singer"), KernelSVM(), KernelSVM(multi_class="ovo"), PerfClassifier(),
-     LinearSVMRegressor(), KernelSVMRegressor()],
+    [
+        LinearSVM(),
+        LinearSVM(multi_class="crammer_singer"),
+        KernelSVM(),
+        KernelSVM(multi_class="ovo"),
+        PerfClassifier(),
+        LinearSVMRegressor(),
+        KernelSVMRegressor(),
+    ],
     expected_failed_checks=expected,
 )
 def test_estimators_are_those_of_scikit_learn(estimator, check):

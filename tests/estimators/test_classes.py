@@ -46,7 +46,9 @@ def digits():
 def classes(rng):
     """300 rows of float32 in three classes, half of their entries 0."""
     X = rng.normal(size=(300, 12)).astype(np.float32) * (rng.random((300, 12)) < 0.5)
-    return X.astype(np.float32), np.array(["a", "b", "c"])[np.argmax(X[:, :3] + rng.normal(size=(300, 3)), axis=1)]
+    return X.astype(np.float32), np.array(["a", "b", "c"])[
+        np.argmax(X[:, :3] + rng.normal(size=(300, 3)), axis=1)
+    ]
 
 
 def hinge(machine, X, y, weights=1.0, C=1.0):
@@ -83,7 +85,10 @@ def test_a_kernel_machine_is_that_of_svc(classes):
     scores = KernelSVM(kernel="linear").fit(X, y)
     expected = scores.support_vectors_ @ X.T
     np.testing.assert_allclose(
-        scores.decision_function(X), expected.T @ scores.dual_coef_.T + scores.intercept_, rtol=1e-5, atol=1e-5
+        scores.decision_function(X),
+        expected.T @ scores.dual_coef_.T + scores.intercept_,
+        rtol=1e-5,
+        atol=1e-5,
     )
     with pytest.warns(ConvergenceWarning, match=r"training ended \(basis\) at gap"):
         budgeted = KernelSVM(solver="bsca", budget=20, random_state=0).fit(X, y == "a")
@@ -102,7 +107,13 @@ def test_same_bytes_for_threads_types_and_copies(classes, Estimator):
     expected = bytes_of(machine.fit(X, y))
     assert bytes_of(pickle.loads(pickle.dumps(machine))) == expected
     assert len(pickle.dumps(machine)) < 4000
-    inputs = [X.astype(np.float64), np.asfortranarray(X), sp.csr_matrix(X), sp.csc_matrix(X), sp.csr_array(X)]
+    inputs = [
+        X.astype(np.float64),
+        np.asfortranarray(X),
+        sp.csr_matrix(X),
+        sp.csc_matrix(X),
+        sp.csr_array(X),
+    ]
     for other in inputs:
         assert bytes_of(clone(machine).fit(other, y)) == expected
     for n_jobs in (2, 4, -1):
@@ -120,7 +131,9 @@ def test_the_callers_matrix_is_left_alone(classes):
         for part in (shuffled.indices, shuffled.data):
             part[start:stop] = part[start:stop][::-1].copy()
     wide = sp.csr_matrix((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), X.shape)
-    twice = sp.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
+    twice = sp.csr_matrix(
+        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape
+    )
     for matrix in (shuffled, wide, twice, X):
         before = [part.copy() for part in (matrix.data, matrix.indices, matrix.indptr)]
         for part in (matrix.data, matrix.indices, matrix.indptr):
@@ -135,18 +148,26 @@ def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(classes, rng):
     X, y = classes
     weights = rng.integers(0, 4, len(y))
     weighed = LinearSVM(tol=1e-6, random_state=0).fit(X, y, weights)
-    repeated = LinearSVM(tol=1e-6, random_state=0).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    repeated = LinearSVM(tol=1e-6, random_state=0).fit(
+        np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    )
     np.testing.assert_allclose(weighed.primal_, repeated.primal_, rtol=1e-6)
-    np.testing.assert_allclose(weighed.primal_, hinge(weighed, X.astype(np.float64), y, weights), rtol=1e-9)
+    np.testing.assert_allclose(
+        weighed.primal_, hinge(weighed, X.astype(np.float64), y, weights), rtol=1e-9
+    )
 
 
 def test_classes_weigh(classes):
     X, y = classes
     share = {label: len(y) / (3 * np.sum(y == label)) for label in "abc"}
-    by_name, balanced = (LinearSVM(class_weight=each, random_state=0).fit(X, y) for each in (share, "balanced"))
+    by_name, balanced = (
+        LinearSVM(class_weight=each, random_state=0).fit(X, y) for each in (share, "balanced")
+    )
     np.testing.assert_allclose(balanced.primal_, by_name.primal_, rtol=2e-3)
     weights = np.array([share[label] for label in y])
-    np.testing.assert_allclose(balanced.primal_, hinge(balanced, X.astype(np.float64), y, weights), rtol=1e-9)
+    np.testing.assert_allclose(
+        balanced.primal_, hinge(balanced, X.astype(np.float64), y, weights), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,8 +177,16 @@ def test_classes_weigh(classes):
         (LinearSVM(tol=2), None, "parameter 'tol' is 2; expected"),
         (LinearSVM(loss="absolute"), None, "expected one of hinge, squared-hinge, logistic"),
         (LinearSVM(multi_class="ovo"), None, "expected one of crammer_singer, ovr"),
-        (LinearSVM(multi_class="crammer_singer", loss="logistic"), None, "the rest; give multi_class='ovr'"),
-        (LinearSVM(multi_class="crammer_singer", solver="newton"), None, "trains two classes; give multi_class='ovr'"),
+        (
+            LinearSVM(multi_class="crammer_singer", loss="logistic"),
+            None,
+            "the rest; give multi_class='ovr'",
+        ),
+        (
+            LinearSVM(multi_class="crammer_singer", solver="newton"),
+            None,
+            "trains two classes; give multi_class='ovr'",
+        ),
         (LinearSVM(solver="smo"), None, "expected one of auto, cutting-plane, dual-cd, newton"),
         (LinearSVM(class_weight={"z": 2}), None, "no row is of class 'z'; expected 'a', 'b', 'c'"),
         (LinearSVM(), -np.ones(300), "expected a finite number of at least 0"),
@@ -188,8 +217,13 @@ def test_values_beyond_float32_and_single_classes_are_refused():
 
 def test_the_gap_is_told_where_training_ends_early(digits):
     X, y = digits
-    with pytest.warns(ConvergenceWarning, match=r"machines? .*gap .* of primal .*, above tol=1e-09; raise max_iter"):
-        machine = LinearSVM(tol=1e-9, max_iter=2, random_state=0, C=100).fit(X, np.arange(len(y)) % 3)
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"machines? .*gap .* of primal .*, above tol=1e-09; raise max_iter",
+    ):
+        machine = LinearSVM(tol=1e-9, max_iter=2, random_state=0, C=100).fit(
+            X, np.arange(len(y)) % 3
+        )
     assert not machine.converged_ and machine.n_iter_ == 2
 
 
@@ -202,7 +236,9 @@ def test_ctrl_c_ends_the_fit_and_leaves_no_model(rng):
     assert not hasattr(machine, "coef_")
 
 
-@pytest.mark.parametrize("loss", ["f1", "prbep", "roc-area", "average-precision", "prec-at-k", "rec-at-k", "zero-one"])
+@pytest.mark.parametrize(
+    "loss", ["f1", "prbep", "roc-area", "average-precision", "prec-at-k", "rec-at-k", "zero-one"]
+)
 def test_the_score_is_the_measure_trained(cancer, loss):
     X, y = cancer
     machine = PerfClassifier(loss, C=1e5 if loss == "zero-one" else 10, tol=0.01).fit(X, y)
@@ -210,53 +246,92 @@ def test_the_score_is_the_measure_trained(cancer, loss):
     ranked = positive[np.lexsort((positive, -scores))]
     P, hits, predicted = positive.sum(), (positive & (scores > 0)).sum(), (scores > 0).sum()
     expected = {
-        "f1": 2 * hits / (P + predicted), "prbep": ranked[:P].mean(), "prec-at-k": ranked[: P // 2].mean(),
-        "rec-at-k": ranked[: 2 * P].sum() / P, "zero-one": float(np.all((scores > 0) == positive)),
+        "f1": 2 * hits / (P + predicted),
+        "prbep": ranked[:P].mean(),
+        "prec-at-k": ranked[: P // 2].mean(),
+        "rec-at-k": ranked[: 2 * P].sum() / P,
+        "zero-one": float(np.all((scores > 0) == positive)),
         "roc-area": np.mean(scores[positive][:, None] > scores[~positive]),
         "average-precision": np.mean(np.arange(1, P + 1) / (1 + np.flatnonzero(ranked))),
-    }  # fmt: skip
+    }
     assert machine.score(X, y) == pytest.approx(expected[loss]) and machine.converged_
 
 
 def test_searches_pipelines_and_calibration(cancer):
     X, y = cancer[0].toarray(), cancer[1]
-    search = GridSearchCV(make_pipeline(StandardScaler(), LinearSVM(random_state=0)), {"linearsvm__C": [0.01, 1]}, cv=3)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), LinearSVM(random_state=0)),
+        {"linearsvm__C": [0.01, 1]},
+        cv=3,
+    )
     assert search.fit(X, y).best_score_ > 0.9
-    assert CalibratedClassifierCV(LinearSVM(random_state=0), cv=2).fit(X, y).predict_proba(X).shape == (len(y), 2)
+    assert CalibratedClassifierCV(LinearSVM(random_state=0), cv=2).fit(X, y).predict_proba(
+        X
+    ).shape == (len(y), 2)
 
 
-@pytest.mark.parametrize("estimator", [LinearSVM(random_state=0), KernelSVM(), PerfClassifier("roc-area", C=10)])
+@pytest.mark.parametrize(
+    "estimator", [LinearSVM(random_state=0), KernelSVM(), PerfClassifier("roc-area", C=10)]
+)
 def test_a_model_saved_classifies_the_same_file(tmp_path, cancer, estimator):
     X, y = cancer
     estimator.fit(X, np.where(y > 0, 7, 3)).save(tmp_path / "model")
     test = svmcut.load_svmlight_file(DATA / "breast_cancer.test", n_features=X.shape[1])[0]
-    assert main(["classify", str(DATA / "breast_cancer.test"), str(tmp_path / "model"), str(tmp_path / "out")]) == 0
-    np.testing.assert_allclose(estimator.decision_function(test), np.loadtxt(tmp_path / "out"), rtol=1e-5, atol=1e-5)
-    np.testing.assert_array_equal(svmcut.load(tmp_path / "model").predict(test), estimator.predict(test))
+    assert (
+        main(
+            [
+                "classify",
+                str(DATA / "breast_cancer.test"),
+                str(tmp_path / "model"),
+                str(tmp_path / "out"),
+            ]
+        )
+        == 0
+    )
+    np.testing.assert_allclose(
+        estimator.decision_function(test), np.loadtxt(tmp_path / "out"), rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_array_equal(
+        svmcut.load(tmp_path / "model").predict(test), estimator.predict(test)
+    )
 
 
 def crammer_singer(machine, X, y, C=1.0):
-    """1/2 sum_k |w_k|^2 + C sum_i max_k(1 where k is wrong + f_k) - f_right, from the definition."""
+    """1/2 sum_k |w_k|^2 + C sum_i max_k(1 where k is wrong + f_k) - f_right, from the
+    definition."""
     right = np.searchsorted(machine.classes_, y)
     scores = X @ machine.coef_.T.astype(np.float64) + machine.intercept_
     margins = scores + 1 - np.eye(len(machine.classes_))[right]
     losses = margins.max(axis=1) - scores[np.arange(len(y)), right]
-    return 0.5 * (np.square(machine.coef_).sum() + np.square(machine.intercept_).sum()) + C * losses.sum()
+    return (
+        0.5 * (np.square(machine.coef_).sum() + np.square(machine.intercept_).sum())
+        + C * losses.sum()
+    )
 
 
 def test_all_classes_at_once(classes):
     X, y = classes
     machine = LinearSVM(multi_class="crammer_singer", tol=1e-4, random_state=0).fit(X, y)
-    assert machine.coef_.shape == (3, 12) and machine.intercept_.shape == (3,) and machine.converged_
+    assert (
+        machine.coef_.shape == (3, 12) and machine.intercept_.shape == (3,) and machine.converged_
+    )
     wide = X.astype(np.float64)
-    assert machine.primal_ == pytest.approx(crammer_singer(machine, wide, y), rel=1e-9) and machine.gap_.shape == (1,)
+    assert machine.primal_ == pytest.approx(
+        crammer_singer(machine, wide, y), rel=1e-9
+    ) and machine.gap_.shape == (1,)
     assert 0 <= machine.gap_ <= 1e-4 * machine.primal_
-    theirs = LinearSVC(multi_class="crammer_singer", tol=1e-8, max_iter=1_000_000, random_state=0).fit(wide, y)
+    theirs = LinearSVC(
+        multi_class="crammer_singer", tol=1e-8, max_iter=1_000_000, random_state=0
+    ).fit(wide, y)
     theirs = crammer_singer(theirs, wide, y)
     assert machine.primal_ <= (1 + 1e-4) * theirs and machine.dual_ <= theirs
-    weighed = LinearSVM(multi_class="crammer_singer", class_weight={"a": 3}, random_state=0).fit(X, y)
+    weighed = LinearSVM(multi_class="crammer_singer", class_weight={"a": 3}, random_state=0).fit(
+        X, y
+    )
     twice = np.repeat(np.arange(len(y)), np.where(y == "a", 3, 1))
-    assert weighed.primal_ == pytest.approx(crammer_singer(weighed, wide[twice], y[twice]), rel=1e-9)
+    assert weighed.primal_ == pytest.approx(
+        crammer_singer(weighed, wide[twice], y[twice]), rel=1e-9
+    )
 
 
 def test_two_classes_at_once_are_half_of_the_problem_at_twice_the_C(classes):
@@ -271,10 +346,14 @@ def test_two_classes_at_once_are_half_of_the_problem_at_twice_the_C(classes):
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("named", [False, True])
-def test_a_model_of_more_classes_saved_classifies_the_same_file(tmp_path, classes, multi_class, fit_intercept, named):
+def test_a_model_of_more_classes_saved_classifies_the_same_file(
+    tmp_path, classes, multi_class, fit_intercept, named
+):
     X, y = classes
     labels = y if named else np.searchsorted(["a", "b", "c"], y) * 5 - 3
-    machine = LinearSVM(multi_class=multi_class, fit_intercept=fit_intercept, random_state=0).fit(X, labels)
+    machine = LinearSVM(multi_class=multi_class, fit_intercept=fit_intercept, random_state=0).fit(
+        X, labels
+    )
     machine.save(tmp_path / "model")
     numbers = np.searchsorted(machine.classes_, labels) + 1 if named else labels
     dump_svmlight_file(X, numbers, str(tmp_path / "rows"), zero_based=False)
@@ -289,12 +368,24 @@ def test_a_model_of_more_classes_saved_classifies_the_same_file(tmp_path, classe
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_kernels_of_more_classes_share_support_vectors_and_a_model_file(tmp_path, classes, multi_class):
+def test_kernels_of_more_classes_share_support_vectors_and_a_model_file(
+    tmp_path, classes, multi_class
+):
     X, y = classes
-    machine = KernelSVM(multi_class=multi_class, gamma=0.2, tol=1e-5).fit(X, np.searchsorted(["a", "b", "c"], y) * 2)
+    machine = KernelSVM(multi_class=multi_class, gamma=0.2, tol=1e-5).fit(
+        X, np.searchsorted(["a", "b", "c"], y) * 2
+    )
     coef, scores = machine.dual_coef_, machine.decision_function(X)
-    assert coef.shape == (3, machine.support_vectors_.shape[0]) and machine.primal_.shape == (3,) and machine.converged_
-    assert np.all(machine.gap_ <= 1e-5 * machine.primal_) and np.all(machine.gap_ >= 0) and machine.n_iter_ > 1
+    assert (
+        coef.shape == (3, machine.support_vectors_.shape[0])
+        and machine.primal_.shape == (3,)
+        and machine.converged_
+    )
+    assert (
+        np.all(machine.gap_ <= 1e-5 * machine.primal_)
+        and np.all(machine.gap_ >= 0)
+        and machine.n_iter_ > 1
+    )
     values = rbf_kernel(X, machine.support_vectors_.toarray(), 0.2) @ coef.T + machine.intercept_
     if multi_class == "ovr":
         np.testing.assert_allclose(scores, values, atol=1e-4)
@@ -306,9 +397,13 @@ def test_kernels_of_more_classes_share_support_vectors_and_a_model_file(tmp_path
             votes[np.arange(300), np.where(value > 0, first, second)] += 1
         assert np.mean(scores == votes) > 0.99
         theirs = SVC(gamma=0.2, tol=1e-5).fit(X, y)
-        assert np.mean(theirs.predict(X) == np.array(["a", "b", "c"])[machine.predict(X) // 2]) > 0.99
+        assert (
+            np.mean(theirs.predict(X) == np.array(["a", "b", "c"])[machine.predict(X) // 2]) > 0.99
+        )
     machine.save(tmp_path / "model")
-    dump_svmlight_file(X, np.searchsorted(["a", "b", "c"], y) * 2, str(tmp_path / "rows"), zero_based=False)
+    dump_svmlight_file(
+        X, np.searchsorted(["a", "b", "c"], y) * 2, str(tmp_path / "rows"), zero_based=False
+    )
     assert main(["classify", *(str(tmp_path / name) for name in ("rows", "model", "out"))]) == 0
     np.testing.assert_allclose(scores, np.loadtxt(tmp_path / "out")[:, 1:], atol=1e-5)
     np.testing.assert_array_equal(svmcut.load(tmp_path / "model").predict(X), machine.predict(X))
@@ -332,15 +427,21 @@ def test_models_that_a_file_has_no_place_for_are_not_written(tmp_path, classes):
 @pytest.mark.parametrize(
     ("Estimator", "options"),
     [
-        (LinearSVM, {}), (LinearSVM, {"solver": "dual-cd"}), (LinearSVM, {"solver": "cutting-plane"}),
-        (LinearSVM, {"multi_class": "crammer_singer"}), (PerfClassifier, {}),
+        (LinearSVM, {}),
+        (LinearSVM, {"solver": "dual-cd"}),
+        (LinearSVM, {"solver": "cutting-plane"}),
+        (LinearSVM, {"multi_class": "crammer_singer"}),
+        (PerfClassifier, {}),
     ],
-)  # fmt: skip
+)
 def test_a_warm_start_is_that_of_a_path_of_C_and_never_of_other_rows(classes, Estimator, options):
     X, y = classes
     y = y if Estimator is LinearSVM else y == "a"
     made = {"tol": 1e-4, "random_state": 0, **options}
-    machine, cold = Estimator(C=1.0, warm_start=True, **made).fit(X, y), Estimator(C=1.5, **made).fit(X, y)
+    machine, cold = (
+        Estimator(C=1.0, warm_start=True, **made).fit(X, y),
+        Estimator(C=1.5, **made).fit(X, y),
+    )
     first = bytes_of(machine)
     machine.set_params(C=1.5).fit(X, y)
     assert machine.converged_ and bytes_of(machine) != bytes_of(cold)
@@ -350,16 +451,24 @@ def test_a_warm_start_is_that_of_a_path_of_C_and_never_of_other_rows(classes, Es
         expected = crammer_singer(machine, X.astype(np.float64), y, 1.5)
         np.testing.assert_allclose(machine.primal_, expected, rtol=1e-9)
     elif Estimator is LinearSVM:
-        np.testing.assert_allclose(machine.primal_, hinge(machine, X.astype(np.float64), y, C=1.5), rtol=1e-9)
+        np.testing.assert_allclose(
+            machine.primal_, hinge(machine, X.astype(np.float64), y, C=1.5), rtol=1e-9
+        )
     if Estimator is PerfClassifier:
         assert machine.n_iter_ < cold.n_iter_
     assert len(pickle.dumps(machine)) < 4000
     other = X.copy()
     X[0, 0] += 1  # the rows it was fitted to, changed where they stand
-    assert bytes_of(machine.fit(X, y)) == bytes_of(Estimator(C=1.5, **made).fit(X, y)) != bytes_of(cold)
+    assert (
+        bytes_of(machine.fit(X, y))
+        == bytes_of(Estimator(C=1.5, **made).fit(X, y))
+        != bytes_of(cold)
+    )
     for changed in ({"tol": 1e-3}, {"C": 1.0, "tol": 1e-4}):
         machine.set_params(**changed)
-        assert bytes_of(machine.fit(other, y)) == bytes_of(clone(machine).set_params(warm_start=False).fit(other, y))
+        assert bytes_of(machine.fit(other, y)) == bytes_of(
+            clone(machine).set_params(warm_start=False).fit(other, y)
+        )
         machine.fit(X, y)
     assert bytes_of(machine.fit(other, y)) == first
 

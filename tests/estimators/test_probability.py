@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""predict_proba: what is fitted, when it is there, and what the command line makes of a saved estimator."""
+"""predict_proba: what is fitted, when it is there, and what the command line makes of a saved
+estimator."""
 
 import pickle
 from pathlib import Path
@@ -24,10 +25,11 @@ def data(name):
 
 
 MACHINES = {
-    "linear": LinearSVM(probability=True, random_state=0), "kernel": KernelSVM(probability=True, random_state=0),
+    "linear": LinearSVM(probability=True, random_state=0),
+    "kernel": KernelSVM(probability=True, random_state=0),
     "at once": LinearSVM(probability=True, random_state=0, multi_class="crammer_singer"),
     "logistic": LinearSVM(loss="logistic", probability=True, random_state=0),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", MACHINES)
@@ -48,9 +50,13 @@ def test_two_classes_have_the_sigmoid_of_the_command_line_and_names_change_nothi
     X, y = data("pair")
     machine = LinearSVM(probability=True, random_state=3).fit(X, y)
     seed = int(np.random.RandomState(3).randint(2**31 - 1))
-    outcome = svmcut.train((X, np.where(y, 1.0, -1.0)), gap=1e-3, seed=seed, probability=True, threads=1)
-    np.testing.assert_array_equal(machine.predict_proba(X)[:, 1], outcome.model.probabilities(
-        machine.decision_function(X))[:, 1])  # fmt: skip
+    outcome = svmcut.train(
+        (X, np.where(y, 1.0, -1.0)), gap=1e-3, seed=seed, probability=True, threads=1
+    )
+    np.testing.assert_array_equal(
+        machine.predict_proba(X)[:, 1],
+        outcome.model.probabilities(machine.decision_function(X))[:, 1],
+    )
     named = LinearSVM(probability=True, random_state=3).fit(X, np.array(["no", "yes"])[y])
     np.testing.assert_array_equal(named.predict_proba(X), machine.predict_proba(X))
 
@@ -70,7 +76,9 @@ def test_one_against_the_rest_has_one_temperature_of_scores_of_folds():
     t = fit_temperature(np.column_stack(held), y)
     scores = t * machine.decision_function(X)
     expected = np.exp(scores - scores.max(axis=1, keepdims=True))
-    np.testing.assert_allclose(machine.predict_proba(X), expected / expected.sum(axis=1, keepdims=True), rtol=1e-9)
+    np.testing.assert_allclose(
+        machine.predict_proba(X), expected / expected.sum(axis=1, keepdims=True), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("kind", ["linear", "at once", "logistic"])
@@ -81,7 +89,9 @@ def test_a_saved_estimator_keeps_them(tmp_path, monkeypatch, kind, name):
     machine = MACHINES[kind].fit(X, y)
     machine.save("model")
     pairs = (" ".join(f"{j + 1}:{value:.9g}" for j, value in enumerate(row)) for row in X)
-    Path("rows").write_text("".join(f"{label} {row}\n" for label, row in zip(y, pairs, strict=True)))
+    Path("rows").write_text(
+        "".join(f"{label} {row}\n" for label, row in zip(y, pairs, strict=True))
+    )
     assert call("svmcut", "classify", "-v", 0, "--probability", "rows", "model", "out") == 0
     np.testing.assert_allclose(np.loadtxt("out"), machine.predict_proba(X), atol=2e-6)
     assert isinstance(svmcut.load("model").model, MulticlassModel) == (name == "several")
@@ -90,10 +100,15 @@ def test_a_saved_estimator_keeps_them(tmp_path, monkeypatch, kind, name):
 def test_without_there_are_none_and_scores_are_the_same():
     X, y = data("pair")
     for make in (LinearSVM, KernelSVM):
-        plain, fitted = make(random_state=0).fit(X, y), make(random_state=0, probability=True).fit(X, y)
+        plain, fitted = (
+            make(random_state=0).fit(X, y),
+            make(random_state=0, probability=True).fit(X, y),
+        )
         assert not hasattr(plain, "predict_proba") and not hasattr(plain, "predict_log_proba")
         assert hasattr(fitted, "predict_proba")
         np.testing.assert_array_equal(plain.decision_function(X), fitted.decision_function(X))
     assert not hasattr(PerfClassifier(), "predict_proba")
-    with pytest.raises(ValueError, match="there is one row of a class; probabilities need two rows of every class"):
+    with pytest.raises(
+        ValueError, match="there is one row of a class; probabilities need two rows of every class"
+    ):
         LinearSVM(probability=True).fit(X[:9], [0] * 8 + [1])

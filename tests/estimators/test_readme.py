@@ -19,7 +19,10 @@ def test_the_script_trains_and_the_shell_classifies_with_its_model(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     names = {}
     exec(compile(script, "README.md", "exec"), names)
-    assert re.search(r"primal [\d.]+, at most [\d.]+ above the optimum\naccuracy 0\.[89]", capsys.readouterr().out)
+    assert re.search(
+        r"primal [\d.]+, at most [\d.]+ above the optimum\naccuracy 0\.[89]",
+        capsys.readouterr().out,
+    )
     assert main(["classify", "data/text.test", "model", "out"]) == 0
     scores = names["machine"].decision_function(names["test"])
     np.testing.assert_allclose(scores, np.loadtxt("out"), rtol=1e-6, atol=1e-6)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What fits of all estimators share: bytes, interrupts, bars, types for a user's script; and what a callback gets."""
+"""What fits of all estimators share: bytes, interrupts, bars, types for a user's script; and what a
+callback gets."""
 
 import doctest
 import inspect
@@ -55,14 +56,29 @@ def sets():
     starts = np.flatnonzero(np.diff(qid, prepend=-1, append=-1))[:40]
     parts = [(tokens[a:b], tags[a:b].tolist()) for a, b in itertools.pairwise(starts)]
     return {
-        LinearSVM: (rows, y), PerfClassifier: (rows, y), KernelSVM: (rows, y), RankSVM: ranked,
-        LinearSVMRegressor: (rows, y), KernelSVMRegressor: (rows, y),
-        MultilabelSVM: labelled, ChainSVM: tuple(map(list, zip(*parts, strict=True))),
-    }  # fmt: skip
+        LinearSVM: (rows, y),
+        PerfClassifier: (rows, y),
+        KernelSVM: (rows, y),
+        RankSVM: ranked,
+        LinearSVMRegressor: (rows, y),
+        KernelSVMRegressor: (rows, y),
+        MultilabelSVM: labelled,
+        ChainSVM: tuple(map(list, zip(*parts, strict=True))),
+    }
 
 
-@pytest.mark.parametrize("Estimator", [PerfClassifier, KernelSVM, LinearSVMRegressor, KernelSVMRegressor, RankSVM,
-                                       MultilabelSVM, ChainSVM])  # fmt: skip
+@pytest.mark.parametrize(
+    "Estimator",
+    [
+        PerfClassifier,
+        KernelSVM,
+        LinearSVMRegressor,
+        KernelSVMRegressor,
+        RankSVM,
+        MultilabelSVM,
+        ChainSVM,
+    ],
+)
 def test_same_bytes_for_any_threads_clones_and_pickles(sets, Estimator):
     data = sets[Estimator]
 
@@ -93,7 +109,9 @@ def test_the_certificate_of_a_kernel_is_that_of_its_expansion(sets):
 
 def test_ctrl_c_ends_a_search(rng):
     X, y = rng.normal(size=(4000, 300)).astype(np.float32), rng.integers(0, 2, 4000)
-    search = GridSearchCV(LinearSVM(tol=1e-12, solver="dual-cd"), {"C": [1e4, 1e5, 1e6]}, cv=3, error_score=0.0)
+    search = GridSearchCV(
+        LinearSVM(tol=1e-12, solver="dual-cd"), {"C": [1e4, 1e5, 1e6]}, cv=3, error_score=0.0
+    )
     threading.Thread(target=lambda: (time.sleep(0.3), signal.raise_signal(signal.SIGINT))).start()
     began = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
@@ -110,7 +128,9 @@ def test_the_bar_needs_no_terminal(sets, monkeypatch):
 
 def test_a_callback_gets_every_progress():
     steps = []
-    outcome = svmcut.train(DATA / "breast_cancer.train", solver="cutting-plane", callback=steps.append)
+    outcome = svmcut.train(
+        DATA / "breast_cancer.train", solver="cutting-plane", callback=steps.append
+    )
     assert all(isinstance(step, Progress) for step in steps)
     assert [step.iteration for step in steps] == list(range(1, outcome.progress.iteration + 1))
     assert steps[-1].primal == outcome.primal and steps[-1].gap < steps[0].gap < math.inf
@@ -119,9 +139,21 @@ def test_a_callback_gets_every_progress():
 @pytest.mark.parametrize("name", sorted(set(svmcut.__all__) - {"__version__"}))
 def test_public_names_are_annotated(name):
     thing = getattr(svmcut, name)
-    own = [member for base in thing.__mro__ if "svmcut" in base.__module__ for member in vars(base).values()] \
-        if inspect.isclass(thing) else [thing]  # fmt: skip
-    functions = [member for member in own if inspect.isfunction(member) and not member.__name__.startswith("__")]
+    own = (
+        [
+            member
+            for base in thing.__mro__
+            if "svmcut" in base.__module__
+            for member in vars(base).values()
+        ]
+        if inspect.isclass(thing)
+        else [thing]
+    )
+    functions = [
+        member
+        for member in own
+        if inspect.isfunction(member) and not member.__name__.startswith("__")
+    ]
     assert functions
     for function in functions:
         named = {"return", *inspect.signature(function).parameters} - {"self"}
@@ -143,11 +175,22 @@ def test_a_users_script_has_types(tmp_path):
         "LinearSVM(penalty=1)": 'Unexpected keyword argument "penalty"',
     }
     (tmp_path / "script.py").write_text("\n".join(script))
-    options = ["--ignore-missing-imports", "--follow-imports=silent", "--cache-dir", str(tmp_path), "script.py"]
+    options = [
+        "--ignore-missing-imports",
+        "--follow-imports=silent",
+        "--cache-dir",
+        str(tmp_path),
+        "script.py",
+    ]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options], capture_output=True, text=True, cwd=tmp_path,
+        [sys.executable, "-m", "mypy", *options],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
         env={**os.environ, "MYPYPATH": str(DATA.parent)},
-    )  # fmt: skip
+    )
     for number, expected in enumerate(script.values(), 1):
-        shown = [line for line in done.stdout.splitlines() if line.startswith(f"script.py:{number}:")]
+        shown = [
+            line for line in done.stdout.splitlines() if line.startswith(f"script.py:{number}:")
+        ]
         assert (expected in shown[0]) if expected else not shown, done.stdout

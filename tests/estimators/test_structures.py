@@ -32,12 +32,18 @@ def sets():
 
 @pytest.fixture(scope="module")
 def sentences():
-    """Sequences of data/tags as dicts of features, their tags as words, and the same as matrices."""
+    """Sequences of data/tags as dicts of features, their tags as words, and the same as
+    matrices."""
     X, y, qid = svmcut.load_svmlight_file(DATA / "tags.train", query_id=True)
     starts = np.flatnonzero(np.diff(qid, prepend=-1, append=-1))
     parts = [X[start:stop] for start, stop in itertools.pairwise(starts)]
-    dicts = [[{f"f{j:04d}": v for j, v in zip(row.indices, row.data, strict=True)} for row in part] for part in parts]
-    tags = [[f"t{tag:02.0f}" for tag in y[start:stop]] for start, stop in itertools.pairwise(starts)]
+    dicts = [
+        [{f"f{j:04d}": v for j, v in zip(row.indices, row.data, strict=True)} for row in part]
+        for part in parts
+    ]
+    tags = [
+        [f"t{tag:02.0f}" for tag in y[start:stop]] for start, stop in itertools.pairwise(starts)
+    ]
     return dicts, tags, parts
 
 
@@ -57,8 +63,20 @@ def test_rankings_are_those_of_the_command_line(tmp_path, queries, rng):
     assert mixed.score(X, y, qid) == pytest.approx(machine.score(X, y, qid), abs=0.01)
     assert machine.score(X, y, qid) > 0.6
     machine.save(tmp_path / "model")
-    assert main(["classify", str(DATA / "ranking.train"), str(tmp_path / "model"), str(tmp_path / "out")]) == 0
-    np.testing.assert_allclose(machine.predict(X), np.loadtxt(tmp_path / "out"), rtol=1e-5, atol=1e-5)
+    assert (
+        main(
+            [
+                "classify",
+                str(DATA / "ranking.train"),
+                str(tmp_path / "model"),
+                str(tmp_path / "out"),
+            ]
+        )
+        == 0
+    )
+    np.testing.assert_allclose(
+        machine.predict(X), np.loadtxt(tmp_path / "out"), rtol=1e-5, atol=1e-5
+    )
 
 
 def test_queries_are_routed_and_never_left_out_silently(queries):
@@ -70,7 +88,9 @@ def test_queries_are_routed_and_never_left_out_silently(queries):
         RankSVM().fit(X, y, qid[1:])
     with sklearn.config_context(enable_metadata_routing=True):
         machine = RankSVM().set_fit_request(qid=True).set_score_request(qid=True)
-        found = cross_validate(machine, X, y, params={"qid": qid, "groups": qid}, cv=GroupKFold(3), error_score="raise")
+        found = cross_validate(
+            machine, X, y, params={"qid": qid, "groups": qid}, cv=GroupKFold(3), error_score="raise"
+        )
     assert found["test_score"].min() > 0.5
 
 
@@ -97,11 +117,17 @@ def test_tags_from_dicts_and_from_matrices(tmp_path, sentences):
     machine = ChainSVM(C=0.1, tol=0.05, random_state=0).fit(dicts, tags)
     assert machine.converged_ and machine.score(dicts, tags) > 0.7
     rows = ChainSVM(C=0.1, tol=0.05, random_state=0).fit(parts, tags)
-    assert rows.primal_[0] == pytest.approx(machine.primal_[0], rel=0.05) and rows.feature_names_ is None
+    assert (
+        rows.primal_[0] == pytest.approx(machine.primal_[0], rel=0.05)
+        and rows.feature_names_ is None
+    )
     assert machine.emission_coef_.shape == (len(machine.feature_names_), len(machine.classes_))
     assert pickle.loads(pickle.dumps(machine)).predict(dicts[:5]) == machine.predict(dicts[:5])
     rows.save(tmp_path / "model")
-    file, (X, _, qid) = svmcut.load(tmp_path / "model"), svmcut.load_svmlight_file(DATA / "tags.train", query_id=True)
+    file, (X, _, qid) = (
+        svmcut.load(tmp_path / "model"),
+        svmcut.load_svmlight_file(DATA / "tags.train", query_id=True),
+    )
     flat = [tag for sequence in rows.predict(parts) for tag in sequence]
     assert np.mean(rows.classes_[file.predict(X, qid) - 1] == flat) > 0.999
 
@@ -116,7 +142,9 @@ def test_the_weights_of_a_chain_score_as_it_predicts(sentences):
     nodes, moves = tokens @ machine.emission_coef_, machine.transition_coef_
 
     def value(path):
-        return sum(nodes[t, k] for t, k in enumerate(path)) + sum(moves[a, b] for a, b in itertools.pairwise(path))
+        return sum(nodes[t, k] for t, k in enumerate(path)) + sum(
+            moves[a, b] for a, b in itertools.pairwise(path)
+        )
 
     best = max(itertools.product(range(3), repeat=3), key=value)
     assert machine.predict(dicts[:1]) == [machine.classes_[list(best)].tolist()]
@@ -131,9 +159,14 @@ def test_sequences_without_a_tag_for_every_token_are_refused():
 @pytest.mark.parametrize("matrices", [False, True])
 def test_sequences_without_tokens_count_for_nothing(matrices, tmp_path):
     rng = np.random.default_rng(0)
-    X = [rng.normal(size=(n, 3)) for n in (2, 3, 1, 4)] if matrices else [
-        [{"word": word} for word in text.split()] for text in ("the dog", "a cat sleeps", "dogs", "the cat and dogs")
-    ]  # fmt: skip
+    X = (
+        [rng.normal(size=(n, 3)) for n in (2, 3, 1, 4)]
+        if matrices
+        else [
+            [{"word": word} for word in text.split()]
+            for text in ("the dog", "a cat sleeps", "dogs", "the cat and dogs")
+        ]
+    )
     y = [list("DN"), list("DNV"), ["N"], list("DNDN")]
     none = np.zeros((0, 3)) if matrices else []
     holes, of_holes = [none, X[0], none, *X[1:], none], [[], y[0], [], *y[1:], []]
@@ -142,13 +175,20 @@ def test_sequences_without_tokens_count_for_nothing(matrices, tmp_path):
     found = whole.predict(X)
     assert holed.predict(holes) == [[], found[0], [], *found[1:], []]
     assert holed.score(holes, of_holes) == whole.score(X, y)
-    assert holed.predict([none]) == [[]] and holed.predict([]) == [] and np.isnan(holed.score([none], [[]]))
+    assert (
+        holed.predict([none]) == [[]]
+        and holed.predict([]) == []
+        and np.isnan(holed.score([none], [[]]))
+    )
     v = np.array([9.0, 1, 9, 2, 3, 4, 9])
     weighed = ChainSVM(random_state=0).fit(holes, of_holes, sample_weight=v)
     same = ChainSVM(random_state=0).fit(X, y, sample_weight=[1, 2, 3, 4])
     assert weighed._model.w.tobytes() == same._model.w.tobytes()
-    for message, args in (("no sequence has a token", ([none], [[]])), ("one tag for every token", ([none], [["D"]])),
-                          ("weights for 7 sequences", (holes, of_holes, [1.0] * 4))):  # fmt: skip
+    for message, args in (
+        ("no sequence has a token", ([none], [[]])),
+        ("one tag for every token", ([none], [["D"]])),
+        ("weights for 7 sequences", (holes, of_holes, [1.0] * 4)),
+    ):
         with pytest.raises(DataError, match=message):
             ChainSVM().fit(*args)
     if not matrices:

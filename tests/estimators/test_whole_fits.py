@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fit that is refused or interrupted, wherever, leaves every attribute as it was; one that ends sets all of them."""
+"""A fit that is refused or interrupted, wherever, leaves every attribute as it was; one that ends
+sets all of them."""
 
 import pickle
 import sys
@@ -14,8 +15,11 @@ from svmcut.estimators import base, clusters
 from svmcut.estimators.base import Trained, whole
 from svmcut.tasks.protocol import named
 
-ESTIMATORS = [thing for name in sorted(svmcut.__all__)
-              if isinstance(thing := getattr(svmcut, name), type) and issubclass(thing, Trained)]  # fmt: skip
+ESTIMATORS = [
+    thing
+    for name in sorted(svmcut.__all__)
+    if isinstance(thing := getattr(svmcut, name), type) and issubclass(thing, Trained)
+]
 ALL = [*ESTIMATORS, clusters.LinearSVM]
 FILES = str(Path(base.__file__).parent)
 
@@ -40,9 +44,10 @@ def examples(Estimator, seed, n=12, d=3):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(n, d)).astype(np.float32), np.arange(n) % 2 + 10 * seed
     if Estimator is svmcut.ChainSVM:
-        return [list(map(lambda row: {f"f{seed}": row[0], "b": row[1]}, X[k : k + 2])) for k in range(0, n, 2)], [
-            ["u", f"t{seed}"] for _ in range(0, n, 2)
-        ]
+        return [
+            list(map(lambda row: {f"f{seed}": row[0], "b": row[1]}, X[k : k + 2]))
+            for k in range(0, n, 2)
+        ], [["u", f"t{seed}"] for _ in range(0, n, 2)]
     if Estimator is svmcut.MultilabelSVM:
         return X, np.column_stack([y == y[0], y != y[0], X[:, 0] > 0]).astype(int)[:, : 1 + seed]
     if Estimator is svmcut.RankSVM:
@@ -59,8 +64,13 @@ def made(Estimator, **parameters):
 
 
 def state(machine):
-    """Every attribute by identity and by its bytes; what the next fit may start from by what it holds."""
-    found = {name: (id(value), pickle.dumps(value)) for name, value in vars(machine).items() if name != "_starts"}
+    """Every attribute by identity and by its bytes; what the next fit may start from by what it
+    holds."""
+    found = {
+        name: (id(value), pickle.dumps(value))
+        for name, value in vars(machine).items()
+        if name != "_starts"
+    }
     known, starts = vars(machine).get("_starts", (b"", {}))
     return found, known, {key: id(value) for key, value in starts.items()}
 
@@ -115,7 +125,9 @@ def test_an_interrupt_at_any_line(Estimator):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("Estimator", ALL, ids=lambda one: f"{one.__module__}.{one.__name__}")
-@pytest.mark.parametrize("where", ["parameter", "data", "observer", "later machine", "solver", "warning"])
+@pytest.mark.parametrize(
+    "where", ["parameter", "data", "observer", "later machine", "solver", "warning"]
+)
 def test_what_refuses_or_ends_a_fit(Estimator, where, monkeypatch):
     machine = made(Estimator).fit(*examples(Estimator, 1))
     other = list(examples(Estimator, 2, 16, 4))
@@ -154,8 +166,16 @@ def test_every_fit_is_whole(Estimator):
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS, ids=lambda one: one.__name__)
 def test_texts_in_the_place_of_flags_and_numbers_are_refused(Estimator):
-    bad = {"C": None, "intercept_scaling": -1.0, "n_jobs": "all", "verbose": "no", "fit_intercept": "no",
-           "probability": "x", "warm_start": 2, "quick": "x"}  # fmt: skip
+    bad = {
+        "C": None,
+        "intercept_scaling": -1.0,
+        "n_jobs": "all",
+        "verbose": "no",
+        "fit_intercept": "no",
+        "probability": "x",
+        "warm_start": 2,
+        "quick": "x",
+    }
     for name in bad.keys() & Estimator().get_params().keys():
         with pytest.raises(ValueError, match=f"{name}={bad[name]!r} is not (True or False|a )"):
             Estimator(**{name: bad[name]}).fit(*examples(Estimator, 1))

@@ -23,7 +23,12 @@ def csr(rows):
     flat = [entry for row in entries for entry in row]
     indices = np.array([c for c, _ in flat], np.int32)
     indptr = np.cumsum([0] + [len(row) for row in entries])
-    return Csr(np.array([v for _, v in flat], np.float32), indices, indptr, int(indices.max(initial=-1)) + 1)
+    return Csr(
+        np.array([v for _, v in flat], np.float32),
+        indices,
+        indptr,
+        int(indices.max(initial=-1)) + 1,
+    )
 
 
 @st.composite
@@ -35,12 +40,17 @@ def kernels(draw):
 
 @st.composite
 def models(draw):
-    header = {"highest_index": draw(st.none() | st.integers(0, 2**31 - 1)), "n_documents": draw(st.integers(0, 2**31))}
+    header = {
+        "highest_index": draw(st.none() | st.integers(0, 2**31 - 1)),
+        "n_documents": draw(st.integers(0, 2**31)),
+    }
     b = draw(finite)
     if draw(st.booleans()):
         return LinearModel(np.array(draw(st.lists(finite32, max_size=8)), float), b, **header)
     support = csr(draw(rows))
-    alpha = np.array(draw(st.lists(finite, min_size=support.n_rows, max_size=support.n_rows)), float)
+    alpha = np.array(
+        draw(st.lists(finite, min_size=support.n_rows, max_size=support.n_rows)), float
+    )
     return KernelModel(draw(kernels()), support, alpha, b, **header)
 
 

@@ -14,7 +14,10 @@ from svmcut.errors import DataError
 
 def many(examples: int):
     return settings(
-        max_examples=examples, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],
     )
 
 
@@ -34,26 +37,56 @@ plain = st.one_of(
     st.builds("{}{}e{}".format, st.sampled_from(["", "+", "-"]), digits, st.integers(-60, 30)),
     # beside the midpoint of two floats
     st.builds(
-        lambda x, more: f"{(float(x) + float(np.nextafter(x, np.float32(np.inf)))) / 2:.30f}"[:32] + more,
+        lambda x, more: (
+            f"{(float(x) + float(np.nextafter(x, np.float32(np.inf)))) / 2:.30f}"[:32] + more
+        ),
         st.floats(0.001953125, 1, exclude_max=True, width=32).map(np.float32),
         st.sampled_from(["", "0", "1", "00000001"]),
     ),
 )
 not_finite = ["nan", "inf", "-Infinity", "1e39", "3.4028236e38", "-1e999"]
 extreme = ["3.4028235e38", "1.4e-45", "7e-46", "1e-400", "1e-99999999999999999999"]
-malformed = ["", "+", "-", ".", "e5", "1e", "1e+", "0x10", "+-1", "1.2.3", "1,5", "1_0", "é", "\0", "1\0"]
+malformed = [
+    "",
+    "+",
+    "-",
+    ".",
+    "e5",
+    "1e",
+    "1e+",
+    "0x10",
+    "+-1",
+    "1.2.3",
+    "1,5",
+    "1_0",
+    "é",
+    "\0",
+    "1\0",
+]
 odd = st.sampled_from(not_finite + extreme + malformed)
 number = st.one_of(plain, plain, plain, plain, plain, plain, odd)
 index = st.one_of(
     st.integers(1, 30).map(str),
-    st.sampled_from(["+1", "007", "0", "-3", "2147483646", "2147483647", "4294967297", "9223372036854775809"]),
+    st.sampled_from(
+        ["+1", "007", "0", "-3", "2147483646", "2147483647", "4294967297", "9223372036854775809"]
+    ),
     st.sampled_from(["1.5", "", "a", "1" * 20, "00000000000000000005"]),
 )
 feature = st.builds("{}:{}".format, index, number)
 keyed = st.one_of(
     st.builds("qid:{}".format, st.integers(-(2**63), 2**63 - 1)),
-    st.sampled_from(["qid:72048431380967004", "qid:9223372036854775808", "qid:-9223372036854775809", "qid:", "qid:a"]),
-    st.sampled_from(["sid:1", "sid:0", "sid:-4", "cost:2.5", "cost:-1", "cost:nan", "qid", "cost:1\0", "quid:3"]),
+    st.sampled_from(
+        [
+            "qid:72048431380967004",
+            "qid:9223372036854775808",
+            "qid:-9223372036854775809",
+            "qid:",
+            "qid:a",
+        ]
+    ),
+    st.sampled_from(
+        ["sid:1", "sid:0", "sid:-4", "cost:2.5", "cost:-1", "cost:nan", "qid", "cost:1\0", "quid:3"]
+    ),
 )
 label = st.one_of(st.sampled_from(["1", "-1", "+1", "0", "2.5"]), number)
 
@@ -80,7 +113,12 @@ def any_line(draw):
     return line + draw(st.sampled_from(["", "", "# c", "#\0", "\r"]))
 
 
-line = st.one_of(good_line(), good_line(), any_line(), st.sampled_from(["", " ", "# comment", "  # more", "\t\r"]))
+line = st.one_of(
+    good_line(),
+    good_line(),
+    any_line(),
+    st.sampled_from(["", " ", "# comment", "  # more", "\t\r"]),
+)
 texts = st.builds(
     lambda mark, lines, end: (mark + "\n".join(lines) + end).encode(),
     st.sampled_from(["", "", "", "\ufeff"]),
@@ -115,7 +153,9 @@ def truth(text: bytes):
     columns = []
     for column, absent, dtype in ((rows.qid, 0, np.int64), (rows.cost, 1.0, np.float64)):
         filled = [absent if entry is None else entry for entry in column]
-        columns.append(None if all(entry is None for entry in column) else np.array(filled, dtype).tobytes())
+        columns.append(
+            None if all(entry is None for entry in column) else np.array(filled, dtype).tobytes()
+        )
     return (
         np.array(rows.y, np.float64).tobytes(),
         np.array(rows.indptr, np.int64).tobytes(),
@@ -150,7 +190,22 @@ def test_damaged_text_is_refused_at_the_same_place(text, data):
             at = data.draw(st.integers(0, max(0, len(damaged) - 1)))
             damaged[at : at + data.draw(st.integers(0, 2))] = data.draw(
                 st.sampled_from(
-                    [b"", b":", b" ", b"\n", b"-", b"9", b".", b"#", b"\0", b"e", b"\x01", b"\xff", b"q", b"\r"]
+                    [
+                        b"",
+                        b":",
+                        b" ",
+                        b"\n",
+                        b"-",
+                        b"9",
+                        b".",
+                        b"#",
+                        b"\0",
+                        b"e",
+                        b"\x01",
+                        b"\xff",
+                        b"q",
+                        b"\r",
+                    ]
                 )
             )
     agree(bytes(damaged))
@@ -180,7 +235,8 @@ def test_round_trip_of_many_rows(rng, decimals):
     values = rng.normal(size=(n, per_row)) * 10.0 ** rng.integers(-8, 8, size=(n, 1))
     columns = np.sort([rng.choice(d, per_row, replace=False) for _ in range(n)], axis=1)
     text = "\n".join(
-        "1 " + " ".join(f"{j + 1}:{x:.{decimals}g}" for j, x in zip(columns[i], values[i])) for i in range(n)
+        "1 " + " ".join(f"{j + 1}:{x:.{decimals}g}" for j, x in zip(columns[i], values[i]))
+        for i in range(n)
     ).encode()
     expected = np.array([float(f"{x:.{decimals}g}") for x in values.ravel()], np.float32)
     for options in ({}, {"force_portable": True}, {"threads": 3, "piece_bytes": 1000}):

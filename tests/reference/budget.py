@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slow truth of budgeted training: every step from its formula, merges by search on a fine grid of h."""
+"""Slow truth of budgeted training: every step from its formula, merges by search on a fine grid of
+h."""
 
 import numpy as np
 
@@ -41,7 +42,10 @@ def visits(n, steps, sampling="shuffled", seed=0, v=None):
         words = Words(stream(seed, epoch))
         if sampling == "independent":
             draws = [Words(words.state + place * GOLDEN) for place in range(n)]
-            order += [draw.below(n) if v is None else place_of(v, draw.uniform() * np.sum(v)) for draw in draws]
+            order += [
+                draw.below(n) if v is None else place_of(v, draw.uniform() * np.sum(v))
+                for draw in draws
+            ]
         else:
             items = list(range(n))
             if v is not None:
@@ -60,7 +64,8 @@ def place_of(v, at):
 
 
 def best_place(m, kappa):
-    """h in [0, 1/2] that maximises m kappa^((1-h)^2) + (1-m) kappa^(h^2), by grids that close in."""
+    """h in [0, 1/2] that maximises m kappa^((1-h)^2) + (1-m) kappa^(h^2), by grids that close
+    in."""
     low, high = 0.0, 0.5
     for _ in range(12):
         h = np.linspace(low, high, 41)
@@ -80,7 +85,13 @@ class SlowBudget:
     """f = scale sum beta_k K(z_k, .); lists of centres, coefficients and owners."""
 
     def __init__(self, X, y, kernel, C, budget, dual=True, maintenance="merge", v=None, tube=None):
-        self.X, self.y, self.kernel, self.C, self.budget = X.astype(np.float64), y, kernel, C, budget
+        self.X, self.y, self.kernel, self.C, self.budget = (
+            X.astype(np.float64),
+            y,
+            kernel,
+            C,
+            budget,
+        )
         self.v = np.ones(len(y)) if v is None else v
         self.dual, self.maintenance, self.tube = dual, maintenance, tube
         self.Z, self.beta, self.owner, self.alpha = [], [], [], np.zeros(len(y), np.float32)
@@ -105,7 +116,9 @@ class SlowBudget:
         else:
             if self.t > 1:
                 self.scale *= 1 - 1 / self.t
-            pull = y * (y * f < 1) if self.tube is None else np.sign(y - f) * (abs(y - f) > self.tube)
+            pull = (
+                y * (y * f < 1) if self.tube is None else np.sign(y - f) * (abs(y - f) > self.tube)
+            )
             change = pull * self.v.sum() * self.C / (self.t * self.scale)
         if change == 0:
             return
@@ -137,9 +150,13 @@ class SlowBudget:
             if same:
                 kappa = self.K(z, [self.Z[j] for j in same])[0]
                 weights = [own / (own + self.beta[j]) for j in same]
-                best = int(np.argmin([merge_loss(m, k) for m, k in zip(weights, kappa, strict=True)]))
+                best = int(
+                    np.argmin([merge_loss(m, k) for m, k in zip(weights, kappa, strict=True)])
+                )
                 j, h = same[best], best_place(weights[best], kappa[best])
-                self.beta[j] = own * kappa[best] ** ((1 - h) ** 2) + self.beta[j] * kappa[best] ** (h * h)
+                self.beta[j] = own * kappa[best] ** ((1 - h) ** 2) + self.beta[j] * kappa[best] ** (
+                    h * h
+                )
                 self.Z[j], self.owner[j] = h * z + (1 - h) * self.Z[j], -1
         self.remove(a)
         if self.maintenance == "project":

@@ -52,7 +52,8 @@ def joint_feature(x, y, shape):
 
 
 def argmax(x, w, shape, gold=None):
-    """(labelling, value); with gold, tags other than these gain 1 each. Ties: lowest last tag, then the one before."""
+    """(labelling, value); with gold, tags other than these gain 1 each. Ties: lowest last tag, then
+    the one before."""
     best, value = None, -np.inf
     for reverse in itertools.product(range(shape.n_tags), repeat=len(x)):
         y = reverse[::-1]
@@ -65,7 +66,8 @@ def argmax(x, w, shape, gold=None):
 
 
 def labellings(x, shape):
-    """All labellings of T tokens, the last tag counting most, and their joint features (K^T, dim)."""
+    """All labellings of T tokens, the last tag counting most, and their joint features (K^T,
+    dim)."""
     found = [reverse[::-1] for reverse in itertools.product(range(shape.n_tags), repeat=len(x))]
     return np.array(found), np.array([joint_feature(x, y, shape) for y in found])
 
@@ -82,7 +84,8 @@ RULES = {
 
 
 def slack(x, w, shape, gold, rule):
-    """H(w) of one sequence by a rule, at least 0, and the labellings that reach it in the order of `labellings`."""
+    """H(w) of one sequence by a rule, at least 0, and the labellings that reach it in the order of
+    `labellings`."""
     tags, features = labellings(x, shape)
     wrong = np.count_nonzero(tags != gold, axis=1)
     right = int(np.flatnonzero(wrong == 0)[0])
@@ -92,10 +95,12 @@ def slack(x, w, shape, gold, rule):
 
 
 def optimum(sequences, shape, C, rule="margin"):
-    """min over w of 1/2 |w|^2 + C sum_n H_n(w), or H_n(w)^2: its dual over all labellings, by a general solver.
+    """min over w of 1/2 |w|^2 + C sum_n H_n(w), or H_n(w)^2: its dual over all labellings, by a
+    general solver.
 
-    Every labelling says H_n >= b - a.w: the dual is b.q - 1/2 |A'q|^2 with q >= 0 and sum q_n = C, the right labelling
-    among them; squared it is b.q - 1/2 |A'q|^2 - sum_n (sum q_n)^2 / (4 C) with q >= 0.
+    Every labelling says H_n >= b - a.w: the dual is b.q - 1/2 |A'q|^2 with q >= 0 and sum q_n = C,
+    the right labelling among them; squared it is b.q - 1/2 |A'q|^2 - sum_n (sum q_n)^2 / (4 C) with
+    q >= 0.
     """
     normals, losses, squared = [], [], rule.endswith("squared")
     for n in range(len(sequences)):
@@ -118,11 +123,19 @@ def optimum(sequences, shape, C, rule="margin"):
     start = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
     if squared:
         options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 20_000, "maxfun": 50_000}
-        found = minimize(dual, start, jac=True, bounds=[(0, None)] * len(b), method="L-BFGS-B", options=options)
+        found = minimize(
+            dual, start, jac=True, bounds=[(0, None)] * len(b), method="L-BFGS-B", options=options
+        )
         return -C * found.fun
     sums = {"type": "eq", "fun": lambda q: member @ q - 1, "jac": lambda q: member}
     options = {"ftol": 1e-12, "maxiter": 2000}
     found = minimize(
-        dual, start, jac=True, bounds=[(0, None)] * len(b), constraints=sums, method="SLSQP", options=options
+        dual,
+        start,
+        jac=True,
+        bounds=[(0, None)] * len(b),
+        constraints=sums,
+        method="SLSQP",
+        options=options,
     )
     return -C * found.fun

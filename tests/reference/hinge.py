@@ -5,7 +5,8 @@ import numpy as np
 
 
 def primal(X, y, w, C, bias=0.0):
-    """1/2 |w|^2 + C sum_i max(0, 1 - y_i w.x_i); the last weight belongs to the constant feature where there is one."""
+    """1/2 |w|^2 + C sum_i max(0, 1 - y_i w.x_i); the last weight belongs to the constant feature
+    where there is one."""
     X = with_constant(X, bias)
     return 0.5 * w @ w + C * np.maximum(0, 1 - y * (X @ w)).sum()
 
@@ -15,7 +16,8 @@ def with_constant(X, bias):
 
 
 def linearize(y, s):
-    """(value, coef, offset) by a loop over the examples (Joachims 2006, Algorithm 1, lines 5 to 7)."""
+    """(value, coef, offset) by a loop over the examples (Joachims 2006, Algorithm 1, lines 5 to
+    7)."""
     value, offset, coef = 0.0, 0, np.zeros(len(s))
     for i in range(len(s)):
         if y[i] * s[i] < 1:
@@ -28,7 +30,8 @@ def linearize(y, s):
 def optimum(X, y, C, bias=0.0, tol=1e-10, steps=200):
     """(w, minimum) by interior-point steps on the dual, run until primal and dual agree.
 
-    The dual is max sum(a) - 1/2 |sum a_i y_i x_i|^2 over 0 <= a <= C, with multipliers of both bounds.
+    The dual is max sum(a) - 1/2 |sum a_i y_i x_i|^2 over 0 <= a <= C, with multipliers of both
+    bounds.
     """
     signed = with_constant(np.asarray(X, float), bias) * y[:, None]
     G, a = signed @ signed.T, np.full(len(y), C / 2)

@@ -28,16 +28,22 @@ def tube_primal(K, y, beta, b, C, tube):
 
 
 def maximum(K, y, C, free_bias, tol=1e-9, steps=500_000):
-    """(maximum, beta) of sum beta y - 1/2 beta'K beta in the box, and on sum beta = 0 where the bias is free."""
-    beta = _ascent(K, y.astype(float), np.minimum(0, C * y), np.maximum(0, C * y), free_bias, tol, steps)
+    """(maximum, beta) of sum beta y - 1/2 beta'K beta in the box, and on sum beta = 0 where the
+    bias is free."""
+    beta = _ascent(
+        K, y.astype(float), np.minimum(0, C * y), np.maximum(0, C * y), free_bias, tol, steps
+    )
     return beta @ y - 0.5 * beta @ K @ beta, beta
 
 
 def tube_maximum(K, y, C, tube, free_bias, tol=1e-9, steps=500_000):
-    """(maximum, beta) of sum (beta y - tube |beta|) - 1/2 beta'K beta with |beta| <= C: in LIBSVM's 2 n variables."""
+    """(maximum, beta) of sum (beta y - tube |beta|) - 1/2 beta'K beta with |beta| <= C: in LIBSVM's
+    2 n variables."""
     n, zero, most = len(y), np.zeros(len(y)), np.broadcast_to(C, len(y))
     low, high = np.concatenate([zero, -most]), np.concatenate([most, zero])
-    parts = _ascent(np.tile(K, (2, 2)), np.concatenate([y - tube, y + tube]), low, high, free_bias, tol, steps)
+    parts = _ascent(
+        np.tile(K, (2, 2)), np.concatenate([y - tube, y + tube]), low, high, free_bias, tol, steps
+    )
     beta = parts[:n] + parts[n:]
     return beta @ y - tube * np.abs(beta).sum() - 0.5 * beta @ K @ beta, beta
 
@@ -45,7 +51,8 @@ def tube_maximum(K, y, C, tube, free_bias, tol=1e-9, steps=500_000):
 def _ascent(K, p, low, high, free_bias, tol, steps):
     """The beta of the largest sum beta p - 1/2 beta'K beta.
 
-    Without bias coordinate after coordinate; with bias the most violating pair, until no violation exceeds tol.
+    Without bias coordinate after coordinate; with bias the most violating pair, until no violation
+    exceeds tol.
     """
     n, norms = len(p), np.maximum(K.diagonal(), 1e-12).tolist()
     beta, v, least, most = np.zeros(n), p.copy(), low.tolist(), high.tolist()
@@ -60,7 +67,10 @@ def _ascent(K, p, low, high, free_bias, tol, steps):
             s = min((v[i] - v[j]) / a, high[i] - beta[i], beta[j] - low[j])
             beta[i], beta[j] = beta[i] + s, beta[j] - s
             for k in (i, j):
-                above[k], below[k] = 0.0 if beta[k] < high[k] else -np.inf, 0.0 if beta[k] > low[k] else np.inf
+                above[k], below[k] = (
+                    0.0 if beta[k] < high[k] else -np.inf,
+                    0.0 if beta[k] > low[k] else np.inf,
+                )
             v -= s * (K[i] - K[j])
         else:
             i = step % n
@@ -69,6 +79,9 @@ def _ascent(K, p, low, high, free_bias, tol, steps):
             if new != before:
                 v -= (new - before) * K[i]
                 beta[i] = new
-            if i == n - 1 and max(np.where(beta < high, v, 0).max(), -np.where(beta > low, v, 0).min()) <= tol:
+            if (
+                i == n - 1
+                and max(np.where(beta < high, v, 0).max(), -np.where(beta > low, v, 0).min()) <= tol
+            ):
                 break
     return beta

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chains with kernel emissions by enumeration: coefficients of labellings, their products, and the optimum."""
+"""Chains with kernel emissions by enumeration: coefficients of labellings, their products, and the
+optimum."""
 
 import itertools
 
@@ -11,7 +12,8 @@ from svmcut.models import ChainShape
 
 
 def coefficients(sequences, labels, shape):
-    """(tokens stride + transitions,) of score(labels) - score(right): joint features where token t is feature t."""
+    """(tokens stride + transitions,) of score(labels) - score(right): joint features where token t
+    is feature t."""
     tokens = sequences.X.n_rows
     unit = ChainShape(shape.n_tags, tokens, shape.transition_order)
     total = np.zeros(unit.dim)
@@ -46,8 +48,12 @@ def minimum(K, sequences, shape, C):
     H = C * A @ np.array([scores(K, a, shape.stride) for a in A]).T
     member = (groups[None, :] == np.arange(len(sequences))[:, None]).astype(float)
     found = minimize(
-        lambda q: (0.5 * q @ H @ q - b @ q, H @ q - b), 1 / member.sum(1)[groups], jac=True,
-        bounds=[(0, None)] * len(b), method="SLSQP", options={"ftol": 1e-12, "maxiter": 2000},
+        lambda q: (0.5 * q @ H @ q - b @ q, H @ q - b),
+        1 / member.sum(1)[groups],
+        jac=True,
+        bounds=[(0, None)] * len(b),
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 2000},
         constraints={"type": "eq", "fun": lambda q: member @ q - 1, "jac": lambda q: member},
-    )  # fmt: skip
+    )
     return -C * found.fun

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slow truth of the kernel rows: every value from the definition of the kernel, in float64, on dense rows."""
+"""Slow truth of the kernel rows: every value from the definition of the kernel, in float64, on
+dense rows."""
 
 import numpy as np
 

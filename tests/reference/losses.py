@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slow truths of losses of one score each and of training with their sums, straight from the definitions."""
+"""Slow truths of losses of one score each and of training with their sums, straight from the
+definitions."""
 
 import math
 
@@ -29,7 +30,11 @@ def epsilon_insensitive(y, s):
     return abs(r) - TUBE, -c, c * y - TUBE * abs(c)
 
 
-LOSSES = {"squared-hinge": squared_hinge, "logistic": logistic, "epsilon-insensitive": epsilon_insensitive}
+LOSSES = {
+    "squared-hinge": squared_hinge,
+    "logistic": logistic,
+    "epsilon-insensitive": epsilon_insensitive,
+}
 
 
 def h(loss, y, g):
@@ -56,11 +61,14 @@ def dual(loss, X, y, g, C, v=None):
     """C sum v h(g) - 1/2 |C X'(v g)|^2"""
     v = np.ones(len(y)) if v is None else v
     w = C * X.T @ (v * g)
-    return C * math.fsum(v[i] * h(loss, y[i], g[i]) for i in range(len(y)) if v[i] > 0) - 0.5 * float(w @ w)
+    return C * math.fsum(
+        v[i] * h(loss, y[i], g[i]) for i in range(len(y)) if v[i] > 0
+    ) - 0.5 * float(w @ w)
 
 
 def optimum(loss, X, y, C, v=None, tol=1e-11):
-    """The least primal; X has its constant column. The duality gap of what is found is at most tol of it."""
+    """The least primal; X has its constant column. The duality gap of what is found is at most tol
+    of it."""
     X, v = np.asarray(X, float), np.ones(len(y)) if v is None else v
     if loss == "epsilon-insensitive":
         return _by_coordinates(X, y, C, v, tol)
@@ -72,7 +80,11 @@ def optimum(loss, X, y, C, v=None, tol=1e-11):
         here = primal(loss, X, y, w, C, v)
         if 0.5 * gradient @ gradient <= tol * here:
             return here
-        bend = np.where(y * s < 1, 2.0, 0.0) if loss == "squared-hinge" else np.abs(slopes) * (1 - np.abs(slopes))
+        bend = (
+            np.where(y * s < 1, 2.0, 0.0)
+            if loss == "squared-hinge"
+            else np.abs(slopes) * (1 - np.abs(slopes))
+        )
         p = -np.linalg.solve(np.eye(len(w)) + C * X.T @ ((v * bend)[:, None] * X), gradient)
         t = 1.0
         while primal(loss, X, y, w + t * p, C, v) > here + 1e-4 * t * gradient @ p and t > 1e-12:

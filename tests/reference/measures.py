@@ -10,7 +10,9 @@ def ranked_labels(labels, scores):
 
 
 def roc_area(positive, scores):
-    pairs = [(s, t) for p, s in zip(positive, scores) if p for q, t in zip(positive, scores) if not q]
+    pairs = [
+        (s, t) for p, s in zip(positive, scores) if p for q, t in zip(positive, scores) if not q
+    ]
     return sum(s > t for s, t in pairs) / len(pairs) if pairs else math.nan
 
 
@@ -22,13 +24,19 @@ def average_precision(positive, scores):
 
 def prbep(positive, scores):
     n_positive = sum(bool(p) for p in positive)
-    return sum(ranked_labels([bool(p) for p in positive], scores)[:n_positive]) / n_positive if n_positive else 0.0
+    return (
+        sum(ranked_labels([bool(p) for p in positive], scores)[:n_positive]) / n_positive
+        if n_positive
+        else 0.0
+    )
 
 
 def contingency(positive, scores):
     """True positives, false positives, false negatives, true negatives."""
     cells = [(bool(p), s > 0) for p, s in zip(positive, scores)]
-    return tuple(cells.count(cell) for cell in ((True, True), (False, True), (True, False), (False, False)))
+    return tuple(
+        cells.count(cell) for cell in ((True, True), (False, True), (True, False), (False, False))
+    )
 
 
 def swapped_pairs(y, scores):
@@ -46,6 +54,7 @@ def ndcg(y, scores, k):
 
 
 def label_precision(gold, scores, k):
-    """Right labels among the k that rank first, over rows; among equal scores the wrong label comes first."""
+    """Right labels among the k that rank first, over rows; among equal scores the wrong label comes
+    first."""
     hits = [sum(ranked_labels([bool(g) for g in row], s)[:k]) for row, s in zip(gold, scores)]
     return sum(hits) / (k * len(hits))

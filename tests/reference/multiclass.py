@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slow truths of Crammer and Singer's multiclass training, straight from the definitions; y from 0, v weights."""
+"""Slow truths of Crammer and Singer's multiclass training, straight from the definitions; y from 0,
+v weights."""
 
 import itertools
 
@@ -39,8 +40,8 @@ def feasible(alpha, y, C, v=None, tol=1e-12):
 
 
 def row_step(B, A, bound, right):
-    """The minimum of A/2 |alpha|^2 + B.alpha over alpha_k <= bound [k = right], sum alpha = 0, by trying every set of
-    classes at their bound."""
+    """The minimum of A/2 |alpha|^2 + B.alpha over alpha_k <= bound [k = right], sum alpha = 0, by
+    trying every set of classes at their bound."""
     K, best = len(B), (np.inf, None)
     for free in itertools.product((False, True), repeat=K):
         alpha, free = np.where(np.arange(K) == right, bound, 0.0), np.array(free)
@@ -74,7 +75,8 @@ def optimum(X, y, K, C, bias=0.0, v=None, tol=1e-7, sweeps=3000):
                     alpha[i, [y[i], (y[i] + 1) % K]] = bound[i], -bound[i]
                 continue
             B = X[i] @ W + ~own - A * alpha_then
-            # the level at which min(bound, (level - B) / A) adds up to 0, by the numbers at which a class comes in
+            # the level at which min(bound, (level - B) / A) adds up to 0, by the numbers at which a
+            # class comes in
             D = np.sort(B + A * bound[i] * own)[::-1]
             levels = (np.cumsum(D) - A * bound[i]) / np.arange(1, K + 1)
             level = levels[np.flatnonzero(levels >= np.append(D[1:], -np.inf))[0]]

@@ -43,7 +43,8 @@ def hinge(x, gold, W, v, loss=1.0):
 
 
 def joint_feature(x, y):
-    """Psi(x, y) of labels as svmcut.structured.multilabel gives them: W (d, K), and v (K, K), its upper triangle."""
+    """Psi(x, y) of labels as svmcut.structured.multilabel gives them: W (d, K), and v (K, K), its
+    upper triangle."""
     W, v = np.outer(x, [0.5 if label & 1 else label / 2 for label in y]), np.zeros((len(y), len(y)))
     halves = [k for k, label in enumerate(y) if label & 1]
     for k, l in combinations(range(len(y)), 2):

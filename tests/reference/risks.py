@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slow truths of the risks, from their definitions: all pairs, all labellings, all tables, all rankings."""
+"""Slow truths of the risks, from their definitions: all pairs, all labellings, all tables, all
+rankings."""
 
 import functools
 import itertools
@@ -30,7 +31,8 @@ def ordinal(s, y, qid, normalisation):
 
 
 def ordinal_squared(s, y, qid, normalisation):
-    """Mean over queries of the square of the best sqrt(v m) - v (sum of the m smallest differences); O(n^2)."""
+    """Mean over queries of the square of the best sqrt(v m) - v (sum of the m smallest
+    differences); O(n^2)."""
     qid = np.zeros(len(y), np.int64) if qid is None else np.asarray(qid)
     queries, total = np.unique(qid), 0.0
     for query in queries:
@@ -52,13 +54,17 @@ def sets_of_pairs(y):
 
 def ordinal_squared_by_sets(s, y):
     """H of one query by its definition, over all sets of pairs, swapped-pairs."""
-    return max(math.sqrt(len(part)) - math.fsum(s[i] - s[j] for i, j in part) for part in sets_of_pairs(y))
+    return max(
+        math.sqrt(len(part)) - math.fsum(s[i] - s[j] for i, j in part) for part in sets_of_pairs(y)
+    )
 
 
 def ordinal_squared_optimum(X, y, qid, normalisation, c):
-    """min 1/2 w'w + (c/Q) sum_q xi_q^2 with a constraint for every set of pairs, as a least distance.
+    """min 1/2 w'w + (c/Q) sum_q xi_q^2 with a constraint for every set of pairs, as a least
+    distance.
 
-    z = (w, sqrt(2c/Q) xi): min 1/2 z'z, G z >= b, as in Lawson and Hanson, Solving least squares problems, ch. 23.
+    z = (w, sqrt(2c/Q) xi): min 1/2 z'z, G z >= b, as in Lawson and Hanson, Solving least squares
+    problems, ch. 23.
     """
     from scipy.optimize import nnls
 
@@ -84,7 +90,8 @@ def ordinal_squared_optimum(X, y, qid, normalisation, c):
 
 
 def ordinal_by_grades(s, y):
-    """Coefficients, pairs in the cut and pairs of one query, unweighted; O(R n log n), one pass per pair of grades."""
+    """Coefficients, pairs in the cut and pairs of one query, unweighted; O(R n log n), one pass per
+    pair of grades."""
     coef, cut, pairs = np.zeros(len(y)), 0, 0
     grades = np.unique(y)
     t = s + 1.0
@@ -124,7 +131,8 @@ def error_table(a, b, P, N, loss, k):
 
 
 def contingency(s, positive, loss, k, rescaling, slack_norm, labellings):
-    """Maximum over the labellings given, (m, n) of bool, of the violated loss; those of loss 0 are left out."""
+    """Maximum over the labellings given, (m, n) of bool, of the violated loss; those of loss 0 are
+    left out."""
     positive = np.asarray(positive, bool)
     n, P = len(s), int(positive.sum())
     ys = np.where(positive, s, -s)
@@ -147,7 +155,8 @@ def all_labellings(n):
 
 
 def table_labellings(s, positive):
-    """The best labelling of every table (a, b): the P - a lowest positives and the b highest negatives flipped."""
+    """The best labelling of every table (a, b): the P - a lowest positives and the b highest
+    negatives flipped."""
     positive = np.asarray(positive, bool)
     low = np.flatnonzero(positive)[np.argsort(s[positive], kind="stable")]
     high = np.flatnonzero(~positive)[np.argsort(-s[~positive], kind="stable")]
@@ -175,7 +184,8 @@ def average_precision(s, positive, scale=100.0, weight=2.0):
 
 
 def average_precision_all_permutations(s, positive, scale=100.0, weight=2.0):
-    """The same over all n! rankings: shows that either class may be kept in the order of its scores."""
+    """The same over all n! rankings: shows that either class may be kept in the order of its
+    scores."""
     positive = np.asarray(positive, bool)
     n, P = len(s), int(positive.sum())
     best = 0.0
@@ -203,16 +213,18 @@ def average_precision_quadratic(s, positive, scale=100.0, weight=2.0):
     return total
 
 
-
 def measure_loss(grades, loss, at):
-    """1 - the average precision or NDCG of grades in their order, of one query, in exact arithmetic of few rows."""
+    """1 - the average precision or NDCG of grades in their order, of one query, in exact arithmetic
+    of few rows."""
     if loss == "map":
         relevant = [g >= 1 for g in grades]
         found = [sum(relevant[: r + 1]) / (r + 1) for r in range(len(grades)) if relevant[r]]
         return 1.0 - math.fsum(found) / len(found)
 
     def dcg(order):
-        return math.fsum((2.0 ** max(g, 0.0) - 1.0) / math.log2(r + 2) for r, g in enumerate(order[:at]))
+        return math.fsum(
+            (2.0 ** max(g, 0.0) - 1.0) / math.log2(r + 2) for r, g in enumerate(order[:at])
+        )
 
     return 1.0 - dcg(list(grades)) / dcg(sorted(grades, reverse=True))
 
@@ -223,8 +235,9 @@ def graded(y, loss):
 
 
 def ranking_measure(s, y, qid, loss, at=10):
-    """Mean over queries of the maximum over all rankings of 1 - measure - 2/m (sum of s_hi - s_lo over those of the m
-    pairs of unequal grade that are ranked wrongly); 0 for a query without such pairs."""
+    """Mean over queries of the maximum over all rankings of 1 - measure - 2/m (sum of s_hi - s_lo
+    over those of the m pairs of unequal grade that are ranked wrongly); 0 for a query without such
+    pairs."""
     qid = np.zeros(len(y), np.int64) if qid is None else np.asarray(qid)
     queries, total = np.unique(qid), 0.0
     for query in queries:
@@ -236,14 +249,20 @@ def ranking_measure(s, y, qid, loss, at=10):
         rankings = np.array(list(itertools.permutations(range(len(rows)))))
         ranks = np.argsort(rankings, axis=1)
         wrong = ranks[:, hi] > ranks[:, lo]
-        losses = {tuple(order): measure_loss(order, loss, at) for order in np.unique(grade[rankings], axis=0)}
+        losses = {
+            tuple(order): measure_loss(order, loss, at)
+            for order in np.unique(grade[rankings], axis=0)
+        }
         deltas = np.array([losses[tuple(order)] for order in grade[rankings]])
-        total += max(0.0, (deltas - 2.0 / len(hi) * (wrong * (score[hi] - score[lo])).sum(axis=1)).max())
+        total += max(
+            0.0, (deltas - 2.0 / len(hi) * (wrong * (score[hi] - score[lo])).sum(axis=1)).max()
+        )
     return total / len(queries)
 
 
 def ndcg_by_prefixes(s, y, at):
-    """The same of one query for NDCG, over the grades of the first places: behind them the order by score is best."""
+    """The same of one query for NDCG, over the grades of the first places: behind them the order by
+    score is best."""
     grade, kinds = np.maximum(y, 0.0), np.unique(np.maximum(y, 0.0))
     above = grade[:, None] > grade[None, :]
     if not above.any():
@@ -290,5 +309,9 @@ def epsilon_insensitive(s, y, tube=0.1):
 
 
 #: Losses of classification that are functions of the scores and classes alone, without rescalings.
-OF_SCORES = {"roc-area": roc_area, "average-precision": average_precision, "squared-hinge": squared_hinge,
-             "logistic": logistic}  # fmt: skip
+OF_SCORES = {
+    "roc-area": roc_area,
+    "average-precision": average_precision,
+    "squared-hinge": squared_hinge,
+    "logistic": logistic,
+}

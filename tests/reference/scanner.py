@@ -39,7 +39,8 @@ class Rows:
 
 
 def round_to(text: bytes, precision: int, lowest: int, highest: int) -> float:
-    """The nearest number m 2^e with m below 2^precision and e >= lowest, ties to even m; inf from 2^highest."""
+    """The nearest number m 2^e with m below 2^precision and e >= lowest, ties to even m; inf from
+    2^highest."""
     sign = -1.0 if text.startswith(b"-") else 1.0
     body = text.lstrip(b"+-").lower()
     mantissa, _, exponent = body.partition(b"e")

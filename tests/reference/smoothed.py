@@ -18,7 +18,8 @@ def losses(y, s, delta):
 
 
 def primal(X, y, w, C, delta):
-    """1/2 |w|^2 + C sum of the smoothed losses, its gradient and Hessian; X (n, d) dense with its constant column."""
+    """1/2 |w|^2 + C sum of the smoothed losses, its gradient and Hessian; X (n, d) dense with its
+    constant column."""
     loss, u = losses(y, X @ w, delta)
     band = X[(u > 0) & (u < 1)]
     value = 0.5 * w @ w + C * loss.sum()
@@ -41,7 +42,8 @@ def minimum_on_line(X, y, w, p, C, delta, steps=200):
 
 
 def epoch(X, y, C, alpha, w, order):
-    """One epoch of dual coordinate descent over `order`, in place (Hsieh et al. 2008, Algorithm 1)."""
+    """One epoch of dual coordinate descent over `order`, in place (Hsieh et al. 2008, Algorithm
+    1)."""
     for i in order:
         G = y[i] * (w @ X[i]) - 1
         new = min(max(alpha[i] - G / (X[i] @ X[i]), 0.0), C)

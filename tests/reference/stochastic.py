@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slow truth of the stochastic kernel trainers, from the papers: full matrices, sorting, a linear program."""
+"""Slow truth of the stochastic kernel trainers, from the papers: full matrices, sorting, a linear
+program."""
 
 import numpy as np
 from scipy.optimize import linprog
@@ -37,19 +38,23 @@ class SplitMix:
 
 
 def level_program(c, y, volume, free_bias):
-    """The water level by linear programming: max g over xi >= 0, b with g <= c_i + y_i b + xi_i, sum xi <= volume."""
+    """The water level by linear programming: max g over xi >= 0, b with g <= c_i + y_i b + xi_i,
+    sum xi <= volume."""
     n = len(c)
     A = np.zeros((n + 1, n + 2))
     A[:n, 0], A[:n, 1], A[:n, 2:] = 1.0, -y if free_bias else 0.0, -np.eye(n)
     A[n, 2:] = 1.0
     bounds = [(None, None), (None, None) if free_bias else (0, 0)] + [(0, None)] * n
-    found = linprog([-1.0] + [0.0] * (n + 1), A, np.append(c, volume), bounds=bounds, method="highs")
+    found = linprog(
+        [-1.0] + [0.0] * (n + 1), A, np.append(c, volume), bounds=bounds, method="highs"
+    )
     assert found.status == 0
     return -found.fun
 
 
 def level_sorted(c, volume):
-    """(level, covered) of one basin: g = (volume + S_k) / k for the k lowest that g covers; all ties without water."""
+    """(level, covered) of one basin: g = (volume + S_k) / k for the k lowest that g covers; all
+    ties without water."""
     order = np.sort(c)
     if volume == 0:
         return order[0], np.count_nonzero(c == order[0])
@@ -59,7 +64,8 @@ def level_sorted(c, volume):
 
 
 def batch_perceptron(K, y, nu, steps, seed, first_step=1.0):
-    """Algorithm 1 without bias, nothing scaled lazily: iterates (steps, n) of a and the levels before each step."""
+    """Algorithm 1 without bias, nothing scaled lazily: iterates (steps, n) of a and the levels
+    before each step."""
     n, random = len(y), SplitMix(seed)
     a, c, iterates, levels = np.zeros(n), np.zeros(n), [], []
     Q = K * np.outer(y, y)
@@ -79,7 +85,8 @@ def batch_perceptron(K, y, nu, steps, seed, first_step=1.0):
 
 
 def visits(rule, K, y, C, count, seed, shuffled, v=None):
-    """Coefficients after `count` visits of pegasos, sdca or the perceptron; v: weights of the points."""
+    """Coefficients after `count` visits of pegasos, sdca or the perceptron; v: weights of the
+    points."""
     n, random = len(y), SplitMix(seed)
     a, order, Q = np.zeros(n), list(range(n)), K * np.outer(y, y)
     drawn, total = v is not None and rule != "sdca", n if v is None else np.sum(v)
@@ -90,7 +97,11 @@ def visits(rule, K, y, C, count, seed, shuffled, v=None):
         if shuffled:
             i = order[(t - 1) % n]
         else:
-            i = int(np.argmax(np.cumsum(v) > random.uniform() * total)) if drawn else random.below(n)
+            i = (
+                int(np.argmax(np.cumsum(v) > random.uniform() * total))
+                if drawn
+                else random.below(n)
+            )
         c = Q[i] @ a
         if rule == "pegasos":
             a[i] += t == 1 or total * C / (t - 1) * c < 1

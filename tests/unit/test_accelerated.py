@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dual coordinate descent, smoothed hinge and Newton step against slow truths; gaps against their identities."""
+"""Dual coordinate descent, smoothed hinge and Newton step against slow truths; gaps against their
+identities."""
 
 import itertools
 
@@ -185,7 +186,8 @@ def test_line_step_ends_near_the_minimum_of_the_line(trial):
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.floats(-3, 3), st.floats(-3, 0.5), st.floats(0, 2))
 def test_gap_identities(seed, log_C, log_delta, size):
-    """P - D = C sum (max(z, 0) - c z) + 1/2 |w - C g|^2, and the bundle's bound is no worse than D."""
+    """P - D = C sum (max(z, 0) - c z) + 1/2 |w - C g|^2, and the bundle's bound is no worse than
+    D."""
     rng = np.random.default_rng(seed)
     X, y = data(rng, 30, 5)
     C, delta, w = 10.0**log_C, 10.0**log_delta, size * rng.normal(size=6)
@@ -201,7 +203,9 @@ def test_gap_identities(seed, log_C, log_delta, size):
     run.cut(task.space.adjoint(at.coef), b, at.value)
     assert run.lower >= dual - 1e-9 * abs(dual)
     theta = min(C, b / max(g @ g, 1e-300))
-    assert run.lower == pytest.approx(max(0.0, theta * b - 0.5 * theta**2 * g @ g), rel=1e-6, abs=1e-9)
+    assert run.lower == pytest.approx(
+        max(0.0, theta * b - 0.5 * theta**2 * g @ g), rel=1e-6, abs=1e-9
+    )
     assert C * at.excess <= C * len(at.rows) * delta / 16 + 1e-12 * primal
 
 
@@ -212,10 +216,16 @@ def test_newton_direction_solves_the_newton_equations(rng):
     descent = Descent(task, w, 0.8)
     _, gradient, H = smoothed.primal(hinge.with_constant(X.astype(float), 1.0), y, w, 2.0, 0.8)
     assert descent.gradient == pytest.approx(gradient, rel=1e-9, abs=1e-9)
-    assert np.array_equal(descent.at.rows, np.nonzero((descent.at.coef != 0) & (np.abs(descent.at.coef) < 1))[0])
+    assert np.array_equal(
+        descent.at.rows, np.nonzero((descent.at.coef != 0) & (np.abs(descent.at.coef) < 1))[0]
+    )
     curvature, g = Curvature(task.space, task.risk), descent.gradient
-    assert curvature.direction(descent.at, 2.0, g) == pytest.approx(-np.linalg.solve(H, gradient), rel=1e-8)
-    by_gradients, products = curvature.conjugate_gradients(descent.at, 2.0 / 0.8, g, None, rest=1e-12)
+    assert curvature.direction(descent.at, 2.0, g) == pytest.approx(
+        -np.linalg.solve(H, gradient), rel=1e-8
+    )
+    by_gradients, products = curvature.conjugate_gradients(
+        descent.at, 2.0 / 0.8, g, None, rest=1e-12
+    )
     assert 1 <= products <= 40
     assert by_gradients == pytest.approx(-np.linalg.solve(H, gradient), rel=1e-7)
 
@@ -243,14 +253,17 @@ def test_a_start_from_another_cost_saves_work(rng, solver):
     assert warm[-1].primal == pytest.approx(cold[-1].primal, rel=2e-4)
 
 
-@pytest.mark.parametrize(("solver", "loss"), [(DualCd, "the loss error-rate"), (Newton, "a loss of one score")])
+@pytest.mark.parametrize(
+    ("solver", "loss"), [(DualCd, "the loss error-rate"), (Newton, "a loss of one score")]
+)
 def test_another_risk_or_space_is_refused(solver, loss):
     class Other:
         pass
 
     task = Problem(Other(), Other(), 1.0, StoppingRule(0, 1e-3))
     with pytest.raises(
-        TrainingError, match=f"this solver needs {loss} and a linear kernel; use solver='cutting-plane'"
+        TrainingError,
+        match=f"this solver needs {loss} and a linear kernel; use solver='cutting-plane'",
     ):
         solver().start(task)
 
@@ -270,7 +283,9 @@ def test_the_point_looked_at_is_the_best_multiple_of_w(rng, solver):
         run.search(v.copy(), known.space.scores(v))
         for multiple in np.append(np.geomspace(0.3, 3, 50), [1 / t]):
             s = known.space.scores(v * multiple)
-            value = 0.5 * known.space.dot(v, v) * multiple**2 + known.C * known.risk.linearize(s).value
+            value = (
+                0.5 * known.space.dot(v, v) * multiple**2 + known.C * known.risk.linearize(s).value
+            )
             assert run.primal <= value * (1 + 1e-12)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A caller's arrays: sparse matrices whose index arrays lie are refused, and so are labels that would be rounded."""
+"""A caller's arrays: sparse matrices whose index arrays lie are refused, and so are labels that
+would be rounded."""
 
 import numpy as np
 import pytest
@@ -16,15 +17,28 @@ FORMATS = {
     "coo": sp.coo_matrix,
     "bsr": lambda X: sp.bsr_matrix(X, blocksize=(2, 2)),
 }
-#: What SciPy's own conversions follow without a look: which array, what becomes of it, and the refusal.
+#: What SciPy's own conversions follow without a look: which array, what becomes of it, and the
+#: refusal.
 DAMAGES = {
     "falls": ("indptr", lambda a: a.__setitem__(1, a[2] + 1), "indptr must rise"),
     "ends outside": ("indptr", lambda a: a.__setitem__(-1, 10**9), "indptr must rise"),
     "begins late": ("indptr", lambda a: a.__setitem__(0, 1), "indptr must rise"),
     "below 0": ("indptr", lambda a: a.__setitem__(1, -(10**9)), "indptr must rise"),
-    "column outside": ("indices", lambda a: a.__setitem__(3, 10**9), "entry 3 of indices is 1000000000; expected 0 to"),
-    "column below 0": ("indices", lambda a: a.__setitem__(3, -(10**9)), "entry 3 of indices is -1000000000"),
-    "row outside": ("row", lambda a: a.__setitem__(3, 10**9), "entry 3 of row is 1000000000; expected 0 to 5"),
+    "column outside": (
+        "indices",
+        lambda a: a.__setitem__(3, 10**9),
+        "entry 3 of indices is 1000000000; expected 0 to",
+    ),
+    "column below 0": (
+        "indices",
+        lambda a: a.__setitem__(3, -(10**9)),
+        "entry 3 of indices is -1000000000",
+    ),
+    "row outside": (
+        "row",
+        lambda a: a.__setitem__(3, 10**9),
+        "entry 3 of row is 1000000000; expected 0 to 5",
+    ),
     "col below 0": ("col", lambda a: a.__setitem__(3, -1), "entry 3 of col is -1; expected 0 to 3"),
 }
 REPLACED = {
@@ -53,11 +67,15 @@ def damaged():
             if hasattr(FORMATS[kind](np.ones((6, 4))), array) and not (
                 kind == "coo" and array in ("indices", "indptr")
             ):
-                yield pytest.param(kind, array, change, message, name in REPLACED, id=f"{kind} {name}")
+                yield pytest.param(
+                    kind, array, change, message, name in REPLACED, id=f"{kind} {name}"
+                )
 
 
 @pytest.mark.parametrize("kind, array, change, message, replaced", [*damaged()])
-def test_index_arrays_that_lie_are_refused_before_anything_follows_them(kind, array, change, message, replaced):
+def test_index_arrays_that_lie_are_refused_before_anything_follows_them(
+    kind, array, change, message, replaced
+):
     dense = np.arange(1.0, 25.0).reshape(6, 4)
     X = FORMATS[kind](dense)
     if replaced:
@@ -77,7 +95,10 @@ def test_index_arrays_that_lie_are_refused_before_anything_follows_them(kind, ar
     with pytest.raises(ValueError, match=message):
         machine.predict(X)
     if kind == "csr":
-        for fit in (lambda: svmcut.MultilabelSVM().fit(dense, X), lambda: svmcut.ChainSVM().fit([X], [list("ababab")])):
+        for fit in (
+            lambda: svmcut.MultilabelSVM().fit(dense, X),
+            lambda: svmcut.ChainSVM().fit([X], [list("ababab")]),
+        ):
             with pytest.raises(DataError, match=message):
                 fit()
 
@@ -109,8 +130,14 @@ def test_unsorted_and_repeated_entries_add_up_whatever_the_matrix_says_of_itself
 
 def test_labels_and_queries_are_kept_exactly_or_refused(tmp_path):
     X, big = np.arange(12.0).reshape(6, 2), 2**53
-    for labels in (np.array([big + 1, big] * 3), [big + 1, big] * 3, np.array([big + 1, big] * 3, object)):
-        with pytest.raises(DataError, match="entry 0 is 9007199254740993, which no float of 64 bits holds"):
+    for labels in (
+        np.array([big + 1, big] * 3),
+        [big + 1, big] * 3,
+        np.array([big + 1, big] * 3, object),
+    ):
+        with pytest.raises(
+            DataError, match="entry 0 is 9007199254740993, which no float of 64 bits holds"
+        ):
             svmcut.train((X, labels))
     with pytest.raises(DataError, match="y: is no column of numbers"):
         svmcut.train((X, np.arange(6) * 1j))
@@ -139,7 +166,8 @@ def test_classes_that_no_model_file_holds_are_not_saved(tmp_path, names, rng):
     machine = svmcut.LinearSVM(tol=0.1).fit(X, classes[np.arange(30) % len(classes)])
     assert set(machine.predict(X)) <= set(classes)
     with pytest.raises(
-        ValueError, match=f"labels are floats of 64 bits, and {max(names)} is none; .* keep .* with pickle"
+        ValueError,
+        match=f"labels are floats of 64 bits, and {max(names)} is none; .* keep .* with pickle",
     ):
         machine.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -152,17 +180,28 @@ SECONDS = 1_700_000_000
 def hour(rng):
     """Times of one hour, the later half of the second class, and a column as it should be."""
     seconds = np.sort(rng.integers(0, 600, 400))
-    return np.column_stack([SECONDS + seconds, rng.normal(size=400)]).astype(np.float64), (seconds > 300).astype(int)
+    return np.column_stack([SECONDS + seconds, rng.normal(size=400)]).astype(np.float64), (
+        seconds > 300
+    ).astype(int)
 
 
 @pytest.mark.parametrize(
-    "form", [np.asarray, sp.csr_matrix, lambda X: X.astype(np.int64), lambda X: X.astype(np.float32), np.ndarray.tolist]
+    "form",
+    [
+        np.asarray,
+        sp.csr_matrix,
+        lambda X: X.astype(np.int64),
+        lambda X: X.astype(np.float32),
+        np.ndarray.tolist,
+    ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_columns_that_32_bits_hide_are_told(hour, form):
     X, y = hour
     with pytest.warns(
-        UserWarning, match=r"column 0 of X: values near 1.7e\+09 are rounded .* in steps of 128, .*StandardScaler"
+        UserWarning,
+        match=r"column 0 of X: values near 1.7e\+09 are rounded .* in steps of 128, "
+        r".*StandardScaler",
     ):
         svmcut.LinearSVM(tol=0.1, max_iter=9).fit(form(X), y)
     found = svmcut.train((form(X), y), gap=0.1, max_iterations=9)
@@ -175,8 +214,17 @@ def test_columns_as_they_should_be_are_not_told(hour):
     svmcut.LinearSVM(tol=0.1).fit(X - X.mean(axis=0), y)
     rng = np.random.default_rng(0)
     one = np.ones(400)
-    plain = np.column_stack([one, 1990 + rng.integers(0, 30, 400), 5e7 * (rng.random(400) < 0.3), 0.3 + 1e-17 * X[:, 1],
-                             rng.integers(0, 2**40, 400), 1e-30 * X[:, 1], 1e30 * X[:, 1]])  # fmt: skip
+    plain = np.column_stack(
+        [
+            one,
+            1990 + rng.integers(0, 30, 400),
+            5e7 * (rng.random(400) < 0.3),
+            0.3 + 1e-17 * X[:, 1],
+            rng.integers(0, 2**40, 400),
+            1e-30 * X[:, 1],
+            1e30 * X[:, 1],
+        ]
+    )
     for form in (plain, plain.astype(np.float32), sp.csr_matrix(plain), as_rows(plain)):
         assert coarse_features(form, bias=True) == []
     assert coarse_warning(np.zeros((0, 3))) == coarse_warning(np.zeros((3, 0))) == []

@@ -14,7 +14,11 @@ from svmcut.models.kernels import Kernel
 from svmcut.solvers.smo import KernelProblem, Smo
 
 RBF = Kernel("rbf", gamma=0.5)
-KERNELS = {"rbf": RBF, "polynomial": Kernel("polynomial", degree=2, scale=0.5, offset=1.0), "linear": Kernel()}
+KERNELS = {
+    "rbf": RBF,
+    "polynomial": Kernel("polynomial", degree=2, scale=0.5, offset=1.0),
+    "linear": Kernel(),
+}
 
 
 def data(seed=0, n=80, d=3, noise=0.5, density=1.0):
@@ -32,7 +36,9 @@ def test_the_place_of_a_merge_is_the_best():
         assert 0 <= h <= 0.5
         assert weight[0] >= weight[1] * (1 - 1e-13), (m, kappa, h, best)
     assert merge_place(0.5, 0.5) == pytest.approx(0.5, abs=1e-6)
-    assert merge_place(0.5, 0.05) < 0.08  # two places are equally good below kappa = e^-2; never the one between
+    assert (
+        merge_place(0.5, 0.05) < 0.08
+    )  # two places are equally good below kappa = e^-2; never the one between
     assert merge_place(0.3, 0.0) == 0 and merge_place(0.0, 0.5) == 0
 
 
@@ -55,17 +61,36 @@ def test_the_table_holds_the_loss_and_interpolates_it():
 @pytest.mark.parametrize(("instructions", "tube"), [(0, None), (1, None), (2, None), (0, 0.2)])
 @pytest.mark.parametrize("dual", [True, False])
 @pytest.mark.parametrize(
-    "name, maintenance", [("rbf", "merge"), ("rbf", "project"), ("rbf", "remove"), ("polynomial", "project"),
-                          ("linear", "remove")],
-)  # fmt: skip
+    "name, maintenance",
+    [
+        ("rbf", "merge"),
+        ("rbf", "project"),
+        ("rbf", "remove"),
+        ("polynomial", "project"),
+        ("linear", "remove"),
+    ],
+)
 def test_steps_are_those_of_the_slow_truth(name, maintenance, tube, dual, instructions):
     X, y = data(3, n=70, d=6, density=0.6 if name == "rbf" else 1.0)
     if tube is not None:
         y = y + X[:, 0].astype(float)
     budget, steps = (5 if name == "linear" else 14), 110
     slow = SlowBudget(X, y, KERNELS[name], 2.0, budget, dual, maintenance, tube=tube)
-    run = Budget(Csr.from_dense(X), y, KERNELS[name], 2.0, budget, dual, maintenance, "shuffled", 5, False, 1,
-                 instructions, tube=tube)  # fmt: skip
+    run = Budget(
+        Csr.from_dense(X),
+        y,
+        KERNELS[name],
+        2.0,
+        budget,
+        dual,
+        maintenance,
+        "shuffled",
+        5,
+        False,
+        1,
+        instructions,
+        tube=tube,
+    )
     for i in visits(len(y), steps, seed=5):
         slow.step(i)
         assert run.run(1) == 1
@@ -74,20 +99,26 @@ def test_steps_are_those_of_the_slow_truth(name, maintenance, tube, dual, instru
     assert (counts["moves"], counts["maintained"]) == (slow.moves, slow.maintained)
     assert slow.maintained > 10 and len(beta) == len(slow.beta) <= budget
     np.testing.assert_allclose(Z, np.array(slow.Z), atol=2e-4)
-    np.testing.assert_allclose(beta, slow.scale * np.array(slow.beta), rtol=2e-3, atol=2e-4 * np.abs(slow.beta).max())
+    np.testing.assert_allclose(
+        beta, slow.scale * np.array(slow.beta), rtol=2e-3, atol=2e-4 * np.abs(slow.beta).max()
+    )
 
 
 def test_independent_draws_and_points_appended_as_in_the_paper():
     X, y = data(4)
     slow = SlowBudget(X, y, RBF, 2.0, 10**6)
     run = Budget(Csr.from_dense(X), y, RBF, 2.0, 10**6, sampling="independent", seed=9)
-    twice = Budget(Csr.from_dense(X), y, RBF, 2.0, 10**6, sampling="independent", seed=9, append=True)
+    twice = Budget(
+        Csr.from_dense(X), y, RBF, 2.0, 10**6, sampling="independent", seed=9, append=True
+    )
     for i in visits(len(y), 200, "independent", 9):
         slow.step(i)
     run.run(200)
     twice.run(200)
     np.testing.assert_allclose(run.expansion()[1], slow.beta, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(run.scores(Csr.from_dense(X)), twice.scores(Csr.from_dense(X)), atol=1e-4)
+    np.testing.assert_allclose(
+        run.scores(Csr.from_dense(X)), twice.scores(Csr.from_dense(X)), atol=1e-4
+    )
     assert twice.counts()["centres"] == twice.counts()["moves"] > run.counts()["centres"]
 
 
@@ -102,7 +133,9 @@ def test_scores_and_norm_are_those_of_the_expansion(d, gamma):
         f = gram(kernel, X, Z) @ beta
         np.testing.assert_allclose(run.scores(Csr.from_dense(X)), f, atol=1e-5 * np.abs(beta).sum())
         rows = np.array([7, 3, 299])
-        np.testing.assert_array_equal(run.scores(Csr.from_dense(X), rows), run.scores(Csr.from_dense(X))[rows])
+        np.testing.assert_array_equal(
+            run.scores(Csr.from_dense(X), rows), run.scores(Csr.from_dense(X))[rows]
+        )
         assert run.squared_norm() == pytest.approx(beta @ gram(kernel, Z, Z) @ beta, rel=1e-5)
         run.threads = 1
         assert run.scores(Csr.from_dense(X)).tobytes() == run.scores(Csr.from_dense(X)).tobytes()
@@ -112,8 +145,13 @@ def test_without_a_budget_the_rates_are_those_of_lemma_2():
     """The dual's until its steps are below the resolution of alpha, which is float32."""
     X, y = data(6, n=1000, d=4, noise=0.3)
     rows, kernel, C = Csr.from_dense(X), Kernel("rbf", gamma=1.0), 2.0
-    alpha = np.abs(list(Smo(False).start(KernelProblem(rows, y, kernel, C, 1e-9)))[-1].solution().beta)
-    rates = {True: np.mean((alpha > 1e-6 * C) & (alpha < (1 - 1e-6) * C)), False: np.mean(alpha) / C}
+    alpha = np.abs(
+        list(Smo(False).start(KernelProblem(rows, y, kernel, C, 1e-9)))[-1].solution().beta
+    )
+    rates = {
+        True: np.mean((alpha > 1e-6 * C) & (alpha < (1 - 1e-6) * C)),
+        False: np.mean(alpha) / C,
+    }
     assert rates[True] > 0.1
     for dual, rate in rates.items():
         run = Budget(rows, y, kernel, C, 10**6, dual, seed=1)
@@ -139,9 +177,15 @@ def test_adaptive_frequencies_reach_the_optimum_in_fewer_visits():
 
 @pytest.mark.parametrize(
     "dual, maintenance, sampling",
-    [(True, "merge", "shuffled"), (True, "project", "independent"), (True, "merge", "adaptive"),
-     (True, "remove", "adaptive"), (False, "merge", "shuffled"), (False, "project", "shuffled")],
-)  # fmt: skip
+    [
+        (True, "merge", "shuffled"),
+        (True, "project", "independent"),
+        (True, "merge", "adaptive"),
+        (True, "remove", "adaptive"),
+        (False, "merge", "shuffled"),
+        (False, "project", "shuffled"),
+    ],
+)
 def test_a_run_goes_on_from_its_state_to_the_same_bytes(dual, maintenance, sampling):
     X, y = data(8, n=150, d=4)
     arguments = (Csr.from_dense(X), y, RBF, 4.0, 30, dual, maintenance, sampling, 3)
@@ -176,8 +220,13 @@ def test_states_that_do_not_fit_are_refused():
 def test_arguments_that_make_no_sense_are_refused():
     X, y = data(10)
     rows = Csr.from_dense(X)
-    for arguments in ((rows, y[:-1], RBF, 1.0, 10), (rows, y, RBF, 1.0, 0), (rows, y, RBF, 0.0, 10),
-                      (rows, y, Kernel(), 1.0, 10), (rows, y, RBF, 1.0, 10, False, "merge", "adaptive")):  # fmt: skip
+    for arguments in (
+        (rows, y[:-1], RBF, 1.0, 10),
+        (rows, y, RBF, 1.0, 0),
+        (rows, y, RBF, 0.0, 10),
+        (rows, y, Kernel(), 1.0, 10),
+        (rows, y, RBF, 1.0, 10, False, "merge", "adaptive"),
+    ):
         with pytest.raises(ValueError):
             Budget(*arguments)
 
@@ -185,7 +234,12 @@ def test_arguments_that_make_no_sense_are_refused():
 def test_rows_of_zero_equal_rows_and_a_budget_of_one():
     for X in (np.zeros((20, 2), np.float32), np.ones((20, 2), np.float32)):
         y = np.where(np.arange(20) % 3 > 0, 1.0, -1.0)
-        for kernel, maintenance in ((RBF, "merge"), (RBF, "project"), (Kernel(), "project"), (Kernel(), "remove")):
+        for kernel, maintenance in (
+            (RBF, "merge"),
+            (RBF, "project"),
+            (Kernel(), "project"),
+            (Kernel(), "remove"),
+        ):
             for dual, budget in itertools.product((True, False), (1, 3)):
                 run = Budget(Csr.from_dense(X), y, kernel, 1.0, budget, dual, maintenance)
                 run.run(200)

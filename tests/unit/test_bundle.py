@@ -42,7 +42,9 @@ def test_both_models_are_minimised_and_bounded(rng, C, mu):
     assert near.lower <= free.lower + 1e-9 * (1 + abs(free.lower))
     for found in (free, near):
         assert found.squared_norm == pytest.approx(found.w @ found.w, rel=1e-12)
-        assert 0.5 * found.squared_norm + C * found.slack == pytest.approx(lower_model(found.w), rel=1e-9)
+        assert 0.5 * found.squared_norm + C * found.slack == pytest.approx(
+            lower_model(found.w), rel=1e-9
+        )
     for model, w in ((lower_model, free.w), (near_model, near.w)):
         best = model(w)
         for _ in range(300):

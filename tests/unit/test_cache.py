@@ -34,7 +34,11 @@ def same(a, b):
 def text():
     """Lines with comments between them."""
     found = lines(task="rank", cost=True)
-    return [line for k, line in enumerate(found) for line in (["# a comment\n", "\n"] if k % 70 == 3 else []) + [line]]
+    return [
+        line
+        for k, line in enumerate(found)
+        for line in (["# a comment\n", "\n"] if k % 70 == 3 else []) + [line]
+    ]
 
 
 def test_a_kept_file_is_the_file(tmp_path, text):
@@ -60,7 +64,11 @@ def test_files_with_and_without_queries(tmp_path):
         (tmp_path / name).write_text(content)
     for cache in (None, str(tmp_path / "cache")):
         found = read_named(str(tmp_path / "[abc]"), cache=cache)
-        assert found.qid.tolist() == [3, 0, 0] and found.weights.tolist() == [1, 1, 2] and found.X.n_features == 4
+        assert (
+            found.qid.tolist() == [3, 0, 0]
+            and found.weights.tolist() == [1, 1, 2]
+            and found.X.n_features == 4
+        )
 
 
 def test_models_have_the_bytes_of_the_text(tmp_path, capsys):
@@ -85,27 +93,42 @@ def test_text_that_changed_is_read_again(tmp_path):
     with open(path, "a") as file:
         file.write("1 3:1\n")
     after = read_named(path, cache=cache)
-    assert len(after) == len(before) + 1 == 51 and len(os.listdir(cache)) == 1 and before.X.data.sum() != 0
+    assert (
+        len(after) == len(before) + 1 == 51
+        and len(os.listdir(cache)) == 1
+        and before.X.data.sum() != 0
+    )
     os.utime(path, ns=(0, 0))
     assert len(read_named(path, cache=cache)) == 51 and len(os.listdir(cache)) == 1
 
 
-@pytest.mark.parametrize("array, damage", [
-    ("indices", lambda values: values.__setitem__(5, 99)), ("indices", lambda values: values.__setitem__(5, -1)),
-    ("indptr", lambda values: values.__setitem__(5, 10**9)), ("indptr", lambda values: values.__setitem__(-1, 3)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "array, damage",
+    [
+        ("indices", lambda values: values.__setitem__(5, 99)),
+        ("indices", lambda values: values.__setitem__(5, -1)),
+        ("indptr", lambda values: values.__setitem__(5, 10**9)),
+        ("indptr", lambda values: values.__setitem__(-1, 3)),
+    ],
+)
 def test_damage_never_reaches_the_compiled_side(tmp_path, array, damage):
     (path,) = written(tmp_path, lines(50), 0)
     cache = str(tmp_path / "cache")
     read_named(path, cache=cache)
     (entry,) = os.listdir(cache)
     os.chmod(os.path.join(cache, entry, array), 0o644)
-    damage(np.memmap(os.path.join(cache, entry, array), np.int32 if array == "indices" else np.int64, "r+"))
+    damage(
+        np.memmap(
+            os.path.join(cache, entry, array), np.int32 if array == "indices" else np.int64, "r+"
+        )
+    )
     with pytest.raises(DataError, match="these kept rows are damaged; remove the folder"):
         read_named(path, cache=cache)
 
 
-@pytest.mark.parametrize("array", ["data", "y", "qid", "weights", "indices", "indptr", "skips", "rows.json"])
+@pytest.mark.parametrize(
+    "array", ["data", "y", "qid", "weights", "indices", "indptr", "skips", "rows.json"]
+)
 def test_a_flipped_bit_is_found(tmp_path, text, array):
     (path,) = written(tmp_path, text, 0)
     cache = str(tmp_path / "cache")
@@ -113,7 +136,9 @@ def test_a_flipped_bit_is_found(tmp_path, text, array):
     (entry,) = os.listdir(cache)
     place = tmp_path / "cache" / entry / array
     kept = place.read_bytes()
-    assert same(before, read_named(path, cache=cache)) and (array == "rows.json" or place.stat().st_mode & 0o222 == 0)
+    assert same(before, read_named(path, cache=cache)) and (
+        array == "rows.json" or place.stat().st_mode & 0o222 == 0
+    )
     for at in (0, len(kept) // 2, len(kept) - 1):
         for bit in (1, 4):
             os.chmod(place, 0o644)
@@ -146,7 +171,9 @@ def test_other_text_of_the_same_size_and_time_is_read(tmp_path):
     other.write_text("1 1:5\n-1 1:6\n")
     os.utime(other, ns=(time, time))
     os.replace(other, one)
-    assert read_named(str(one), cache=cache).X.data.tolist() == [5, 6] and len(os.listdir(cache)) == 1
+    assert (
+        read_named(str(one), cache=cache).X.data.tolist() == [5, 6] and len(os.listdir(cache)) == 1
+    )
 
 
 def test_a_failure_leaves_nothing(tmp_path):
@@ -180,12 +207,15 @@ def test_many_jobs_at_once(tmp_path):
 
 @pytest.mark.slow
 def test_rows_larger_than_memory(tmp_path):
-    """The same bytes under a limit of memory that is not mapped far below that of the rows, which are 144 MB."""
+    """The same bytes under a limit of memory that is not mapped far below that of the rows, which
+    are 144 MB."""
     rng = np.random.default_rng(1)
     path = tmp_path / "train.dat"
     w, some = rng.normal(size=300), []
     for x in rng.normal(size=(500, 300)).round(2):
-        some.append(f"{1 if x @ w > 0 else -1} " + " ".join(f"{j + 1}:{x[j]}" for j in range(300)) + "\n")
+        some.append(
+            f"{1 if x @ w > 0 else -1} " + " ".join(f"{j + 1}:{x[j]}" for j in range(300)) + "\n"
+        )
     path.write_text("".join(some[k] for k in rng.integers(0, 500, 60_000)))
     line = ["learn", "-v", "0", "--solver", "cutting-plane", "--threads", "1", "--gap", "0.1"]
     assert call("svmcut", *line, path, tmp_path / "model") == 0
@@ -197,7 +227,9 @@ sys.exit(main(sys.argv[1:]))
 """
     for _ in range(2):
         words = [*line, "--cache", tmp_path / "cache", path, tmp_path / "other"]
-        done = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         assert (tmp_path / "other").read_bytes() == (tmp_path / "model").read_bytes()
     words = [sys.executable, "-c", code, *map(str, [*line, path, tmp_path / "none"])]

@@ -48,7 +48,9 @@ def test_joint_features_equal_their_definition(rng, t, e):
     expected = np.zeros(shape.dim)
     for n in range(len(sequences)):
         rows, x = slice(sequences.indptr[n], sequences.indptr[n + 1]), dense_rows(sequences, n)
-        right, other = (truth.joint_feature(x, y, shape) for y in (sequences.tags[rows], labels[rows]))
+        right, other = (
+            truth.joint_feature(x, y, shape) for y in (sequences.tags[rows], labels[rows])
+        )
         expected += weights[n] * (right - other)
     np.testing.assert_allclose(model.joint(labels, weights), expected, atol=1e-6)
 
@@ -61,9 +63,21 @@ def test_slacks_and_their_rates_along_a_line(rng, t, e):
     space, risk = ChainSpace(sequences.X, chains), ChainRisk(chains)
     w, d = rng.normal(size=(2, shape.dim))
     s, rates = space.scores(w), space.scores(d)
-    for scale in (1.0, 1e-3):  # of the direction: few labellings stay along the first line, most along the other
+    for scale in (
+        1.0,
+        1e-3,
+    ):  # of the direction: few labellings stay along the first line, most along the other
         line = risk.along(s, scale * rates, risk.linearize(s))
-        for step in (1.0, 0.3, 0.0, 0.1, 0.7, 0.5, 2.0, 1.5):  # between places known, beyond them and at the start
+        for step in (
+            1.0,
+            0.3,
+            0.0,
+            0.1,
+            0.7,
+            0.5,
+            2.0,
+            1.5,
+        ):  # between places known, beyond them and at the start
             point = w + step * scale * d
             here = risk.linearize(space.scores(point))
             value, slope, cut = line.at(step)
@@ -86,9 +100,14 @@ def test_scores_given_or_computed_and_threads_lead_to_the_same_bytes(rng, t, e):
     nodes = np.empty(sequences.X.n_rows * shape.node_size)
     chain.nodes(model.chains, w, nodes, 2)
     first = run_argmax(model.chains, w, chain.HAMMING, threads=1)
-    for other in (run_argmax(model.chains, w, chain.HAMMING, threads=3), run_argmax(model.chains, w, 1, nodes=nodes)):
+    for other in (
+        run_argmax(model.chains, w, chain.HAMMING, threads=3),
+        run_argmax(model.chains, w, 1, nodes=nodes),
+    ):
         assert all(np.allclose(a, b, atol=1e-12) for a, b in zip(first, other))
-    assert all((a == b).all() for a, b in zip(first, run_argmax(model.chains, w, chain.HAMMING, threads=3)))
+    assert all(
+        (a == b).all() for a, b in zip(first, run_argmax(model.chains, w, chain.HAMMING, threads=3))
+    )
 
 
 @pytest.mark.parametrize("K", [5, 8, 9, 17, 33, 70, 100, 130])
@@ -111,28 +130,39 @@ def test_many_tags_fill_vectors_of_any_number(rng, K):
         right = node[np.arange(len(gold)), gold].sum() + V[gold[:-1], gold[1:]].sum()
         assert found.slacks[n] == pytest.approx(value.max() - right)
         y = found.labels[rows]
-        assert node[np.arange(len(y)), y].sum() + V[y[:-1], y[1:]].sum() == pytest.approx(value.max())
+        assert node[np.arange(len(y)), y].sum() + V[y[:-1], y[1:]].sum() == pytest.approx(
+            value.max()
+        )
 
 
 def test_a_beam_as_wide_as_the_tags_is_exact_and_a_narrow_one_is_worse(rng):
     sequences = random_sequences(rng, 6, [20] * 30)
     shape = ChainShape(6, sequences.X.n_features)
     w = rng.normal(size=shape.dim) * 3
-    exact, wide, narrow = (ChainSequences(sequences, shape, beam=beam).separate(w) for beam in (0, 6, 1))
+    exact, wide, narrow = (
+        ChainSequences(sequences, shape, beam=beam).separate(w) for beam in (0, 6, 1)
+    )
     assert (exact.labels == wide.labels).all()
     assert (narrow.slacks <= exact.slacks + 1e-9).all()
     assert narrow.slacks.sum() < exact.slacks.sum()
 
 
 def test_ties_go_to_the_lowest_tag():
-    sequences = Sequences(Csr.from_dense(np.ones((4, 1))), np.array([0, 4]), np.full(4, 2, np.int32))
+    sequences = Sequences(
+        Csr.from_dense(np.ones((4, 1))), np.array([0, 4]), np.full(4, 2, np.int32)
+    )
     shape = ChainShape(5, 1)
-    assert ChainModel(np.zeros(shape.dim), shape).tags(sequences.X, sequences.indptr).tolist() == [0] * 4
+    assert (
+        ChainModel(np.zeros(shape.dim), shape).tags(sequences.X, sequences.indptr).tolist()
+        == [0] * 4
+    )
     assert ChainSequences(sequences, shape).separate(np.zeros(shape.dim)).labels.tolist() == [0] * 4
 
 
 def test_states_that_do_not_fit_are_refused_and_not_tried():
     tokens, shape = 50_000_000, ChainShape(40, 1, 3)
-    with pytest.raises(MemoryLimitError, match=r"50000000 tokens at .* 3 needs .* lower parameter 'transitions'"):
+    with pytest.raises(
+        MemoryLimitError, match=r"50000000 tokens at .* 3 needs .* lower parameter 'transitions'"
+    ):
         check_lattice(shape, np.array([0, 3, 3 + tokens]))
     check_lattice(shape, np.array([0, 3, 50]))

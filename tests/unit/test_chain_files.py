@@ -21,7 +21,9 @@ def test_models_go_round(tmp_path, rng, K, t, e, columns):
         columns = [0, 3, 4_000_000]
     shape = ChainShape(K, 3, t, e)
     w = np.zeros(shape.dim)
-    w.reshape(-1, shape.stride)[:, :K] = rng.normal(size=(shape.dim // shape.stride, K)).astype(np.float32)
+    w.reshape(-1, shape.stride)[:, :K] = rng.normal(size=(shape.dim // shape.stride, K)).astype(
+        np.float32
+    )
     w[rng.random(shape.dim) < 0.2] = 0
     model = ChainModel(w, shape, columns=None if columns is None else np.array(columns, np.int32))
     write_model(str(tmp_path / "a"), model)
@@ -45,7 +47,9 @@ def test_models_of_the_original_go_round(shared, tmp_path, case):
 def test_slacks_above_the_weights_are_read_over(tmp_path, rng, t, e, columns):
     shape = ChainShape(3, 3, t, e)
     w = np.zeros(shape.dim)
-    w.reshape(-1, shape.stride)[:, :3] = rng.normal(size=(shape.dim // shape.stride, 3)).astype(np.float32)
+    w.reshape(-1, shape.stride)[:, :3] = rng.normal(size=(shape.dim // shape.stride, 3)).astype(
+        np.float32
+    )
     model = ChainModel(w, shape, columns=None if columns is None else np.array(columns, np.int32))
     write_model(str(tmp_path / "a"), model)
     lines = (tmp_path / "a").read_text().splitlines()
@@ -95,7 +99,11 @@ def test_a_model_without_weights_gives_every_token_the_first_tag(tmp_path, t, e)
     [
         (2_147_483_647, 0, ":10:1: "),
         (1_000_001, 0, ":10:1: "),
-        (1_000_000, 3, ":10:1: 1000000 tags at order 3 are more than a file of this size describes"),
+        (
+            1_000_000,
+            3,
+            ":10:1: 1000000 tags at order 3 are more than a file of this size describes",
+        ),
         (100_000, 3, ":10:1: "),
         (1_000_000, 1, ":10:1: "),
     ],
@@ -131,14 +139,18 @@ def test_weights_that_do_not_fit_are_refused(tmp_path, monkeypatch):
 def test_sequences_come_out_whole(tmp_path, rng, monkeypatch, block_bytes):
     lengths = rng.integers(1, 9, 40)
     qids = np.repeat(np.cumsum(rng.integers(1, 3, 40)), lengths)
-    lines = [f"{rng.integers(1, 5)} qid:{q} {rng.integers(1, 9)}:{rng.normal():.3f}\n" for q in qids]
+    lines = [
+        f"{rng.integers(1, 5)} qid:{q} {rng.integers(1, 9)}:{rng.normal():.3f}\n" for q in qids
+    ]
     (tmp_path / "file").write_text("# head\n" + "".join(lines))
     path = str(tmp_path / "file")
     whole = read_sequences(path)
     assert np.diff(whole.indptr).tolist() == lengths.tolist()
     stream = sequence_files.stream_examples
     monkeypatch.setattr(
-        sequence_files, "stream_examples", lambda path, **how: stream(path, **how, block_bytes=block_bytes)
+        sequence_files,
+        "stream_examples",
+        lambda path, **how: stream(path, **how, block_bytes=block_bytes),
     )
     parts = list(stream_sequences(path))
     assert np.concatenate([np.diff(part.indptr) for part in parts]).tolist() == lengths.tolist()

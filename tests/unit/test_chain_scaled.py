@@ -9,7 +9,13 @@ from reference.chain import dense_rows, random_sequences
 from svmcut._native import chain
 from svmcut.models import ChainShape
 from svmcut.risks.chain import ChainRisk
-from svmcut.risks.chain_scaled import CountedRisk, SquaredSequences, slack_rescaled, squared, zero_one
+from svmcut.risks.chain_scaled import (
+    CountedRisk,
+    SquaredSequences,
+    slack_rescaled,
+    squared,
+    zero_one,
+)
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences
 
@@ -47,7 +53,11 @@ def test_violations_equal_enumeration(rng, rule, K, t, e):
             wrong = np.count_nonzero(found.labels[rows] != gold)
             assert found.slacks[n] == pytest.approx(value, abs=1e-9)
             assert found.labels[rows].tolist() in best.tolist()
-            assert found.offsets[n] == found.weights[n] == (wrong if rule == "slack" else min(wrong, 1))
+            assert (
+                found.offsets[n]
+                == found.weights[n]
+                == (wrong if rule == "slack" else min(wrong, 1))
+            )
 
 
 @pytest.mark.parametrize("t, e", [(0, 0), (1, 0), (1, 1), (2, 0)])
@@ -84,7 +94,10 @@ def test_without_weights_all_labellings_with_a_wrong_tag_are_equal(rng):
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_counts_stay_at_the_most_that_is_counted(rng, most):
     sequences, shape, chains, space = made(rng, 3, [1, 2, 4, 5])
-    losses, prices = np.array([0, 1.0, 1.5, 1.7])[: most + 1], np.array([0, 1.0, 1.2, 0.3])[: most + 1]
+    losses, prices = (
+        np.array([0, 1.0, 1.5, 1.7])[: most + 1],
+        np.array([0, 1.0, 1.2, 0.3])[: most + 1],
+    )
     risk = CountedRisk(chains, losses, prices)
     for _ in range(5):
         w = rng.normal(size=shape.dim)
@@ -94,7 +107,9 @@ def test_counts_stay_at_the_most_that_is_counted(rng, most):
             gold, x = sequences.tags[rows], dense_rows(sequences, n)
             tags, features = truth.labellings(x, shape)
             count = np.minimum(np.count_nonzero(tags != gold, axis=1), most)
-            values = losses[count] + prices[count] * ((features - truth.joint_feature(x, gold, shape)) @ w)
+            values = losses[count] + prices[count] * (
+                (features - truth.joint_feature(x, gold, shape)) @ w
+            )
             values[count == 0] = 0
             assert found.slacks[n] == pytest.approx(values.max(), abs=1e-9)
             same = int(np.flatnonzero((tags == found.labels[rows]).all(axis=1))[0])
@@ -144,7 +159,11 @@ def test_threads_lead_to_the_same_bytes(rng, rule, t, e):
     lengths = rng.integers(1, 40, 60).tolist()
     _, shape, chains, space = made(rng, 3, lengths, t, e)
     s = space.scores(0.2 * rng.normal(size=shape.dim))
-    make = zero_one if rule == "zero-one" else lambda chains, threads: slack_rescaled(chains, max(lengths), threads)
+    make = (
+        zero_one
+        if rule == "zero-one"
+        else lambda chains, threads: slack_rescaled(chains, max(lengths), threads)
+    )
     first, second = (make(chains, threads).violations(s) for threads in (1, 2))
     assert all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
     assert first.slacks.any()
@@ -158,11 +177,15 @@ def test_many_tags_and_long_sequences(rng, K):
     s = space.scores(w)
     for risk in (slack_rescaled(chains, 30), zero_one(chains)):
         found = risk.violations(s)
-        np.testing.assert_allclose(found.slacks, found.offsets + found.weights * risk.rates(found.labels, s), rtol=1e-9)
+        np.testing.assert_allclose(
+            found.slacks, found.offsets + found.weights * risk.rates(found.labels, s), rtol=1e-9
+        )
         best = ChainRisk(chains).violations(s).labels
         for _ in range(200):
             flip = rng.random(37) < rng.random()
-            y = np.where(flip, best, np.where(rng.random(37) < 0.5, sequences.tags, found.labels)).astype(np.int32)
+            y = np.where(
+                flip, best, np.where(rng.random(37) < 0.5, sequences.tags, found.labels)
+            ).astype(np.int32)
             wrong = np.add.reduceat(y != sequences.tags, sequences.indptr[:-1]).astype(int)
             loss = wrong if found.offsets.max() > 1 else np.minimum(wrong, 1)
             assert (loss * (1 + risk.rates(y, s)) <= found.slacks + 1e-9).all()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chains with slack rescaling, zero/one loss and squared slack: the optimum, its certificate, refusals."""
+"""Chains with slack rescaling, zero/one loss and squared slack: the optimum, its certificate,
+refusals."""
 
 import numpy as np
 import pytest
@@ -36,7 +37,11 @@ def test_the_optimum_is_that_of_the_quadratic_program(rng, name, t, e):
 
 @pytest.mark.parametrize("name", RISKS)
 def test_bounds_never_fall_and_the_primal_is_that_of_the_weights(rng, name):
-    data, options, seen = truth.noisy_chains(rng, 3, rng.integers(1, 6, 20).tolist()), RISKS[name], []
+    data, options, seen = (
+        truth.noisy_chains(rng, 3, rng.integers(1, 6, 20).tolist()),
+        RISKS[name],
+        [],
+    )
     outcome = fit(data, C=0.5, observe=lambda progress, objective: seen.append(progress), **options)
     duals, primals = [p.dual for p in seen], [p.primal for p in seen]
     assert duals == sorted(duals) and primals == sorted(primals, reverse=True)
@@ -51,7 +56,9 @@ def test_bounds_never_fall_and_the_primal_is_that_of_the_weights(rng, name):
 @pytest.mark.parametrize("name", RISKS)
 def test_the_bytes_do_not_depend_on_threads(rng, name):
     data = truth.noisy_chains(rng, 3, rng.integers(1, 40, 40).tolist())
-    first, second = (fit(data, C=0.3, gap=1e-2, threads=threads, **RISKS[name]).model.w for threads in (1, 2))
+    first, second = (
+        fit(data, C=0.3, gap=1e-2, threads=threads, **RISKS[name]).model.w for threads in (1, 2)
+    )
     assert first.tobytes() == second.tobytes()
 
 
@@ -71,21 +78,32 @@ def test_one_tag_and_sequences_of_one_token_train(rng, name, K, lengths):
 @pytest.mark.parametrize("solver", ["bcfw", "ssg", "gdmm", "soft-bcfw"])
 @pytest.mark.parametrize("name", RISKS)
 def test_trainers_of_the_plain_hinge_refuse(rng, name, solver):
-    with pytest.raises(UsageError, match=f"solver '{solver}' does not train with .* give solver='cutting-plane'"):
+    with pytest.raises(
+        UsageError, match=f"solver '{solver}' does not train with .* give solver='cutting-plane'"
+    ):
         fit(truth.noisy_chains(rng, 2, [3, 4]), solver=solver, **RISKS[name])
 
 
 def test_a_beam_keeps_too_few_states(rng):
     data = truth.noisy_chains(rng, 4, rng.integers(2, 9, 25).tolist())
-    names = {"slack": "rescaling='slack'", "zero-one": "loss='zero-one'", "margin, squared": "slack_norm=2"}
+    names = {
+        "slack": "rescaling='slack'",
+        "zero-one": "loss='zero-one'",
+        "margin, squared": "slack_norm=2",
+    }
     for options, text in ((RISKS[name], text) for name, text in names.items()):
-        with pytest.raises(UsageError, match=f"beam=2 keeps a part of the states, but {text} needs them all"):
+        with pytest.raises(
+            UsageError, match=f"beam=2 keeps a part of the states, but {text} needs them all"
+        ):
             fit(data, beam=2, **options)
 
 
 def test_states_that_do_not_fit_are_refused_before_training(rng):
     data = truth.noisy_chains(rng, 3, [2000, 4, 1000])
-    need = "rescaling='slack' counts the wrong tags of sequences of up to 2000 tokens, which needs about 80 MB for 2"
+    need = (
+        "rescaling='slack' counts the wrong tags of sequences of up to 2000 tokens, which needs "
+        "about 80 MB for 2"
+    )
     with pytest.raises(MemoryLimitError, match=need):
         driver(data, task="sequence", rescaling="slack", max_memory=50, threads=2)
     driver(data, task="sequence", loss="zero-one", max_memory=50, threads=2)

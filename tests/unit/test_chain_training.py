@@ -18,7 +18,9 @@ def fit(data, solver, C, observe=None, gap=1e-3, **options):
 def test_the_optimum_is_that_of_the_quadratic_program(rng, t, e):
     data, best = make(rng, 2, [2, 3, 3, 4]), None
     for solver in SOLVERS:
-        outcome = fit(data, solver, 0.7, gap=1e-4 if solver != "ssg" else 1e-3, transitions=t, emissions=e)
+        outcome = fit(
+            data, solver, 0.7, gap=1e-4 if solver != "ssg" else 1e-3, transitions=t, emissions=e
+        )
         best = best or truth.optimum(data, outcome.model.shape, 0.7)
         progress = outcome.progress
         assert outcome.converged, solver

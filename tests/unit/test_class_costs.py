@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes of which some mistakes cost more: the risk against its definition, training against the same."""
+"""Classes of which some mistakes cost more: the risk against its definition, training against the
+same."""
 
 import itertools
 
@@ -28,7 +29,12 @@ def truth(s, y, names, rescaling, norm, weights=None):
             delta = (names[right] - names[k]) ** 2
             delta = np.sqrt(delta) if norm == 2 else delta
             difference = s[i, k] - s[i, right]
-            xi = max(xi, delta * (1 + difference) if rescaling == "slack" else delta * (k != right) + difference)
+            xi = max(
+                xi,
+                delta * (1 + difference)
+                if rescaling == "slack"
+                else delta * (k != right) + difference,
+            )
         value += (1.0 if weights is None else weights[i]) * xi**norm
     return value
 
@@ -51,9 +57,16 @@ def test_value_and_cut_are_those_of_the_definition(rescaling, norm, rng):
         assert cut.offset + cut.coef @ s.ravel() == pytest.approx(cut.value, rel=1e-12, abs=1e-12)
         for _ in range(5):
             other = s + scores(rng, n, K)
-            assert cut.offset + cut.coef @ other.ravel() <= truth(other, y, names, rescaling, norm, weights) + 1e-9
+            assert (
+                cut.offset + cut.coef @ other.ravel()
+                <= truth(other, y, names, rescaling, norm, weights) + 1e-9
+            )
             if norm == 1:
-                most = risk.steepest * (len(y) if weights is None else weights.sum()) * np.abs(other - s).max()
+                most = (
+                    risk.steepest
+                    * (len(y) if weights is None else weights.sum())
+                    * np.abs(other - s).max()
+                )
                 assert abs(risk.linearize(other.ravel()).value - cut.value) <= most + 1e-9
         assert (risk.steepest < np.inf) == (norm == 1)
 
@@ -70,7 +83,9 @@ def test_as_sequences_of_one_token(rescaling, norm, rng):
     risk = TokenCostRisk(chains.chains, ClassCostRisk(y, losses, rescaling, norm), weights)
     risk = risk if norm == 1 else SquaredSequences(risk)
     s = scores(rng, n, K)
-    assert risk.linearize(s.ravel()).value == pytest.approx(plain.linearize(s.ravel()).value, rel=1e-12)
+    assert risk.linearize(s.ravel()).value == pytest.approx(
+        plain.linearize(s.ravel()).value, rel=1e-12
+    )
 
 
 def examples(rng, n=30):
@@ -79,16 +94,30 @@ def examples(rng, n=30):
     return Examples(Csr.from_dense(X), y, None, None, Source("memory"))
 
 
-@pytest.mark.parametrize("kernel", [{}, {"kernel": "rbf", "gamma": 0.5, "multiclass": "crammer-singer"}])
+@pytest.mark.parametrize(
+    "kernel", [{}, {"kernel": "rbf", "gamma": 0.5, "multiclass": "crammer-singer"}]
+)
 @pytest.mark.parametrize("rescaling, norm", VARIANTS)
 def test_training_meets_its_certificate(kernel, rescaling, norm, rng):
     data = examples(rng)
     bias = {} if kernel else {"bias": 0.0}
     found = driver(
-        data, task="multiclass", loss="squared-difference", rescaling=rescaling, slack_norm=norm, cost=None,
-        example_cost=0.1, gap=1e-3, **kernel, **bias,
-    ).fit(None, 0.1)  # fmt: skip
-    assert found.converged and found.solver == "cutting-plane" and found.model.loss == "squared-difference"
+        data,
+        task="multiclass",
+        loss="squared-difference",
+        rescaling=rescaling,
+        slack_norm=norm,
+        cost=None,
+        example_cost=0.1,
+        gap=1e-3,
+        **kernel,
+        **bias,
+    ).fit(None, 0.1)
+    assert (
+        found.converged
+        and found.solver == "cutting-plane"
+        and found.model.loss == "squared-difference"
+    )
     y = np.searchsorted(NAMES, data.y)
     s = found.model.scores(data.X)
     value = 0.5 * found.norm**2 + 0.1 * truth(s, y, NAMES, rescaling, norm)
@@ -99,10 +128,16 @@ def test_training_meets_its_certificate(kernel, rescaling, norm, rng):
 @pytest.mark.parametrize(
     "words, message",
     [
-        ({"multiclass": "one-vs-rest"}, "loss='squared-difference' is for multiclass='crammer-singer'"),
+        (
+            {"multiclass": "one-vs-rest"},
+            "loss='squared-difference' is for multiclass='crammer-singer'",
+        ),
         ({"kernel": "rbf"}, "is for multiclass='crammer-singer'; give that"),
         ({"solver": "dual-cd"}, "does not train with loss='squared-difference'"),
-        ({"kernel": "rbf", "multiclass": "crammer-singer", "solver": "sampled-cuts"}, "sampled-cuts"),
+        (
+            {"kernel": "rbf", "multiclass": "crammer-singer", "solver": "sampled-cuts"},
+            "sampled-cuts",
+        ),
     ],
 )
 def test_what_it_does_not_go_with(words, message, rng):
@@ -113,7 +148,10 @@ def test_what_it_does_not_go_with(words, message, rng):
 def test_the_program_trains_it_and_tells_its_average(tmp_path, monkeypatch, capsys, rng):
     monkeypatch.chdir(tmp_path)
     data = examples(rng)
-    text = [f"{y:g} 1:{a:.2f} 2:{b:.2f}" for y, (a, b) in zip(data.y, data.X.to_dense().tolist(), strict=True)]
+    text = [
+        f"{y:g} 1:{a:.2f} 2:{b:.2f}"
+        for y, (a, b) in zip(data.y, data.X.to_dense().tolist(), strict=True)
+    ]
     (tmp_path / "train").write_text("\n".join(text) + "\n")
     for kernel in ((), ("-t", 2)):
         assert call("svm_multiclass_learn", "-c", 5, "-l", 1, *kernel, "train", "new") == 0

@@ -29,19 +29,30 @@ def text_of(rows=500):
         if i % 17 == 3:
             lines.append("# a note")
         qid = f"qid:{i // 5} " if i > 200 else ""
-        lines.append(f"{rng.choice([-1, 1])} {qid}" + " ".join(f"{j}:{rng.normal():.4g}" for j in columns))
+        lines.append(
+            f"{rng.choice([-1, 1])} {qid}" + " ".join(f"{j}:{rng.normal():.4g}" for j in columns)
+        )
     return "\n".join(lines).encode()
 
 
 def read(path, threads):
     found = examples.read_examples(str(path), threads=threads)
-    return [found.X.data, found.X.indices, found.X.indptr, found.y, found.qid, found.source.skips], found.X.n_features
+    return [
+        found.X.data,
+        found.X.indices,
+        found.X.indptr,
+        found.y,
+        found.qid,
+        found.source.skips,
+    ], found.X.n_features
 
 
 @pytest.mark.parametrize("written", ["plain", "gzip", "mark"])
 def test_the_same_rows(tmp_path, threads, written):
     path, text = tmp_path / "train.dat", text_of()
-    path.write_bytes({"plain": text, "gzip": gzip.compress(text), "mark": b"\xef\xbb\xbf" + text}[written])
+    path.write_bytes(
+        {"plain": text, "gzip": gzip.compress(text), "mark": b"\xef\xbb\xbf" + text}[written]
+    )
     expected, features = read(path, 1)
     for _ in range(20):  # the members meet in another order every time
         found, same_features = read(path, threads)
@@ -99,7 +110,10 @@ class Slow:
         return -1
 
     def readinto(self, view):
-        if self.position >= self._interrupt_at and threading.current_thread() is threading.main_thread():
+        if (
+            self.position >= self._interrupt_at
+            and threading.current_thread() is threading.main_thread()
+        ):
             raise KeyboardInterrupt
         time.sleep(0.001)
         count = min(len(view), 20, self._blocks * 20 - self.position)
@@ -111,7 +125,12 @@ class Slow:
 def test_an_interrupt_ends_all_members(threads):
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
-        crew.read_together(Scanner("text", threads=threads), Slow(10_000, 100), threads, lambda position, left: None)
+        crew.read_together(
+            Scanner("text", threads=threads),
+            Slow(10_000, 100),
+            threads,
+            lambda position, left: None,
+        )
     assert threading.active_count() == before
 
 

@@ -36,7 +36,9 @@ def file(tmp_path):
 
 
 def check(found):
-    assert found.names == Names(("DET", "NOUN", "VERB"), ("w=go", "len", "up:2", "w=the", "bias", "a\\b c"))
+    assert found.names == Names(
+        ("DET", "NOUN", "VERB"), ("w=go", "len", "up:2", "w=the", "bias", "a\\b c")
+    )
     np.testing.assert_array_equal(found.tags, [2, 0, 1, 0])
     np.testing.assert_array_equal(found.indptr, [0, 1, 3, 4])
     expected = [[1, 2, -1.5, 0, 0, 0], [0, 0, 0, 1, 1.5, 0], [0, 0, 0, 1, 0, 1], [0] * 6]
@@ -45,8 +47,11 @@ def check(found):
     replace(found.X, proven=False).checked()
 
 
-@pytest.mark.parametrize("text", [TEXT, TEXT[:-1], b"\xef\xbb\xbf" + TEXT, gzip.compress(TEXT)],
-                         ids=["plain", "no last newline", "with a mark", "gzip"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [TEXT, TEXT[:-1], b"\xef\xbb\xbf" + TEXT, gzip.compress(TEXT)],
+    ids=["plain", "no last newline", "with a mark", "gzip"],
+)
 def test_tags_and_attributes_by_name(file, text):
     check(read_crfsuite(file(text)))
 
@@ -66,7 +71,9 @@ def test_names_of_another_file_leave_out_what_they_do_not_know(file, monkeypatch
     parts = list(stream_crfsuite(file(TEXT), names))
     assert len(parts) == 3
     np.testing.assert_array_equal(np.concatenate([part.tags for part in parts]), whole.tags)
-    np.testing.assert_array_equal(np.vstack([part.X.to_dense() for part in parts]), whole.X.to_dense())
+    np.testing.assert_array_equal(
+        np.vstack([part.X.to_dense() for part in parts]), whole.X.to_dense()
+    )
     assert [part.source.line_of(0) for part in parts] == [1, 3, 7]
     unlabelled = list(stream_crfsuite(file(b"\tlen\n:x\\y\tw=the\n"), names, unlabelled=True))
     np.testing.assert_array_equal(unlabelled[0].tags, [-1, -1])
@@ -76,7 +83,10 @@ def test_names_of_another_file_leave_out_what_they_do_not_know(file, monkeypatch
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"A\tx\nB\tw=a:b\n", ":2:3: 'b' is no number that a float of 32 bits holds; expected NAME or NAME"),
+        (
+            b"A\tx\nB\tw=a:b\n",
+            ":2:3: 'b' is no number that a float of 32 bits holds; expected NAME or NAME",
+        ),
         (b"A\tx\ty:nan\n", ":1:5: 'nan' is no number"),
         (b"A\ty:1e39\n", ":1:3: '1e39' is no number"),
         (b"A\ty:1_0\n", ":1:3: '1_0' is no number"),
@@ -108,7 +118,9 @@ def models():
     shape = ChainShape(2, 3)
     names = Names(("A b", "B"), ("x", "", "\tü:\\ #@ tag 1 \r"))
     support = Csr.from_dense(np.eye(2, 3)).checked()
-    kernel = KernelChainModel(Kernel("rbf"), support, np.eye(2), np.eye(1, shape.transitions)[0], shape, names=names)
+    kernel = KernelChainModel(
+        Kernel("rbf"), support, np.eye(2), np.eye(1, shape.transitions)[0], shape, names=names
+    )
     return [ChainModel(np.eye(1, shape.dim)[0], shape, names=names), kernel]
 
 
@@ -127,9 +139,15 @@ def test_names_stand_behind_the_last_line_of_a_model(tmp_path, model):
     for damaged, message in (
         (lines[:-2], "does not end in a newline|cut short"),
         ([*lines[:3], b""], f":{first + 3}: the file names 1 of 3 attributes; it was cut short"),
-        ([lines[1], lines[0], *lines[2:]], f":{first}:1: line '#@ tag 2 B' is refused; expected '#@ tag 1 NAME'"),
+        (
+            [lines[1], lines[0], *lines[2:]],
+            f":{first}:1: line '#@ tag 2 B' is refused; expected '#@ tag 1 NAME'",
+        ),
         ([lines[0], b"#@ tag 2 A b", *lines[2:]], "tag 'A b' stands twice"),
-        ([*lines[:-1], b"#@ attribute 4 y", b""], f":{first + 5}:1: line .* is refused; expected nothing behind"),
+        (
+            [*lines[:-1], b"#@ attribute 4 y", b""],
+            f":{first + 5}:1: line .* is refused; expected nothing behind",
+        ),
         ([b"#@ labels 1 2", *lines], "is refused"),
     ):
         (tmp_path / "damaged").write_bytes(head + b"\n".join(damaged))
@@ -145,13 +163,22 @@ def test_a_name_with_a_newline_is_refused(tmp_path):
     assert not (tmp_path / "model").exists()
 
 
-@pytest.mark.parametrize("text, told", [
-    ("The DT B-NP\ndog NN I-NP\n\n", "no line has a tab; it looks like columns between blanks, as of CoNLL's files; "
-                                     "expected TAG, a tab, and attributes"),
-    ("1 qid:1 1:1 2:0.5\n2 qid:1 3:1\n", "no line has a tab; it looks like svm text, LABEL INDEX:VALUE ...; leave out "
-                                         "parameter 'input'"),
-    ("1 1:1\n-1 2:1 # x\n", "no line has a tab; it looks like svm text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        (
+            "The DT B-NP\ndog NN I-NP\n\n",
+            "no line has a tab; it looks like columns between blanks, as of CoNLL's files; "
+            "expected TAG, a tab, and attributes",
+        ),
+        (
+            "1 qid:1 1:1 2:0.5\n2 qid:1 3:1\n",
+            "no line has a tab; it looks like svm text, LABEL INDEX:VALUE ...; leave out "
+            "parameter 'input'",
+        ),
+        ("1 1:1\n-1 2:1 # x\n", "no line has a tab; it looks like svm text"),
+    ],
+)
 def test_a_text_of_words_without_tabs_is_none_of_crfsuite(tmp_path, text, told):
     path = tmp_path / "train"
     path.write_text(text)

@@ -9,14 +9,23 @@ from svmcut._native import sparse
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences, Source
 from svmcut.errors import DataError
 from svmcut.files.examples import read_examples
-from svmcut.models import ChainModel, ChainShape, KernelModel, LabelDecoder, LinearModel, MultilabelModel
+from svmcut.models import (
+    ChainModel,
+    ChainShape,
+    KernelModel,
+    LabelDecoder,
+    LinearModel,
+    MultilabelModel,
+)
 from svmcut.models.columns import below
 from svmcut.models.kernels import Kernel
 from svmcut.spec.records import replace
 
 
 def rows(columns=(0, 2, 1), values=(1.0, 2.0, 3.0), indptr=(0, 2, 3), d=3):
-    return Csr(np.array(values, np.float32), np.array(columns, np.int32), np.array(indptr, np.int64), d)
+    return Csr(
+        np.array(values, np.float32), np.array(columns, np.int32), np.array(indptr, np.int64), d
+    )
 
 
 WRONG = {
@@ -32,7 +41,10 @@ WRONG = {
     "negative bounds": (rows(indptr=(-1, 2, 3)), "indptr must rise"),
     "no bounds": (rows(indptr=()), "indptr is empty"),
     "short data": (rows(values=(1.0, 2.0)), "data has 2 entries"),
-    "float64": (replace(rows(), data=np.zeros(3)), "data is float64, 1-d; expected a 1-d array of float32"),
+    "float64": (
+        replace(rows(), data=np.zeros(3)),
+        "data is float64, 1-d; expected a 1-d array of float32",
+    ),
     "list": (replace(rows(), indices=[0, 2, 1]), "indices is list"),
     "two dimensions": (replace(rows(), data=np.zeros((3, 1), np.float32)), "data is float32, 2-d"),
     "strided": (replace(rows(), data=np.zeros(6, np.float32)[::2]), "data is not contiguous"),
@@ -60,7 +72,7 @@ def test_wrong_rows_are_refused_by_every_model_and_trainer(name):
     support = KernelModel(Kernel("rbf"), rows(), np.ones(2), 0.0)
     labels = MultilabelModel(
         np.ones((3, 2)), np.zeros(2), *(np.zeros(0, np.int32),) * 2, np.zeros(0), np.arange(2)
-    )  # fmt: skip
+    )
     tokens = np.array([0, 2])
     for use in (
         lambda: support.scores(X),
@@ -97,8 +109,12 @@ def test_labels_that_do_not_fit_the_rows_are_refused(wrong, message):
 
 @pytest.mark.parametrize("labels", [(0, 2), (0, -1)])
 def test_labels_beyond_the_names_are_refused(labels):
-    sets = MultilabelExamples(rows(), np.arange(2), np.arange(3), np.array(labels, np.int32), Source("mine"))
-    with pytest.raises(DataError, match=f"^mine: labels as columns: row 1: column {labels[1]} is none of the 2"):
+    sets = MultilabelExamples(
+        rows(), np.arange(2), np.arange(3), np.array(labels, np.int32), Source("mine")
+    )
+    with pytest.raises(
+        DataError, match=f"^mine: labels as columns: row 1: column {labels[1]} is none of the 2"
+    ):
         driver(sets, task="multilabel")
 
 
@@ -121,4 +137,6 @@ def test_rows_below_a_column():
     for part in (data, data.rows(1, 3)):
         for d in (0, 1, 2):
             kept = below(part, d)
-            assert kept.checked().n_features == d and np.array_equal(kept.to_dense(), part.to_dense()[:, :d])
+            assert kept.checked().n_features == d and np.array_equal(
+                kept.to_dense(), part.to_dense()[:, :d]
+            )

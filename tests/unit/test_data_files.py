@@ -17,7 +17,9 @@ def load(name):
     return module
 
 
-@pytest.mark.parametrize(("script", "function", "files"), [("export", "export", 6), ("generate", "generate", 10)])
+@pytest.mark.parametrize(
+    ("script", "function", "files"), [("export", "export", 6), ("generate", "generate", 10)]
+)
 def test_committed_bytes_are_reproduced(script, function, files, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     written = getattr(load(script), function)(tmp_path)

@@ -17,6 +17,8 @@ def test_every_road_from_text_to_numbers(tmp_path, define):
         pytest.skip("no compiler")
     program = str(tmp_path / "decimal_test")
     source = str(CSRC / "test" / "decimal_test.cc")
-    subprocess.run([compiler, "-std=c++17", "-O1", *define, f"-I{CSRC}", source, "-o", program], check=True)
+    subprocess.run(
+        [compiler, "-std=c++17", "-O1", *define, f"-I{CSRC}", source, "-o", program], check=True
+    )
     run = subprocess.run([program], capture_output=True, text=True, env={"LC_ALL": "C"})
     assert run.stdout == "ok\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files of tests/earlier load and predict as where they were first written; they are written so again."""
+"""Model files of tests/earlier load and predict as where they were first written; they are written
+so again."""
 
 import json
 from pathlib import Path
@@ -14,8 +15,12 @@ MODELS = sorted((Path(__file__).resolve().parents[1] / "earlier").iterdir())
 
 
 @pytest.mark.parametrize("folder", MODELS, ids=lambda folder: folder.name)
-def test_a_model_of_an_earlier_release_predicts_the_same_numbers_and_is_written_as_it_was(folder, tmp_path):
-    examples, model, predictions = (str(folder / name) for name in ("examples", "model", "predictions"))
+def test_a_model_of_an_earlier_release_predicts_the_same_numbers_and_is_written_as_it_was(
+    folder, tmp_path
+):
+    examples, model, predictions = (
+        str(folder / name) for name in ("examples", "model", "predictions")
+    )
     options = (folder / "options").read_text().split() if (folder / "options").exists() else []
     assert main(["classify", "-v", "0", *options, examples, model, str(tmp_path / "now")]) == 0
     assert (tmp_path / "now").read_text() == Path(predictions).read_text()
@@ -30,11 +35,26 @@ def test_models_of_classes_without_marks_have_labels_above_zero_for_positive(tmp
     (tmp_path / "counts").write_text(text.replace("-1 ", "0 ").replace("+1 ", "5 "))
     found = []
     for examples in (folder / "examples", tmp_path / "counts"):
-        words = ["--labels", "--report", str(tmp_path / "report"), str(examples), str(folder / "model")]
+        words = [
+            "--labels",
+            "--report",
+            str(tmp_path / "report"),
+            str(examples),
+            str(folder / "model"),
+        ]
         assert main(["classify", "-v", "0", *words, str(tmp_path / "labels")]) == 0
         report = json.loads((tmp_path / "report").read_text())
-        found.append([(tmp_path / "labels").read_text(), {key: report[key] for key in report if key != "seconds"}])
-        assert set(found[-1][0].split()) == {"-1", "1"} and report["labels"] == [-1, 1] and not report["warnings"]
+        found.append(
+            [
+                (tmp_path / "labels").read_text(),
+                {key: report[key] for key in report if key != "seconds"},
+            ]
+        )
+        assert (
+            set(found[-1][0].split()) == {"-1", "1"}
+            and report["labels"] == [-1, 1]
+            and not report["warnings"]
+        )
     assert found[0] == found[1]
 
 

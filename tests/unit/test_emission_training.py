@@ -31,7 +31,9 @@ def trainer(data, order=1, r=10, kernel=LINEAR, **options):
         options["sample_size"] = r
     if kernel is not LINEAR:
         return driver(data, **options)
-    return Driver(Emissions(data, resolved(Settings(threads=1, **options), data.X.n_rows)))  # else features would do
+    return Driver(
+        Emissions(data, resolved(Settings(threads=1, **options), data.X.n_rows))
+    )  # else features would do
 
 
 def fit(data, C, order=1, observe=None, **options):
@@ -41,11 +43,15 @@ def fit(data, C, order=1, observe=None, **options):
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_the_linear_kernel_finds_the_optimum_and_the_tags_of_the_linear_chain(rng, order):
     data = noisy_chains(rng, 4, rng.integers(1, 9, 30).tolist())
-    linear = driver(data, task="sequence", solver="cutting-plane", gap=1e-6, transitions=order).fit(None, 0.5)
+    linear = driver(data, task="sequence", solver="cutting-plane", gap=1e-6, transitions=order).fit(
+        None, 0.5
+    )
     outcome = fit(data, 0.5, order, solver="cutting-plane", gap=1e-6)
     assert outcome.primal == pytest.approx(linear.primal, rel=2e-6)
     assert outcome.dual <= linear.primal * (1 + 1e-6)
-    apart = 2 * np.sqrt(2e-6 * linear.primal)  # at most, for two points of these gaps: P is strongly convex
+    apart = 2 * np.sqrt(
+        2e-6 * linear.primal
+    )  # at most, for two points of these gaps: P is strongly convex
     assert outcome.norm == pytest.approx(linear.norm, abs=apart)
     X, indptr = data.X, data.indptr
     w = linear.model.w[: 4 * linear.model.shape.stride].reshape(4, -1)
@@ -55,7 +61,9 @@ def test_the_linear_kernel_finds_the_optimum_and_the_tags_of_the_linear_chain(rn
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
-@pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", 2, scale=0.5)], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    "kernel", [RBF, Kernel("polynomial", 2, scale=0.5)], ids=lambda kernel: kernel.name
+)
 def test_the_optimum_is_that_of_the_quadratic_program_over_all_labellings(rng, kernel, order):
     data = noisy_chains(rng, 2, [2, 3, 3, 4])
     outcome = fit(data, 0.7, order, solver="cutting-plane", gap=1e-4, kernel=kernel)
@@ -86,7 +94,9 @@ def primal_of(model, data, C, kernel):
 @pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts"])
 def test_bounds_are_those_of_the_model(rng, solver):
     data, seen = noisy_chains(rng, 4, rng.integers(1, 9, 40).tolist()), []
-    outcome = fit(data, 0.5, observe=lambda p, _: seen.append(p), solver=solver, gap=0.01, kernel=RBF)
+    outcome = fit(
+        data, 0.5, observe=lambda p, _: seen.append(p), solver=solver, gap=0.01, kernel=RBF
+    )
     assert (outcome.converged, outcome.stopped_by) == (
         (True, None) if solver == "cutting-plane" else (False, "samples")
     )
@@ -114,7 +124,9 @@ def test_sampled_cuts_come_near_the_exact_objective_and_all_draws_reach_it(rng):
 @pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts"])
 def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(rng, solver):
     data = noisy_chains(rng, 3, rng.integers(1, 20, 60).tolist())
-    models = [fit(data, 0.3, solver=solver, gap=0.05, kernel=RBF, threads=t, seed=7).model for t in (1, 3)]
+    models = [
+        fit(data, 0.3, solver=solver, gap=0.05, kernel=RBF, threads=t, seed=7).model for t in (1, 3)
+    ]
     assert models[0].alpha.tobytes() == models[1].alpha.tobytes()
     assert models[0].transitions.tobytes() == models[1].transitions.tobytes()
     tags = [models[0].tags(data.X, data.indptr, threads) for threads in (1, 3)]
@@ -130,7 +142,12 @@ def test_the_rows_kept_do_not_change_the_model(rng):
 
 
 def test_costs_of_a_path_start_from_the_last_and_certify_their_own(rng):
-    one = trainer(noisy_chains(rng, 3, rng.integers(2, 9, 25).tolist()), solver="cutting-plane", gap=1e-3, kernel=RBF)
+    one = trainer(
+        noisy_chains(rng, 3, rng.integers(2, 9, 25).tolist()),
+        solver="cutting-plane",
+        gap=1e-3,
+        kernel=RBF,
+    )
     path = [one.fit(None, C) for C in (0.1, 1.0, 0.1)]
     assert path[0].primal == pytest.approx(path[2].primal, rel=2e-3)
     assert path[1].gap <= 1e-3 * path[1].primal
@@ -150,7 +167,16 @@ def test_auto_takes_exact_cuts_while_they_fit_and_says_when_nothing_does(rng, mo
 
 def test_cuts_that_fill_their_memory_end_the_run_with_a_warning(rng):
     data = noisy_chains(rng, 3, [5] * 40)
-    outcome = fit(data, 100.0, solver="sampled-cuts", gap=1e-6, kernel=RBF, max_memory=0.3, cache_size=0.01, r=3)
+    outcome = fit(
+        data,
+        100.0,
+        solver="sampled-cuts",
+        gap=1e-6,
+        kernel=RBF,
+        max_memory=0.3,
+        cache_size=0.01,
+        r=3,
+    )
     assert not outcome.converged and outcome.stopped_by == "limit"
     assert "'max_memory'" in outcome.warnings[0]
     assert outcome.primal == pytest.approx(primal_of(outcome.model, data, 100.0, RBF), rel=1e-5)
@@ -180,7 +206,9 @@ def test_one_tag_trains_and_a_sigmoid_is_refused(rng):
 
 def test_ill_conditioned_values_have_a_true_certificate(rng):
     data = noisy_chains(rng, 3, [1] * 60, D=3)
-    data = records.replace(data, X=Csr.from_dense((100 * rng.normal(size=(60, 3))).astype(np.float32)))
+    data = records.replace(
+        data, X=Csr.from_dense((100 * rng.normal(size=(60, 3))).astype(np.float32))
+    )
     outcome = fit(data, 0.01, 0, solver="cutting-plane", gap=0.01, kernel=Kernel("polynomial", 2))
     assert outcome.stopped_by in (None, "file") and outcome.gap <= 0.01 * outcome.primal
     for t in np.linspace(0, 2, 41):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums of signed rows: exact in any order where they are said to be, so a normal made of the one before has no other
-bytes; vectors that parts are told."""
+"""Sums of signed rows: exact in any order where they are said to be, so a normal made of the one
+before has no other bytes; vectors that parts are told."""
 
 import math
 from collections import OrderedDict
@@ -17,7 +17,11 @@ from svmcut.spaces.linear import LinearSpace
 
 
 def rows(rng, n=300, d=7, least=1e-3):
-    values = np.exp(rng.uniform(np.log(least), 0, (n, d))) * rng.choice([-1, 1], (n, d)) * (rng.random((n, d)) < 0.6)
+    values = (
+        np.exp(rng.uniform(np.log(least), 0, (n, d)))
+        * rng.choice([-1, 1], (n, d))
+        * (rng.random((n, d)) < 0.6)
+    )
     return Csr.from_dense(values.astype(np.float32))
 
 
@@ -34,15 +38,28 @@ def test_normals_of_changes_have_the_bytes_of_new_ones(rng, bias):
         changed = max(changed, carried.state()["age"])
     assert changed > 50
     order = rng.permutation(X.n_rows)
-    assert LinearSpace(X.take(order), bias).adjoint(coef[order]).tobytes() == space.adjoint(coef).tobytes()
+    assert (
+        LinearSpace(X.take(order), bias).adjoint(coef[order]).tobytes()
+        == space.adjoint(coef).tobytes()
+    )
 
 
 def test_sums_that_round_are_said_to(rng):
     wide = rows(rng, least=1e-12)
     assert not sums_are_exact(wide, 1.0) and not sums_are_exact(rows(rng), 0.1)
     orders = (rng.permutation(wide.n_rows) for _ in range(20))
-    assert len({LinearSpace(wide.take(order)).adjoint(np.ones(wide.n_rows)).tobytes() for order in orders}) > 1
-    edge = np.full((2**11, 1), 2.0**10, np.float32)  # all sums below 2^21; the first value's spacing is 2^-31
+    assert (
+        len(
+            {
+                LinearSpace(wide.take(order)).adjoint(np.ones(wide.n_rows)).tobytes()
+                for order in orders
+            }
+        )
+        > 1
+    )
+    edge = np.full(
+        (2**11, 1), 2.0**10, np.float32
+    )  # all sums below 2^21; the first value's spacing is 2^-31
     for first, exact in ((2.0**-9, True), (2.0**-10, False)):
         edge[0] = first
         assert sums_are_exact(Csr.from_dense(edge), 0.0) is exact
@@ -56,7 +73,10 @@ def test_neighbours_are_added_before_they_are_sent(rng):
         leaves = [np.array([x]) for x in rng.normal(size=n) * 10.0 ** rng.integers(-8, 8, n)]
         whole, mine = tree_sum(leaves).tobytes(), rng.random(n) < 0.7
         nodes = {node_of(k, k + 1, n): leaf for k, leaf in enumerate(leaves)}
-        sides = [merged({node: value for node, value in nodes.items() if mine[node[1]] == side}) for side in (0, 1)]
+        sides = [
+            merged({node: value for node, value in nodes.items() if mine[node[1]] == side})
+            for side in (0, 1)
+        ]
         assert folded(sides[0] | sides[1], n).tobytes() == whole
     assert list(merged({(0, k): np.ones(1) for k in range(8)})) == [(3, 0)]
 

@@ -42,7 +42,12 @@ def refusal(folder, content, **options):
 
 def same(a, b):
     assert a.X.n_features == b.X.n_features
-    for one, two in ((a.X.data, b.X.data), (a.X.indices, b.X.indices), (a.X.indptr, b.X.indptr), (a.y, b.y)):
+    for one, two in (
+        (a.X.data, b.X.data),
+        (a.X.indices, b.X.indices),
+        (a.X.indptr, b.X.indptr),
+        (a.y, b.y),
+    ):
         assert one.dtype == two.dtype
         np.testing.assert_array_equal(one, two)
     for one, two in ((a.qid, b.qid), (a.weights, b.weights)):
@@ -54,13 +59,16 @@ def same(a, b):
 @functools.cache
 def long_text(rows=3000):
     return b"".join(
-        b"%d " % (i % 2) + b" ".join(b"%d:0.%d" % (j, i + j) for j in range(1, 30)) + b"\n" for i in range(rows)
+        b"%d " % (i % 2) + b" ".join(b"%d:0.%d" % (j, i + j) for j in range(1, 30)) + b"\n"
+        for i in range(rows)
     )
 
 
 def test_all_parts_of_a_line(tmp_path):
     found = read_examples(write(tmp_path, TEXT))
-    np.testing.assert_array_equal(found.X.to_dense(), np.array([[0.5, 0, 0, -2e-3], [0, 1, 0, 0]], np.float32))
+    np.testing.assert_array_equal(
+        found.X.to_dense(), np.array([[0.5, 0, 0, -2e-3], [0, 1, 0, 0]], np.float32)
+    )
     np.testing.assert_array_equal(found.y, [1, -1])
     np.testing.assert_array_equal(found.qid, [3, 4])
     np.testing.assert_array_equal(found.weights, [1, 2])
@@ -87,10 +95,26 @@ def changed(change):
         bz2.compress,
         lambda text: bz2.compress(text[:5]) + bz2.compress(text[5:]) + bz2.compress(b""),
         lzma.compress,
-        lambda text: lzma.compress(text[:5]) + bytes(8) + lzma.compress(text[5:]) + lzma.compress(b"") + bytes(4),
+        lambda text: (
+            lzma.compress(text[:5])
+            + bytes(8)
+            + lzma.compress(text[5:])
+            + lzma.compress(b"")
+            + bytes(4)
+        ),
     ],
-    ids=["no last newline", "CRLF", "tabs", "byte-order mark", "gzip", "gzip members", "bzip2", "bzip2 streams", "xz",
-         "xz streams"],
+    ids=[
+        "no last newline",
+        "CRLF",
+        "tabs",
+        "byte-order mark",
+        "gzip",
+        "gzip members",
+        "bzip2",
+        "bzip2 streams",
+        "xz",
+        "xz streams",
+    ],
 )
 def test_same_examples_however_written(tmp_path, change, threads):
     expected = read_examples(write(tmp_path, TEXT + long_text(), "plain.dat"))
@@ -202,14 +226,21 @@ def test_truncated_and_damaged_gzip(tmp_path):
 QUICK_XZ = functools.partial(lzma.compress, preset=0)
 
 
-@pytest.mark.parametrize(("name", "compress", "shortest"), [("bzip2", bz2.compress, 3), ("xz", QUICK_XZ, 6)])
+@pytest.mark.parametrize(
+    ("name", "compress", "shortest"), [("bzip2", bz2.compress, 3), ("xz", QUICK_XZ, 6)]
+)
 def test_truncated_and_damaged_bzip2_and_xz(tmp_path, name, compress, shortest):
     packed = compress(long_text())
     for size in (shortest, 9, 20, len(packed) // 2, len(packed) - 1):
         assert refusal(tmp_path, packed[:size]) == f": the {name} data is truncated"
         assert refusal(tmp_path, packed + packed[:size]) == f": the {name} data is truncated"
-    assert f"the {name} data is damaged" in refusal(tmp_path, packed[:200] + b"\xff" * 50 + packed[250:])
-    assert refusal(tmp_path, packed + b"1 1:1\n") == f": the {name} data is damaged: what follows is no other stream"
+    assert f"the {name} data is damaged" in refusal(
+        tmp_path, packed[:200] + b"\xff" * 50 + packed[250:]
+    )
+    assert (
+        refusal(tmp_path, packed + b"1 1:1\n")
+        == f": the {name} data is damaged: what follows is no other stream"
+    )
     assert refusal(tmp_path, compress(b"")) == ": no examples"
     assert refusal(tmp_path, compress(b"1 1:1\n1 x:1\n")).startswith(":2:3: feature index x")
     with pytest.raises(MemoryLimitError, match="limit is 3 MB"):
@@ -217,7 +248,8 @@ def test_truncated_and_damaged_bzip2_and_xz(tmp_path, name, compress, shortest):
 
 
 class StoredFrame:
-    """A decompressor of frames whose text stands in them as it is, behind its length, in the place of zstandard's."""
+    """A decompressor of frames whose text stands in them as it is, behind its length, in the place
+    of zstandard's."""
 
     class ZstdError(Exception):
         """Frames may be damaged."""
@@ -260,7 +292,9 @@ def test_zstd_is_read_where_there_is_a_library(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "compression.zstd", None)
     monkeypatch.setitem(sys.modules, "zstandard", None)
     told = refusal(tmp_path, stored(text))
-    assert told.startswith(": the data is zstd, which cannot be read here") and told.endswith("with zstdcat")
+    assert told.startswith(": the data is zstd, which cannot be read here") and told.endswith(
+        "with zstdcat"
+    )
     monkeypatch.setitem(sys.modules, "zstandard", StoredFrame)
     for frames in (stored(text), stored(text[:900]) + stored(b"") + stored(text[900:])):
         check_zstd(tmp_path, frames, expected)
@@ -276,7 +310,9 @@ def test_zstd_of_every_library(tmp_path, monkeypatch, library):
     expected = read_examples(write(tmp_path, text, "plain"))
     for frames in (compress(text), compress(text[:900]) + compress(b"") + compress(text[900:])):
         check_zstd(tmp_path, frames, expected)
-    assert "the zstd data is damaged" in refusal(tmp_path, compress(text[:2000])[:60] + b"\xff" * 9999)
+    assert "the zstd data is damaged" in refusal(
+        tmp_path, compress(text[:2000])[:60] + b"\xff" * 9999
+    )
 
 
 def test_unreadable_paths(tmp_path):
@@ -329,7 +365,11 @@ def test_memory_that_cannot_be_had(tmp_path, threads):
             print(error)
     """
     run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert "MB or more, and there is less" in run.stdout
 
@@ -343,8 +383,12 @@ def test_stream_gives_the_same_rows_and_lines(tmp_path):
         blocks = list(stream_examples(path, block_bytes=block_bytes))
         assert sum(map(len, blocks)) == len(whole)
         assert [block.source.line_of(i) for block in blocks for i in range(len(block))] == lines
-        np.testing.assert_array_equal(np.concatenate([block.X.data for block in blocks]), whole.X.data)
-        np.testing.assert_array_equal(np.concatenate([block.X.indices for block in blocks]), whole.X.indices)
+        np.testing.assert_array_equal(
+            np.concatenate([block.X.data for block in blocks]), whole.X.data
+        )
+        np.testing.assert_array_equal(
+            np.concatenate([block.X.indices for block in blocks]), whole.X.indices
+        )
         np.testing.assert_array_equal(np.concatenate([block.y for block in blocks]), whole.y)
     with pytest.raises(DataError, match=f":{text.count(NEWLINE) + 1}:1: "):
         broken = write(tmp_path, text + b"x\n", "broken")
@@ -360,7 +404,9 @@ def test_locale_does_not_matter(tmp_path):
         except locale.Error:
             continue
     try:
-        found = read_examples(write(tmp_path, b"0.1234567890123456789 1:1.5 2:0.1234567890123456789012\n"))
+        found = read_examples(
+            write(tmp_path, b"0.1234567890123456789 1:1.5 2:0.1234567890123456789012\n")
+        )
     finally:
         locale.setlocale(locale.LC_NUMERIC, before)
     np.testing.assert_array_equal(found.y, [0.1234567890123456789])
@@ -368,10 +414,16 @@ def test_locale_does_not_matter(tmp_path):
 
 
 def test_interrupt_while_reading():
-    code = "from svmcut.files.examples import read_examples as r; print('go', flush=True); r('-', threads=2)"
+    code = (
+        "from svmcut.files.examples import read_examples as r; print('go', flush=True); r('-', "
+        "threads=2)"
+    )
     for content in (b"", long_text()):
         run = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         assert run.stdout.readline() == b"go\n"
         run.stdin.write(content)
@@ -388,10 +440,13 @@ def test_peak_memory_is_that_of_the_result(tmp_path):
     code = f"""
         import re
         from svmcut.files.examples import read_examples
-        peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
+        status = lambda: open("/proc/self/status").read()
+        peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", status())[1]) * 1024
         before = peak()
         X = read_examples({path!r}).X
         print((peak() - before) / (X.nbytes + 8 * X.n_rows))
     """
-    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
     assert float(run.stdout) < 1.3

@@ -9,7 +9,12 @@ from svmcut.models.kernels import Kernel
 from svmcut.risks.ordinal import query_starts
 from svmcut.svm_light import formed_pairs, pairs
 
-KERNELS = (Kernel(), Kernel("rbf", gamma=0.3), Kernel("polynomial", degree=2), Kernel("sigmoid", scale=0.5))
+KERNELS = (
+    Kernel(),
+    Kernel("rbf", gamma=0.3),
+    Kernel("polynomial", degree=2),
+    Kernel("sigmoid", scale=0.5),
+)
 
 
 @pytest.fixture
@@ -24,7 +29,9 @@ def formed(ranked, kernel, C):
     start, steps = query_starts(qid, len(y)), []
     machine = formed_pairs.train(X, y, start, kernel, C, 1e-3, 1, steps.append)
     found = list(pairs.blocks(X, y, start, kernel))
-    i, j, sign = (np.concatenate([getattr(block, name) for block in found]) for name in ("i", "j", "sign"))
+    i, j, sign = (
+        np.concatenate([getattr(block, name) for block in found]) for name in ("i", "j", "sign")
+    )
     assert steps[-1].violation <= 1e-6 and steps[-1].support == (machine.pairs > 0).sum()
     return machine, np.where(sign > 0, i, j), np.where(sign > 0, j, i)
 
@@ -44,11 +51,15 @@ def test_every_pair_meets_its_condition(ranked, kernel, C):
     assert (margins[alpha == 0] >= 1 - 1e-5).all() and (margins[alpha == C] <= 1 + 1e-5).all()
     np.testing.assert_allclose(margins[(alpha > 0) & (alpha < C)], 1, atol=1e-5)
     assert (alpha >= 0).all() and (alpha <= C).all() and machine.violation <= 1e-5
-    np.testing.assert_allclose(np.diag(machine.gram), K[high, high] + K[low, low] - 2 * K[high, low], atol=1e-5)
+    np.testing.assert_allclose(
+        np.diag(machine.gram), K[high, high] + K[low, low] - 2 * K[high, low], atol=1e-5
+    )
     if kernel.is_definite:
         other = pairs.train(X, y, qid, kernel, C, 1e-3, 1, lambda step: None)
         primal = machine.squared / 2 + C * machine.loss
-        assert abs(machine.gap) <= 1e-3 * primal and primal <= (other.squared / 2 + C * other.loss) * (1 + 1e-4)
+        assert abs(machine.gap) <= 1e-3 * primal and primal <= (
+            other.squared / 2 + C * other.loss
+        ) * (1 + 1e-4)
 
 
 def test_what_is_almost_no_weight_is_none(rng):
@@ -56,7 +67,10 @@ def test_what_is_almost_no_weight_is_none(rng):
     X = Csr.from_dense(np.arange(1.0, 8.0, dtype=np.float32)[:, None])
     for C in (1e2, 1e4):
         machine, high, low = formed((X, np.arange(7.0), np.zeros(7, np.int64)), Kernel(), C)
-        assert machine.alpha @ np.arange(1.0, 8.0) == pytest.approx(1) and (machine.pairs > 0).sum() < 7
+        assert (
+            machine.alpha @ np.arange(1.0, 8.0) == pytest.approx(1)
+            and (machine.pairs > 0).sum() < 7
+        )
         assert ((high - low)[machine.pairs > 0] == 1).all() and machine.loss <= 1e-6
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random Fourier features: their kernel, their problem's optimum, and the bracket of the kernel's own."""
+"""Random Fourier features: their kernel, their problem's optimum, and the bracket of the kernel's
+own."""
 
 import json
 
@@ -46,7 +47,9 @@ def test_features_are_those_of_the_definition(zeros):
 def test_products_have_the_kernel_for_mean_and_the_variance_of_theory():
     X, _ = rows(n=6)
     kernel = np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
-    found = [fourier_features(Csr.from_dense(X), frequencies(50, 4, 0.4, seed)) for seed in range(400)]
+    found = [
+        fourier_features(Csr.from_dense(X), frequencies(50, 4, 0.4, seed)) for seed in range(400)
+    ]
     products = np.array([F @ F.T for F in found])
     variance = (1 - kernel**2) ** 2 / 100
     assert np.abs(products.mean(axis=0) - kernel).max() <= 5 * np.sqrt(variance.max() / 400)
@@ -70,8 +73,12 @@ def test_trains_to_the_optimum_of_its_features_and_brackets_that_of_the_kernel(C
     kernel = svmcut.train(data, **known, solver="cutting-plane", gap=1e-7)
     bracket = outcome.details["fourier"]
     assert bracket["kernel_dual"] <= kernel.primal and kernel.dual <= bracket["kernel_primal"]
-    without = svmcut.train(data, **known, basis_kind="fourier", basis=basis, gap=1e-6, seed=3, certify=False)
-    assert (without.model.w == model.w).all() and without.details["fourier"] == {"frequencies": basis // 2}
+    without = svmcut.train(
+        data, **known, basis_kind="fourier", basis=basis, gap=1e-6, seed=3, certify=False
+    )
+    assert (without.model.w == model.w).all() and without.details["fourier"] == {
+        "frequencies": basis // 2
+    }
 
 
 @pytest.mark.parametrize("task", ["rank", "regression"])
@@ -81,7 +88,9 @@ def test_rankings_and_numbers_are_trained_too(task):
     known = {"kernel": "rbf", "basis_kind": "fourier", "basis": 40, "gap": 1e-4}
     outcome = svmcut.train((X, y, *queries), task=task, cost=2.0, **known)
     assert outcome.converged and np.corrcoef(outcome.model.scores(Csr.from_dense(X)), y)[0, 1] > 0.6
-    kernel = svmcut.train((X, y, *queries), task=task, cost=2.0, kernel="rbf", solver="cutting-plane", gap=1e-6)
+    kernel = svmcut.train(
+        (X, y, *queries), task=task, cost=2.0, kernel="rbf", solver="cutting-plane", gap=1e-6
+    )
     bracket = outcome.details["fourier"]
     assert bracket["kernel_dual"] <= kernel.primal and kernel.dual <= bracket["kernel_primal"]
 
@@ -89,13 +98,34 @@ def test_rankings_and_numbers_are_trained_too(task):
 def test_a_model_comes_back_from_its_file_with_every_bit(tmp_path):
     rng = np.random.default_rng(1)
     columns = np.array([1, 4, 6, 11], np.int32)
-    model = FourierModel(0.3, frequencies(5, 4, 0.3, 9), rng.normal(size=10), 9, 0.0, columns, 20, 60, (0.0, 2.0),
-                         "f1", (-1.5, 0.1))  # fmt: skip
+    model = FourierModel(
+        0.3,
+        frequencies(5, 4, 0.3, 9),
+        rng.normal(size=10),
+        9,
+        0.0,
+        columns,
+        20,
+        60,
+        (0.0, 2.0),
+        "f1",
+        (-1.5, 0.1),
+    )
     write_model(str(tmp_path / "model"), model)
     back = read_model(str(tmp_path / "model"))
-    assert (back.w == model.w).all() and (back.omega == model.omega).all() and (back.columns == columns).all()
+    assert (
+        (back.w == model.w).all()
+        and (back.omega == model.omega).all()
+        and (back.columns == columns).all()
+    )
     assert (back.gamma, back.seed, back.b, back.labels, back.loss, back.sigmoid) == (
-        0.3, 9, 0.0, (0.0, 2.0), "f1", (-1.5, 0.1))  # fmt: skip
+        0.3,
+        9,
+        0.0,
+        (0.0, 2.0),
+        "f1",
+        (-1.5, 0.1),
+    )
     X = np.zeros((3, 25), np.float32)
     X[:, columns], X[1, 20] = rng.normal(size=(3, 4)), 7.0
     X[2, 0] = 5.0  # a feature that the model does not have
@@ -103,12 +133,21 @@ def test_a_model_comes_back_from_its_file_with_every_bit(tmp_path):
     assert back.scores(Csr.from_dense(X)) == pytest.approx(known, abs=1e-12)
 
 
-@pytest.mark.parametrize(("old", "new", "said"), [
-    ("svmcut fourier 1", "svmcut fourier 2", "is not supported"), (" 1:", " 2:", "not all of the same features"),
-    ("5 # freq", "6 # freq", "cut short"), ("5 # freq", "4 # freq", "more"), (" 1:", " nan 1:", "expected"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("svmcut fourier 1", "svmcut fourier 2", "is not supported"),
+        (" 1:", " 2:", "not all of the same features"),
+        ("5 # freq", "6 # freq", "cut short"),
+        ("5 # freq", "4 # freq", "more"),
+        (" 1:", " nan 1:", "expected"),
+    ],
+)
 def test_a_damaged_file_is_refused(tmp_path, old, new, said):
-    write_model(str(tmp_path / "model"), FourierModel(0.3, frequencies(5, 1, 0.3, 9), np.ones(10), highest_index=3))
+    write_model(
+        str(tmp_path / "model"),
+        FourierModel(0.3, frequencies(5, 1, 0.3, 9), np.ones(10), highest_index=3),
+    )
     assert said in refused(tmp_path / "model", (tmp_path / "model").read_text(), old, new)
 
 
@@ -118,23 +157,45 @@ def test_programs_train_classify_and_inspect(tmp_path, monkeypatch, capsys):
     lines = [f"{label:g} {text}" for label, text in zip(y, pairs, strict=True)]
     (tmp_path / "train").write_text("\n".join(lines) + "\n")
     monkeypatch.chdir(tmp_path)
-    words = ["learn", "-t", 2, "--example-cost", 1, "--gap", "1e-4", "--basis-kind", "fourier", "--report", "r"]
+    words = [
+        "learn",
+        "-t",
+        2,
+        "--example-cost",
+        1,
+        "--gap",
+        "1e-4",
+        "--basis-kind",
+        "fourier",
+        "--report",
+        "r",
+    ]
     assert call("svmcut", *words, "train", "model") == 0
     assert "the kernel's minimum is from" in capsys.readouterr().out
     report = json.loads((tmp_path / "r").read_text())
-    assert report["converged"] and report["fourier"]["kernel_dual"] <= report["fourier"]["kernel_primal"]
+    assert (
+        report["converged"]
+        and report["fourier"]["kernel_dual"] <= report["fourier"]["kernel_primal"]
+    )
     assert call("svmcut", "classify", "train", "model", "scores") == 0
     scores = np.loadtxt(tmp_path / "scores")
-    assert scores == pytest.approx(read_model(str(tmp_path / "model")).scores(Csr.from_dense(X)), rel=1e-6, abs=1e-7)
+    assert scores == pytest.approx(
+        read_model(str(tmp_path / "model")).scores(Csr.from_dense(X)), rel=1e-6, abs=1e-7
+    )
     capsys.readouterr()
     assert call("svmcut", "inspect", "model") == 0
     assert "Frequencies       250, of seed 0" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("settings", "said"), [
-    ({"kernel": "polynomial"}, "needs kernel='rbf'"), ({"kernel": "linear"}, "give parameter 'kernel'"),
-    ({"solver": "smo"}, "use solver='subspace'"), ({"basis_method": 1}, "no parameter 'basis_method'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"kernel": "polynomial"}, "needs kernel='rbf'"),
+        ({"kernel": "linear"}, "give parameter 'kernel'"),
+        ({"solver": "smo"}, "use solver='subspace'"),
+        ({"basis_method": 1}, "no parameter 'basis_method'"),
+    ],
+)
 def test_what_it_cannot_do_is_refused(settings, said):
     X, y = rows()
     with pytest.raises(UsageError, match=said):
@@ -144,7 +205,9 @@ def test_what_it_cannot_do_is_refused(settings, said):
 def test_more_numbers_than_a_model_may_hold_are_refused(monkeypatch):
     monkeypatch.setattr("svmcut.training.fourier.MOST_NUMBERS", 900)
     X, y = rows()
-    with pytest.raises(TrainingError, match="250 frequencies of 4 features are more than 900 numbers"):
+    with pytest.raises(
+        TrainingError, match="250 frequencies of 4 features are more than 900 numbers"
+    ):
         svmcut.train((X, y), cost=1.0, kernel="rbf", basis_kind="fourier")
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A bias that is not regularised: the best one, cuts that know none, and Newton's method bordered by it."""
+"""A bias that is not regularised: the best one, cuts that know none, and Newton's method bordered
+by it."""
 
 import functools
 
@@ -23,8 +24,12 @@ from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.subspace import Subspace
 from svmcut.svm_light.machines import MachineProblem
 
-RISKS = {"hinge": BoundHinge, "squared-hinge": BoundSquaredHinge, "logistic": BoundLogistic,
-         "epsilon-insensitive": functools.partial(BoundEpsilonInsensitive, tube=truth.TUBE)}  # fmt: skip
+RISKS = {
+    "hinge": BoundHinge,
+    "squared-hinge": BoundSquaredHinge,
+    "logistic": BoundLogistic,
+    "epsilon-insensitive": functools.partial(BoundEpsilonInsensitive, tube=truth.TUBE),
+}
 every_loss = pytest.mark.parametrize("loss", RISKS)
 C = 0.7
 
@@ -47,9 +52,12 @@ def free(loss, y, v=None):
 def value(loss, y, s, v=None):
     """sum v loss from the definition, over the last axis of s."""
     v, m = np.ones(len(y)) if v is None else v, y * s
-    losses = {"hinge": lambda: np.maximum(0, 1 - m), "squared-hinge": lambda: np.maximum(0, 1 - m) ** 2,
-              "logistic": lambda: np.logaddexp(0, -m),
-              "epsilon-insensitive": lambda: np.maximum(0, np.abs(y - s) - truth.TUBE)}[loss]()  # fmt: skip
+    losses = {
+        "hinge": lambda: np.maximum(0, 1 - m),
+        "squared-hinge": lambda: np.maximum(0, 1 - m) ** 2,
+        "logistic": lambda: np.logaddexp(0, -m),
+        "epsilon-insensitive": lambda: np.maximum(0, np.abs(y - s) - truth.TUBE),
+    }[loss]()
     return losses @ v
 
 
@@ -80,7 +88,9 @@ def test_the_best_bias_and_a_cut_that_knows_none(rng, loss, ties):
         assert abs(known.coef.sum()) <= 1e-12 * np.abs(known.coef).sum()
         foreseen = risk.nearest_cut(known.coef + rng.normal(size=30))
         narrow = risk.smoothed(s, 0.3 if risk.widest() else 0.0)
-        assert narrow.excess == pytest.approx(narrow.value - narrow.offset - narrow.coef @ s, abs=1e-9 * narrow.value)
+        assert narrow.excess == pytest.approx(
+            narrow.value - narrow.offset - narrow.coef @ s, abs=1e-9 * narrow.value
+        )
         for coef, offset in ((known.coef, known.offset), foreseen, (narrow.coef, narrow.offset)):
             assert abs(coef.sum()) <= 1e-12 * np.abs(coef).sum()
             for _ in range(10):
@@ -90,12 +100,15 @@ def test_the_best_bias_and_a_cut_that_knows_none(rng, loss, ties):
 
 @functools.cache
 def optimum(loss, weighted):
-    """The least of 1/2 |w|^2 + C sum v loss(w.x + b), by SMO, or with a constant feature that costs next to nothing."""
+    """The least of 1/2 |w|^2 + C sum v loss(w.x + b), by SMO, or with a constant feature that costs
+    next to nothing."""
     X, y = data(loss)
     v = weights(len(y)) if weighted else None
     if loss in ("hinge", "epsilon-insensitive"):
         tube = truth.TUBE if loss == "epsilon-insensitive" else None
-        machine = MachineProblem(Csr.from_dense(X), y, Kernel(), C, True, v, tube, tolerance=1e-9).train()
+        machine = MachineProblem(
+            Csr.from_dense(X), y, Kernel(), C, True, v, tube, tolerance=1e-9
+        ).train()
         return machine.squared / 2 + C * value(loss, y, machine.scores, v)
     return truth.optimum(loss, hinge.with_constant(X.astype(float), 1e5), y, C, v)
 
@@ -116,12 +129,20 @@ def dual(loss, X, y, coef, v):
 def test_newton_bordered_by_the_bias_reaches_the_optimum(loss, weighted):
     X, y = data(loss)
     v = weights(len(y)) if weighted else None
-    risk, space, best = free(loss, y, v), LinearSpace(Csr.from_dense(X), 0.0), optimum(loss, weighted)
+    risk, space, best = (
+        free(loss, y, v),
+        LinearSpace(Csr.from_dense(X), 0.0),
+        optimum(loss, weighted),
+    )
     run = Newton().start(Problem(risk, space, C, StoppingRule(0, 1e-7)))
     history = list(run)
     last = history[-1]
     assert run.state()["stage"] == "descent" and len(history) < 80
-    assert last.gap <= 1e-7 * last.primal and last.dual <= best * (1 + 1e-9) and best * (1 - 1e-7) <= last.primal
+    assert (
+        last.gap <= 1e-7 * last.primal
+        and last.dual <= best * (1 + 1e-9)
+        and best * (1 - 1e-7) <= last.primal
+    )
     w, A = last.solution(), X.astype(float)
     s = A @ w + risk.bias(A @ w)
     assert last.primal == pytest.approx(w @ w / 2 + C * value(loss, y, s, v), rel=1e-11)
@@ -134,7 +155,10 @@ def test_newton_bordered_by_the_bias_reaches_the_optimum(loss, weighted):
 def test_cutting_planes_and_a_span_reach_it_too(loss):
     X, y = data(loss)
     risk, best, rule = free(loss, y), optimum(loss, False), StoppingRule(0, 1e-5)
-    spaces = {CuttingPlane: LinearSpace(Csr.from_dense(X), 0.0), SpanNewton: Subspace(X.astype(np.float64))}
+    spaces = {
+        CuttingPlane: LinearSpace(Csr.from_dense(X), 0.0),
+        SpanNewton: Subspace(X.astype(np.float64)),
+    }
     for solver, space in spaces.items():
         *_, last = solver().start(Problem(risk, space, C, rule))
         assert last.gap <= 1e-5 * last.primal
@@ -144,7 +168,9 @@ def test_cutting_planes_and_a_span_reach_it_too(loss):
 @every_loss
 def test_many_features_take_products_and_a_state_goes_on_to_the_same_bytes(loss):
     X, y = data(loss, 50, 1100)
-    problem = Problem(free(loss, y), LinearSpace(Csr.from_dense(X), 0.0), 0.01, StoppingRule(0, 1e-6))
+    problem = Problem(
+        free(loss, y), LinearSpace(Csr.from_dense(X), 0.0), 0.01, StoppingRule(0, 1e-6)
+    )
     run, states = Newton().start(problem), []
     *_, last = (states.append(run.state()) or step for step in run)
     assert last.gap <= 1e-6 * last.primal and not run._descent._curvature.factored
@@ -158,7 +184,9 @@ def test_the_bias_costs_nothing_however_far_the_scores_are(loss):
     far = X + np.float32(1000)
     values = []
     for rows in (X, far):
-        problem = Problem(free(loss, y), LinearSpace(Csr.from_dense(rows), 0.0), C, StoppingRule(0, 1e-6))
+        problem = Problem(
+            free(loss, y), LinearSpace(Csr.from_dense(rows), 0.0), C, StoppingRule(0, 1e-6)
+        )
         values.append(list(Newton().start(problem))[-1].primal)
     assert values[1] == pytest.approx(values[0], rel=1e-3)  # the rows are rounded to float32
 
@@ -166,7 +194,9 @@ def test_the_bias_costs_nothing_however_far_the_scores_are(loss):
 def test_labels_of_one_sign_need_no_weights():
     X = Csr.from_dense(np.random.default_rng(1).normal(size=(30, 3)))
     for loss in ("hinge", "squared-hinge", "logistic"):
-        *_, last = Newton().start(Problem(free(loss, np.ones(30)), LinearSpace(X), C, StoppingRule(1e-6)))
+        *_, last = Newton().start(
+            Problem(free(loss, np.ones(30)), LinearSpace(X), C, StoppingRule(1e-6))
+        )
         assert last.primal <= 1e-6 and np.abs(last.solution()).max() <= 1e-3
 
 

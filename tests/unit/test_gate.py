@@ -39,15 +39,25 @@ def machine(**kernel):
     return KernelModel(Kernel(**kernel), support, np.array([0.1, -1 / 3]), 1 / 7)
 
 
-@pytest.mark.parametrize("value, converged, reason", [
-    (10.0, True, None), (10.06, False, "file"), (math.nan, False, "file"), (9.0, False, "mistake"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value, converged, reason",
+    [
+        (10.0, True, None),
+        (10.06, False, "file"),
+        (math.nan, False, "file"),
+        (9.0, False, "mistake"),
+    ],
+)
 def test_the_primal_of_the_file_has_to_meet_the_rule_too(value, converged, reason):
     seen = []
-    found = judge(outcome(linear()), RULE, None, reading=Reading(lambda model: seen.append(model) or value))
+    found = judge(
+        outcome(linear()), RULE, None, reading=Reading(lambda model: seen.append(model) or value)
+    )
     assert (found.converged, found.stopped_by) == (converged, reason)
     assert found.primal_of_file == value or math.isnan(value)
-    assert seen[0].w.tolist() == [float(np.float32(0.33333334)), 0.0, -2.0] and seen[0].b == 0.14285714
+    assert (
+        seen[0].w.tolist() == [float(np.float32(0.33333334)), 0.0, -2.0] and seen[0].b == 0.14285714
+    )
 
 
 @pytest.mark.parametrize("holds", [True, False])
@@ -68,12 +78,15 @@ def test_digits_that_cannot_matter_are_looked_at_in_a_part(holds):
 
 
 def test_a_model_that_float32_cannot_hold_is_no_certified_one():
-    found = judge(outcome(LinearModel(np.array([1e39]), 0.0)), RULE, None, reading=Reading(lambda model: 10.0))
+    found = judge(
+        outcome(LinearModel(np.array([1e39]), 0.0)), RULE, None, reading=Reading(lambda model: 10.0)
+    )
     assert (found.converged, found.stopped_by, found.primal_of_file) == (False, "file", math.inf)
 
 
 @pytest.mark.parametrize(
-    "kernel", [{"name": "sigmoid"}, {"name": "polynomial", "offset": -1.0}, {"name": "rbf", "gamma": -1.0}]
+    "kernel",
+    [{"name": "sigmoid"}, {"name": "polynomial", "offset": -1.0}, {"name": "rbf", "gamma": -1.0}],
 )
 def test_of_a_kernel_that_need_not_be_definite_nothing_is_claimed(kernel):
     found = judge(outcome(machine(**kernel)), RULE, None)
@@ -106,11 +119,16 @@ def test_machines_converge_together_and_are_read_back_as_one():
         return [judge(part, RULE, end) for part, end in zip(parts, ends)]
 
     def joined(*ends, missing=None, holds=True):
-        found = join(outcome(machine()), machines(*ends), missing, Part(machine(), lambda read: holds))
+        found = join(
+            outcome(machine()), machines(*ends), missing, Part(machine(), lambda read: holds)
+        )
         return found.converged, found.stopped_by
 
     assert joined(None, None) == (True, None) and joined(None, holds=False) == (False, "file")
-    assert joined(None, "epochs", "rounding") == (False, "rounding") and joined("epochs", None) == (False, "epochs")
+    assert joined(None, "epochs", "rounding") == (False, "rounding") and joined("epochs", None) == (
+        False,
+        "epochs",
+    )
     assert joined(None, missing="limit") == (False, "limit")
 
 
@@ -118,15 +136,21 @@ def test_machines_converge_together_and_are_read_back_as_one():
 def test_digits_of_a_threshold_alone_can_matter_in_a_kernel_model(rng, C):
     """The features, the kernel and the coefficients are kept whole."""
     X, b = rng.normal(size=(40, 2)).astype(np.float32), 1.5
-    examples = Examples(Csr.from_dense(X), np.where(X[:, 0] > 0, 1.0, -1.0), None, None, Source("rows"))
-    settings = resolved(Settings(kernel="rbf", gamma=1 / 3, solver="smo", example_cost=C, threads=1), 40)
+    examples = Examples(
+        Csr.from_dense(X), np.where(X[:, 0] > 0, 1.0, -1.0), None, None, Source("rows")
+    )
+    settings = resolved(
+        Settings(kernel="rbf", gamma=1 / 3, solver="smo", example_cost=C, threads=1), 40
+    )
     room = KernelRoom(Vectors(examples, settings), settings, 1e9)
     found = outcome(room.machine(rng.normal(size=40), b + 1e-10))
     found.objective = Objective(C, C, 1.0, 0.1)
     reading = room.reading(found, RULE)
     kept = written_and_read(found.model)
     assert reading.change == pytest.approx(40 * C * 1e-10, rel=1e-3) and reading.part().holds(kept)
-    assert reading.value(kept) == pytest.approx(room.primal(replace(found.model, b=-b), C), rel=1e-13)
+    assert reading.value(kept) == pytest.approx(
+        room.primal(replace(found.model, b=-b), C), rel=1e-13
+    )
     assert (primal_of_file(found.model, reading, 1e-3) is None) == (C < 1)
 
 

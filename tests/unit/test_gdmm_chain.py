@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GDMM on chains: the search of pairs against all pairs, the certificate against the optimum of another trainer."""
+"""GDMM on chains: the search of pairs against all pairs, the certificate against the optimum of
+another trainer."""
 
 from pathlib import Path
 
@@ -61,7 +62,9 @@ def test_gdmm_and_bcfw_reach_one_certified_optimum(rng, C):
         assert progress.primal >= other.dual * (1 - 1e-9)
     assert progress.gap <= 1e-3 * progress.primal
     w = progress.solution()
-    assert 0.5 * w @ w + C * problem.model.separate(w).slacks.sum() == pytest.approx(progress.primal)
+    assert 0.5 * w @ w + C * problem.model.separate(w).slacks.sum() == pytest.approx(
+        progress.primal
+    )
 
 
 @pytest.mark.parametrize("rho", [0.05, 1.0, 20.0])
@@ -86,7 +89,9 @@ def test_both_searches_and_parts_of_the_tags_lead_to_the_same_place(rng):
         descent = gdmm_chain.Gdmm(problem.model.chains, w, 0.5, 1.5, parts, brute, 0)
         for _ in range(400):
             descent.run()
-        assert 0.5 * w @ w + 0.5 * problem.model.separate(w).slacks.sum() == pytest.approx(best.primal, rel=2e-3)
+        assert 0.5 * w @ w + 0.5 * problem.model.separate(w).slacks.sum() == pytest.approx(
+            best.primal, rel=2e-3
+        )
         weights.append(w)
     np.testing.assert_allclose(weights[0], weights[1], atol=1e-6)
 
@@ -114,14 +119,17 @@ def test_the_seed_decides_the_bytes(rng):
 
 
 def test_one_tag_and_one_token_are_no_trouble(rng):
-    one = Sequences(Csr.from_dense(rng.normal(size=(3, 9))), np.array([0, 1, 3]), np.zeros(3, np.int32))
+    one = Sequences(
+        Csr.from_dense(rng.normal(size=(3, 9))), np.array([0, 1, 3]), np.zeros(3, np.int32)
+    )
     problem = StructuredProblem(ChainSequences(one, ChainShape(1, 9)), 1.0, StoppingRule(0.0, 1e-3))
     *_, last = Gdmm().start(problem)
     assert last.primal == last.dual == 0
 
 
 def passes_per_decade(looks):
-    """Passes from a relative gap of 10^-k to 10^-(k+1), k = 1 to 4, of (passes, gap); gaps are the least so far."""
+    """Passes from a relative gap of 10^-k to 10^-(k+1), k = 1 to 4, of (passes, gap); gaps are the
+    least so far."""
     marks, least = [], np.inf
     for passes, gap in looks:
         least = min(least, gap)
@@ -131,7 +139,8 @@ def passes_per_decade(looks):
 
 
 def is_linear(passes):
-    """Whether the third and fourth decade take no more than three times the passes of the first and second."""
+    """Whether the third and fourth decade take no more than three times the passes of the first and
+    second."""
     assert len(passes) == 4
     return passes[2:].sum() <= 3 * passes[:2].sum()
 
@@ -151,5 +160,7 @@ def test_the_rate_is_linear(rng, data, C):
         shape = ChainShape(int(sequences.tags.max()) + 1, sequences.X.n_features)
         problem = StructuredProblem(ChainSequences(sequences, shape), C, StoppingRule(0.0, 1e-5))
     run = Gdmm().start(problem)
-    passes = passes_per_decade((progress.passes, progress.gap / progress.primal) for progress in run)
+    passes = passes_per_decade(
+        (progress.passes, progress.gap / progress.primal) for progress in run
+    )
     assert is_linear(passes), passes

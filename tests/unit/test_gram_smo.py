@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Coordinate descent that hands over to steps on the Gram matrix: the same optimum, certified, to the same bytes."""
+"""Coordinate descent that hands over to steps on the Gram matrix: the same optimum, certified, to
+the same bytes."""
 
 import itertools
 
@@ -44,7 +45,9 @@ def test_steps_reach_the_optimum_from_zero(rng, weighted):
     data = counts(rng, 40, 30, 5.0)
     v = rng.uniform(0.2, 3.0, 40) if weighted else None
     X = data.X.to_dense().astype(np.float64)
-    problem = Problem(HingeRisk().bind(data.y, None, v), LinearSpace(data.X, 1.0, 1), 2.0, StoppingRule(0.0, 1e-6))
+    problem = Problem(
+        HingeRisk().bind(data.y, None, v), LinearSpace(data.X, 1.0, 1), 2.0, StoppingRule(0.0, 1e-6)
+    )
     steps = list(GramSmo().start(problem))
     w, last = steps[-1].solution(), steps[-1]
     margins = 1 - data.y * (X @ w[:-1] + w[-1])
@@ -75,7 +78,9 @@ def test_memory_that_is_not_there_keeps_the_descent(rng, hasty):
 
 
 @pytest.mark.parametrize("costs", [(100.0,), (0.1, 100.0)], ids=["one C", "second of a path"])
-def test_a_fit_goes_on_across_the_handover_and_over_threads_to_the_same_bytes(rng, hasty, tmp_path, costs):
+def test_a_fit_goes_on_across_the_handover_and_over_threads_to_the_same_bytes(
+    rng, hasty, tmp_path, costs
+):
     data, states = counts(rng, 80), []
     data = replace(data, weights=rng.uniform(0.2, 3.0, 80))
     trainer = driver(data, gap=1e-4, cost=None, threads=3)
@@ -90,7 +95,11 @@ def test_a_fit_goes_on_across_the_handover_and_over_threads_to_the_same_bytes(rn
         _, state = read_checkpoint(str(tmp_path / "ck"), state_classes())
         resumed = driver(data, gap=1e-4, cost=None).fit(None, costs[-1], None, state)
         assert resumed.model.w.tobytes() == whole.model.w.tobytes()
-        assert (resumed.primal, resumed.dual, resumed.stopped_by) == (whole.primal, whole.dual, whole.stopped_by)
+        assert (resumed.primal, resumed.dual, resumed.stopped_by) == (
+            whole.primal,
+            whole.dual,
+            whole.stopped_by,
+        )
 
 
 def test_many_rows_read_a_matrix_in_single_precision_and_are_certified_in_double(rng):
@@ -100,7 +109,9 @@ def test_many_rows_read_a_matrix_in_single_precision_and_are_certified_in_double
     for threads in (1, 2):
         space = LinearSpace(data.X, 1.0, threads)
         assert gram(space).dtype == np.float32
-        run = GramSmo().start(Problem(HingeRisk().bind(data.y), space, 1.0, StoppingRule(0.0, 0.05)))
+        run = GramSmo().start(
+            Problem(HingeRisk().bind(data.y), space, 1.0, StoppingRule(0.0, 0.05))
+        )
         last = [step for step, _ in zip(run, range(4))][-1]
         w = last.solution()
         margins = 1 - data.y * (data.X.to_dense().astype(np.float64) @ w[:-1] + w[-1])
@@ -112,7 +123,9 @@ def test_many_rows_read_a_matrix_in_single_precision_and_are_certified_in_double
 
 def test_smo_loads_a_state_after_points_were_put_aside(rng):
     data = counts(rng, 300, 20, 1.0)
-    native, fresh = (smo.Smo(data.X, data.y, Kernel("rbf", gamma=0.5), 1.0, False) for _ in range(2))
+    native, fresh = (
+        smo.Smo(data.X, data.y, Kernel("rbf", gamma=0.5), 1.0, False) for _ in range(2)
+    )
     native.run(0.0, 50)
     state = native.save()
     while native.active == 300 and not native.run(1e-6, 50):

@@ -46,7 +46,9 @@ def test_both_line_searches_find_the_minimum(trial, ties):
         kinks = (1 - y * s) / (y * e)
     kinks = np.sort(np.append(kinks[np.isfinite(kinks) & (kinks > 0)], 0.0))
     candidates = list(kinks)
-    for t in np.append((kinks[1:] + kinks[:-1]) / 2, kinks[-1] + 1):  # each smooth piece has its own parabola
+    for t in np.append(
+        (kinks[1:] + kinks[:-1]) / 2, kinks[-1] + 1
+    ):  # each smooth piece has its own parabola
         active = y * (s + t * e) < 1
         candidates.append(-(wd - C * (y * e)[active].sum()) / dd)
     best = min(phi(t) for t in candidates if t >= 0)
@@ -64,7 +66,9 @@ def test_both_line_searches_find_the_minimum(trial, ties):
 
 def test_many_examples_give_the_same_for_any_number_of_threads(rng):
     y, s, e, wd, dd = line(rng, 300_000, False)
-    steps = {HingeRisk().bind(y, threads=t).line_minimum(s, e, wd, dd * 1e5, 1.0) for t in (1, 2, 3, 8)}
+    steps = {
+        HingeRisk().bind(y, threads=t).line_minimum(s, e, wd, dd * 1e5, 1.0) for t in (1, 2, 3, 8)
+    }
     assert len(steps) == 1
     cuts = [HingeRisk().bind(y, threads=t).linearize(s) for t in (1, 2, 3, 8)]
     assert len({(cut.value, cut.coef.tobytes(), cut.offset) for cut in cuts}) == 1

@@ -35,7 +35,11 @@ def descend(rng):
 def multiply(rng):
     """A Gram matrix of many rows."""
     X = Csr.from_dense(rng.normal(size=(2000, 1000)).astype(np.float32))
-    rows, band, H = sparse.Rows(X), np.tile(np.arange(2000, dtype=np.int32), 200), np.empty((1000, 1000))
+    rows, band, H = (
+        sparse.Rows(X),
+        np.tile(np.arange(2000, dtype=np.int32), 200),
+        np.empty((1000, 1000)),
+    )
     return lambda: newton.band_gram(rows, band, 0.0, H, 2)
 
 

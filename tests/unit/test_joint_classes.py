@@ -24,13 +24,17 @@ WAY = {"task": "multiclass", "multiclass": "crammer-singer"}
 
 def examples(rng, n=30, K=3):
     X = rng.normal(size=(n, 4)).astype(np.float32)
-    return X, 2.0 + np.digitize(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n), np.linspace(-0.4, 0.4, K - 1))
+    return X, 2.0 + np.digitize(
+        X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n), np.linspace(-0.4, 0.4, K - 1)
+    )
 
 
 def trained(X, y, kernel=RBF, weights=None, **parameters):
     rows = records.replace(vector_examples(X, y), weights=weights)
     costs = {name: parameters.pop(name, None) for name in ("cost", "example_cost")}
-    return driver(rows, **WAY, **kernel_parameters(kernel), **costs, **parameters).fit(*costs.values())
+    return driver(rows, **WAY, **kernel_parameters(kernel), **costs, **parameters).fit(
+        *costs.values()
+    )
 
 
 def primal(f, squared, y, C, v):
@@ -43,7 +47,9 @@ def primal(f, squared, y, C, v):
 def brute(G, y, K, C, v):
     """The maximum of the dual, a_ik >= 0 of wrong classes k with sum_k a_ik <= C v_i."""
     n = len(y)
-    wrong = np.array([k for i, k in itertools.product(range(n), range(K)) if k != y[i]]).reshape(n, K - 1)
+    wrong = np.array([k for i, k in itertools.product(range(n), range(K)) if k != y[i]]).reshape(
+        n, K - 1
+    )
 
     def coefficients(a):
         c = np.zeros((n, K))
@@ -58,20 +64,34 @@ def brute(G, y, K, C, v):
         slope = np.take_along_axis(s, wrong, axis=1) - s[np.arange(n), y][:, None]
         return 0.5 * (c * s).sum() - a.sum(), -(slope + 1).ravel()
 
-    room = {"type": "ineq", "fun": lambda flat: C * v - flat.reshape(n, -1).sum(axis=1),
-            "jac": lambda flat: -np.kron(np.eye(n), np.ones(K - 1))}  # fmt: skip
-    found = minimize(value, np.zeros(n * (K - 1)), jac=True, method="SLSQP", bounds=[(0, None)] * (n * (K - 1)),
-                     constraints=[room], options={"maxiter": 500, "ftol": 1e-12})  # fmt: skip
+    room = {
+        "type": "ineq",
+        "fun": lambda flat: C * v - flat.reshape(n, -1).sum(axis=1),
+        "jac": lambda flat: -np.kron(np.eye(n), np.ones(K - 1)),
+    }
+    found = minimize(
+        value,
+        np.zeros(n * (K - 1)),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, None)] * (n * (K - 1)),
+        constraints=[room],
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
     return -found.fun
 
 
 @pytest.mark.parametrize("solver", ["dual-cd", "cutting-plane"])
-@pytest.mark.parametrize("kernel", [RBF, Kernel("polynomial", 2, scale=0.5)], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    "kernel", [RBF, Kernel("polynomial", 2, scale=0.5)], ids=lambda kernel: kernel.name
+)
 @pytest.mark.parametrize("weighed", [False, True])
 def test_the_optimum_is_that_of_the_quadratic_program(rng, kernel, weighed, solver):
     X, y = examples(rng)
     v = rng.uniform(0.5, 2, len(y)) if weighed else np.ones(len(y))
-    outcome = trained(X, y, kernel, v if weighed else None, example_cost=0.8, gap=1e-4, solver=solver)
+    outcome = trained(
+        X, y, kernel, v if weighed else None, example_cost=0.8, gap=1e-4, solver=solver
+    )
     G, places = gram(kernel, X, X), (y - 2).astype(int)
     best = brute(G, places, 3, 0.8, v)
     assert outcome.converged and outcome.dual <= best * (1 + 1e-5)
@@ -87,7 +107,9 @@ def test_the_unit_of_c_is_svm_multiclass_s(rng):
     same = trained(X, y, cost=0.8 * 100 * len(y), gap=1e-5)
     assert same.primal == pytest.approx(one.primal, rel=1e-9)
     rows = Csr.from_dense(X)
-    np.testing.assert_allclose(same.model.decisions(rows), 100 * one.model.decisions(rows), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        same.model.decisions(rows), 100 * one.model.decisions(rows), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_sampled_cuts_of_all_draws_come_near_the_optimum(rng):
@@ -101,7 +123,9 @@ def test_sampled_cuts_of_all_draws_come_near_the_optimum(rng):
 
 def test_products_as_a_kernel_are_training_on_features(rng):
     X, y = examples(rng)
-    kernel = trained(X, y, Kernel("polynomial", 1, scale=1.0, offset=0.0), example_cost=0.5, gap=1e-5)
+    kernel = trained(
+        X, y, Kernel("polynomial", 1, scale=1.0, offset=0.0), example_cost=0.5, gap=1e-5
+    )
     linear = driver(vector_examples(X, y), **WAY, bias=0.0, gap=1e-6).fit(None, 0.5)
     assert kernel.primal == pytest.approx(linear.primal, rel=2e-5)
 
@@ -112,7 +136,12 @@ def test_models_go_round(rng, tmp_path, columns):
     X = np.vstack([X, X[:5]])
     rows = Csr.from_dense(X)
     if columns:
-        rows = Csr(rows.data, np.array([0, 3, 9, 40_000_000], np.int32)[rows.indices], rows.indptr, 40_000_001)
+        rows = Csr(
+            rows.data,
+            np.array([0, 3, 9, 40_000_000], np.int32)[rows.indices],
+            rows.indptr,
+            40_000_001,
+        )
     y, path = np.append(y, y[:5]), str(tmp_path / "model")
     data = records.replace(vector_examples(X, y), X=rows.checked())
     model = driver(data, **WAY, **kernel_parameters(RBF)).fit(None, 0.8).model
@@ -124,7 +153,9 @@ def test_models_go_round(rng, tmp_path, columns):
     write_model(path, again)
     once = (tmp_path / "model").read_text()
     write_model(path, read_model(path))
-    assert (tmp_path / "model").read_text() == once and once.splitlines()[:12] == text.splitlines()[:12]
+    assert (tmp_path / "model").read_text() == once and once.splitlines()[:12] == text.splitlines()[
+        :12
+    ]
 
 
 HAND = """\
@@ -157,20 +188,23 @@ def test_a_model_is_read_as_written_by_hand(tmp_path):
     assert model.predict(Csr.from_dense([[1, 1, 1], [0, 0, 0]])).tolist() == [1, 1]
 
 
-@pytest.mark.parametrize(("old", "new", "told"), [
-    ("1 # kernel type", "9 # kernel type", ":5:1: kernel type \"9\" is unknown"),
-    ("0.5 qid:1 1:1", "0.5 1:1", ":16:1: no class; expected 'qid:' and a number from 1 to 2"),
-    ("0.5 qid:1 1:1", "0.5 qid:3 1:1", ":16:1: no class"),
-    ("0.5 qid:1 1:1", "0.5 qid:0 1:1", ":16:1: no class"),
-    ("0.5 qid:1 1:1", "0.5 qid:2 1:1", ":16:1: feature index 1 is none of class 2"),
-    ("1 # kernel parameter -s", "x # kernel parameter -s", ":8:1: \"x\" is refused"),
-    ("4 # number of support", "5 # number of support", "cut short"),
-    ("4 # number of support", "3 # number of support", "more lines"),
-    ("2:3 # name", "2:x # name", ":17:11: no finite number"),
-    ("2:3 # name\n", "2:3 # name\n#@ bias 1\n", ":18:1: line '#@ bias 1' is refused"),
-    ("2:3 # name\n", "2:3 # name\n#@ labels 1 2 3\n", "names 3 classes; expected 2"),
-    ("3 # number of base", "2147483647 # number of base", ":3:1: 2 classes of"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("1 # kernel type", "9 # kernel type", ':5:1: kernel type "9" is unknown'),
+        ("0.5 qid:1 1:1", "0.5 1:1", ":16:1: no class; expected 'qid:' and a number from 1 to 2"),
+        ("0.5 qid:1 1:1", "0.5 qid:3 1:1", ":16:1: no class"),
+        ("0.5 qid:1 1:1", "0.5 qid:0 1:1", ":16:1: no class"),
+        ("0.5 qid:1 1:1", "0.5 qid:2 1:1", ":16:1: feature index 1 is none of class 2"),
+        ("1 # kernel parameter -s", "x # kernel parameter -s", ':8:1: "x" is refused'),
+        ("4 # number of support", "5 # number of support", "cut short"),
+        ("4 # number of support", "3 # number of support", "more lines"),
+        ("2:3 # name", "2:x # name", ":17:11: no finite number"),
+        ("2:3 # name\n", "2:3 # name\n#@ bias 1\n", ":18:1: line '#@ bias 1' is refused"),
+        ("2:3 # name\n", "2:3 # name\n#@ labels 1 2 3\n", "names 3 classes; expected 2"),
+        ("3 # number of base", "2147483647 # number of base", ":3:1: 2 classes of"),
+    ],
+)
 def test_faults_are_named_with_their_place(tmp_path, old, new, told):
     assert told in refused(tmp_path / "model", HAND, old, new)
 
@@ -183,10 +217,27 @@ def test_the_executables_train_and_score(rng, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     X, y = examples(rng)
     y -= 1
-    lines = (" ".join([f"{label:g}", *(f"{j}:{x:.6g}" for j, x in enumerate(row, 1))])
-             for row, label in zip(X, y, strict=True))  # fmt: skip
+    lines = (
+        " ".join([f"{label:g}", *(f"{j}:{x:.6g}" for j, x in enumerate(row, 1))])
+        for row, label in zip(X, y, strict=True)
+    )
     (tmp_path / "train").write_text("\n".join(lines) + "\n")
-    assert call("svm_multiclass_learn", "-c", "2400", "-t", "2", "-g", "0.5", "-e", "0.01", "train", "model") == 0
+    assert (
+        call(
+            "svm_multiclass_learn",
+            "-c",
+            "2400",
+            "-t",
+            "2",
+            "-g",
+            "0.5",
+            "-e",
+            "0.01",
+            "train",
+            "model",
+        )
+        == 0
+    )
     said = capsys.readouterr().out
     pval = float(said.partition("pval=")[2].split()[0])
     best = brute(gram(RBF, X, X), (y - 1).astype(int), 3, 0.8, np.ones(len(y)))
@@ -197,13 +248,20 @@ def test_the_executables_train_and_score(rng, tmp_path, monkeypatch, capsys):
     assert f"({int((found[:, 0] == y).sum())} correct" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("options", "told"), [
-    ({"solver": "smo"}, "solver 'smo' does not go with the rbf kernel and multiclass='crammer-singer'"),
-    ({"slack_norm": 2, "solver": "sampled-cuts"}, "slack_norm=2"),
-    ({"rescaling": "slack", "solver": "sampled-cuts"}, "rescaling='slack'"),
-    ({"loss": "logistic"}, "loss"), ({"free_bias": True}, "an unregularised bias does not go with"),
-    ({"polish": True}, "parameter 'polish'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            {"solver": "smo"},
+            "solver 'smo' does not go with the rbf kernel and multiclass='crammer-singer'",
+        ),
+        ({"slack_norm": 2, "solver": "sampled-cuts"}, "slack_norm=2"),
+        ({"rescaling": "slack", "solver": "sampled-cuts"}, "rescaling='slack'"),
+        ({"loss": "logistic"}, "loss"),
+        ({"free_bias": True}, "an unregularised bias does not go with"),
+        ({"polish": True}, "parameter 'polish'"),
+    ],
+)
 def test_what_does_not_go_with_it_is_refused(rng, options, told):
     X, y = examples(rng)
     with pytest.raises(UsageError) as caught:
@@ -219,14 +277,18 @@ def test_one_class_alone_is_predicted(rng):
 
 def test_what_does_not_fit_is_refused_in_words_of_classes(rng):
     X, y = examples(rng, 1500)
-    with pytest.raises(MemoryLimitError, match=r"on 1500 examples of 3 classes .* use fewer examples"):
+    with pytest.raises(
+        MemoryLimitError, match=r"on 1500 examples of 3 classes .* use fewer examples"
+    ):
         trained(X, y, example_cost=1.0, solver="cutting-plane", max_memory=5)
 
 
 @pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts", "dual-cd"])
 def test_the_same_bytes_for_any_number_of_threads(rng, solver):
     X, y = examples(rng, 60)
-    models = [trained(X, y, example_cost=0.8, gap=0.01, solver=solver, threads=t).model for t in (1, 3)]
+    models = [
+        trained(X, y, example_cost=0.8, gap=0.01, solver=solver, threads=t).model for t in (1, 3)
+    ]
     assert models[0].alpha.tobytes() == models[1].alpha.tobytes()
     assert models[0].places.tobytes() == models[1].places.tobytes()
 
@@ -236,12 +298,14 @@ def exact_values(kernel, A, B):
     A, B = A.astype(np.longdouble), B.astype(np.longdouble)
     if kernel.name == "rbf":
         return np.exp(-np.longdouble(kernel.gamma) * ((A[:, None] - B[None]) ** 2).sum(2))
-    return (np.longdouble(kernel.scale) * (A[:, None] * B[None]).sum(2) + np.longdouble(kernel.offset)) ** kernel.degree
+    return (
+        np.longdouble(kernel.scale) * (A[:, None] * B[None]).sum(2) + np.longdouble(kernel.offset)
+    ) ** kernel.degree
 
 
 def check_truth(X, y, kernel, C, folder, **parameters):
-    """No multiple of the model of the file has a primal value below the dual one, in extended precision, and that of
-    the model is the one reported."""
+    """No multiple of the model of the file has a primal value below the dual one, in extended
+    precision, and that of the model is the one reported."""
     outcome = trained(X, y, kernel, example_cost=C, **parameters)
     write_model(str(folder / "model"), outcome.model)
     model = read_model(str(folder / "model"))
@@ -251,8 +315,13 @@ def check_truth(X, y, kernel, C, folder, **parameters):
     alpha[model.places, np.repeat(np.arange(len(names)), np.diff(model.starts))] = model.alpha
     K, H = exact_values(model.kernel, X, Z), exact_values(model.kernel, Z, Z)
     f, squared = K @ alpha, float((alpha * (H @ alpha)).sum())
-    size = C * float((np.abs(K) @ np.abs(alpha)).sum()) + float((np.abs(alpha) * (np.abs(H) @ np.abs(alpha))).sum())
-    found = [primal(t * f, t * t * squared, places, C, np.ones(n)) for t in np.append(np.linspace(0, 2, 81), 1.0)]
+    size = C * float((np.abs(K) @ np.abs(alpha)).sum()) + float(
+        (np.abs(alpha) * (np.abs(H) @ np.abs(alpha))).sum()
+    )
+    found = [
+        primal(t * f, t * t * squared, places, C, np.ones(n))
+        for t in np.append(np.linspace(0, 2, 81), 1.0)
+    ]
     assert outcome.dual <= min(found) * (1 + 1e-9) + 1e-13 * size
     if outcome.converged:
         assert abs(found[-1] - outcome.primal) <= 1e-9 * outcome.primal + 1e-13 * size
@@ -265,19 +334,34 @@ def drawn_problems(count, seed):
     rng = np.random.default_rng(seed)
     for _ in range(count):
         X = rng.normal(size=(int(rng.integers(8, 40)), int(rng.integers(1, 8))))
-        y = np.digitize(X[:, 0] + 0.5 * rng.normal(size=len(X)), np.linspace(-0.7, 0.7, int(rng.integers(1, 4))))
+        y = np.digitize(
+            X[:, 0] + 0.5 * rng.normal(size=len(X)), np.linspace(-0.7, 0.7, int(rng.integers(1, 4)))
+        )
         scale = 10.0 ** rng.integers(-3, 4)
         shift = 10.0 ** rng.integers(0, 7) if rng.random() < 0.5 else 0.0
         degree = int(rng.integers(1, 4))
-        kernel = RBF if rng.random() < 0.5 else Kernel("polynomial", degree, scale=1.0, offset=float(rng.integers(2)))
+        kernel = (
+            RBF
+            if rng.random() < 0.5
+            else Kernel("polynomial", degree, scale=1.0, offset=float(rng.integers(2)))
+        )
         kernel = records.replace(kernel, gamma=float(10.0 ** rng.integers(-3, 3)) / scale**2)
-        yield (scale * X + shift).astype(np.float32), 1.0 + y, kernel, float(10.0 ** rng.integers(-4, 7))
+        yield (
+            (scale * X + shift).astype(np.float32),
+            1.0 + y,
+            kernel,
+            float(10.0 ** rng.integers(-4, 7)),
+        )
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_certificates_are_true_of_the_file_in_extended_precision(seed, tmp_path):
-    ends = [check_truth(*problem, tmp_path, gap=0.01, max_iterations=300).converged
-            for problem in drawn_problems(8 if seed == 1 else 30, seed)]  # fmt: skip
+    ends = [
+        check_truth(*problem, tmp_path, gap=0.01, max_iterations=300).converged
+        for problem in drawn_problems(8 if seed == 1 else 30, seed)
+    ]
     assert sum(ends) >= len(ends) // 2
 
 

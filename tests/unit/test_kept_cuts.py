@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cuts of very many features are kept as coefficients of the rows, or without zeros: the same answers, less memory."""
+"""Cuts of very many features are kept as coefficients of the rows, or without zeros: the same
+answers, less memory."""
 
 import numpy as np
 import pytest
@@ -33,7 +34,9 @@ def test_the_same_optimum(rng, monkeypatch, solver, bias):
     X, y = wide(rng)
     _, minimum = hinge.optimum(X, y, 1.0, bias)
     monkeypatch.setattr(linear, "LARGE_DIM", 1)
-    problem = Problem(HingeRisk().bind(y), LinearSpace(Csr.from_dense(X), bias), 1.0, StoppingRule(0, 1e-6))
+    problem = Problem(
+        HingeRisk().bind(y), LinearSpace(Csr.from_dense(X), bias), 1.0, StoppingRule(0, 1e-6)
+    )
     run = solver().start(problem)
     last = list(run)[-1]
     assert all(isinstance(element, RowNormal) for element in run.bundle._elements[1:])
@@ -52,7 +55,9 @@ def test_products_and_combinations_of_both_kinds(rng, bias):
     mixed = [normals[0], RowNormal(coefs[1]), normals[2], RowNormal(coefs[3])]
     w, weights = rng.normal(size=space.dim), rng.normal(size=4)
     np.testing.assert_allclose(space.dots(mixed, w), space.dots(normals, w), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(space.combine(weights, mixed), space.combine(weights, normals), atol=1e-12)
+    np.testing.assert_allclose(
+        space.combine(weights, mixed), space.combine(weights, normals), atol=1e-12
+    )
 
 
 def test_bytes_of_sixty_cuts_of_two_million_features(rng):
@@ -68,8 +73,12 @@ def test_bytes_of_sixty_cuts_of_two_million_features(rng):
         bundle.add(Cut(space.adjoint(coef), -coef.sum(), 1.0, coef))
     assert len(bundle) == 60
     assert bundle.nbytes < 1_000_000
-    many = LinearSpace(Csr(X.data, X.indices, np.concatenate([indptr, np.full(d, len(keys))]), d), 1.0)
-    assert not isinstance(many.keep(np.zeros(many.dim), np.zeros(n + d)), RowNormal)  # rows are no shorter
+    many = LinearSpace(
+        Csr(X.data, X.indices, np.concatenate([indptr, np.full(d, len(keys))]), d), 1.0
+    )
+    assert not isinstance(
+        many.keep(np.zeros(many.dim), np.zeros(n + d)), RowNormal
+    )  # rows are no shorter
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 1000, 16_384, 16_389, 40_003, 300_000])
@@ -89,7 +98,9 @@ def test_a_normal_without_its_zeros_gives_the_bits_of_the_whole(rng, size, densi
             sparse.combine(weights, mixed, sum_, threads)
             sparse.combine(weights, vectors, whole, threads)
             assert sum_.tobytes() == whole.tobytes()
-            assert sparse.combined_square(weights, mixed, size, threads) == sparse.dot(whole, whole, threads)
+            assert sparse.combined_square(weights, mixed, size, threads) == sparse.dot(
+                whole, whole, threads
+            )
 
 
 def test_nonzeros_are_checked():
@@ -105,12 +116,19 @@ def test_nonzeros_are_checked():
 
 
 def test_cuts_of_chains_are_kept_without_their_zeros(rng, tmp_path, monkeypatch):
-    """Few tokens of many features: the cuts take a fraction of the memory, and not one bit is another."""
+    """Few tokens of many features: the cuts take a fraction of the memory, and not one bit is
+    another."""
     n, d, K = 60, 400, 5
     X = np.where(rng.random((n, d)) < 0.02, 1.0, 0.0)
     rows, ends = Csr.from_dense(X), np.arange(0, n + 1, 6)
     data = Sequences(rows, ends, rng.integers(0, K, n).astype(np.int32))
-    known = {"task": "sequence", "solver": "cutting-plane", "max_iterations": 12, "transitions": 1, "emissions": 1}
+    known = {
+        "task": "sequence",
+        "solver": "cutting-plane",
+        "max_iterations": 12,
+        "transitions": 1,
+        "emissions": 1,
+    }
     saved = []
 
     def trained(state=None):
@@ -124,7 +142,9 @@ def test_cuts_of_chains_are_kept_without_their_zeros(rng, tmp_path, monkeypatch)
     write_checkpoint(str(tmp_path / "ck"), {}, saved[6], state_classes())
     resumed, _ = trained(read_checkpoint(str(tmp_path / "ck"), state_classes())[1])
     element = saved[6]["solver"]["bundle"]["elements"][2]
-    saved[6]["solver"]["bundle"]["elements"][2] = sparse.Nonzeros(element.values, element.indices, element.size + 1)
+    saved[6]["solver"]["bundle"]["elements"][2] = sparse.Nonzeros(
+        element.values, element.indices, element.size + 1
+    )
     with pytest.raises(StateError, match="elements"):
         trained(saved[6])
     monkeypatch.setattr(linear, "SPARSE_DIM", 10**9)
@@ -137,7 +157,10 @@ def test_cuts_of_chains_are_kept_without_their_zeros(rng, tmp_path, monkeypatch)
 
 def test_sums_of_float32_vectors_are_those_of_numpy_for_any_number_of_threads(rng):
     for n, count in ((0, 2), (1, 1), (9000, 3), (70_000, 20)):
-        vectors, weights = [rng.normal(size=n).astype(np.float32) for _ in range(count)], rng.normal(size=count)
+        vectors, weights = (
+            [rng.normal(size=n).astype(np.float32) for _ in range(count)],
+            rng.normal(size=count),
+        )
         expected = np.zeros(n)
         for weight, vector in zip(weights, vectors, strict=True):
             expected += weight * vector.astype(np.float64)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chains with kernel emissions: coefficients of labellings, the space they live in, and draws of them."""
+"""Chains with kernel emissions: coefficients of labellings, the space they live in, and draws of
+them."""
 
 import numpy as np
 import pytest
@@ -45,7 +46,9 @@ def test_coefficients_are_differences_of_joint_features(rng, order):
         labels = labelling(rng, sequences)
         points, coef = labellings.coefficients(Labelling(labels, np.ones(len(sequences))))
         assert np.all(np.diff(points) > 0) and np.all(coef != 0)
-        assert dense(points, coef, labellings.dim) == pytest.approx(truth.coefficients(sequences, labels, shape))
+        assert dense(points, coef, labellings.dim) == pytest.approx(
+            truth.coefficients(sequences, labels, shape)
+        )
 
 
 def test_coefficients_are_weighed_sequence_by_sequence(rng):
@@ -78,7 +81,9 @@ def test_elements_have_the_scores_and_products_of_their_coefficients(rng, kind):
     mixed = 0.5 * exact[0] - 2 * exact[1] + exact[2]
     assert w.scores == pytest.approx(truth.scores(K, mixed, shape.stride), abs=1e-4)
     assert space.dot(w, w) == pytest.approx(mixed @ truth.scores(K, mixed, shape.stride), rel=1e-5)
-    assert space.dot(elements[0], w) == pytest.approx(exact[0] @ truth.scores(K, mixed, shape.stride), rel=1e-4)
+    assert space.dot(elements[0], w) == pytest.approx(
+        exact[0] @ truth.scores(K, mixed, shape.stride), rel=1e-4
+    )
 
 
 def test_kept_rows_are_those_of_the_kernel_and_computed_once_while_they_fit(rng):
@@ -108,7 +113,9 @@ def test_everything_is_the_exact_cut(rng, order):
     assert (violated.value, draw.value) == pytest.approx((exact.value, exact.value))
     assert draw.offset + draw.coef @ s[draw.points] == pytest.approx(exact.value)
     points, coef = labellings.coefficients(exact.coef)
-    assert draw.coef @ s[draw.points] + draw.offset == pytest.approx(coef @ s[points] + exact.offset)
+    assert draw.coef @ s[draw.points] + draw.offset == pytest.approx(
+        coef @ s[points] + exact.offset
+    )
     assert violated.size == len(violated.sequences) <= len(sequences)
 
 

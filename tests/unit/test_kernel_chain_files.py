@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files of chains with a kernel: they go round unchanged, and what is wrong in one is named with its place."""
+"""Model files of chains with a kernel: they go round unchanged, and what is wrong in one is named
+with its place."""
 
 import numpy as np
 import pytest
@@ -33,7 +34,9 @@ TEXT = (
 def model_of(rng, K, order, columns=None, m=7, d=3):
     shape = ChainShape(K, d, order)
     transitions = np.zeros(shape.transitions)
-    transitions.reshape(-1, shape.stride)[:, :K] = rng.normal(size=(shape.transitions // shape.stride, K))
+    transitions.reshape(-1, shape.stride)[:, :K] = rng.normal(
+        size=(shape.transitions // shape.stride, K)
+    )
     transitions[rng.random(len(transitions)) < 0.3] = 0
     alpha = rng.normal(size=(m, K)) * (rng.random((m, K)) < 0.7)
     support = Csr.from_dense(rng.normal(size=(m, d)) * (rng.random((m, d)) < 0.7))
@@ -74,17 +77,33 @@ def test_a_model_is_read_as_written_by_hand(tmp_path):
 FAULTS = [
     ("2 # kernel type", "9 # kernel type", ':2:1: kernel type "9" is unknown'),
     ("6 # highest", "x # highest", ':8:1: "x" is refused; expected the highest index'),
-    ("4 # number", "-4 # number", ':9:1: "-4" is refused; expected the number of emission features'),
-    ("3 # number", "0 # number", ':10:1: "0" is refused; expected the number of support tokens plus 1'),
+    (
+        "4 # number",
+        "-4 # number",
+        ':9:1: "-4" is refused; expected the number of emission features',
+    ),
+    (
+        "3 # number",
+        "0 # number",
+        ':10:1: "0" is refused; expected the number of support tokens plus 1',
+    ),
     ("2 # number", "0 # number", ':11:1: "0" is refused; expected the number of classes'),
-    ("2 # number of c", "900000 # number of c", ":11:1: 900000 tags are more than a file of this size describes"),
+    (
+        "2 # number of c",
+        "900000 # number of c",
+        ":11:1: 900000 tags are more than a file of this size describes",
+    ),
     ("1 # order", "4 # order", ':12:1: "4" is refused; expected the order of transitions'),
     ("3:0.5 6:-0.25", "2:0.5 6:-0.25", ":13:1: index 2 is no transition of such a model"),
     ("1 3:0.5 6:-", "1 3:0.5 7:-", ":13:"),
     ("6:2 #", "7:2 #", ":14:"),
     ("6:2 #", "6:inf #", ":14:"),
     ("2:0.125 4:1", "4:1 2:0.125", ":15:"),
-    ("4 # number of e", "3 # number of e", ":14:1: index 6 is neither a tag nor a feature of such a model"),
+    (
+        "4 # number of e",
+        "3 # number of e",
+        ":14:1: index 6 is neither a tag nor a feature of such a model",
+    ),
     ("1 2:0.125 4:1 #\n", "", ": the file ends before its last support vector"),
     ("4:1 #\n", "4:1 #\n1 1:1 #\n", ":16:1: more lines than line 10 announces"),
     ("1 2:0.125", "1e300 2:1e30", "a line's factor makes weights that are not finite"),

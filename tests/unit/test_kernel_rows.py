@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernel rows against float64 definitions: every kernel, layout, set of instructions, alone, in blocks, in sums."""
+"""Kernel rows against float64 definitions: every kernel, layout, set of instructions, alone, in
+blocks, in sums."""
 
 import numpy as np
 import pytest
@@ -45,7 +46,9 @@ def test_blocks_rows_and_sums_are_their_definition(rng, shape, name, instruction
     assert np.abs(block - truth).max() <= 3e-6 * max(1.0, np.abs(truth).max())
     assert np.array_equal(block, block.T)
     assert np.array_equal(rows.block([n // 2])[0], block[n // 2])
-    assert rows.accumulate(np.arange(n), coef) == pytest.approx(coef @ block.astype(float), rel=1e-12, abs=1e-12)
+    assert rows.accumulate(np.arange(n), coef) == pytest.approx(
+        coef @ block.astype(float), rel=1e-12, abs=1e-12
+    )
     assert rows.diagonal == pytest.approx(np.diag(truth), rel=1e-9)
     assert rows.evaluations == 2 * n * n + n
 
@@ -55,9 +58,14 @@ def test_blocks_rows_and_sums_are_their_definition(rng, shape, name, instruction
 def test_all_pairs_have_the_bytes_of_rows(rng, shape, name):
     n, d, density, _ = SHAPES[shape]
     for threads in (1, 3):
-        rows = KernelRows(Csr.from_dense(points(rng, n, d, density, shape)), kernel_of(name), threads)
+        rows = KernelRows(
+            Csr.from_dense(points(rng, n, d, density, shape)), kernel_of(name), threads
+        )
         gram, exact = rows.gram(), rows.gram(True)
-        assert rows.evaluations == n * (n + 1) and (gram.dtype, exact.dtype) == (np.float32, np.float64)
+        assert rows.evaluations == n * (n + 1) and (gram.dtype, exact.dtype) == (
+            np.float32,
+            np.float64,
+        )
         np.testing.assert_array_equal(gram, rows.block(np.arange(n)))
         np.testing.assert_array_equal(exact, rows.block_double(np.arange(n)))
 
@@ -69,7 +77,9 @@ def test_foreign_rows_and_parts(rng, shape):
     rows = KernelRows(Csr.from_dense(X), kernel)
     foreign = points(rng, 7, d + 3, density)
     wide = np.pad(X, ((0, 0), (0, 3)))
-    assert np.abs(rows.against(Csr.from_dense(foreign)) - matrix(kernel, foreign, wide)).max() < 3e-6
+    assert (
+        np.abs(rows.against(Csr.from_dense(foreign)) - matrix(kernel, foreign, wide)).max() < 3e-6
+    )
     some = rng.integers(0, n, 5)
     assert np.array_equal(rows.block_between([n - 1, 0], some), rows.block([n - 1, 0])[:, some])
     sums = rows.accumulate_foreign(Csr.from_dense(foreign), np.ones(7))
@@ -79,7 +89,8 @@ def test_foreign_rows_and_parts(rng, shape):
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_features_of_no_point_may_stand_between_those_of_points(rng, shape, name):
-    """Rows in a model's own numbering have the number behind its last wherever they know a feature it does not."""
+    """Rows in a model's own numbering have the number behind its last wherever they know a feature
+    it does not."""
     n, d, density, _ = SHAPES[shape]
     X, kernel = points(rng, n, d, density, shape), kernel_of(name)
     own = np.sort(rng.permutation(2 * d)[:d]).astype(np.int32)
@@ -89,14 +100,18 @@ def test_features_of_no_point_may_stand_between_those_of_points(rng, shape, name
     Z, scale = renumber(Csr.from_dense(foreign), own), max(1.0, np.abs(truth).max())
     assert np.abs(rows.against_double(Z) - truth).max() <= 1e-12 * scale
     assert np.abs(rows.against(Z) - truth).max() <= 5e-6 * scale
-    assert rows.accumulate_foreign(Z, np.ones(7), exact=True) == pytest.approx(truth.sum(0), abs=1e-11 * scale)
+    assert rows.accumulate_foreign(Z, np.ones(7), exact=True) == pytest.approx(
+        truth.sum(0), abs=1e-11 * scale
+    )
 
 
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize("name", KERNELS)
 def test_bits_have_the_bytes_of_products(rng, name, instructions):
     X = Csr.from_dense(points(rng, 200, 50, 0.15, "binary"))
-    bits, products = (KernelRows(X, kernel_of(name), 1, instructions, layout) for layout in ("bits", "products"))
+    bits, products = (
+        KernelRows(X, kernel_of(name), 1, instructions, layout) for layout in ("bits", "products")
+    )
     assert (bits.layout, products.layout) == ("bits", "products")
     assert np.array_equal(bits.block(np.arange(200)), products.block(np.arange(200)))
     foreign = Csr.from_dense(points(rng, 9, 55, 0.3))
@@ -118,7 +133,9 @@ def test_threads_leave_the_bytes(rng, shape):
 
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
 def test_exp_keeps_its_bound_over_the_whole_range(instructions):
-    x = -np.concatenate([np.logspace(-30, 0, 200_000), np.linspace(1, 87.336, 400_000), [0.0]]).astype(np.float32)
+    x = -np.concatenate(
+        [np.logspace(-30, 0, 200_000), np.linspace(1, 87.336, 400_000), [0.0]]
+    ).astype(np.float32)
     x = x[x >= -87.336]
     out = np.empty_like(x)
     exp_float32(x, out, instructions)

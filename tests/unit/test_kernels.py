@@ -50,14 +50,19 @@ def test_threads_and_blocks_leave_the_bytes(rng, name):
 
 def test_no_support_vector_leaves_the_threshold(rng):
     empty = Csr.from_dense(np.zeros((0, 4)))
-    assert KernelModel(Kernel("rbf"), empty, np.zeros(0), -2.0).scores(sparse(rng, 3, 4)).tolist() == [2, 2, 2]
+    assert KernelModel(Kernel("rbf"), empty, np.zeros(0), -2.0).scores(
+        sparse(rng, 3, 4)
+    ).tolist() == [2, 2, 2]
 
 
 def test_unknown_features_count_in_the_distance_only(rng):
     Z, alpha = Csr.from_dense([[1.0, 0.0]]), np.ones(1)
     near, far = Csr.from_dense([[1.0, 0.0]]), Csr.from_dense([[1.0, 0.0, 0.0, 2.0]])
     assert KernelModel(Kernel("rbf"), Z, alpha, 0.0).scores(far)[0] == pytest.approx(np.exp(-4))
-    for model in (KernelModel(Kernel("polynomial"), Z, alpha, 0.0), LinearModel(np.array([3.0, 1.0]), 1.0)):
+    for model in (
+        KernelModel(Kernel("polynomial"), Z, alpha, 0.0),
+        LinearModel(np.array([3.0, 1.0]), 1.0),
+    ):
         assert model.scores(far) == model.scores(near)
 
 
@@ -67,7 +72,8 @@ def test_distances_far_from_0_are_exact(rng, shift, density):
     """Norms and products of features around 1e6 have nothing left of distances around 1."""
     d, gamma = 6, 0.6
     rows, points = (
-        ((shift + rng.normal(size=(n, d))) * (rng.random((n, d)) < density)).astype(np.float32) for n in (9, 80)
+        ((shift + rng.normal(size=(n, d))) * (rng.random((n, d)) < density)).astype(np.float32)
+        for n in (9, 80)
     )
     alpha = rng.normal(size=80)
     wide = rows.astype(np.longdouble)[:, None] - points.astype(np.longdouble)[None]
@@ -78,7 +84,9 @@ def test_distances_far_from_0_are_exact(rng, shift, density):
     points[:, -1] = 0  # a feature that no support vector has
     wide = rows.astype(np.longdouble)[:, None] - points.astype(np.longdouble)[None]
     truth = np.exp(-gamma * (wide**2).sum(2)).astype(float) @ alpha
-    assert kernel.expansion(Csr.from_dense(rows), known, alpha) == pytest.approx(truth, rel=1e-9, abs=1e-12)
+    assert kernel.expansion(Csr.from_dense(rows), known, alpha) == pytest.approx(
+        truth, rel=1e-9, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Label sets of a file, predicted in blocks: rows, measures and refusals are those of the file as a whole."""
+"""Label sets of a file, predicted in blocks: rows, measures and refusals are those of the file as a
+whole."""
 
 import gzip
 import subprocess
@@ -27,7 +28,9 @@ SIZES = (1, 50, 1000, 1 << 20)
 
 def model_of(rng):
     pairs = np.array([0, 1], np.int32), np.array([2, 2], np.int32)
-    return MultilabelModel(rng.normal(size=(5, 3)), rng.normal(size=3), *pairs, rng.normal(size=2), NAMES)
+    return MultilabelModel(
+        rng.normal(size=(5, 3)), rng.normal(size=3), *pairs, rng.normal(size=2), NAMES
+    )
 
 
 def text_of(rng, labels, n=60, first=0):
@@ -35,8 +38,12 @@ def text_of(rng, labels, n=60, first=0):
     for _ in range(n):
         row = np.flatnonzero(rng.random(len(labels)) < 0.4)
         features = np.flatnonzero(rng.random(6) < 0.7)
-        lines.append(",".join(map(str, rng.permutation(labels[row]))) + " "
-                     + " ".join(f"{j + first}:{rng.normal():.3f}" for j in features) + "\n")  # fmt: skip
+        lines.append(
+            ",".join(map(str, rng.permutation(labels[row])))
+            + " "
+            + " ".join(f"{j + first}:{rng.normal():.3f}" for j in features)
+            + "\n"
+        )
     return "".join(lines)
 
 
@@ -55,12 +62,20 @@ def test_blocks_are_the_file(tmp_path, rng, block_bytes, header, packed):
     path = put(tmp_path, gzip.compress(text.encode()) if packed else text)
     whole, blocks = read_multilabel(path), list(stream_multilabel(path, block_bytes=block_bytes))
     assert len(blocks) > 1 or block_bytes > len(text)
-    sets = [block.names[block.labels[a:b]].tolist() for block in blocks for a, b in zip(block.indptr, block.indptr[1:])]
-    assert sets == [whole.names[whole.labels[a:b]].tolist() for a, b in zip(whole.indptr, whole.indptr[1:])]
+    sets = [
+        block.names[block.labels[a:b]].tolist()
+        for block in blocks
+        for a, b in zip(block.indptr, block.indptr[1:])
+    ]
+    assert sets == [
+        whole.names[whole.labels[a:b]].tolist() for a, b in zip(whole.indptr, whole.indptr[1:])
+    ]
     lines = [block.source.line_of(i) for block in blocks for i in range(len(block))]
     assert lines == [whole.source.line_of(i) for i in range(len(whole))]
     np.testing.assert_array_equal(np.concatenate([block.X.data for block in blocks]), whole.X.data)
-    np.testing.assert_array_equal(np.concatenate([block.X.indices for block in blocks]), whole.X.indices)
+    np.testing.assert_array_equal(
+        np.concatenate([block.X.indices for block in blocks]), whole.X.indices
+    )
     assert not header or {block.X.n_features for block in blocks} == {6}
 
 
@@ -80,7 +95,10 @@ def test_blocks_are_the_file(tmp_path, rng, block_bytes, header, packed):
 def test_refusals_name_the_line_of_the_file(tmp_path, rng, text, line, says, block_bytes):
     rows = text_of(rng, np.array([0, 4, 5, 11]), first=0 if text[0] == "6" or text[0] == "5" else 1)
     path = put(tmp_path, text.format(rows))
-    for read in (read_multilabel, lambda path: list(stream_multilabel(path, block_bytes=block_bytes))):
+    for read in (
+        read_multilabel,
+        lambda path: list(stream_multilabel(path, block_bytes=block_bytes)),
+    ):
         with pytest.raises(DataError) as error:
             read(path)
         assert says in str(error.value)
@@ -94,7 +112,9 @@ def test_measures_and_lines_of_a_file_in_blocks(tmp_path, rng, monkeypatch, labe
     model, path = model_of(rng), put(tmp_path, text_of(rng, np.array(labels), first=1))
     monkeypatch.setattr(module, "BLOCK_NUMBERS", 21)
     monkeypatch.setattr(
-        module, "stream_multilabel", lambda path, threads: stream_multilabel(path, block_bytes=block_bytes)
+        module,
+        "stream_multilabel",
+        lambda path, threads: stream_multilabel(path, block_bytes=block_bytes),
     )
     tally, *_ = predict(TASK, model, path, str(tmp_path / "sets"))
     whole = read_multilabel(path)
@@ -115,12 +135,18 @@ def test_measures_and_lines_of_a_file_in_blocks(tmp_path, rng, monkeypatch, labe
     assert measured.loss == pytest.approx(np.mean(np.sum(gold != predicted, axis=1)))
     assert (measured.correct, measured.total) == ((gold == predicted).all(axis=1).sum(), 60)
     assert measures["hamming_loss"] == pytest.approx(100 * hamming_loss(gold, predicted))
-    assert measures["subset_accuracy"] == pytest.approx(100 * np.mean((gold == predicted).all(axis=1)))
+    assert measures["subset_accuracy"] == pytest.approx(
+        100 * np.mean((gold == predicted).all(axis=1))
+    )
     assert measures["micro_f1"] == pytest.approx(100 * f1_score(gold, predicted, average="micro"))
     used = (gold | predicted).any(axis=0)
-    assert measures["macro_f1"] == pytest.approx(100 * f1_score(gold[:, used], predicted[:, used], average="macro"))
+    assert measures["macro_f1"] == pytest.approx(
+        100 * f1_score(gold[:, used], predicted[:, used], average="macro")
+    )
     for k in (1, 3, 5):
-        assert measures[f"precision@{k}"] == pytest.approx(100 * label_precision(gold & can_be, ranked, k))
+        assert measures[f"precision@{k}"] == pytest.approx(
+            100 * label_precision(gold & can_be, ranked, k)
+        )
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
@@ -136,7 +162,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path, rng, header):
         from svmcut.files.models import read_model
         from svmcut.tasks.label_sets import Labelling
         from svmcut.tasks.prediction import predict
-        peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) >> 10
+        status = lambda: open("/proc/self/status").read()
+        peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", status())[1]) >> 10
         model = read_model("model")
         predict(Labelling(), model, "small", "sets")
         before = peak()
@@ -144,14 +171,24 @@ def test_memory_does_not_grow_with_the_file(tmp_path, rng, header):
         print(peak() - before)
     """
     run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert int(run.stdout) < 8
 
 
 def test_a_model_without_the_weights_of_pairs_that_were_asked_for_says_so():
     data = read_multilabel(str(Path(__file__).resolve().parents[2] / "data" / "labels.train"))
-    for known, warned in (({"max_iterations": 1}, True), ({"gap": 0.01}, False), ({"pairs": "none"}, False)):
+    for known, warned in (
+        ({"max_iterations": 1}, True),
+        ({"gap": 0.01}, False),
+        ({"pairs": "none"}, False),
+    ):
         solver = {} if "pairs" in known else {"solver": "gdmm"}
         outcome = driver(data, task="multilabel", cost=None, **solver, **known).fit(None, 0.1)
-        assert any("no weights of pairs" in warning for warning in outcome.warnings) == warned, known
+        assert any("no weights of pairs" in warning for warning in outcome.warnings) == warned, (
+            known
+        )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Leaving out rows: what the bounds decide is what training without them says, and so are the scores."""
+"""Leaving out rows: what the bounds decide is what training without them says, and so are the
+scores."""
 
 from itertools import pairwise
 
@@ -73,5 +74,7 @@ def test_linear_machines_of_many_rows_are_trained_on_features(rng, monkeypatch):
 
 def test_what_is_left_may_be_of_one_class():
     X = Csr.from_dense(np.array([[1.0], [2.0], [-1.0]]))
-    problem = MachineProblem(X=X, y=np.array([1.0, 1.0, -1.0]), kernel=Kernel(), C=1.0, free_bias=True)
+    problem = MachineProblem(
+        X=X, y=np.array([1.0, 1.0, -1.0]), kernel=Kernel(), C=1.0, free_bias=True
+    )
     assert list(scores_without(problem, np.array([2]))) == [1.0]

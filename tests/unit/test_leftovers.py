@@ -54,7 +54,10 @@ def test_only_what_a_dead_process_left_is_removed(tmp_path, gone):
     with write_atomically(str(tmp_path / "model")) as file:
         file.write(b"whole")
     assert not any(path.exists() for path in goes)
-    assert all(path.exists() for path in (*stays, folder)) and (tmp_path / "model").read_bytes() == b"whole"
+    assert (
+        all(path.exists() for path in (*stays, folder))
+        and (tmp_path / "model").read_bytes() == b"whole"
+    )
 
 
 def test_a_killed_run_leaves_nothing_for_long(tmp_path):

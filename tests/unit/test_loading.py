@@ -23,16 +23,23 @@ FILES = sorted(path for path in DATA.iterdir() if path.suffix in (".train", ".te
 
 def test_importing_svmcut_imports_nothing_heavy():
     code = (
-        "import sys, svmcut\nprint(sorted({'numpy', 'scipy', 'sklearn', 'importlib.resources'} & set(sys.modules)))\n"
+        "import sys, svmcut\nprint(sorted({'numpy', 'scipy', 'sklearn', 'importlib.resources'} & "
+        "set(sys.modules)))\n"
         "print(sorted(set(svmcut.__all__) - set(dir(svmcut))))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n[]\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+        == "[]\n[]\n"
+    )
 
 
 def test_without_scikit_learn_an_estimator_says_what_to_install():
     code = "import sys\nsys.modules['sklearn'] = None\nfrom svmcut import LinearSVM"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "ImportError: the estimators need scikit-learn" in done.stderr and "'svmcut[sklearn]'" in done.stderr
+    assert (
+        "ImportError: the estimators need scikit-learn" in done.stderr
+        and "'svmcut[sklearn]'" in done.stderr
+    )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -40,7 +47,9 @@ def test_files_are_what_scikit_learn_reads(path):
     multilabel = path.stem == "labels"
     queries = not multilabel and "qid:" in path.read_text()
     found = svmcut.load_svmlight_file(path, multilabel=multilabel, query_id=queries)
-    X, y, *qid = reference(str(path), dtype=np.float32, multilabel=multilabel, query_id=queries, zero_based=False)
+    X, y, *qid = reference(
+        str(path), dtype=np.float32, multilabel=multilabel, query_id=queries, zero_based=False
+    )
     assert found[0].shape == X.shape and found[0].dtype == X.dtype
     np.testing.assert_array_equal(found[0].data, X.data)
     np.testing.assert_array_equal(found[0].indices, X.indices)
@@ -58,7 +67,9 @@ def test_a_matrix_read_is_one_that_scikit_learn_takes(tmp_path):
     X, y = svmcut.load_svmlight_file(DATA / "wine.train", n_features=40)
     assert X.shape[1] == 40 and X.indices.dtype == X.indptr.dtype == np.int32
     dump_svmlight_file(X, y, str(tmp_path / "zero"), zero_based=True)
-    back, _ = svmcut.load_svmlight_file(tmp_path / "zero", n_features=40, zero_based=True, threads=2)
+    back, _ = svmcut.load_svmlight_file(
+        tmp_path / "zero", n_features=40, zero_based=True, threads=2
+    )
     assert (back != X).nnz == 0
 
 
@@ -120,8 +131,20 @@ def test_scores_and_labels_are_those_of_classify(tmp_path, options):
 
     model = trained(tmp_path, "breast_cancer", **options)
     X, y = svmcut.load_svmlight_file(DATA / "breast_cancer.test")
-    assert main(["classify", str(DATA / "breast_cancer.test"), str(tmp_path / "model"), str(tmp_path / "out")]) == 0
-    np.testing.assert_allclose(model.decision_function(X), np.loadtxt(tmp_path / "out"), rtol=1e-6, atol=1e-6)
+    assert (
+        main(
+            [
+                "classify",
+                str(DATA / "breast_cancer.test"),
+                str(tmp_path / "model"),
+                str(tmp_path / "out"),
+            ]
+        )
+        == 0
+    )
+    np.testing.assert_allclose(
+        model.decision_function(X), np.loadtxt(tmp_path / "out"), rtol=1e-6, atol=1e-6
+    )
     assert set(model.predict(X)) == {-1.0, 1.0} and np.mean(model.predict(X) == y) > 0.9
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled sums of losses and their dual coordinate descent, against definitions and slow truths."""
+"""Compiled sums of losses and their dual coordinate descent, against definitions and slow
+truths."""
 
 import numpy as np
 import pytest
@@ -11,8 +12,11 @@ from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
 
-RISKS = {"squared-hinge": SquaredHingeRisk(), "logistic": LogisticRisk(),
-         "epsilon-insensitive": EpsilonInsensitiveRisk(truth.TUBE)}  # fmt: skip
+RISKS = {
+    "squared-hinge": SquaredHingeRisk(),
+    "logistic": LogisticRisk(),
+    "epsilon-insensitive": EpsilonInsensitiveRisk(truth.TUBE),
+}
 every_loss = pytest.mark.parametrize("loss", RISKS)
 
 
@@ -33,7 +37,9 @@ def descent(loss, X, y, weights=None, seed=0):
     logit = np.full(len(y), -30.0) if loss == "logistic" else None
     norms = (X.astype(float) ** 2).sum(1)
     rows = sparse.Rows(Csr.from_dense(X))
-    run = dual_cd.Descent(rows, y, norms, 0.0, alpha, w, seed, risk.weights, risk.number, risk.tube, logit)
+    run = dual_cd.Descent(
+        rows, y, norms, 0.0, alpha, w, seed, risk.weights, risk.number, risk.tube, logit
+    )
     return run, risk, alpha, logit, w
 
 
@@ -107,7 +113,9 @@ def test_every_fraction_gives_a_cut_and_its_dual(rng, loss):
     coef, offset = risk.dual_cut(u, np.log(u) - np.log1p(-u) if loss == "logistic" else None)
     g = u if risk.signed else u * y
     assert coef == pytest.approx(-v * g, rel=1e-12)
-    assert offset == pytest.approx(sum(v[i] * truth.h(loss, y[i], g[i]) for i in range(n)), rel=1e-12)
+    assert offset == pytest.approx(
+        sum(v[i] * truth.h(loss, y[i], g[i]) for i in range(n)), rel=1e-12
+    )
     assert risk.fractions(coef)[v > 0] == pytest.approx(u[v > 0], rel=1e-12)
     for _ in range(20):
         s = rng.normal(size=n) * rng.choice([0.3, 3.0, 30.0])
@@ -126,7 +134,9 @@ def step_of(loss, y, f, C, norm, alpha):
             return np.log1p(-new / C) - np.log(new / C) - y * score
         return y - score - truth.TUBE * np.sign(new)
 
-    low, high = {"squared-hinge": (0.0, 1e9), "logistic": (1e-300, C * (1 - 1e-16))}.get(loss, (-C, C))
+    low, high = {"squared-hinge": (0.0, 1e9), "logistic": (1e-300, C * (1 - 1e-16))}.get(
+        loss, (-C, C)
+    )
     for _ in range(500):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) > 0 else (low, middle)
@@ -147,7 +157,9 @@ def test_a_visit_of_one_row_ends_at_its_optimum(rng, loss, C):
         best = step_of(loss, y[0], 0.0, C, x @ x, 0.0)
         assert alpha[0] == pytest.approx(best, rel=1e-5, abs=1e-9 * C)
         if logit is not None:
-            assert alpha[0] == C / (1 + np.exp(-logit[0])) or alpha[0] == pytest.approx(C / (1 + np.exp(-logit[0])))
+            assert alpha[0] == C / (1 + np.exp(-logit[0])) or alpha[0] == pytest.approx(
+                C / (1 + np.exp(-logit[0]))
+            )
 
 
 @every_loss
@@ -160,7 +172,9 @@ def test_descent_rises_to_the_optimum_shrunk_or_not(rng, loss, C, weighted):
     minimum, last, full = truth.optimum(loss, X, y, C, v), -np.inf, X.astype(float)
     for _ in range(100):
         run.run(C, 10, 0.0)
-        assert w == pytest.approx(full.T @ (alpha if risk.signed else alpha * y), rel=1e-9, abs=1e-9)
+        assert w == pytest.approx(
+            full.T @ (alpha if risk.signed else alpha * y), rel=1e-9, abs=1e-9
+        )
         here = dual_of(loss, X, y, risk, alpha, C)
         assert here >= last - 1e-9 * abs(here)
         last = here
@@ -220,4 +234,6 @@ def test_what_does_not_belong_together_is_refused(rng):
         with pytest.raises(ValueError, match="the loss is none, or logits do not belong to it"):
             dual_cd.Descent(rows, y, norms, 0.0, room, np.zeros(1), 0, None, loss, 0.0, logit)
     with pytest.raises(ValueError, match="logit has the wrong length"):
-        dual_cd.Descent(rows, y, norms, 0.0, room, np.zeros(1), 0, None, losses.LOGISTIC, 0.0, np.ones(3))
+        dual_cd.Descent(
+            rows, y, norms, 0.0, room, np.zeros(1), 0, None, losses.LOGISTIC, 0.0, np.ones(3)
+        )

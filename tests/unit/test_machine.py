@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""BLAS has one thread while svmcut trains and scores, from Python and from the shell, and what it had afterwards."""
+"""BLAS has one thread while svmcut trains and scores, from Python and from the shell, and what it
+had afterwards."""
 
 import os
 import subprocess
@@ -18,7 +19,12 @@ RUNS = {
     "sampled-cuts": {"solver": "sampled-cuts", "basis": 120},
     "bsca": {"solver": "bsca", "budget": 100, "epochs": 2.0},
     "fourier": {"basis_kind": "fourier", "basis": 100},
-    "constant-cuts": {"solver": "constant-cuts", "basis": 300, "sample_size": 300, "max_iterations": 12},
+    "constant-cuts": {
+        "solver": "constant-cuts",
+        "basis": 300,
+        "sample_size": 300,
+        "max_iterations": 12,
+    },
 }
 
 
@@ -47,7 +53,9 @@ def rows():
 
 def digits(outcome):
     model = outcome.model
-    return b"".join(np.ascontiguousarray(getattr(model, name, 0.0)).tobytes() for name in ("w", "alpha", "b"))
+    return b"".join(
+        np.ascontiguousarray(getattr(model, name, 0.0)).tobytes() for name in ("w", "alpha", "b")
+    )
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -55,8 +63,13 @@ def test_models_do_not_depend_on_the_threads_of_blas(name, rows, shared):
     one, two = {}, {}
     for found, limit in ((one, 1), (two, 2)):
         with threadpool_limits(limit, "blas"):
-            outcome = svmcut.train(rows, kernel="rbf", gamma=0.1, example_cost=3.0, gap=0.02, seed=1, **RUNS[name])
-            found["bytes"] = digits(outcome) + outcome.model.scores(svmcut.data.arrays.as_rows(rows[0])).tobytes()
+            outcome = svmcut.train(
+                rows, kernel="rbf", gamma=0.1, example_cost=3.0, gap=0.02, seed=1, **RUNS[name]
+            )
+            found["bytes"] = (
+                digits(outcome)
+                + outcome.model.scores(svmcut.data.arrays.as_rows(rows[0])).tobytes()
+            )
             assert threads() == {limit}
     assert one == two
 
@@ -105,5 +118,7 @@ from threadpoolctl import threadpool_info
 print({one["num_threads"] for one in threadpool_info()})
 """
     environment = {**os.environ, **dict.fromkeys(resources.BLAS_VARIABLES, "2")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
     assert done.stdout in ("{1}\n", "set()\n"), done.stderr

@@ -57,7 +57,9 @@ def test_both_trainers_end_at_one_optimum(rng, monkeypatch, C, free, weighted):
 def test_features_beyond_a_dense_hessian_take_conjugate_gradients(rng):
     X, problem = problem_of(rng, n=150, d=1100, C=0.01)
     *_, last = SmoothedMargin(problem.X, problem.y, 0.01, None, True, 1e-5)
-    machine = machines.Machine(last.solution.beta, last.solution.b, last.scores, last.violation, last.steps, 0)
+    machine = machines.Machine(
+        last.solution.beta, last.solution.b, last.scores, last.violation, last.steps, 0
+    )
     assert last.violation <= 1e-5 and conditions(X, problem, machine) <= 1.01e-5
 
 

@@ -50,7 +50,16 @@ def risks(model, X, y, C, v=None):
 def test_every_machine_reaches_the_reference_optimum(rng, way, free_bias, weighed):
     X, y = examples(rng)
     v, paired = rng.uniform(0.2, 3.0, N) if weighed else None, way == MULTICLASS[2]
-    outcome = trained(X, y, example_cost=2.0, solver="smo", free_bias=free_bias, multiclass=way, gap=1e-5, weights=v)
+    outcome = trained(
+        X,
+        y,
+        example_cost=2.0,
+        solver="smo",
+        free_bias=free_bias,
+        multiclass=way,
+        gap=1e-5,
+        weights=v,
+    )
     best = truth.optima(KERNEL, X, y, K, 2.0, paired, free_bias, v)
     model, told = outcome.model, outcome.details["machines"]
     assert outcome.converged and outcome.stopped_by is None and model.paired == paired
@@ -59,7 +68,9 @@ def test_every_machine_reaches_the_reference_optimum(rng, way, free_bias, weighe
     for machine, value, least in zip(told, found, best, strict=True):
         assert machine["converged"] and machine["primal"] == pytest.approx(value, rel=1e-6)
         assert machine["dual"] <= least * (1 + 1e-9) and value <= least * (1 + 1.1e-5)
-    assert outcome.primal == pytest.approx(sum(found), rel=1e-6) and outcome.dual <= sum(best) * (1 + 1e-9)
+    assert outcome.primal == pytest.approx(sum(found), rel=1e-6) and outcome.dual <= sum(best) * (
+        1 + 1e-9
+    )
     assert outcome.gap == pytest.approx(sum(machine["gap"] for machine in told), abs=1e-9)
     if not free_bias:
         assert (model.b == 0).all()
@@ -87,20 +98,34 @@ def test_a_pair_is_the_machine_of_its_rows_and_the_first_maximum_of_votes_wins(r
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("free_bias", [False, True])
 @pytest.mark.parametrize("exact", [False, True])
-def test_machines_share_kernel_values_where_the_cache_has_room_for_all(rng, monkeypatch, way, free_bias, exact):
-    """Float64 for small machines, float32 for large ones; shrinking, threads and resumed runs included."""
+def test_machines_share_kernel_values_where_the_cache_has_room_for_all(
+    rng, monkeypatch, way, free_bias, exact
+):
+    """Float64 for small machines, float32 for large ones; shrinking, threads and resumed runs
+    included."""
     n = 300 if exact else 2100
     X, y = examples(rng, n)
     y = np.minimum(y, 1) if not exact else y
     y[:9] = 2
     monkeypatch.setattr("svmcut.training.kernel_classes.WIDE", 0)
-    known = {"solver": "smo", "multiclass": way, "free_bias": free_bias, "example_cost": 3.0, "gap": 1e-6}
+    known = {
+        "solver": "smo",
+        "multiclass": way,
+        "free_bias": free_bias,
+        "example_cost": 3.0,
+        "gap": 1e-6,
+    }
     alone = trained(X, y, cache_size=0.1, **known)
-    shared, threads = trained(X, y, cache_size=60.0, **known), trained(X, y, cache_size=60.0, **known | {"threads": 3})
+    shared, threads = (
+        trained(X, y, cache_size=60.0, **known),
+        trained(X, y, cache_size=60.0, **known | {"threads": 3}),
+    )
     np.testing.assert_array_equal(shared.model.alpha, threads.model.alpha)
     assert shared.converged and alone.converged
     for ours, theirs in zip(shared.details["machines"], alone.details["machines"], strict=True):
-        assert ours["dual"] <= theirs["primal"] * (1 + 1e-9) and theirs["dual"] <= ours["primal"] * (1 + 1e-9)
+        assert ours["dual"] <= theirs["primal"] * (1 + 1e-9) and theirs["dual"] <= ours[
+            "primal"
+        ] * (1 + 1e-9)
     assert shared.primal == pytest.approx(sum(risks(shared.model, X, y, 3.0)), rel=1e-6)
     assert shared.kernel_evaluations < alone.kernel_evaluations
 
@@ -111,7 +136,9 @@ def test_machines_of_a_subspace_share_one_basis_and_certify_the_full_problem(rng
     outcome = trained(X, y, example_cost=2.0, solver="subspace", multiclass=way, basis=30, gap=1e-3)
     best = truth.optima(KERNEL, X, y, K, 2.0, way == MULTICLASS[2], False)
     assert outcome.model.support.n_rows <= 30 and len(outcome.model.alpha) > 90
-    for machine, value, least in zip(outcome.details["machines"], risks(outcome.model, X, y, 2.0), best, strict=True):
+    for machine, value, least in zip(
+        outcome.details["machines"], risks(outcome.model, X, y, 2.0), best, strict=True
+    ):
         assert machine["primal"] == pytest.approx(value, rel=1e-6)
         assert machine["dual"] <= least * (1 + 1e-9) and least <= value * (1 + 1e-9)
         assert machine["basis"]["vectors"] == 30
@@ -126,14 +153,29 @@ def test_a_kernel_names_one_against_one_and_three_labels_the_task(rng):
     np.testing.assert_array_equal(outcome.model.alpha, named.model.alpha)
     assert outcome.solver == "smo" and outcome.model.paired and (outcome.model.b == 0).all()
     for given, says in (
-        ({"multiclass": MULTICLASS[0], "solver": "smo"},
-         "does not go with the rbf kernel and multiclass='crammer-singer'; use solver='dual-cd', 'cutting-plane' or "),
-        ({"multiclass": MULTICLASS[2], "kernel": "linear"}, "trains on kernel values; give parameter 'kernel' or use"),
+        (
+            {"multiclass": MULTICLASS[0], "solver": "smo"},
+            "does not go with the rbf kernel and multiclass='crammer-singer'; use "
+            "solver='dual-cd', 'cutting-plane' or ",
+        ),
+        (
+            {"multiclass": MULTICLASS[2], "kernel": "linear"},
+            "trains on kernel values; give parameter 'kernel' or use",
+        ),
         ({"bias": 1.0}, "takes no constant feature, but bias=1 asks for one; give bias=0"),
-        ({"solver": "newton"}, "trains on features and knows no kernel; with the rbf kernel use solver="),
-        ({"solver": "subspace", "free_bias": True}, "has no unregularised bias; use solver='smo' or 'sbp'"),
+        (
+            {"solver": "newton"},
+            "trains on features and knows no kernel; with the rbf kernel use solver=",
+        ),
+        (
+            {"solver": "subspace", "free_bias": True},
+            "has no unregularised bias; use solver='smo' or 'sbp'",
+        ),
         ({"kernel": "linear", "free_bias": True}, "add solver='smo' or 'sbp'"),
-        ({"kernel": "sigmoid", "solver": "bsca", "maintenance": "merge"}, "use maintenance='remove'"),
+        (
+            {"kernel": "sigmoid", "solver": "bsca", "maintenance": "merge"},
+            "use maintenance='remove'",
+        ),
     ):
         with pytest.raises(UsageError, match=says):
             trained(X, y, **given)
@@ -160,7 +202,11 @@ def test_a_run_that_is_stopped_leaves_the_machines_to_come_at_zero(rng, way):
     most = steps[0] + steps[1] + 2
     outcome = trained(X, y, example_cost=2.0, solver="smo", multiclass=way, max_iterations=most)
     told, found = outcome.details["machines"], risks(outcome.model, X, y, 2.0)
-    assert not outcome.converged and outcome.stopped_by == "limit" and outcome.progress.iteration == most
+    assert (
+        not outcome.converged
+        and outcome.stopped_by == "limit"
+        and outcome.progress.iteration == most
+    )
     assert len(told) == 3 and told[:2] == whole.details["machines"][:2]
     assert (np.diff(outcome.model.starts)[3:] == 0).all() and (outcome.model.b[3:] == 0).all()
     assert outcome.primal == pytest.approx(sum(found), rel=1e-6)
@@ -173,14 +219,19 @@ def test_one_class_alone_is_predicted(rng):
     X, _ = examples(rng)
     outcome = trained(X, np.full(N, 7), example_cost=1.0)
     assert "no other class to learn" in outcome.warnings[0] or outcome.converged
-    assert (outcome.model.predict(Csr.from_dense(X)) == 7).all() and outcome.model.names.tolist() == [7]
+    assert (
+        outcome.model.predict(Csr.from_dense(X)) == 7
+    ).all() and outcome.model.names.tolist() == [7]
 
 
 def test_two_classes_are_one_pair(rng):
     X, y = examples(rng)
-    outcome, alone = trained(X, y > 1, example_cost=1.0), svmcut.train(
-        (X, np.where(y > 1, -1, 1)), example_cost=1.0, kernel="rbf", gamma=0.7, threads=1
-    )  # fmt: skip
+    outcome, alone = (
+        trained(X, y > 1, example_cost=1.0),
+        svmcut.train(
+            (X, np.where(y > 1, -1, 1)), example_cost=1.0, kernel="rbf", gamma=0.7, threads=1
+        ),
+    )
     assert outcome.primal == alone.primal and len(outcome.model.b) == 1
     rows = Csr.from_dense(X)
     np.testing.assert_array_equal(outcome.model.decisions(rows)[:, 0], alone.model.scores(rows))
@@ -191,15 +242,27 @@ def test_equal_rows_are_one_support_vector(rng):
     outcome = trained(np.vstack([X, X]), np.tile(y, 2), example_cost=1.0)
     model = outcome.model
     assert model.support.n_rows == len(np.unique(model.support.to_dense(), axis=0)) <= N
-    assert all((np.diff(model.places[a:b]) > 0).all() for a, b in zip(model.starts[:-1], model.starts[1:], strict=True))
-    assert sum(risks(model, np.vstack([X, X]), np.tile(y, 2), 1.0)) == pytest.approx(outcome.primal, rel=1e-6)
+    assert all(
+        (np.diff(model.places[a:b]) > 0).all()
+        for a, b in zip(model.starts[:-1], model.starts[1:], strict=True)
+    )
+    assert sum(risks(model, np.vstack([X, X]), np.tile(y, 2), 1.0)) == pytest.approx(
+        outcome.primal, rel=1e-6
+    )
 
 
 def test_decisions_that_are_no_numbers_are_no_votes():
     support, starts = Csr.from_dense(np.eye(1, dtype=np.float32)), np.array([0, 1, 2, 3])
     alpha = np.array([1.0, np.inf, 1.0])
     model = KernelMulticlassModel(
-        Kernel("linear"), support, starts, np.zeros(3, np.int32), alpha, np.zeros(3), np.arange(3.0), True
+        Kernel("linear"),
+        support,
+        starts,
+        np.zeros(3, np.int32),
+        alpha,
+        np.zeros(3),
+        np.arange(3.0),
+        True,
     )
     found = model.scores(Csr.from_dense(np.ones((1, 1), np.float32)))
     assert np.isnan(found[0, [0, 2]]).all() and found[0, 1] == 1
@@ -228,11 +291,20 @@ TEXT = (
 def test_a_model_is_read_as_written_by_hand(tmp_path):
     (tmp_path / "m").write_text(TEXT)
     model = read_model(str(tmp_path / "m"))
-    assert model.kernel == Kernel("rbf", gamma=0.25) and model.paired and model.names.tolist() == [-1, 4, 7]
-    assert (model.starts.tolist(), model.places.tolist(), model.alpha.tolist()) == ([0, 1, 2, 3], [0, 1, 0],
-                                                                                  [0.5, 1e-300, -0.25])  # fmt: skip
-    assert model.b.tolist() == [0.5, -1, 0] and model.support.to_dense().tolist() == [[0.5, 0, 0, 2, 0],
-                                                                                      [0, 0, 0, 0, -1]]  # fmt: skip
+    assert (
+        model.kernel == Kernel("rbf", gamma=0.25)
+        and model.paired
+        and model.names.tolist() == [-1, 4, 7]
+    )
+    assert (model.starts.tolist(), model.places.tolist(), model.alpha.tolist()) == (
+        [0, 1, 2, 3],
+        [0, 1, 0],
+        [0.5, 1e-300, -0.25],
+    )
+    assert model.b.tolist() == [0.5, -1, 0] and model.support.to_dense().tolist() == [
+        [0.5, 0, 0, 2, 0],
+        [0, 0, 0, 0, -1],
+    ]
     write_model(str(tmp_path / "again"), model)
     assert (tmp_path / "again").read_text() == TEXT
 
@@ -242,15 +314,29 @@ def test_a_model_is_read_as_written_by_hand(tmp_path):
 def test_models_go_round_with_all_digits_of_their_coefficients(tmp_path, rng, way, columns):
     X, y = examples(rng)
     if columns:
-        X = Csr(*(part for part in (Csr.from_dense(X).data, Csr.from_dense(X).indices * 400_000_000,
-                                    Csr.from_dense(X).indptr)), 1_600_000_001).to_scipy()  # fmt: skip
+        X = Csr(
+            *(
+                part
+                for part in (
+                    Csr.from_dense(X).data,
+                    Csr.from_dense(X).indices * 400_000_000,
+                    Csr.from_dense(X).indptr,
+                )
+            ),
+            1_600_000_001,
+        ).to_scipy()
     outcome = trained(X, y + 1, example_cost=1.0, multiclass=way, solver="smo")
     write_model(str(tmp_path / "a"), outcome.model)
     again = read_model(str(tmp_path / "a"))
     np.testing.assert_array_equal(again.alpha, outcome.model.alpha)
     np.testing.assert_array_equal(again.b, [float(f"{b:.8g}") for b in outcome.model.b])
     np.testing.assert_array_equal(again.support.data, outcome.model.support.data)
-    assert b"#@ labels" not in (tmp_path / "a").read_bytes() and again.names.tolist() == [1, 2, 3, 4]
+    assert b"#@ labels" not in (tmp_path / "a").read_bytes() and again.names.tolist() == [
+        1,
+        2,
+        3,
+        4,
+    ]
     write_model(str(tmp_path / "b"), again)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -258,16 +344,32 @@ def test_models_go_round_with_all_digits_of_their_coefficients(tmp_path, rng, wa
 FAULTS = [
     ("2 # kernel type", "9 # kernel type", ':2:1: kernel type "9" is unknown'),
     ("5 # highest", "x # highest", ':8:1: "x" is refused; expected the highest feature index'),
-    ("3 # number of s", "0 # number of s", ':10:1: "0" is refused; expected the number of support vectors plus 1'),
+    (
+        "3 # number of s",
+        "0 # number of s",
+        ':10:1: "0" is refused; expected the number of support vectors plus 1',
+    ),
     ("3 # number of c", "0 # number of c", ':11:1: "0" is refused; expected the number of classes'),
-    ("3 # number of c", "99999 # number of c", ":13:1: the thresholds are refused; expected 4999850001 finite numbers"),
-    ("one-vs-one", "one-vs-two", ":12:1: machines 'one-vs-two' are refused; expected one-vs-one or one-vs-rest"),
+    (
+        "3 # number of c",
+        "99999 # number of c",
+        ":13:1: the thresholds are refused; expected 4999850001 finite numbers",
+    ),
+    (
+        "one-vs-one",
+        "one-vs-two",
+        ":12:1: machines 'one-vs-two' are refused; expected one-vs-one or one-vs-rest",
+    ),
     ("0.5 -1 0 #", "0.5 -1 #", ":13:1: the thresholds are refused; expected 3 finite numbers"),
     ("0.5 -1 0 #", "0.5 -1 nan #", ":13:1: the thresholds are refused"),
     ("0.5 -1 0 #", "0.5 -1 1e999 #", ":13:1: the thresholds are refused"),
     ("1:0.5 3:-0.25 |", "1:0.5 3:-0.25", ":14:1: no coefficients"),
     ("1:0.5 3:-0.25 |", "1:0.5 3:inf |", ":14:1: no coefficients"),
-    ("1:0.5 3:-0.25 |", "1:0.5 3:1e999 |", ":14:1: a coefficient is refused; expected finite ones of machines 1 to 3"),
+    (
+        "1:0.5 3:-0.25 |",
+        "1:0.5 3:1e999 |",
+        ":14:1: a coefficient is refused; expected finite ones of machines 1 to 3",
+    ),
     ("1:0.5 3:-0.25 |", "3:0.5 1:-0.25 |", ":14:1: a coefficient is refused"),
     ("2:1e-300 |", "4:1 |", ":15:1: a coefficient is refused"),
     ("2:1e-300 |", "0:1 |", ":15:1: a coefficient is refused"),
@@ -275,7 +377,11 @@ FAULTS = [
     ("5:-1 #", "5:x #", ":15:14: no finite number"),
     ("2:1e-300 | 5:-1 #\n", "", ": the file ends before its last support vector"),
     ("5:-1 #\n", "5:-1 #\n| 1:1 #\n", ":16:1: more lines than line 10 announces"),
-    ("#@ labels -1 4 7", "#@ labels -1 4", "'#@ labels' names 2 classes; expected 3, as in line 11"),
+    (
+        "#@ labels -1 4 7",
+        "#@ labels -1 4",
+        "'#@ labels' names 2 classes; expected 3, as in line 11",
+    ),
     ("#@ labels -1 4 7", "#@ bias 1", "is refused; expected '#@ labels"),
 ]
 

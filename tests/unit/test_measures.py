@@ -11,8 +11,12 @@ from sklearn import metrics
 from svmcut.scoring.measures import classification_measures, ranking_measures
 
 # Few distinct values, so that ties are the rule.
-rows = st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), st.integers(-3, 3)), min_size=1, max_size=30)
-graded = st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 4), st.integers(-3, 3)), min_size=1, max_size=40)
+rows = st.lists(
+    st.tuples(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), st.integers(-3, 3)), min_size=1, max_size=30
+)
+graded = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(-1, 4), st.integers(-3, 3)), min_size=1, max_size=40
+)
 
 
 def same(a, b):
@@ -47,7 +51,9 @@ def test_classification_agrees_with_scikit_learn_without_ties(rng):
     scores = rng.normal(size=500) + 0.5 * y
     found = classification_measures(y, scores).values
     assert found["roc_area"] == pytest.approx(100 * metrics.roc_auc_score(y > 0, scores))
-    assert found["average_precision"] == pytest.approx(100 * metrics.average_precision_score(y > 0, scores))
+    assert found["average_precision"] == pytest.approx(
+        100 * metrics.average_precision_score(y > 0, scores)
+    )
     assert found["f1"] == pytest.approx(100 * metrics.f1_score(y > 0, scores > 0))
     assert found["precision"] == pytest.approx(100 * metrics.precision_score(y > 0, scores > 0))
     assert found["recall"] == pytest.approx(100 * metrics.recall_score(y > 0, scores > 0))
@@ -76,9 +82,13 @@ def test_ranking_agrees_with_the_definitions(rows):
     assert found.total == len(queries)
     assert found.values["swapped_pairs"] == sum(s for s, _ in swapped)
     assert found.correct == sum(s == 0 for s, _ in swapped)
-    assert found.values["swapped_percent"] == pytest.approx(100 * np.mean([s / p if p else 0 for s, p in swapped]))
+    assert found.values["swapped_percent"] == pytest.approx(
+        100 * np.mean([s / p if p else 0 for s, p in swapped])
+    )
     for k in (1, 5, 10):
-        assert found.values[f"ndcg@{k}"] == pytest.approx(np.mean([slow.ndcg(*query, k) for query in queries]))
+        assert found.values[f"ndcg@{k}"] == pytest.approx(
+            np.mean([slow.ndcg(*query, k) for query in queries])
+        )
     precisions = [slow.average_precision([g >= 1 for g in y], s) for y, s in queries]
     assert found.values["map"] == pytest.approx(np.mean(np.nan_to_num(precisions)))
 
@@ -87,7 +97,10 @@ def test_ndcg_agrees_with_scikit_learn_without_ties(rng):
     y, scores = rng.integers(0, 5, 60), rng.normal(size=60)
     found = ranking_measures(y, scores, np.repeat([1, 2, 9], 20), cutoffs=(3, 10, 50))
     for k in (3, 10, 50):
-        per_query = [metrics.ndcg_score([2.0 ** y[q] - 1], [scores[q]], k=k) for q in np.arange(60).reshape(3, 20)]
+        per_query = [
+            metrics.ndcg_score([2.0 ** y[q] - 1], [scores[q]], k=k)
+            for q in np.arange(60).reshape(3, 20)
+        ]
         assert found.values[f"ndcg@{k}"] == pytest.approx(np.mean(per_query))
 
 

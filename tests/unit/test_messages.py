@@ -13,22 +13,57 @@ from svmcut.errors import DataError, TrainingError, UsageError
 from svmcut.messages import Message, Parameter, listed, printable, worded
 
 SENTENCES = [
-    (("{epsilon} has no effect beside {gap}",), "parameter 'epsilon' has no effect beside parameter 'gap'",
-     "-e has no effect beside --gap", "-e has no effect beside --gap"),
-    (("use {solver=}", ("smo", "sbp")), "use solver='smo' or 'sbp'", "use --solver smo or sbp", None),
-    (("use {solver=}", ["a", "b", "c"]), "use solver='a', 'b' or 'c'", "use --solver a, b or c", None),
+    (
+        ("{epsilon} has no effect beside {gap}",),
+        "parameter 'epsilon' has no effect beside parameter 'gap'",
+        "-e has no effect beside --gap",
+        "-e has no effect beside --gap",
+    ),
+    (
+        ("use {solver=}", ("smo", "sbp")),
+        "use solver='smo' or 'sbp'",
+        "use --solver smo or sbp",
+        None,
+    ),
+    (
+        ("use {solver=}", ["a", "b", "c"]),
+        "use solver='a', 'b' or 'c'",
+        "use --solver a, b or c",
+        None,
+    ),
     (("give {basis_method=1|2}",), "give basis_method=1 or 2", "give --t 1 or 2", None),
-    (("give {free_bias=False} or {free_bias=True}",), "give free_bias=False or free_bias=True",
-     "give --no-free-bias or --free-bias", None),
-    (("{hold_out=} of {:,} rows", 0.25, 1234), "hold_out=0.25 of 1,234 rows", "--hold-out 0.25 of 1,234 rows", None),
+    (
+        ("give {free_bias=False} or {free_bias=True}",),
+        "give free_bias=False or free_bias=True",
+        "give --no-free-bias or --free-bias",
+        None,
+    ),
+    (
+        ("{hold_out=} of {:,} rows", 0.25, 1234),
+        "hold_out=0.25 of 1,234 rows",
+        "--hold-out 0.25 of 1,234 rows",
+        None,
+    ),
     (("{!r} and {{}}", "a"), "'a' and {}", "'a' and {}", None),
-    (("{} is out of range", Parameter("p", 3.5)), "p=3.5 is out of range", "--p 3.5 is out of range", None),
-    (("{}: {}", "x", Message("raise {basis}")), "x: raise parameter 'basis'", "x: raise --basis", None),
+    (
+        ("{} is out of range", Parameter("p", 3.5)),
+        "p=3.5 is out of range",
+        "--p 3.5 is out of range",
+        None,
+    ),
+    (
+        ("{}: {}", "x", Message("raise {basis}")),
+        "x: raise parameter 'basis'",
+        "x: raise --basis",
+        None,
+    ),
     (("{no_such} stays",), "parameter 'no_such' stays", "parameter 'no_such' stays", None),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize("parts, python, command, original", SENTENCES, ids=[row[0][0] for row in SENTENCES])
+@pytest.mark.parametrize(
+    "parts, python, command, original", SENTENCES, ids=[row[0][0] for row in SENTENCES]
+)
 def test_parameters_are_worded_by_who_prints(parts, python, command, original):
     message = Message(*parts)
     assert message == python and in_options(message) == command
@@ -39,21 +74,34 @@ def test_parameters_are_worded_by_who_prints(parts, python, command, original):
 
 @given(path=st.text(string.printable + "é☃", min_size=1))
 def test_a_path_stands_as_it_is(path):
-    named = DataError(path, Message("has no rows of {}; lower {budget}", path), 3, 4, Message(", or {gap}"))
-    for error in (UsageError("{}: use {solver=smo}", path), TrainingError("{}: {}", path, "solver='smo'"), named):
-        assert str(error).count(printable(path)) >= 1 and in_options(error.sentence).startswith(printable(path))
+    named = DataError(
+        path, Message("has no rows of {}; lower {budget}", path), 3, 4, Message(", or {gap}")
+    )
+    for error in (
+        UsageError("{}: use {solver=smo}", path),
+        TrainingError("{}: {}", path, "solver='smo'"),
+        named,
+    ):
+        assert str(error).count(printable(path)) >= 1 and in_options(error.sentence).startswith(
+            printable(path)
+        )
         again = pickle.loads(pickle.dumps(error))
         assert str(again) == str(error) and in_options(again.sentence) == in_options(error.sentence)
 
 
 def test_an_error_in_a_message_keeps_its_parameters():
     cause = DataError("rows", Message("leave out {cache}"), 7)
-    assert in_options(TrainingError("fold 2: {}", cause).sentence) == "fold 2: rows:7: leave out --cache"
+    assert (
+        in_options(TrainingError("fold 2: {}", cause).sentence)
+        == "fold 2: rows:7: leave out --cache"
+    )
     cause.add("go on")
     assert str(cause) == "rows:7: leave out parameter 'cache'; go on"
 
 
-@pytest.mark.parametrize("parts", [("{", 1), ("}",), ("{} {}", 1), ("{}", 1, 2), ("{solver=}",), ("{gap} {", )])
+@pytest.mark.parametrize(
+    "parts", [("{", 1), ("}",), ("{} {}", 1), ("{}", 1, 2), ("{solver=}",), ("{gap} {",)]
+)
 def test_a_template_that_is_none_is_refused(parts):
     with pytest.raises(ValueError, match="template"):
         Message(*parts)

@@ -27,7 +27,9 @@ empty# kernel parameter -u
 
 
 def text_of(lines="1 1:0.5 4:-2 #\n", kernel=0, highest=6, documents=9, count=2, b=0.25):
-    return HEADER.format(kernel=kernel, highest=highest, documents=documents, count=count, b=b) + lines
+    return (
+        HEADER.format(kernel=kernel, highest=highest, documents=documents, count=count, b=b) + lines
+    )
 
 
 @pytest.fixture
@@ -50,7 +52,12 @@ def test_layout_of_a_linear_model(tmp_path):
 
 def test_layout_of_a_kernel_model(tmp_path):
     path = tmp_path / "model"
-    support = Csr(np.array([0.5, 0.0, 3], np.float32), np.array([0, 2, 1], np.int32), np.array([0, 2, 2, 3]), 3)
+    support = Csr(
+        np.array([0.5, 0.0, 3], np.float32),
+        np.array([0, 2, 1], np.int32),
+        np.array([0, 2, 2, 3]),
+        3,
+    )
     kernel = Kernel("rbf", 2, 0.125, 3.5, -1, "text")
     write_model(str(path), KernelModel(kernel, support, np.array([0.1, -0.0, -3]), 1 / 3))
     lines = path.read_text().splitlines()
@@ -77,7 +84,11 @@ def test_a_kernel_model_has_the_digits_that_read_back_and_eight_by_an_original(t
     write_model(own, model)
     write_model(original, model, original=True)
     lines = [Path(path).read_text().splitlines() for path in (own, original)]
-    assert [line.split(" #")[0] for line in lines[0][3:6]] == ["0.33333333333333331", "0.1", "-0.66666666666666663"]
+    assert [line.split(" #")[0] for line in lines[0][3:6]] == [
+        "0.33333333333333331",
+        "0.1",
+        "-0.66666666666666663",
+    ]
     assert [line.split(" #")[0] for line in lines[1][3:6]] == ["0.33333333", "0.1", "-0.66666667"]
     assert lines[0][10] == lines[1][10] and lines[0][10].startswith("0.33333333 ")
     assert (lines[0][11], lines[1][11]) == (f"1 1:{x:.9g} 2:0.5 #", f"1 1:{x:.8g} 2:0.5 #")
@@ -120,7 +131,9 @@ def test_crlf(file):
     assert read_model(file(text_of().replace("\n", "\r\n"))).w.tolist() == [0.5, 0, 0, -2]
 
 
-@pytest.mark.parametrize("kernel, lines", [(0, "1 1:0.5 4:-2 #\n"), (2, "0.5 1:0.5 4:-2 #\n-0.5 2:1.25 #\n")])
+@pytest.mark.parametrize(
+    "kernel, lines", [(0, "1 1:0.5 4:-2 #\n"), (2, "0.5 1:0.5 4:-2 #\n-0.5 2:1.25 #\n")]
+)
 def test_truncation_at_every_byte_is_refused(file, kernel, lines):
     text = text_of(lines, kernel=kernel, count=lines.count("\n") + 1)
     read_model(file(text))
@@ -135,11 +148,23 @@ def test_truncation_at_every_byte_is_refused(file, kernel, lines):
         ("", "1:1", "empty"),
         ("SVM-light Version V6.03\n", "1:1", "V6.03"),
         ("\0" * 100_000, "1:1", "version"),
-        (text_of(kernel=4), "2:1", 'kernel type "4" is unknown; expected 0 .linear. to 3 .sigmoid.'),
+        (
+            text_of(kernel=4),
+            "2:1",
+            'kernel type "4" is unknown; expected 0 .linear. to 3 .sigmoid.',
+        ),
         (text_of(kernel=-1), "2:1", 'kernel type "-1"'),
         (text_of(kernel="x"), "2:1", 'kernel type "x"'),
-        (text_of().replace("3 # kernel parameter -d", "3.5 # kernel parameter -d"), "3:1", "degree"),
-        (text_of().replace("1 # kernel parameter -g", "nan # kernel parameter -g"), "4:1", "finite"),
+        (
+            text_of().replace("3 # kernel parameter -d", "3.5 # kernel parameter -d"),
+            "3:1",
+            "degree",
+        ),
+        (
+            text_of().replace("1 # kernel parameter -g", "nan # kernel parameter -g"),
+            "4:1",
+            "finite",
+        ),
         (text_of(highest=2**31), "8:1", "highest"),
         (text_of(highest=-1), "8:1", "highest"),
         (text_of(documents=2**31), "9:1", "documents"),
@@ -173,7 +198,12 @@ def test_header_counts_cost_no_memory(file):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
-    X = Csr(np.array([2, 3], np.float32), np.array([5, 2**31 - 3], np.int32), np.array([0, 2]), 2**31 - 2)
+    X = Csr(
+        np.array([2, 3], np.float32),
+        np.array([5, 2**31 - 3], np.int32),
+        np.array([0, 2]),
+        2**31 - 2,
+    )
     assert model.scores(X).tolist() == [2.75]
 
 
@@ -187,13 +217,18 @@ MARKED = [
 
 
 @pytest.mark.parametrize(("labels", "loss", "lines"), MARKED)
-def test_marks_stand_behind_the_last_support_vector_and_are_read_back(tmp_path, labels, loss, lines):
+def test_marks_stand_behind_the_last_support_vector_and_are_read_back(
+    tmp_path, labels, loss, lines
+):
     path, marks = str(tmp_path / "model"), {"labels": labels, "loss": loss}
     support = Csr(np.ones(2, np.float32), np.array([0, 1], np.int32), np.array([0, 1, 2]), 2)
     for model, last in (
         (LinearModel(np.array([0.5]), 0.0, **marks), "1 1:0.5 #\n"),
         (KernelModel(Kernel("rbf"), support, np.array([1.0, -2.0]), 0.0, **marks), "-2 2:1 #\n"),
-        (KernelModel(Kernel("rbf"), support.rows(0, 0), np.zeros(0), 0.0, **marks), "SV (starting with alpha*y)\n"),
+        (
+            KernelModel(Kernel("rbf"), support.rows(0, 0), np.zeros(0), 0.0, **marks),
+            "SV (starting with alpha*y)\n",
+        ),
     ):
         write_model(path, model)
         text = (tmp_path / "model").read_text()
@@ -205,7 +240,11 @@ def test_marks_stand_behind_the_last_support_vector_and_are_read_back(tmp_path, 
         (tmp_path / "model").write_bytes(text.replace("\n", "\r\n").encode())
         assert read_model(path).labels == labels
         start = len(text) - len(lines)
-        for length in set(range(len(text))) - {start} - {start + k + 1 for k, c in enumerate(lines) if c == "\n"}:
+        for length in (
+            set(range(len(text)))
+            - {start}
+            - {start + k + 1 for k, c in enumerate(lines) if c == "\n"}
+        ):
             (tmp_path / "model").write_text(text[:length])
             with pytest.raises(ModelError):
                 read_model(path)
@@ -214,14 +253,26 @@ def test_marks_stand_behind_the_last_support_vector_and_are_read_back(tmp_path, 
 @pytest.mark.parametrize(
     ("lines", "place", "message"),
     [
-        ("#@ labels 1\n", "13:1", "'#@ labels 1' is refused; expected '#@ labels NEGATIVE POSITIVE', '#@ loss NAME' "),
-        ("#@ labels 1 2 3\n", "13:1", "refused"), ("#@ labels 1 1\n", "13:1", "refused"),
-        ("#@ labels 1 rest\n", "13:1", "refused"), ("#@ labels nan 1\n", "13:1", "refused"),
-        ("#@ labels 1 inf\n", "13:1", "refused"), ("#@ labels 1 x\n", "13:1", "refused"),
-        ("#@ labels 1 2\n#@ labels 1 2\n", "14:1", "each once"), ("#@ loss much\n", "13:1", "refused"),
-        ("#@ loss\n", "13:1", "refused"), ("#@ other 1\n", "13:1", "refused"), ("#@ \n", "13:1", "refused"),
-        ("#@labels 1 2\n", "13:1", "more lines than line 10"), ("# text\n", "13:1", "more lines than line 10"),
-        ("#@ labels 1 2\n1 1:1 #\n", "13:1", "more lines than line 10"), ("#@ labels \xff 2\n", "13:1", "refused"),
+        (
+            "#@ labels 1\n",
+            "13:1",
+            "'#@ labels 1' is refused; expected '#@ labels NEGATIVE POSITIVE', '#@ loss NAME' ",
+        ),
+        ("#@ labels 1 2 3\n", "13:1", "refused"),
+        ("#@ labels 1 1\n", "13:1", "refused"),
+        ("#@ labels 1 rest\n", "13:1", "refused"),
+        ("#@ labels nan 1\n", "13:1", "refused"),
+        ("#@ labels 1 inf\n", "13:1", "refused"),
+        ("#@ labels 1 x\n", "13:1", "refused"),
+        ("#@ labels 1 2\n#@ labels 1 2\n", "14:1", "each once"),
+        ("#@ loss much\n", "13:1", "refused"),
+        ("#@ loss\n", "13:1", "refused"),
+        ("#@ other 1\n", "13:1", "refused"),
+        ("#@ \n", "13:1", "refused"),
+        ("#@labels 1 2\n", "13:1", "more lines than line 10"),
+        ("# text\n", "13:1", "more lines than line 10"),
+        ("#@ labels 1 2\n1 1:1 #\n", "13:1", "more lines than line 10"),
+        ("#@ labels \xff 2\n", "13:1", "refused"),
     ],
 )
 def test_other_lines_behind_the_last_support_vector_are_refused(file, lines, place, message):
@@ -233,8 +284,15 @@ def test_other_lines_behind_the_last_support_vector_are_refused(file, lines, pla
 
 #: Models as svmcut 0.1 and svm_perf wrote them: without marks.
 EARLIER = [
-    text_of("1 1:-0.10803648 3:2.801029e-05 4:0.068331331 #\n", highest=6, documents=42, b="0.0064459363"),
-    text_of("0.25 1:1 #\n-0.10000000000000000555111512312578 2:1 3:-2.5 #\n", kernel=2, count=3, b="-0"),
+    text_of(
+        "1 1:-0.10803648 3:2.801029e-05 4:0.068331331 #\n",
+        highest=6,
+        documents=42,
+        b="0.0064459363",
+    ),
+    text_of(
+        "0.25 1:1 #\n-0.10000000000000000555111512312578 2:1 3:-2.5 #\n", kernel=2, count=3, b="-0"
+    ),
 ]
 
 

@@ -20,7 +20,11 @@ def examples(rng, n=30, d=5, K=4, density=1.0):
 def descent(X, y, K, bias, weights=None, seed=0):
     norms = (X.astype(float) ** 2).sum(1) + bias**2
     alpha, W = np.zeros((len(y), K)), np.zeros((X.shape[1] + (bias != 0), K))
-    return multiclass.Descent(sparse.Rows(Csr.from_dense(X)), y, norms, bias, alpha, W, seed, weights), alpha, W
+    return (
+        multiclass.Descent(sparse.Rows(Csr.from_dense(X)), y, norms, bias, alpha, W, seed, weights),
+        alpha,
+        W,
+    )
 
 
 def descend(run, full, W, C, rounds=60, epochs=40):
@@ -84,7 +88,9 @@ def test_rows_without_features_and_one_class(rng):
     X[::2] = 0
     run, alpha, W = descent(X, y, 3, 0.0)
     descend(run, X.astype(float), W, 0.7)
-    assert truth.dual(X.astype(float), y, alpha) == pytest.approx(truth.optimum(X, y, 3, 0.7)[1], rel=1e-6)
+    assert truth.dual(X.astype(float), y, alpha) == pytest.approx(
+        truth.optimum(X, y, 3, 0.7)[1], rel=1e-6
+    )
     run, alpha, W = descent(X, np.zeros(12, np.int32), 1, 1.0)
     descend(run, truth.with_constant(X, 1.0), W, 1.0, 2, 2)
     assert run.active == 0
@@ -117,7 +123,8 @@ def test_the_line_search_ends_near_the_minimum(rng, n, K):
 
         def phi(t):
             coef = np.empty((n, K))
-            return t * (t * dd / 2 + wd) + C * multiclass.crammer_singer(y, s + t * e, coef, 1, v)[0]  # noqa: B023
+            value = multiclass.crammer_singer(y, s + t * e, coef, 1, v)[0]
+            return t * (t * dd / 2 + wd) + C * value  # noqa: B023
 
         around = [phi(t) for t in step * np.array([0.0, 0.5, 0.9, 0.99, 1.01, 1.1, 2.0])]
         gained = around[0] - phi(step)

@@ -52,8 +52,12 @@ def test_all_classes_at_once_reach_the_reference_optimum(solver, C):
     outcome = trained(X, y, example_cost=C, solver=solver)
     W = weights(outcome.model)
     assert outcome.converged and outcome.solver == solver
-    assert outcome.dual <= best * (1 + 1e-6) and best * (1 - 1e-6) <= outcome.primal <= best * (1 + 1e-4)
-    assert truth.primal(truth.with_constant(X, 1.0), y, W, C) == pytest.approx(outcome.primal, rel=1e-9)
+    assert outcome.dual <= best * (1 + 1e-6) and best * (1 - 1e-6) <= outcome.primal <= best * (
+        1 + 1e-4
+    )
+    assert truth.primal(truth.with_constant(X, 1.0), y, W, C) == pytest.approx(
+        outcome.primal, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("solver", ["dual-cd", "newton", "cutting-plane"])
@@ -61,8 +65,12 @@ def test_one_against_the_rest_is_a_machine_for_every_class(rng, solver):
     X, y = examples(rng)
     outcome = trained(X, y, example_cost=0.3, solver=solver, multiclass=MULTICLASS[1])
     best = [hinge.optimum(X, np.where(y == k, 1.0, -1.0), 0.3, 1.0)[1] for k in range(K)]
-    found = [hinge.primal(X.astype(float), np.where(y == k, 1.0, -1.0), weights(outcome.model)[:, k], 0.3, 1.0)
-             for k in range(K)]  # fmt: skip
+    found = [
+        hinge.primal(
+            X.astype(float), np.where(y == k, 1.0, -1.0), weights(outcome.model)[:, k], 0.3, 1.0
+        )
+        for k in range(K)
+    ]
     assert outcome.converged
     assert sum(found) == pytest.approx(outcome.primal, rel=1e-9)
     assert outcome.dual <= sum(best) <= outcome.primal
@@ -75,31 +83,42 @@ def test_one_against_the_rest_is_a_machine_for_every_class(rng, solver):
 def test_other_losses_have_a_machine_for_every_class(rng, solver, loss, weighed):
     X, y = examples(rng)
     v = rng.uniform(0.2, 3.0, N) if weighed else None
-    outcome = trained(X, y, example_cost=0.3, solver=solver, multiclass=MULTICLASS[1], loss=loss, weights=v)
+    outcome = trained(
+        X, y, example_cost=0.3, solver=solver, multiclass=MULTICLASS[1], loss=loss, weights=v
+    )
     full, best, found = truth.with_constant(X, 1.0), 0.0, 0.0
     for k in range(K):
         signs = np.where(y == k, 1.0, -1.0)
         best += losses_truth.optimum(loss, full, signs, 0.3, v)
         found += losses_truth.primal(loss, full, signs, weights(outcome.model)[:, k], 0.3, v)
     assert outcome.converged and found == pytest.approx(outcome.primal, rel=1e-9)
-    assert outcome.dual <= best * (1 + 1e-9) and best * (1 - 1e-9) <= outcome.primal <= best * (1 + 1e-4)
+    assert outcome.dual <= best * (1 + 1e-9) and best * (1 - 1e-9) <= outcome.primal <= best * (
+        1 + 1e-4
+    )
 
 
 @pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
 def test_other_losses_have_the_weights_of_a_unit_loss_in_either_unit_of_c(rng, loss, tmp_path):
     X, y = examples(rng)
     known = {"multiclass": MULTICLASS[1], "loss": loss}
-    ours, plain = trained(X, y, cost=2.0, **known), trained(X, y, example_cost=2.0 * 100 / N, **known)
+    ours, plain = (
+        trained(X, y, cost=2.0, **known),
+        trained(X, y, example_cost=2.0 * 100 / N, **known),
+    )
     assert np.array_equal(weights(ours.model), weights(plain.model)) and ours.primal == plain.primal
     write_model(str(tmp_path / "model"), ours.model)
     assert f"#@ loss {loss}\n" in (tmp_path / "model").read_text()
     assert read_model(str(tmp_path / "model")).loss == loss
-    with pytest.raises(UsageError, match=f"loss '{loss}' trains each class against the rest; give multiclass='one-vs"):
+    with pytest.raises(
+        UsageError,
+        match=f"loss '{loss}' trains each class against the rest; give multiclass='one-vs",
+    ):
         trained(X, y, loss=loss)
 
 
 def test_the_unit_of_c_is_svm_multiclass_s(rng):
-    """C of one loss is c / (100 n), the weights of the file are 100 times as long, epsilon counts in percent."""
+    """C of one loss is c / (100 n), the weights of the file are 100 times as long, epsilon counts
+    in percent."""
     X, y = examples(rng)
     ours, plain = trained(X, y, cost=400.0), trained(X, y, example_cost=400.0 / (100 * N))
     np.testing.assert_allclose(weights(ours.model), 100 * weights(plain.model), rtol=1e-12)
@@ -115,11 +134,15 @@ def test_a_weight_of_k_is_k_rows(rng, way):
     v[: K * 2] = 1
     rows = np.repeat(np.arange(N), v)
     for cost in ({"cost": 300.0}, {"example_cost": 0.2}):
-        one, two = (svmcut.train(data, task="multiclass", multiclass=way, weights=w, gap=1e-6, **cost)
-                    for data, w in (((X, y), v), ((X[rows], y[rows]), None)))  # fmt: skip
+        one, two = (
+            svmcut.train(data, task="multiclass", multiclass=way, weights=w, gap=1e-6, **cost)
+            for data, w in (((X, y), v), ((X[rows], y[rows]), None))
+        )
         assert pytest.approx(two.objective.C) == one.objective.C
         assert one.primal == pytest.approx(two.primal, rel=1e-5)
-        np.testing.assert_allclose(weights(one.model), weights(two.model), atol=1e-2 * np.abs(one.model.W).max())
+        np.testing.assert_allclose(
+            weights(one.model), weights(two.model), atol=1e-2 * np.abs(one.model.W).max()
+        )
 
 
 def test_balanced_classes_weigh_the_same(rng):
@@ -127,13 +150,18 @@ def test_balanced_classes_weigh_the_same(rng):
     counts = np.bincount(y)
     outcome = trained(X, y, example_cost=0.3, class_weight="balanced")
     best = truth.optimum(X, y, K, 0.3, 1.0, (N / (K * counts))[y])[1]
-    assert outcome.dual <= best * (1 + 1e-6) and best * (1 - 1e-6) <= outcome.primal <= best * (1 + 1e-4)
+    assert outcome.dual <= best * (1 + 1e-6) and best * (1 - 1e-6) <= outcome.primal <= best * (
+        1 + 1e-4
+    )
 
 
-@pytest.mark.parametrize(("way", "loss"), [(MULTICLASS[0], None), (MULTICLASS[1], None), (MULTICLASS[1], "logistic")])
+@pytest.mark.parametrize(
+    ("way", "loss"), [(MULTICLASS[0], None), (MULTICLASS[1], None), (MULTICLASS[1], "logistic")]
+)
 @pytest.mark.parametrize("weighed", [False, True])
 def test_the_digits_of_a_file_change_the_risk_no_more_than_is_told(rng, way, loss, weighed):
-    """Whatever the signs of the changes; the worst of them come near it where the losses are straight."""
+    """Whatever the signs of the changes; the worst of them come near it where the losses are
+    straight."""
     X, y = examples(rng)
     task, v = named("multiclass"), rng.uniform(0.1, 5.0, N) if weighed else None
     settings = Settings(task="multiclass", multiclass=way, loss=loss, example_cost=1.0, bias=-2.0)
@@ -143,7 +171,9 @@ def test_the_digits_of_a_file_change_the_risk_no_more_than_is_told(rng, way, los
         here = plan.risk.linearize(plan.space.scores(w))
         worst = np.sign(plan.space.adjoint(here.coef)) * np.sign(w)
         for signs in (worst, -worst, *rng.choice([-1.0, 1.0], (20, len(w)))):
-            changes.append(abs(plan.risk.linearize(plan.space.scores(w * (1 + e * signs))).value - here.value))
+            changes.append(
+                abs(plan.risk.linearize(plan.space.scores(w * (1 + e * signs))).value - here.value)
+            )
         assert 0.005 * e * plan._rise(w) < max(changes) <= e * plan._rise(w)
 
 
@@ -182,8 +212,12 @@ def test_a_model_survives_its_file(rng, tmp_path, bias, first):
     write_model(path, model)
     text = (tmp_path / "model").read_text()
     lines = text.splitlines()
-    assert lines[:4] == ["SVM-multiclass Version V2.20", "4 # number of classes",
-                         f"{5 + (bias != 0)} # number of base features", "0 # loss function"]  # fmt: skip
+    assert lines[:4] == [
+        "SVM-multiclass Version V2.20",
+        "4 # number of classes",
+        f"{5 + (bias != 0)} # number of base features",
+        "0 # loss function",
+    ]
     assert ("#@ bias" in text) == (bias != 0) and ("#@ labels -3 -2 -1 0" in text) == (first != 1)
     again = read_model(path)
     np.testing.assert_allclose(again.W, model.W, rtol=1e-6)
@@ -195,7 +229,12 @@ def test_a_model_survives_its_file(rng, tmp_path, bias, first):
 
 
 def test_features_far_apart_take_no_memory(tmp_path):
-    X = Csr(np.ones(4, np.float32), np.array([3, 400_000_000] * 2, np.int32), np.array([0, 1, 2, 4]), 400_000_001)
+    X = Csr(
+        np.ones(4, np.float32),
+        np.array([3, 400_000_000] * 2, np.int32),
+        np.array([0, 1, 2, 4]),
+        400_000_001,
+    )
     model = trained(X, [1, 2, 3], example_cost=1.0).model
     write_model(str(tmp_path / "model"), model)
     again = read_model(str(tmp_path / "model"))
@@ -203,17 +242,20 @@ def test_features_far_apart_take_no_memory(tmp_path):
     np.testing.assert_allclose(again.scores(X), model.scores(X), rtol=1e-6)
 
 
-@pytest.mark.parametrize(("old", "new", "told"), [
-    ("0 # kernel type", "2 # kernel type", "line '#@ bias 1' is refused; expected"),
-    ("0 # kernel type", "4 # kernel type", 'kernel type "4" is unknown'),
-    ("#@ bias 1", "#@ bias zero", "is refused; expected '#@ labels L1 L2"),
-    ("#@ labels 0 1 2 3", "#@ labels 0 1 2", "names 3 classes; expected 4"),
-    ("#@ labels 0 1 2 3", "#@ labels 0 1 1 3", "is refused; expected '#@ labels L1 L2"),
-    ("#@ bias 1", "#@ loss f1", "is refused; expected '#@ labels L1 L2"),
-    ("4 # number of classes", "0 # number of classes", "expected the number of classes"),
-    ("6 # number of base", "0 # number of base", "'#@ bias' needs a base feature"),
-    ("6 # number of base", "2147483647 # number of base", "have weights above number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("0 # kernel type", "2 # kernel type", "line '#@ bias 1' is refused; expected"),
+        ("0 # kernel type", "4 # kernel type", 'kernel type "4" is unknown'),
+        ("#@ bias 1", "#@ bias zero", "is refused; expected '#@ labels L1 L2"),
+        ("#@ labels 0 1 2 3", "#@ labels 0 1 2", "names 3 classes; expected 4"),
+        ("#@ labels 0 1 2 3", "#@ labels 0 1 1 3", "is refused; expected '#@ labels L1 L2"),
+        ("#@ bias 1", "#@ loss f1", "is refused; expected '#@ labels L1 L2"),
+        ("4 # number of classes", "0 # number of classes", "expected the number of classes"),
+        ("6 # number of base", "0 # number of base", "'#@ bias' needs a base feature"),
+        ("6 # number of base", "2147483647 # number of base", "have weights above number"),
+    ],
+)
 def test_a_damaged_model_is_refused(rng, tmp_path, old, new, told):
     X, y = examples(rng)
     write_model(str(tmp_path / "model"), trained(X, y, example_cost=0.5).model)
@@ -227,7 +269,9 @@ def test_predictions_and_measures(tmp_path):
     task, path = named("multiclass"), str(tmp_path / "test")
     found = predict(task, model, path, str(tmp_path / "out"))
     out = (tmp_path / "out").read_text().splitlines()
-    assert out[1] == "2 1.00000000 0.50000000 0.00000000" and out[5].startswith("2 ")  # the first of equal scores
+    assert out[1] == "2 1.00000000 0.50000000 0.00000000" and out[5].startswith(
+        "2 "
+    )  # the first of equal scores
     values = task.measured(found.tally).values
     assert values["accuracy"] == pytest.approx(100 * 3 / 6)
     assert values["precision"] == pytest.approx(100 * (1 / 3 + 1 + 1) / 3)
@@ -240,5 +284,8 @@ def test_predictions_and_measures(tmp_path):
     assert (tmp_path / "out").read_text().split() == ["2", "2", "5", "9", "9", "2"]
     broken = replace(model, W=np.full((3, 3), math.inf))
     with np.errstate(invalid="ignore"):
-        assert "not finite" in task.warnings(predict(task, broken, path, str(tmp_path / "out")).tally, "test")[-1]
+        assert (
+            "not finite"
+            in task.warnings(predict(task, broken, path, str(tmp_path / "out")).tally, "test")[-1]
+        )
     assert measure(task, model, task.read(path)) == values

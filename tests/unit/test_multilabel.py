@@ -45,7 +45,10 @@ def test_the_relaxed_hinge_is_that_of_the_linear_program(rng):
         K = int(rng.integers(1, 7))
         examples = label_sets(rng, n=4, K=max(K, 3))
         K = max(K, 3)
-        W, v = rng.normal(size=(7, K)), symmetric(rng, K, low=(0 if trial % 3 == 0 else None)) * rng.choice([0.3, 2])
+        W, v = (
+            rng.normal(size=(7, K)),
+            symmetric(rng, K, low=(0 if trial % 3 == 0 else None)) * rng.choice([0.3, 2]),
+        )
         model = LabelSets(examples, 1.0, True, threads=2)
         doubled, hinges = model.relax(W, v)
         expected = [truth.hinge(x, g, W, v) for x, g in zip(dense(examples), examples.gold())]
@@ -87,10 +90,14 @@ def test_separation_and_joint_features_agree_with_the_hinge(rng):
     assert found.slacks[3] == pytest.approx(found.losses[3] - w @ model.joint(found.labels, each))
     W, v = model.split(w)
     np.testing.assert_array_equal(model.join(W, v), w)
-    right, other = (truth.joint_feature(dense(examples, 0.5)[3], y[18:24]) for y in (model.gold, found.labels))
+    right, other = (
+        truth.joint_feature(dense(examples, 0.5)[3], y[18:24]) for y in (model.gold, found.labels)
+    )
     joint = model.join(*(a - b for a, b in zip(right, other, strict=True)))
     np.testing.assert_allclose(joint, model.joint(found.labels, each), atol=1e-12)
-    assert found.slacks[3] == pytest.approx(truth.hinge(dense(examples, 0.5)[3], examples.gold()[3], W, v))
+    assert found.slacks[3] == pytest.approx(
+        truth.hinge(dense(examples, 0.5)[3], examples.gold()[3], W, v)
+    )
     on = np.where(found.labels[18:24] & 1, 1, found.labels[18:24])
     assert found.losses[3] == 0.5 * np.abs(on - model.gold[18:24]).sum()
 
@@ -105,7 +112,9 @@ def test_the_bound_holds_and_meets_the_primal(rng, C):
         lowest = min(lowest, progress.primal)
     assert progress.gap <= 1e-3 * progress.primal
     W, v = model.split(progress.solution())
-    assert truth.primal(dense(examples), examples.gold(), W, v, C) == pytest.approx(progress.primal, rel=1e-9)
+    assert truth.primal(dense(examples), examples.gold(), W, v, C) == pytest.approx(
+        progress.primal, rel=1e-9
+    )
     other = None
     for other in Gdmm(seed=4, rho=0.9).start(StructuredProblem(model, C, StoppingRule(0.0, 1e-3))):
         assert other.dual <= progress.primal * (1 + 1e-9)
@@ -187,7 +196,10 @@ def test_parts_of_the_labels_lead_to_the_same_optimum_with_a_certificate_of_all(
 
 
 def test_a_visit_moves_the_labels_of_one_part_and_those_in_use():
-    X, gold = Csr.from_dense(np.ones((1, 1))), multilabel.Sets(np.array([0, 1]), np.array([2], np.int32))
+    X, gold = (
+        Csr.from_dense(np.ones((1, 1))),
+        multilabel.Sets(np.array([0, 1]), np.array([2], np.int32)),
+    )
     seen = set()
     for seed in range(40):
         W, v = np.zeros((2, 6)), np.zeros((6, 6))
@@ -220,9 +232,14 @@ def test_the_seed_decides_the_bytes_and_the_threads_do_not(rng):
 
 def test_a_model_ignores_features_it_does_not_know(rng):
     model = MultilabelModel(
-        rng.normal(size=(2, 3)), np.zeros(3), np.array([0], np.int32), np.array([2], np.int32), np.array([0.5]),
-        np.array([1, 4, 9]), np.array([0, 5], np.int32),
-    )  # fmt: skip
+        rng.normal(size=(2, 3)),
+        np.zeros(3),
+        np.array([0], np.int32),
+        np.array([2], np.int32),
+        np.array([0.5]),
+        np.array([1, 4, 9]),
+        np.array([0, 5], np.int32),
+    )
     X = Csr.from_dense([[1, 7, 0, 0, 0, 2, 9]])
     np.testing.assert_allclose(LabelDecoder(model).label_scores(X), [model.W[0] + 2 * model.W[1]])
     pairs = model.pair_weights()
@@ -231,14 +248,22 @@ def test_a_model_ignores_features_it_does_not_know(rng):
 
 def test_empty_sets_and_rows_are_no_trouble():
     X = Csr.from_dense(np.array([[1.0, 0], [0, 0], [0, 2.0]]))
-    examples = MultilabelExamples(X, np.array([7]), np.array([0, 1, 1, 1]), np.array([0], np.int32), Source("m"))
+    examples = MultilabelExamples(
+        X, np.array([7]), np.array([0, 1, 1, 1]), np.array([0], np.int32), Source("m")
+    )
     *_, last = Gdmm().start(StructuredProblem(LabelSets(examples), 10.0, StoppingRule(0.0, 1e-4)))
     assert last.gap <= 1e-4 * last.primal
     for solver in (LabelBcfw(), LabelSsg()):
-        *_, last = solver.start(StructuredProblem(LabelSets(examples), 10.0, StoppingRule(0.0, 0.1)))
+        *_, last = solver.start(
+            StructuredProblem(LabelSets(examples), 10.0, StoppingRule(0.0, 0.1))
+        )
         assert last.gap <= 0.1 * last.primal
-    none = MultilabelExamples(X, np.zeros(0, np.int64), np.zeros(4, np.int64), np.zeros(0, np.int32), Source("m"))
+    none = MultilabelExamples(
+        X, np.zeros(0, np.int64), np.zeros(4, np.int64), np.zeros(0, np.int32), Source("m")
+    )
     for solver in (Gdmm(), LabelBcfw(), LabelSsg()):
         *_, last = solver.start(StructuredProblem(LabelSets(none), 10.0, StoppingRule(0.0, 1e-4)))
         assert last.primal == 0
-    assert multilabel.scores(sparse.Rows(X), multilabel.Weights(np.zeros((2, 0)), None, 0.0), 1).shape == (3, 0)
+    assert multilabel.scores(
+        sparse.Rows(X), multilabel.Weights(np.zeros((2, 0)), None, 0.0), 1
+    ).shape == (3, 0)

@@ -22,14 +22,20 @@ def read(tmp_path, text, **options):
 
 
 def sets(examples):
-    return [examples.names[row].tolist() for row in np.split(examples.labels, examples.indptr[1:-1])]
+    return [
+        examples.names[row].tolist() for row in np.split(examples.labels, examples.indptr[1:-1])
+    ]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_libsvm_labels(tmp_path, threads):
-    examples = read(tmp_path, "7,0 1:2 3:0.5\n 2:1\n# no row\n3, 7 1:1 # text\n12\n", threads=threads)
+    examples = read(
+        tmp_path, "7,0 1:2 3:0.5\n 2:1\n# no row\n3, 7 1:1 # text\n12\n", threads=threads
+    )
     assert sets(examples) == [[0, 7], [], [3, 7], [12]]
-    np.testing.assert_array_equal(examples.X.to_dense(), [[2, 0, 0.5], [0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(
+        examples.X.to_dense(), [[2, 0, 0.5], [0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    )
     assert examples.source.line_of(2) == 4
 
 
@@ -81,7 +87,9 @@ def test_both_scanners_read_the_same(tmp_path, rng):
     lines = []
     for _ in range(300):
         labels = ",".join(map(str, sorted(rng.choice(40, rng.integers(0, 5), replace=False))))
-        features = " ".join(f"{j}:{rng.normal():.4f}" for j in sorted(rng.choice(90, 8, replace=False)))
+        features = " ".join(
+            f"{j}:{rng.normal():.4f}" for j in sorted(rng.choice(90, 8, replace=False))
+        )
         lines.append(f"{labels} {features}\n")
     text = f"300 90 40\n{''.join(lines)}"
     examples = read(tmp_path, text)
@@ -98,9 +106,14 @@ def model_of(rng, columns=None):
     W = rng.normal(size=(4, 3)).astype(np.float32).astype(float)
     W[1, 2] = 0
     return MultilabelModel(
-        W, rng.normal(size=3), np.array([0, 1], np.int32), np.array([2, 2], np.int32), np.array([0.5, -0.25]),
-        np.array([2, 5, 6]), columns,
-    )  # fmt: skip
+        W,
+        rng.normal(size=3),
+        np.array([0, 1], np.int32),
+        np.array([2, 2], np.int32),
+        np.array([0.5, -0.25]),
+        np.array([2, 5, 6]),
+        columns,
+    )
 
 
 @pytest.mark.parametrize("columns", [None, np.array([1, 5, 6, 2_000_000_000], np.int32)])
@@ -134,14 +147,22 @@ def test_a_model_cut_short_anywhere_is_refused(tmp_path, rng):
     ("old", "new", "says"),
     [
         (b"3 # number of labels", b"2 # number of labels", ":5:1: expected 2 labels"),
-        (b"3 # number of labels", b"x # number of labels", ':2:1: "x" is refused; expected the number of labels'),
+        (
+            b"3 # number of labels",
+            b"x # number of labels",
+            ':2:1: "x" is refused; expected the number of labels',
+        ),
         (b"2 5 6 # labels", b"2 6 5 # labels", ":5:1: labels must increase"),
         (b"\n5 3:-0.25 #", b"\n4 3:-0.25 #", ":10:1: label does not stand"),
         (b"\n5 3:-0.25 #", b"\n5 1:-0.25 #", ":10: pairs name the place of a later label"),
         (b"3:-0.25", b"4:-0.25", ":10:3: feature index outside"),
         (b"3:-0.25", b"3:nan", "no finite number"),
         (b"3 # number of labels", b"9" * 5000 + b" # number of labels", ':2:1: "9999'),
-        (b"4 # number of features", b"9" * 5000 + b" # n", '9" is refused; expected the number of features'),
+        (
+            b"4 # number of features",
+            b"9" * 5000 + b" # n",
+            '9" is refused; expected the number of features',
+        ),
     ],
 )
 def test_faults_of_a_model_name_their_line(tmp_path, rng, old, new, says):
@@ -166,14 +187,20 @@ def test_features_that_no_label_has_take_no_memory(tmp_path):
     assert (model.W.shape, model.columns.tolist()) == ((1, K), [d - 1])
     X = Csr(np.ones(2, np.float32), np.array([4, d - 1], np.int32), np.array([0, 1, 2]), d)
     y, scores, _ = model.decode(X)
-    assert (y.sum(axis=1).tolist(), scores[:, 0].tolist(), y[:, 0].tolist()) == ([1, 1], [0.5, 1.5], [True, True])
+    assert (y.sum(axis=1).tolist(), scores[:, 0].tolist(), y[:, 0].tolist()) == (
+        [1, 1],
+        [0.5, 1.5],
+        [True, True],
+    )
 
 
 def test_what_does_not_fit_is_refused_before_it_is_asked_for(tmp_path, rng, monkeypatch):
     write_model(str(tmp_path / "model"), model_of(rng))
     monkeypatch.setattr(resources, "available_memory", lambda: 1.0)
     assert read_model(str(tmp_path / "model")).W.shape == (4, 3)
-    with pytest.raises(MemoryLimitError, match="model: its weights take 160 MB, and 1 MB are available"):
+    with pytest.raises(
+        MemoryLimitError, match="model: its weights take 160 MB, and 1 MB are available"
+    ):
         grammar.HeaderLines("model", b"", io.BytesIO(), 1).check_fits(20_000_000)
     pair = np.array([0], np.int32), np.array([2], np.int32)
     large = MultilabelModel(np.zeros((1, 5000)), np.zeros(5000), *pair, np.ones(1), np.arange(5000))

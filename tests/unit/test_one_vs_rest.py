@@ -53,17 +53,24 @@ def test_every_machine_meets_the_reference_optimum(K, bias):
 def test_weights_count_rows():
     X, positive = rows(6)
     v = np.random.default_rng(4).integers(1, 4, len(X)).astype(float)
-    weighed, again = (trained(given)[0] for given in (
-        problem(X, positive, weights=v),
-        problem(np.repeat(X, v.astype(int), axis=0), np.repeat(positive, v.astype(int), axis=0)),
-    ))  # fmt: skip
+    weighed, again = (
+        trained(given)[0]
+        for given in (
+            problem(X, positive, weights=v),
+            problem(
+                np.repeat(X, v.astype(int), axis=0), np.repeat(positive, v.astype(int), axis=0)
+            ),
+        )
+    )
     assert weighed.primal == pytest.approx(again.primal, rel=2e-6)
 
 
 def test_threads_change_no_bit():
     X, positive = rows(20)
-    found = {(last.primal, last.dual, W.tobytes()) for last, W in (
-        trained(problem(X, positive, 1e-3, threads)) for threads in (1, 2, 5))}  # fmt: skip
+    found = {
+        (last.primal, last.dual, W.tobytes())
+        for last, W in (trained(problem(X, positive, 1e-3, threads)) for threads in (1, 2, 5))
+    }
     assert len(found) == 1
 
 
@@ -73,12 +80,17 @@ def test_waves_are_as_good_as_one(monkeypatch):
     monkeypatch.setattr(one_vs_rest, "ALPHAS", 1)
     waves = trained(problem(X, positive))[0]
     assert waves.iteration > whole.iteration
-    assert waves.primal == pytest.approx(whole.primal, rel=2e-6) and waves.gap <= 1e-6 * waves.primal
+    assert (
+        waves.primal == pytest.approx(whole.primal, rel=2e-6) and waves.gap <= 1e-6 * waves.primal
+    )
 
 
 def test_machines_that_are_slow_go_on_alone_from_where_they_stand():
     X, positive = rows(9)
-    quick, slow = trained(problem(X, positive))[0], trained(problem(X, positive), DualCd(max_epochs=0.01))[0]
+    quick, slow = (
+        trained(problem(X, positive))[0],
+        trained(problem(X, positive), DualCd(max_epochs=0.01))[0],
+    )
     assert slow.cuts > quick.cuts
     assert slow.primal == pytest.approx(quick.primal, rel=2e-6) and slow.gap <= 1e-6 * slow.primal
 

@@ -14,7 +14,9 @@ from svmcut.errors import OutputError
 from svmcut.files.output import check_writable, write_atomically
 
 posix = pytest.mark.skipif(os.name == "nt", reason="modes and links of POSIX")
-not_root = pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() == 0, reason="root may write everywhere")
+not_root = pytest.mark.skipif(
+    getattr(os, "geteuid", lambda: 1)() == 0, reason="root may write everywhere"
+)
 
 
 def write(path, data=b"new"):
@@ -90,7 +92,14 @@ except OutputError as error:
 def test_full_disk_at_any_write(tmp_path, limit):
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    line = [sys.executable, "-B", "-c", LIMITED, path, str(limit)]  # a byte code cut short would stay
+    line = [
+        sys.executable,
+        "-B",
+        "-c",
+        LIMITED,
+        path,
+        str(limit),
+    ]  # a byte code cut short would stay
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     assert done.stdout == f"{path}: cannot be written: File too large\n"
     assert path.read_bytes() == b"old"
@@ -233,7 +242,9 @@ def test_a_killed_run_leaves_the_old_file(tmp_path):
     assert path.read_bytes() == b"old"
 
 
-def test_an_interrupt_at_any_line_leaves_the_old_file_or_the_new_one(tmp_path, monkeypatch, request):
+def test_an_interrupt_at_any_line_leaves_the_old_file_or_the_new_one(
+    tmp_path, monkeypatch, request
+):
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     path, source = tmp_path / "file", check_writable.__code__.co_filename
     tracer = sys.gettrace()

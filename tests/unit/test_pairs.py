@@ -27,15 +27,23 @@ def gram(kernel, X):
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_pairs_and_their_lengths(ranked, kernel):
     X, y, qid = ranked
-    pairs = [(i, j) for i in range(30) for j in range(i + 1, 30) if qid[i] == qid[j] and y[i] != y[j]]
+    pairs = [
+        (i, j) for i in range(30) for j in range(i + 1, 30) if qid[i] == qid[j] and y[i] != y[j]
+    ]
     found = list(blocks(X, y, query_starts(qid, 30), kernel))
-    assert pairs == [pair for block in found for pair in zip(block.i.tolist(), block.j.tolist(), strict=True)]
+    assert pairs == [
+        pair for block in found for pair in zip(block.i.tolist(), block.j.tolist(), strict=True)
+    ]
     K = gram(kernel, X)
     i, j = np.array(pairs).T
     lengths = K[i, i] + K[j, j] - 2 * K[i, j]
-    np.testing.assert_allclose(np.concatenate([block.lengths for block in found]), lengths, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        np.concatenate([block.lengths for block in found]), lengths, rtol=1e-5, atol=1e-6
+    )
     distances = lengths - 2 * (K[i, 30] - K[j, 30]) + K[30, 30]
-    np.testing.assert_allclose(np.concatenate([block.distances for block in found]), distances, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        np.concatenate([block.distances for block in found]), distances, rtol=1e-5, atol=1e-6
+    )
     assert (np.concatenate([block.sign for block in found]) == np.sign(y[i] - y[j])).all()
 
 
@@ -47,7 +55,9 @@ def test_the_machine_is_certified_and_made_of_its_pairs(ranked, kernel, C):
     K = gram(kernel, X)[:30, :30]
     np.testing.assert_allclose(K @ machine.alpha, machine.scores, rtol=1e-4, atol=1e-5)
     blocks_ = list(blocks(X, y, query_starts(qid, 30), kernel))
-    i, j, sign = (np.concatenate([getattr(block, name) for block in blocks_]) for name in ("i", "j", "sign"))
+    i, j, sign = (
+        np.concatenate([getattr(block, name) for block in blocks_]) for name in ("i", "j", "sign")
+    )
     alpha = np.concatenate([alphas(machine, block) for block in blocks_])
     assert (alpha >= 0).all() and (alpha <= C * (1 + 1e-9)).all()
     loss = np.maximum(0, 1 - sign * (machine.scores[i] - machine.scores[j])).sum()

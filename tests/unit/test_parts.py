@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows in parts: sums in a fixed tree, a line in one round, and the optimum of the rows in one place."""
+"""Rows in parts: sums in a fixed tree, a line in one round, and the optimum of the rows in one
+place."""
 
 import pickle
 import re
@@ -25,7 +26,11 @@ from svmcut.risks import make_risk
 @pytest.mark.parametrize("weighed", [False, True])
 def test_a_line_of_hinge_losses_is_known_at_all_steps(rng, weighed):
     n = 300
-    y, s, w = np.where(rng.random(n) < 0.4, 1.0, -1.0), rng.normal(size=n).round(1), rng.normal(size=n).round(1)
+    y, s, w = (
+        np.where(rng.random(n) < 0.4, 1.0, -1.0),
+        rng.normal(size=n).round(1),
+        rng.normal(size=n).round(1),
+    )
     s[:40], w[:40] = y[:40], y[:40]  # on the margin at both ends
     v = rng.random(n) if weighed else None
     values, slopes = sparse.hinge_grid(y, s, w, STEPS, EVEN, 2, v)
@@ -34,7 +39,10 @@ def test_a_line_of_hinge_losses_is_known_at_all_steps(rng, weighed):
     for k in [0, 1, 2, 255, 512, EVEN, EVEN + 1, 1100, 1279]:
         slack = 1 - y * (s + STEPS[k] * (w - s))
         assert values[k] == pytest.approx(v @ np.maximum(0, slack), rel=1e-12, abs=1e-9)
-        rates, at = -v * y * (w - s), np.abs(slack) < 1e-11  # rounding may put a corner on either side
+        rates, at = (
+            -v * y * (w - s),
+            np.abs(slack) < 1e-11,
+        )  # rounding may put a corner on either side
         inside = rates[(slack > 0) & ~at].sum()
         assert inside + np.minimum(0, rates[at]).sum() <= slopes[k] + 1e-9
         assert slopes[k] <= inside + np.maximum(0, rates[at]).sum() + 1e-9
@@ -46,26 +54,36 @@ def test_a_tree_does_not_depend_on_how_its_leaves_are_grouped(rng):
         whole = tree_sum(leaves)
         for size in (1, 2, 4, 8):
             bounds = [(start, min(n, start + size)) for start in range(0, n, size)]
-            nodes = {node_of(start, stop, n): tree_sum(leaves[start:stop]) for start, stop in bounds}
+            nodes = {
+                node_of(start, stop, n): tree_sum(leaves[start:stop]) for start, stop in bounds
+            }
             assert folded(nodes, n).tobytes() == whole.tobytes()
 
 
 CASES = {
-    "hinge": dict(gap=1e-4), "weights": dict(gap=1e-4, class_weight={1: 3.0}), "costs": dict(gap=1e-4),
-    "balanced": dict(gap=1e-4, class_weight="balanced"), "squared": dict(gap=1e-4, loss="squared-hinge"),
-    "logistic": dict(gap=1e-4, loss="logistic"), "no bias": dict(gap=1e-3, bias=0.0),
-    "f1": dict(cost=3.0, gap=1e-3, loss="f1"), "roc": dict(cost=3.0, gap=1e-3, loss="roc-area"),
-    "squared slack": dict(cost=0.1, gap=1e-3, loss="f1", slack_norm=2), "targets": dict(task="regression", gap=1e-4),
-    "rank": dict(task="rank", cost=2.0, gap=1e-3), "rank weighed": dict(task="rank", cost=2.0, gap=1e-3),
+    "hinge": dict(gap=1e-4),
+    "weights": dict(gap=1e-4, class_weight={1: 3.0}),
+    "costs": dict(gap=1e-4),
+    "balanced": dict(gap=1e-4, class_weight="balanced"),
+    "squared": dict(gap=1e-4, loss="squared-hinge"),
+    "logistic": dict(gap=1e-4, loss="logistic"),
+    "no bias": dict(gap=1e-3, bias=0.0),
+    "f1": dict(cost=3.0, gap=1e-3, loss="f1"),
+    "roc": dict(cost=3.0, gap=1e-3, loss="roc-area"),
+    "squared slack": dict(cost=0.1, gap=1e-3, loss="f1", slack_norm=2),
+    "targets": dict(task="regression", gap=1e-4),
+    "rank": dict(task="rank", cost=2.0, gap=1e-3),
+    "rank weighed": dict(task="rank", cost=2.0, gap=1e-3),
     "fraction": dict(task="rank", cost=2.0, gap=1e-3, loss="swapped-fraction"),
     "pairs": dict(task="rank", cost=2.0, gap=1e-3, loss="pairs"),
     "ndcg": dict(task="rank", cost=2.0, gap=1e-3, loss="ndcg"),
-    "classes": dict(task="multiclass", gap=1e-2), "classes -c": dict(task="multiclass", gap=1e-2, cost=1000.0),
+    "classes": dict(task="multiclass", gap=1e-2),
+    "classes -c": dict(task="multiclass", gap=1e-2, cost=1000.0),
     "classes balanced": dict(task="multiclass", gap=1e-2, class_weight="balanced"),
     "classes squared slack": dict(task="multiclass", gap=1e-2, slack_norm=2),
     "rest": dict(task="multiclass", gap=1e-2, multiclass="one-vs-rest"),
     "rest logistic": dict(task="multiclass", gap=1e-2, multiclass="one-vs-rest", loss="logistic"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -73,15 +91,30 @@ def test_parts_have_the_optimum_of_one_file(tmp_path, name):
     case = CASES[name]
     text = lines(task=case.get("task", "classification"), cost=name == "costs")
     if name == "rank weighed":
-        text = [re.sub(r"qid:(\d+)", lambda qid: f"{qid[0]} cost:{1 + int(qid[1]) % 2}", line) for line in text]
+        text = [
+            re.sub(r"qid:(\d+)", lambda qid: f"{qid[0]} cost:{1 + int(qid[1]) % 2}", line)
+            for line in text
+        ]
     (whole,) = written(tmp_path, text, 0)
-    local = svmcut.train(whole, **{"task": "classification", **case}, solver="cutting-plane", threads=1)
+    local = svmcut.train(
+        whole, **{"task": "classification", **case}, solver="cutting-plane", threads=1
+    )
     for parts in (1, 3, 8):
         found = trained(written(tmp_path, text, parts, f"p{parts}"), **case)
-        assert found.converged and found.dual <= local.primal * (1 + 1e-9) and local.dual <= found.primal * (1 + 1e-9)
-        assert pytest.approx(local.objective.C) == found.objective.C and found.details["partitions"] == parts
+        assert (
+            found.converged
+            and found.dual <= local.primal * (1 + 1e-9)
+            and local.dual <= found.primal * (1 + 1e-9)
+        )
+        assert (
+            pytest.approx(local.objective.C) == found.objective.C
+            and found.details["partitions"] == parts
+        )
         if case.get("task") == "multiclass":
-            assert found.model.W.shape == local.model.W.shape and (found.model.names == local.model.names).all()
+            assert (
+                found.model.W.shape == local.model.W.shape
+                and (found.model.names == local.model.names).all()
+            )
             assert np.abs(found.model.W - local.model.W).max() < 0.2 * np.abs(local.model.W).max()
         else:
             assert found.model.w.shape == local.model.w.shape
@@ -93,7 +126,9 @@ def test_a_certificate_of_parts_is_that_of_the_rows(tmp_path):
     X, y = svmcut.load_svmlight_file(whole)
     _, best = hinge.optimum(X.toarray(), y, 0.5, 1.0)
     found = trained(written(tmp_path, text, 3), example_cost=0.5, gap=1e-5)
-    assert found.dual <= best * (1 + 1e-9) and best * (1 - 1e-9) <= found.primal <= best * (1 + 1e-5)
+    assert found.dual <= best * (1 + 1e-9) and best * (1 - 1e-9) <= found.primal <= best * (
+        1 + 1e-5
+    )
 
 
 def test_two_rounds_an_iteration(tmp_path):
@@ -115,7 +150,10 @@ def test_scores_that_were_lost_come_back_to_the_last_bit(tmp_path):
     paths = written(tmp_path, lines(), 3)
     for case in (dict(gap=1e-3), dict(gap=1e-3, loss="logistic")):
         kept, lost = trained(paths, **case), trained(paths, rows=Forgetful(), **case)
-        assert kept.model.w.tobytes() == lost.model.w.tobytes() and kept.progress.iteration == lost.progress.iteration
+        assert (
+            kept.model.w.tobytes() == lost.model.w.tobytes()
+            and kept.progress.iteration == lost.progress.iteration
+        )
 
 
 def test_a_file_that_changed_is_refused(tmp_path):
@@ -124,14 +162,23 @@ def test_a_file_that_changed_is_refused(tmp_path):
     planned(rows, paths, chosen, Reading(False))
     with open(paths[1], "a") as file:
         file.write("1 1:2\n")
-    with pytest.raises(DataError, match=r"part-1.dat: the file changed since training began; start again"):
+    with pytest.raises(
+        DataError, match=r"part-1.dat: the file changed since training began; start again"
+    ):
         pickle.loads(pickle.dumps(rows._parts[1]))
 
 
-@pytest.mark.parametrize("first, second, message", [
-    ("1 qid:1 1:1\n", "2 qid:1 1:1\n", "part-1.dat: begins with qid 1, and .*part-0.dat ends with 1; a query"),
-    ("1 qid:1 1:1\n", "2 1:1\n", "part-1.dat: no qid; files of rankings need one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "first, second, message",
+    [
+        (
+            "1 qid:1 1:1\n",
+            "2 qid:1 1:1\n",
+            "part-1.dat: begins with qid 1, and .*part-0.dat ends with 1; a query",
+        ),
+        ("1 qid:1 1:1\n", "2 1:1\n", "part-1.dat: no qid; files of rankings need one"),
+    ],
+)
 def test_files_of_rankings_hold_whole_queries(tmp_path, first, second, message):
     paths = written(tmp_path, [], 2)
     for path, text in zip(paths, (first, second), strict=True):
@@ -141,26 +188,46 @@ def test_files_of_rankings_hold_whole_queries(tmp_path, first, second, message):
         trained(paths, task="rank", cost=1.0)
 
 
-@pytest.mark.parametrize("parameters, message", [
-    (dict(task="sequence", cost=1.0), "sequences does not spread over parts in this version; leave out parameter 'sch"),
-    (dict(kernel="rbf"), "kernels do not spread over parts in this version; use kernel='linear'"),
-    (dict(solver="dual-cd"), "solver 'dual-cd' needs all rows in one place; use solver='cutting-plane'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        (
+            dict(task="sequence", cost=1.0),
+            "sequences does not spread over parts in this version; leave out parameter 'sch",
+        ),
+        (
+            dict(kernel="rbf"),
+            "kernels do not spread over parts in this version; use kernel='linear'",
+        ),
+        (
+            dict(solver="dual-cd"),
+            "solver 'dual-cd' needs all rows in one place; use solver='cutting-plane'",
+        ),
+    ],
+)
 def test_what_does_not_spread_is_refused(tmp_path, parameters, message):
     with pytest.raises(UsageError, match=message):
         trained([tmp_path / "none"], **parameters)
 
 
 BINNED = {
-    "f1": dict(cost=3.0), "f1 squared": dict(loss="f1", cost=0.1, slack_norm=2), "prbep": dict(cost=3.0),
-    "prec-at-k slack": dict(loss="prec-at-k", cost=0.1, rescaling="slack"), "roc-area": dict(cost=3.0),
-}  # fmt: skip
+    "f1": dict(cost=3.0),
+    "f1 squared": dict(loss="f1", cost=0.1, slack_norm=2),
+    "prbep": dict(cost=3.0),
+    "prec-at-k slack": dict(loss="prec-at-k", cost=0.1, rescaling="slack"),
+    "roc-area": dict(cost=3.0),
+}
 ALL_BINS = (1000, histograms.BINS)
 
 
-@pytest.mark.parametrize("name, bins", [
-    ("f1", 1000), ("roc-area", 1000), *(pytest.param(*of, marks=pytest.mark.slow) for of in product(BINNED, ALL_BINS)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, bins",
+    [
+        ("f1", 1000),
+        ("roc-area", 1000),
+        *(pytest.param(*of, marks=pytest.mark.slow) for of in product(BINNED, ALL_BINS)),
+    ],
+)
 def test_bins_of_scores_certify_the_rows(tmp_path, monkeypatch, name, bins):
     monkeypatch.setattr(histograms.BinnedOracle.__init__, "__defaults__", (bins,))
     text, case = lines(), {"loss": name, "gap": 0.02 if bins == 1000 else 0.002, **BINNED[name]}
@@ -170,11 +237,17 @@ def test_bins_of_scores_certify_the_rows(tmp_path, monkeypatch, name, bins):
     found = trained(paths, how={"most_gathered": 399}, **case)
     X, y = svmcut.load_svmlight_file(whole)
     norm = case.get("slack_norm", 1)
-    risk = make_risk(case["loss"], rescaling=case.get("rescaling", "margin"), slack_norm=norm).bind(y)
+    risk = make_risk(case["loss"], rescaling=case.get("rescaling", "margin"), slack_norm=norm).bind(
+        y
+    )
     w = found.model.w.astype(np.float64)
     value = risk.linearize(X @ w - found.model.b).value ** norm
     primal = 0.5 * (w @ w + found.model.b**2) + found.objective.C * value
-    assert primal <= found.primal * (1 + 1e-9) and found.converged and found.primal_of_file >= primal * (1 - 1e-6)
+    assert (
+        primal <= found.primal * (1 + 1e-9)
+        and found.converged
+        and found.primal_of_file >= primal * (1 - 1e-6)
+    )
     assert found.dual <= local.primal * (1 + 1e-9) and local.dual <= primal * (1 + 1e-9)
     assert found.dual >= local.dual * (1 - 2 * case["gap"])
     assert found.details["rounds"] <= 8 * found.progress.iteration + 12
@@ -183,15 +256,24 @@ def test_bins_of_scores_certify_the_rows(tmp_path, monkeypatch, name, bins):
 
 
 def test_what_needs_all_scores_is_refused_where_they_are_too_many(tmp_path):
-    with pytest.raises(TrainingError, match=r"all 400 .* at most 399 are gathered; use fewer .* roc-area"):
-        trained(written(tmp_path, lines(), 2), cost=1.0, loss="average-precision", how={"most_gathered": 399})
+    with pytest.raises(
+        TrainingError, match=r"all 400 .* at most 399 are gathered; use fewer .* roc-area"
+    ):
+        trained(
+            written(tmp_path, lines(), 2),
+            cost=1.0,
+            loss="average-precision",
+            how={"most_gathered": 399},
+        )
 
 
 @pytest.mark.parametrize("most", [10**6, 0])
 def test_a_file_of_one_class_is_a_part(tmp_path, monkeypatch, most):
     monkeypatch.setattr(histograms.BinnedOracle.__init__, "__defaults__", (500,))
     text = sorted(lines(200))
-    found = trained(written(tmp_path, text, 4), cost=1.0, loss="f1", gap=0.05, how={"most_gathered": most})
+    found = trained(
+        written(tmp_path, text, 4), cost=1.0, loss="f1", gap=0.05, how={"most_gathered": most}
+    )
     assert found.converged and found.primal < 100
 
 
@@ -203,7 +285,9 @@ def test_parts_start_from_an_old_model(tmp_path):
     cold, warm = trained(paths, gap=1e-3), trained(paths, gap=1e-3, initial=str(model))
     assert warm.progress.iteration < cold.progress.iteration / 2
     assert warm.dual <= cold.primal and cold.dual <= warm.primal
-    with pytest.raises(UsageError, match=r"names .*, which is no linear model of targets; leave it out or name one"):
+    with pytest.raises(
+        UsageError, match=r"names .*, which is no linear model of targets; leave it out or name one"
+    ):
         trained(paths, task="regression", initial=str(model))
 
 
@@ -225,7 +309,9 @@ def test_files_by_pattern_and_by_name(tmp_path, monkeypatch):
         files_of("d-*")
     with pytest.raises(UsageError, match="is named twice"):
         files_of(["c", "./c"])
-    with pytest.raises(UsageError, match="standard input is read once and by one process; name files"):
+    with pytest.raises(
+        UsageError, match="standard input is read once and by one process; name files"
+    ):
         files_of("-")
 
 
@@ -237,9 +323,15 @@ def test_a_part_asks_its_risk_for_what_it_is(tmp_path):
     assert part.found().rows == 400 and part.__sizeof__() > 10_000
 
 
-@pytest.mark.parametrize("task, parameters", [
-    ("classification", {}), ("classification", {"loss": "f1", "cost": 3.0}), ("multiclass", {}), ("rank", {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "task, parameters",
+    [
+        ("classification", {}),
+        ("classification", {"loss": "f1", "cost": 3.0}),
+        ("multiclass", {}),
+        ("rank", {}),
+    ],
+)
 def test_a_file_without_rows_is_left_out_with_a_warning(tmp_path, task, parameters):
     paths = written(tmp_path, lines(task=task), 3)
     empty = [tmp_path / name for name in ("a.dat", "b.dat")]
@@ -247,9 +339,13 @@ def test_a_file_without_rows_is_left_out_with_a_warning(tmp_path, task, paramete
         path.write_text("# nothing yet\n")
     given = settings(task, gap=0.1, **parameters)
     whole = trained(paths, task, gap=0.1, **parameters)
-    _, driver = planned(SerialRows(), [str(empty[0]), paths[0], str(empty[1]), *paths[1:]], given, Reading(False))
+    _, driver = planned(
+        SerialRows(), [str(empty[0]), paths[0], str(empty[1]), *paths[1:]], given, Reading(False)
+    )
     found = driver.fit(given.cost, given.example_cost)
-    assert driver.warnings == [f"no examples in 2 of 5 files, which are left out: {empty[0]}, {empty[1]}"]
+    assert driver.warnings == [
+        f"no examples in 2 of 5 files, which are left out: {empty[0]}, {empty[1]}"
+    ]
     assert found.details["partitions"] == 3 and found.primal == whole.primal
     with pytest.raises(DataError, match="2 files: no examples"):
         planned(SerialRows(), [*map(str, empty)], given, Reading(False))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory of parts: a worker's is 1.3 times its rows at most, of rows that are mapped it is what lies beside them."""
+"""Memory of parts: a worker's is 1.3 times its rows at most, of rows that are mapped it is what
+lies beside them."""
 
 import tracemalloc
 
@@ -50,5 +51,7 @@ def test_beside_the_rows_little_is_taken_wherever_they_are(tmp_path, rng, monkey
             finally:
                 tracemalloc.stop()
         assert rows.nbytes > 16_000 * 75 * 8 and peak < 0.3 * rows.nbytes
-        assert all(isinstance(part.examples.X.data.base, np.memmap) is bool(cache) for part in rows._parts)
+        assert all(
+            isinstance(part.examples.X.data.base, np.memmap) is bool(cache) for part in rows._parts
+        )
     assert models == models[:1] * 3

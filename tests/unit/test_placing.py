@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts on workers: spread evenly, asked in groups of the tree, moved where a worker has too few."""
+"""Parts on workers: spread evenly, asked in groups of the tree, moved where a worker has too
+few."""
 
 import numpy as np
 
@@ -32,12 +33,16 @@ def test_groups_are_nodes_on_one_worker(rng):
         n, workers = int(rng.integers(1, 40)), workers_of(rng)
         home = [str(name) for name in rng.choice(list(workers), n)]
         found = groups(home, workers)
-        assert [start for start, _ in found] == [0, *(stop for _, stop in found[:-1])] and found[-1][1] == n
+        assert [start for start, _ in found] == [0, *(stop for _, stop in found[:-1])] and found[
+            -1
+        ][1] == n
         assert all(len({*home[start:stop]}) == 1 for start, stop in found)
         leaves = [np.array([x]) for x in rng.normal(size=n) * 10.0 ** rng.integers(-8, 8, n)]
         nodes = {node_of(start, stop, n): tree_sum(leaves[start:stop]) for start, stop in found}
         fewer = added(nodes, n, 4, lambda a, b: a + b)
-        assert folded(fewer, n).tobytes() == folded(nodes, n).tobytes() == tree_sum(leaves).tobytes()
+        assert (
+            folded(fewer, n).tobytes() == folded(nodes, n).tobytes() == tree_sum(leaves).tobytes()
+        )
         assert len(fewer) <= max(8, 2 * len(workers))
 
 

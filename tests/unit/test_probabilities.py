@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fits of probabilities against general minimisers of their definitions, and what probabilities are worth."""
+"""Fits of probabilities against general minimisers of their definitions, and what probabilities are
+worth."""
 
 import numpy as np
 import pytest
@@ -21,13 +22,21 @@ from svmcut.scoring.probabilities import (
 def scores_of_two(n, seed=0):
     rng = np.random.default_rng(seed)
     positive = rng.random(n) < 0.3
-    return np.where(positive, 0.7, -0.7) + rng.normal(size=n), positive, rng.integers(1, 4, n).astype(float)
+    return (
+        np.where(positive, 0.7, -0.7) + rng.normal(size=n),
+        positive,
+        rng.integers(1, 4, n).astype(float),
+    )
 
 
 def scores_of_several(n, K, seed=0):
     rng = np.random.default_rng(seed)
     places = rng.integers(0, K, n)
-    return rng.normal(size=(n, K)) + 1.5 * np.eye(K)[places], places, rng.integers(1, 4, n).astype(float)
+    return (
+        rng.normal(size=(n, K)) + 1.5 * np.eye(K)[places],
+        places,
+        rng.integers(1, 4, n).astype(float),
+    )
 
 
 @pytest.mark.parametrize("n", [4, 30, 3000])
@@ -43,7 +52,10 @@ def test_the_sigmoid_is_the_least_of_platts_loss(n, weighed):
         z = x[0] * f + x[1]
         return v @ (target * np.logaddexp(0, z) + (1 - target) * np.logaddexp(0, -z))
 
-    fitted, best = fit_sigmoid(f, positive, v if weighed else None), minimize(loss, [-1.0, 0.0], tol=1e-12).fun
+    fitted, best = (
+        fit_sigmoid(f, positive, v if weighed else None),
+        minimize(loss, [-1.0, 0.0], tol=1e-12).fun,
+    )
     assert loss(fitted) <= best * (1 + 1e-12)
 
 
@@ -53,10 +65,14 @@ def test_a_sigmoid_scales_with_the_scores_and_weight_two_is_a_row_twice(scale):
     A, B = fit_sigmoid(f, positive)
     np.testing.assert_allclose(fit_sigmoid(scale * f, positive), (A / scale, B), rtol=1e-7)
     twice = np.repeat(np.arange(200), v.astype(int))
-    np.testing.assert_allclose(fit_sigmoid(f, positive, v), fit_sigmoid(f[twice], positive[twice]), rtol=1e-7)
+    np.testing.assert_allclose(
+        fit_sigmoid(f, positive, v), fit_sigmoid(f[twice], positive[twice]), rtol=1e-7
+    )
 
 
-@pytest.mark.parametrize("f", [[3.0, 4, -2, -1], [1.0, 1, 1, 1], [0.0, 0, 0, 0], [-1e300, -2, 3, 1e300]])
+@pytest.mark.parametrize(
+    "f", [[3.0, 4, -2, -1], [1.0, 1, 1, 1], [0.0, 0, 0, 0], [-1e300, -2, 3, 1e300]]
+)
 def test_scores_that_part_the_classes_or_say_nothing_have_a_finite_sigmoid(f):
     fitted = fit_sigmoid(np.array(f), np.array([True, True, False, False]))
     p = of_two(np.array(f), fitted)
@@ -79,13 +95,17 @@ def test_the_temperature_is_the_least_of_the_loss_at_platts_targets(n, K, weighe
     fitted = fit_temperature(f, places, v if weighed else None)
     best = minimize_scalar(loss, bounds=(0, 20), options={"xatol": 1e-10}, method="bounded").fun
     assert loss(fitted) <= best * (1 + 1e-12)
-    np.testing.assert_allclose(fit_temperature(1e5 * f, places, v) * 1e5, fit_temperature(f, places, v), rtol=1e-7)
+    np.testing.assert_allclose(
+        fit_temperature(1e5 * f, places, v) * 1e5, fit_temperature(f, places, v), rtol=1e-7
+    )
 
 
 def test_two_classes_by_temperature_are_those_of_a_sigmoid_without_offset():
     f, places, _ = scores_of_several(500, 2)
     t = fit_temperature(f, places)
-    np.testing.assert_allclose(of_several(f, t)[:, 1], sigmoid(f[:, 1] - f[:, 0], (-t, 0.0)), rtol=1e-12)
+    np.testing.assert_allclose(
+        of_several(f, t)[:, 1], sigmoid(f[:, 1] - f[:, 0], (-t, 0.0)), rtol=1e-12
+    )
 
 
 def test_scores_that_say_the_contrary_or_all_have_a_temperature():
@@ -108,7 +128,10 @@ def test_probabilities_far_out_have_all_their_digits():
 def test_coupled_probabilities_are_the_least_of_their_definition(K):
     rng = np.random.default_rng(K)
     first, second = np.triu_indices(K, 1)
-    f, fitted = 2 * rng.normal(size=(5, len(first))), [(-1.0 - k / 10, 0.1) for k in range(len(first))]
+    f, fitted = (
+        2 * rng.normal(size=(5, len(first))),
+        [(-1.0 - k / 10, 0.1) for k in range(len(first))],
+    )
     found = of_pairs(f, fitted, K)
     np.testing.assert_allclose(found.sum(axis=1), 1)
     for row, p in zip(f, found, strict=True):
@@ -133,14 +156,20 @@ def test_log_loss_and_brier_score_are_those_of_scikit_learn():
     f, places, v = scores_of_several(300, 4)
     p = of_several(f, 0.7)
     found = Skill().add(p[:100], places[:100], v[:100]).add(p[100:], places[100:], v[100:]).values()
-    assert found["log_loss"] == pytest.approx(metrics.log_loss(places, p, sample_weight=v), rel=1e-12)
+    assert found["log_loss"] == pytest.approx(
+        metrics.log_loss(places, p, sample_weight=v), rel=1e-12
+    )
     squares = ((p - np.eye(4)[places]) ** 2).sum(axis=1)
     assert found["brier"] == pytest.approx(np.average(squares, weights=v), rel=1e-12)
     f, positive, v = scores_of_two(300)
     two = of_two(f, LOG_ODDS)
     found = Skill().add(two, positive.astype(int), v).values()
-    assert found["log_loss"] == pytest.approx(metrics.log_loss(positive, two[:, 1], sample_weight=v), rel=1e-12)
-    assert found["brier"] == pytest.approx(metrics.brier_score_loss(positive, two[:, 1], sample_weight=v), rel=1e-12)
+    assert found["log_loss"] == pytest.approx(
+        metrics.log_loss(positive, two[:, 1], sample_weight=v), rel=1e-12
+    )
+    assert found["brier"] == pytest.approx(
+        metrics.brier_score_loss(positive, two[:, 1], sample_weight=v), rel=1e-12
+    )
 
 
 def test_a_class_without_a_column_had_no_chance():

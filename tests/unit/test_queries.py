@@ -15,7 +15,10 @@ from svmcut.files.queries import read_queries
 ROWS = ["2 1:1 2:0.5", "1 2:1", "1 1:0.5", "3 1:2 2:1", "2 2:3", "1 1:1"]
 QIDS = [1, 1, 1, 3, 3, 3]
 COUNTS = "3\n0\n3\n"
-NOTE = "rows has no qid, and its 6 rows are taken as one query; write qid:N into every line, or a file of this name"
+NOTE = (
+    "rows has no qid, and its 6 rows are taken as one query; write qid:N into every line, or a "
+    "file of this name"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -26,14 +29,25 @@ def folder(tmp_path, monkeypatch):
     Path("full").write_text("\n".join(with_qid) + "\n")
 
 
-@pytest.mark.parametrize("name, text", [
-    ("rows.group", COUNTS), ("rows.query", COUNTS.replace("\n", "\r\n")), ("rows.query", "1\n1\n1\n3\n3\n3"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("rows.group", COUNTS),
+        ("rows.query", COUNTS.replace("\n", "\r\n")),
+        ("rows.query", "1\n1\n1\n3\n3\n3"),
+    ],
+)
 def test_rows_are_read_with_the_queries_beside(name, text, capsys):
     Path(name).write_text(text)
-    assert call("svmcut rank", "-v", 0, "rows", "model") == 0 and call("svmcut rank", "-v", 0, "full", "other") == 0
+    assert (
+        call("svmcut rank", "-v", 0, "rows", "model") == 0
+        and call("svmcut rank", "-v", 0, "full", "other") == 0
+    )
     assert Path("model").read_bytes() == Path("other").read_bytes()
-    assert svmcut.train("rows", task="rank").model.w.tobytes() == svmcut.train("full", task="rank").model.w.tobytes()
+    assert (
+        svmcut.train("rows", task="rank").model.w.tobytes()
+        == svmcut.train("full", task="rank").model.w.tobytes()
+    )
     told = []
     capsys.readouterr()
     for examples in ("rows", "full"):
@@ -50,18 +64,29 @@ def test_rows_are_read_with_the_queries_beside(name, text, capsys):
 
 def test_without_queries_a_line_says_that_they_are_one(capsys):
     assert call("svmcut rank", "-l", "ndcg", "-c", 10, "rows", "model") == 0
-    assert sum(line.startswith(f"NOTE: {NOTE}") for line in capsys.readouterr().out.splitlines()) == 1
+    assert (
+        sum(line.startswith(f"NOTE: {NOTE}") for line in capsys.readouterr().out.splitlines()) == 1
+    )
     assert call("svm_rank_learn", "-c", 1, "rows", "model") == 0
     assert call("svmcut rank", "full", "model") == 0
     assert "has no qid" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("text, told", [
-    ("3\nx\n", "rows.group:2: 'x' is no whole number"), ("", "rows.group:1: '' is no whole number"),
-    ("3\n-3\n", "rows.group:2: '-3' is no whole number"),
-    ("3\n4\n", "rows.group: its 2 numbers are neither counts that add up to the 6 rows of rows nor one qid a row"),
-    ("1\n1\n3\n2\n5\n5\n", "rows.group:4: qid 2 follows 3"), ("9223372036854775807\n" * 2, "rows.group:1: '9223"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("3\nx\n", "rows.group:2: 'x' is no whole number"),
+        ("", "rows.group:1: '' is no whole number"),
+        ("3\n-3\n", "rows.group:2: '-3' is no whole number"),
+        (
+            "3\n4\n",
+            "rows.group: its 2 numbers are neither counts that add up to the 6 rows of rows nor "
+            "one qid a row",
+        ),
+        ("1\n1\n3\n2\n5\n5\n", "rows.group:4: qid 2 follows 3"),
+        ("9223372036854775807\n" * 2, "rows.group:1: '9223"),
+    ],
+)
 def test_what_is_refused(text, told, capsys):
     Path("rows.group").write_text(text)
     with pytest.raises(DataError, match="^" + re.escape(told)):

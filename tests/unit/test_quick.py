@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training of chains that a part held out ends: what is chosen, what is claimed, what is refused."""
+"""Training of chains that a part held out ends: what is chosen, what is claimed, what is
+refused."""
 
 import numpy as np
 import pytest
@@ -37,7 +38,9 @@ def test_the_bound_is_below_the_optimum_and_the_gap_is_stated_as_it_is(rng, weig
     assert outcome.primal == pytest.approx(0.5 * w @ w + 0.3 * risk, rel=1e-12)
 
 
-def test_the_weights_are_the_average_of_as_many_passes_over_all_as_were_best_on_the_part_held_out(rng):
+def test_the_weights_are_the_average_of_as_many_passes_over_all_as_were_best_on_the_part_held_out(
+    rng,
+):
     data, steps = chains(rng, 200), []
     trainer = quick(data, seed=3)
     outcome = trainer.fit(None, 0.3, lambda progress, objective: steps.append(progress))
@@ -54,7 +57,9 @@ def test_the_weights_are_the_average_of_as_many_passes_over_all_as_were_best_on_
         rng.permutation(np.flatnonzero(~held).astype(np.int32))
     z, weighted, visits = np.zeros(model.dim), np.zeros(model.dim), 0
     for _ in range(k):
-        visits, _, _ = chain_ssg.visit(model.chains, 0.3, rng.permutation(n).astype(np.int32), visits, z, weighted)
+        visits, _, _ = chain_ssg.visit(
+            model.chains, 0.3, rng.permutation(n).astype(np.int32), visits, z, weighted
+        )
     average = 2 * n * 0.3 / (visits * (visits + 1)) * (visits * z - weighted)
     np.testing.assert_allclose(outcome.model.w, average, rtol=1e-12)
 
@@ -70,7 +75,11 @@ def test_a_fit_that_goes_on_and_one_on_more_threads_have_the_same_bytes(rng, tmp
         _, state = read_checkpoint(str(tmp_path / "ck"), state_classes())
         resumed = quick(data).fit(None, 0.3, None, state)
         assert resumed.model.w.tobytes() == whole.model.w.tobytes()
-        assert (resumed.primal, resumed.dual, resumed.details) == (whole.primal, whole.dual, whole.details)
+        assert (resumed.primal, resumed.dual, resumed.details) == (
+            whole.primal,
+            whole.dual,
+            whole.details,
+        )
     row = list(states[2]["solver"]["numbers"])
     row[2] += 1
     states[2]["solver"]["numbers"] = tuple(row)
@@ -91,7 +100,10 @@ def test_weights_that_are_too_long_for_c_are_shortened(rng, monkeypatch):
     data, C = chains(rng), 300.0
     outcome = quick(data).fit(None, C)
     model, w = quick(data).plan.model, outcome.model.w
-    primal = {t: 0.5 * t * t * float(w @ w) + C * model.summed(model.separate(t * w).slacks) for t in (0, 0.8, 1, 1.25)}
+    primal = {
+        t: 0.5 * t * t * float(w @ w) + C * model.summed(model.separate(t * w).slacks)
+        for t in (0, 0.8, 1, 1.25)
+    }
     assert outcome.primal == pytest.approx(primal[1], rel=1e-12)
     assert primal[1] < min(primal[0], primal[0.8], primal[1.25])
     monkeypatch.setattr("svmcut.solvers.quick.QuickRun._shorten", lambda run, w: None)
@@ -104,7 +116,10 @@ def test_weights_that_are_too_long_for_c_are_shortened(rng, monkeypatch):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"solver": "bcfw"}, "parameter 'quick' is for solver='ssg'; leave it out with solver 'bcfw'"),
+        (
+            {"solver": "bcfw"},
+            "parameter 'quick' is for solver='ssg'; leave it out with solver 'bcfw'",
+        ),
         ({"kernel": "rbf"}, "parameter 'quick' is for solver='ssg'"),
         ({"loss": "zero-one"}, "parameter 'quick' is for solver='ssg'"),
         ({"gap": 0.1}, "parameter 'quick' reaches for no gap"),

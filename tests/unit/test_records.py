@@ -51,7 +51,11 @@ class Given:
 
 def test_fields_are_those_annotated_behind_the_inherited():
     assert [(item.name, item.default) for item in fields(Named)] == [
-        ("x", MISSING), ("y", 1.0), ("name", "p"), ("seen", MISSING)]  # fmt: skip
+        ("x", MISSING),
+        ("y", 1.0),
+        ("name", "p"),
+        ("seen", MISSING),
+    ]
     assert is_record(Named) and not is_record(int) and not hasattr(Named, "x") and Named.y == 1.0
 
 
@@ -63,7 +67,13 @@ def test_values_are_given_in_order_or_by_name():
 
 @pytest.mark.parametrize(
     ("cls", "given", "named"),
-    [(Point, (), {}), (Point, (1, 2, 3), {}), (Point, (1,), {"x": 1}), (Point, (1,), {"z": 1}), (Given, (1,), {})],
+    [
+        (Point, (), {}),
+        (Point, (1, 2, 3), {}),
+        (Point, (1,), {"x": 1}),
+        (Point, (1,), {"z": 1}),
+        (Given, (1,), {}),
+    ],
 )
 def test_each_value_is_given_once(cls, given, named):
     with pytest.raises(TypeError):
@@ -77,11 +87,20 @@ def test_equal_values_make_equal_records_of_one_class():
 
 def test_a_record_is_replaced_and_not_changed():
     point, tally = Point(1), Tally()
-    for change in (lambda: setattr(point, "x", 2), lambda: delattr(point, "x"), lambda: setattr(point, "z", 2)):
+    for change in (
+        lambda: setattr(point, "x", 2),
+        lambda: delattr(point, "x"),
+        lambda: setattr(point, "z", 2),
+    ):
         with pytest.raises(AttributeError):
             change()
     tally.count += 1
-    assert (replace(point, y=5), replace(tally, count=4).count, point, tally.count) == (Point(1, 5), 4, Point(1), 1)
+    assert (replace(point, y=5), replace(tally, count=4).count, point, tally.count) == (
+        Point(1, 5),
+        4,
+        Point(1),
+        1,
+    )
     with pytest.raises(TypeError):
         replace(point, z=1)
     with pytest.raises(ValueError):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Losses of a sample from counts and sums of bins: cuts are cuts of the risk, and no table is above the bound."""
+"""Losses of a sample from counts and sums of bins: cuts are cuts of the risk, and no table is above
+the bound."""
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from svmcut.risks.binned import Bins, Costs, make_binned
 TABLES = [
     (name, rescaling, norm)
     for name in ("zero-one", "f1", "error-rate", "prbep", "prec-at-k", "rec-at-k")
-    for rescaling in ("margin", "slack") for norm in (1, 2) if (name, rescaling, norm) != ("error-rate", "margin", 1)
-]  # fmt: skip
+    for rescaling in ("margin", "slack")
+    for norm in (1, 2)
+    if (name, rescaling, norm) != ("error-rate", "margin", 1)
+]
 CASES = [*TABLES, ("roc-area", "margin", 1)]
 
 
@@ -60,12 +63,20 @@ def test_cuts_of_bins_against_all_labellings(rng, name, rescaling, norm):
             slip = 1e-9 * (1 + np.abs(coef) @ np.abs(other) + abs(cut.offset))
             assert cut.offset + coef @ other <= exact(other) + slip
         if norm == 1 and rescaling == "margin" and name != "roc-area":
-            largest = bins.counts.sum(axis=0).max() if name == "zero-one" else bins.counts.max(axis=1).sum()
-            assert most - cut.value <= 100 / n * np.diff(bins.edges).max() * largest / 4 + 1e-9 * (1 + value)
+            largest = (
+                bins.counts.sum(axis=0).max()
+                if name == "zero-one"
+                else bins.counts.max(axis=1).sum()
+            )
+            assert most - cut.value <= 100 / n * np.diff(bins.edges).max() * largest / 4 + 1e-9 * (
+                1 + value
+            )
     assert hidden > 0  # the bins did hide something
 
 
-@pytest.mark.parametrize(("name", "rescaling", "norm"), [case for case in TABLES if case[0] in ("f1", "prec-at-k")])
+@pytest.mark.parametrize(
+    ("name", "rescaling", "norm"), [case for case in TABLES if case[0] in ("f1", "prec-at-k")]
+)
 @pytest.mark.parametrize("seed", range(2))
 def test_the_best_table_is_found(name, rescaling, norm, seed):
     rng = np.random.default_rng(seed)
@@ -76,8 +87,10 @@ def test_the_best_table_is_found(name, rescaling, norm, seed):
     bins, _ = bins_of(risk, s, positive, rng, 20)
     m, b = np.meshgrid(np.arange(P + 1.0), np.arange(N + 1.0), indexing="ij")
     allowed = (m + b > 0) & ((name == "f1") | ((P - m + b >= risk._k) & (b > 0)))
-    for costs in ([Costs.chords(*of) for of in zip(bins.counts, bins.sums, strict=True)],
-                  [Costs.least(bins.edges, *of) for of in zip(bins.counts, bins.sums, strict=True)]):  # fmt: skip
+    for costs in (
+        [Costs.chords(*of) for of in zip(bins.counts, bins.sums, strict=True)],
+        [Costs.least(bins.edges, *of) for of in zip(bins.counts, bins.sums, strict=True)],
+    ):
         with np.errstate(invalid="ignore", divide="ignore"):
             values = np.where(allowed, risk._value(risk._loss(m, b), costs[0](m) + costs[1](b)), 0)
         value, _, most = risk._highest(costs)
@@ -112,7 +125,9 @@ def test_least_costs_are_below_all_members_of_bins(rng):
 def test_every_key_lies_in_its_bin(rng, far, near, shifts):
     edges = edges_of(far, near, shifts, 12)
     assert len(edges) == 13 and (np.diff(edges) > 0).all()
-    keys = np.concatenate([rng.uniform(-far, far, 200), [far, -far, 0.0], edges[1:-1]]) + shifts[1] * rng.integers(0, 2)
+    keys = np.concatenate([rng.uniform(-far, far, 200), [far, -far, 0.0], edges[1:-1]]) + shifts[
+        1
+    ] * rng.integers(0, 2)
     keys = np.clip(keys, min(shifts) - far, max(shifts) + far)
     at = places_of(keys, edges)
     slip = 1e-12 * (1 + np.abs(keys))

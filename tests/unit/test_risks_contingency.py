@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Contingency losses and average precision against all tables, and against closed forms at larger sizes."""
+"""Contingency losses and average precision against all tables, and against closed forms at larger
+sizes."""
 
 import numpy as np
 import pytest
@@ -24,7 +25,10 @@ def test_all_tables(loss, rescaling, slack_norm, rng):
         y = np.where(rng.random(n) < rng.uniform(0.1, 0.9), 1.0, -1.0)
         y[:2] = 1.0, -1.0
         s = scores(rng, n)
-        p = {"prec-at-k": rng.choice([0.0, 0.1, 0.7, 1.0]), "rec-at-k": rng.choice([0.0, 1.0, 1.3, 9.0])}.get(loss, 0)
+        p = {
+            "prec-at-k": rng.choice([0.0, 0.1, 0.7, 1.0]),
+            "rec-at-k": rng.choice([0.0, 1.0, 1.3, 9.0]),
+        }.get(loss, 0)
         bound = ContingencyRisk(loss, p, rescaling, slack_norm).bind(y)
         cut = bound.linearize(s)
         positive = y > 0
@@ -92,14 +96,16 @@ def test_ties_go_to_the_first_row():
     y = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
     cut = ContingencyRisk("zero-one").bind(y).linearize(y * 1e-3)
     np.testing.assert_allclose(cut.coef, [-100 / 6, 0, 0, 0, 0, 0])
-    # margin -1 for all: precision at k flips one negative or more of equal scores, lowest rows first
+    # margin -1 for all: precision at k flips one negative or more of equal scores, lowest rows
+    # first
     cut = ContingencyRisk("prec-at-k", 1.0).bind(y).linearize(y * 0.9)
     flipped = np.flatnonzero(cut.coef[3:])
     np.testing.assert_array_equal(flipped, np.arange(len(flipped)))
 
 
 def test_labellings_without_loss_are_left_out():
-    """Precision at k of a labelling without false positives is perfect: never a violated labelling."""
+    """Precision at k of a labelling without false positives is perfect: never a violated
+    labelling."""
     y = np.array([1.0, 1.0, 1.0, 1.0, -1.0])
     s = np.array([-50.0, -50.0, 50.0, 50.0, -50.0])
     bound = ContingencyRisk("prec-at-k", 0.5).bind(y)
@@ -110,9 +116,16 @@ def test_labellings_without_loss_are_left_out():
 
 
 @pytest.mark.parametrize(
-    ("loss", "p", "k"), [("prec-at-k", 0, 5), ("prec-at-k", 0.05, 1), ("prec-at-k", 1, 10), ("rec-at-k", 0, 20),
-                         ("rec-at-k", 1.55, 15), ("rec-at-k", 1e300, 30)]
-)  # fmt: skip
+    ("loss", "p", "k"),
+    [
+        ("prec-at-k", 0, 5),
+        ("prec-at-k", 0.05, 1),
+        ("prec-at-k", 1, 10),
+        ("rec-at-k", 0, 20),
+        ("rec-at-k", 1.55, 15),
+        ("rec-at-k", 1e300, 30),
+    ],
+)
 def test_k(loss, p, k):
     assert ContingencyRisk(loss, p).bind(np.repeat([1.0, -1.0], [10, 20])).k == k
 
@@ -127,7 +140,9 @@ def test_all_rankings_agree_with_the_interleavings(rng):
     for _ in range(5):
         y = np.array([True, False, True, False, False, True])[rng.permutation(6)]
         s = np.round(rng.normal(size=6), 1)
-        assert truth.average_precision_all_permutations(s, y) == pytest.approx(truth.average_precision(s, y))
+        assert truth.average_precision_all_permutations(s, y) == pytest.approx(
+            truth.average_precision(s, y)
+        )
 
 
 @pytest.mark.parametrize(("n", "share"), [(40, 0.5), (700, 0.05), (700, 0.95), (4000, 0.5)])
@@ -154,7 +169,8 @@ def test_average_precision_of_several_pieces(rng):
 
 
 def test_average_precision_is_never_negative(rng):
-    """Near the scores where the maximum is 0, rounding alone gave it a sign, and a huge C made much of it."""
+    """Near the scores where the maximum is 0, rounding alone gave it a sign, and a huge C made much
+    of it."""
     bound = AveragePrecisionRisk().bind(np.array([1.0, 1.0, -1.0]))
     for _ in range(2000):
         s = np.append(rng.uniform(8, 30, 2), 0.0) + rng.normal()

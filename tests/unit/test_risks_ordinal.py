@@ -41,7 +41,9 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "grades"), [(150, 2), (700, 20), (3000, 3), (3000, 300), (20_000, 5)])
+@pytest.mark.parametrize(
+    ("n", "grades"), [(150, 2), (700, 20), (3000, 3), (3000, 300), (20_000, 5)]
+)
 def test_one_query_against_pairs_of_grades(kind, n, grades, rng):
     y = rng.integers(0, grades, n) / 4.0
     s = scores(rng, n, kind)
@@ -55,7 +57,8 @@ def test_one_query_against_pairs_of_grades(kind, n, grades, rng):
 
 @pytest.mark.parametrize("n", [4097, 70_001])
 def test_every_label_its_own_grade(n, rng):
-    """As many grades as rows: c+ and c- of a sorted list of labels are inversions, counted here by merging."""
+    """As many grades as rows: c+ and c- of a sorted list of labels are inversions, counted here by
+    merging."""
     y = rng.permutation(n).astype(float)
     s = rng.permutation(n) * 0.5
     for threads in (1, 2):
@@ -67,14 +70,19 @@ def test_every_label_its_own_grade(n, rng):
             c_minus = np.sum((y > y[row]) & (s < s[row] + 1.0))
             assert cut.coef[row] == c_minus - c_plus
         assert cut.coef.sum() == 0.0
-        assert cut.value == pytest.approx(cut.offset + np.sum(cut.coef[order] * s[order]), rel=1e-12)
+        assert cut.value == pytest.approx(
+            cut.offset + np.sum(cut.coef[order] * s[order]), rel=1e-12
+        )
 
 
 def test_rounding_cannot_split_a_pair():
-    """fl(s + 1) ties with other scores, and s_j < fl(s_i + 1), s_i > fl(s_j - 1) disagree: the counts still agree."""
+    """fl(s + 1) ties with other scores, and s_j < fl(s_i + 1), s_i > fl(s_j - 1) disagree: the
+    counts still agree."""
     rng = np.random.default_rng(3)
     base = rng.normal(size=400) * 10.0 ** rng.integers(-3, 16, 400)
-    s = np.concatenate([base, base + 1.0, np.nextafter(base + 1.0, np.inf), np.nextafter(base + 1.0, -np.inf)])
+    s = np.concatenate(
+        [base, base + 1.0, np.nextafter(base + 1.0, np.inf), np.nextafter(base + 1.0, -np.inf)]
+    )
     y = rng.integers(0, 6, len(s)).astype(float)
     down, up = s[:, None] < s[None, :] + 1.0, s[None, :] > s[:, None] - 1.0
     assert (down != up).any()  # the trap is in the data
@@ -114,7 +122,9 @@ def test_many_queries(rng):
             cut = OrdinalRisk(name).bind(y, qid, threads=threads).linearize(s)
             expected = np.concatenate([w * part[0] for w, part in zip(weight, parts)])
             np.testing.assert_allclose(cut.coef, expected, rtol=1e-13, atol=1e-18)
-            assert cut.offset == pytest.approx(sum(w * part[1] for w, part in zip(weight, parts)), rel=1e-13)
+            assert cut.offset == pytest.approx(
+                sum(w * part[1] for w, part in zip(weight, parts)), rel=1e-13
+            )
             assert cut.value == pytest.approx(value, rel=1e-12)
         assert bound.n_queries == len(sizes)
         np.testing.assert_array_equal(bound.pairs_per_query, pairs)

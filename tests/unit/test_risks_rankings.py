@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MAP and NDCG at sizes brute force cannot reach: the most violated ranking, the bound of the measure, the optimum."""
+"""MAP and NDCG at sizes brute force cannot reach: the most violated ranking, the bound of the
+measure, the optimum."""
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from svmcut.scoring.measures import ranking_measures
 
 def sample(rng, n, grades):
     y = rng.integers(0, grades, n).astype(float)
-    y[rng.permutation(n)[: grades]] = np.arange(grades)
+    y[rng.permutation(n)[:grades]] = np.arange(grades)
     s = (rng.normal(size=n) + rng.uniform(-0.5, 1) * y) * rng.choice([0.02, 0.2, 1.0, 5.0])
     return y, np.round(s, int(rng.integers(0, 3))) if rng.random() < 0.5 else s
 
@@ -26,12 +27,15 @@ def test_the_prefixes_of_the_reference_are_all_rankings(rng):
         every = truth.ranking_measure(s, y, None, "ndcg", at)
         assert truth.ndcg_by_prefixes(s, y, at) == pytest.approx(every, abs=1e-12)
         positive = y >= 1
-        found = truth.average_precision_quadratic(s, positive, 1.0, 2 / (positive.sum() * (~positive).sum()))
+        found = truth.average_precision_quadratic(
+            s, positive, 1.0, 2 / (positive.sum() * (~positive).sum())
+        )
         assert found == pytest.approx(truth.ranking_measure(s, y, None, "map"), abs=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("n", "grades", "at"), [(30, 2, 10), (30, 2, 30), (40, 3, 5), (25, 5, 4), (14, 14, 3), (60, 3, 1), (12, 4, 100)]
+    ("n", "grades", "at"),
+    [(30, 2, 10), (30, 2, 30), (40, 3, 5), (25, 5, 4), (14, 14, 3), (60, 3, 1), (12, 4, 100)],
 )
 def test_ndcg_of_one_query_against_all_prefixes(n, grades, at, rng):
     for _ in range(4):
@@ -49,11 +53,14 @@ def test_map_of_one_query_against_every_place_of_every_negative(n, share, rng):
         relevant = y >= 1
         m = 2 / (relevant.sum() * (~relevant).sum())
         cut = RankingRisk("map").bind(y).linearize(s)
-        assert cut.value == pytest.approx(truth.average_precision_quadratic(s, relevant, 1.0, m), rel=1e-11)
+        assert cut.value == pytest.approx(
+            truth.average_precision_quadratic(s, relevant, 1.0, m), rel=1e-11
+        )
 
 
 def test_the_risk_bounds_the_loss_that_classify_measures(rng):
-    """With equality for no query that has no pair; such a query, whose loss is fixed, is left out of both."""
+    """With equality for no query that has no pair; such a query, whose loss is fixed, is left out
+    of both."""
     for _ in range(40):
         sizes = rng.integers(1, 30, 8)
         qid = np.repeat(np.arange(8), sizes)
@@ -77,7 +84,11 @@ def test_a_shift_of_the_scores_changes_nothing_and_ties_of_huge_scores_stay(loss
     qid = np.arange(300) // 30
     risk = RankingRisk(loss, 10).bind(y, qid)
     near, far = risk.linearize(s), risk.linearize(s + 2.0**40)
-    assert (near.value, near.offset, near.coef.tobytes()) == (far.value, far.offset, far.coef.tobytes())
+    assert (near.value, near.offset, near.coef.tobytes()) == (
+        far.value,
+        far.offset,
+        far.coef.tobytes(),
+    )
     equal, zero = risk.linearize(np.full(300, 1e15 / 3)), risk.linearize(np.zeros(300))
     assert (equal.value, equal.coef.tobytes()) == (zero.value, zero.coef.tobytes())
     assert 0 < zero.value <= 1
@@ -104,7 +115,9 @@ def test_grades_that_gain_alike_are_one_grade():
 
 def test_too_many_grades_are_refused_with_the_query():
     y, qid = np.concatenate([np.zeros(7), np.arange(60.0)]), np.repeat([1, 2], [7, 60])
-    with pytest.raises(TrainingError, match=r"the query of rows 8 to 67 has 60 grades, .* lower parameter 'at'"):
+    with pytest.raises(
+        TrainingError, match=r"the query of rows 8 to 67 has 60 grades, .* lower parameter 'at'"
+    ):
         RankingRisk("ndcg", 10).bind(y, qid)
     assert RankingRisk("ndcg", 2).bind(y, qid).linearize(np.zeros(67)).value > 0
     assert RankingRisk("map").bind(y, qid).linearize(np.zeros(67)).value > 0
@@ -140,8 +153,12 @@ def test_the_optimum_is_that_of_the_definition(loss, weights, rng):
         pairs = (y >= 1).sum() * (y < 1).sum()
         return truth.average_precision_quadratic(s, y >= 1, 1.0, 2 / pairs) if pairs else 0.0
 
-    problem = Problem(RankingRisk(loss, 3).bind(y, qid, cost), LinearSpace(Csr.from_dense(X), 0.0, 1), C,
-                      StoppingRule(0.0, 1e-7))  # fmt: skip
+    problem = Problem(
+        RankingRisk(loss, 3).bind(y, qid, cost),
+        LinearSpace(Csr.from_dense(X), 0.0, 1),
+        C,
+        StoppingRule(0.0, 1e-7),
+    )
     last = list(CuttingPlane().start(problem))[-1]
     options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 300}
     best = minimize(primal, np.ones(2), method="Nelder-Mead", options=options)
@@ -152,7 +169,9 @@ def test_the_optimum_is_that_of_the_definition(loss, weights, rng):
 
 
 @pytest.mark.parametrize("loss", ["map", "ndcg"])
-@pytest.mark.parametrize("more", [{}, {"kernel": "rbf"}, {"kernel": "rbf", "solver": "subspace", "basis": 8}])
+@pytest.mark.parametrize(
+    "more", [{}, {"kernel": "rbf"}, {"kernel": "rbf", "solver": "subspace", "basis": 8}]
+)
 def test_training_for_a_measure_is_certified_in_either_unit_of_c(loss, more, rng):
     X, qid = rng.normal(size=(80, 3)).astype(np.float32), np.arange(80) // 8
     y = np.clip(np.round(X[:, 0] + 0.7 * rng.normal(size=80)), 0, 3)
@@ -170,10 +189,14 @@ def test_at_is_read_and_refused_where_it_has_no_effect(rng):
     X, qid = rng.normal(size=(60, 3)).astype(np.float32), np.arange(60) // 12
     y = np.clip(np.round(X[:, 0] + rng.normal(size=60)), 0, 2)
     known = {"task": "rank", "loss": "ndcg", "cost": 5.0, "gap": 1e-6}
-    default, first, ten = (svmcut.train((X, y, qid), **known, **at).primal for at in ({}, {"at": 1}, {"at": 10}))
+    default, first, ten = (
+        svmcut.train((X, y, qid), **known, **at).primal for at in ({}, {"at": 1}, {"at": 10})
+    )
     assert default == ten != pytest.approx(first, rel=1e-3)
     for loss in ("map", "swapped-pairs"):
-        with pytest.raises(ValueError, match=f"parameter 'at' is for loss='ndcg'; leave it out with loss '{loss}'"):
+        with pytest.raises(
+            ValueError, match=f"parameter 'at' is for loss='ndcg'; leave it out with loss '{loss}'"
+        ):
             svmcut.train((X, y, qid), task="rank", loss=loss, cost=5.0, at=3)
     with pytest.raises(ValueError, match="parameter 'at' is for task='rank'; leave it out"):
         svmcut.train((X, np.sign(X[:, 0])), cost=5.0, at=3)

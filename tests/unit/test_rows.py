@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Few rows and many features: combinations of rows are known by their coefficients, with the answers of weights."""
+"""Few rows and many features: combinations of rows are known by their coefficients, with the
+answers of weights."""
 
 import numpy as np
 import pytest
@@ -44,7 +45,9 @@ def test_elements_are_the_vectors_they_stand_for(rng, kept, bias):
     sums = short.combine(weights, elements), long.combine(weights, vectors)
     np.testing.assert_allclose(short.scores(sums[0]), long.scores(sums[1]), **close)
     blends = short.blend(0.3, elements[0], 0.7, sums[0]), long.blend(0.3, vectors[0], 0.7, sums[1])
-    assert short.dot(blends[0], blends[0]) == pytest.approx(long.dot(blends[1], blends[1]), rel=1e-10)
+    assert short.dot(blends[0], blends[0]) == pytest.approx(
+        long.dot(blends[1], blends[1]), rel=1e-10
+    )
     assert short.dot(short.zero(), sums[0]) == 0
 
 
@@ -53,7 +56,9 @@ def test_the_certificate_is_that_of_the_weights(rng, kept, bias):
     X, y = wide(rng)
     _, minimum = hinge.optimum(X, y, 5.0, bias)
     space = RowSpace(Csr.from_dense(X), bias)
-    last = list(CuttingPlane().start(Problem(HingeRisk().bind(y), space, 5.0, StoppingRule(0, 1e-6))))[-1]
+    last = list(
+        CuttingPlane().start(Problem(HingeRisk().bind(y), space, 5.0, StoppingRule(0, 1e-6)))
+    )[-1]
     w, constant = space.split(last.solution())
     if bias:
         w = np.append(w, constant / bias)
@@ -67,12 +72,20 @@ def test_the_shape_alone_decides(rng):
     dense = rng.normal(size=(24, 600)).astype(np.float32)
     assert few_rows(Csr.from_dense(X), 0.0)
     assert not few_rows(Csr.from_dense(X[:, :300]), 0.0)  # features are no longer many
-    assert not few_rows(Csr.from_dense(dense), 0.0)  # passes over the features are the work, not vectors of them
+    assert not few_rows(
+        Csr.from_dense(dense), 0.0
+    )  # passes over the features are the work, not vectors of them
     data = Examples(Csr.from_dense(X), y, None, None, Source("train"))
-    found = {name: type(driver(data, **words).plan.space) for name, words in {
-        "cuts": {"solver": "cutting-plane"}, "auto for f1": {"loss": "f1"}, "auto for the hinge": {},
-        "newton": {"solver": "newton"}, "dual-cd": {"solver": "dual-cd"},
-    }.items()}  # fmt: skip
+    found = {
+        name: type(driver(data, **words).plan.space)
+        for name, words in {
+            "cuts": {"solver": "cutting-plane"},
+            "auto for f1": {"loss": "f1"},
+            "auto for the hinge": {},
+            "newton": {"solver": "newton"},
+            "dual-cd": {"solver": "dual-cd"},
+        }.items()
+    }
     own = {name for name, space in found.items() if space is RowSpace}
     assert own == {"cuts", "auto for f1"}
 
@@ -93,5 +106,9 @@ def test_every_measure_and_a_path_of_C(rng, monkeypatch):
             assert (here.stopped_by, here.gap <= 1e-5 * here.primal) == (there.stopped_by, True)
             assert here.primal == pytest.approx(there.primal, rel=2e-5)
             assert here.primal_of_file == pytest.approx(here.primal, rel=1e-4)
-            assert here.norm == pytest.approx(np.hypot(np.linalg.norm(here.model.w), here.model.b), rel=1e-9)
-            np.testing.assert_allclose(here.model.w, there.model.w, atol=0.01 * np.abs(there.model.w).max())
+            assert here.norm == pytest.approx(
+                np.hypot(np.linalg.norm(here.model.w), here.model.b), rel=1e-9
+            )
+            np.testing.assert_allclose(
+                here.model.w, there.model.w, atol=0.01 * np.abs(there.model.w).max()
+            )

@@ -9,8 +9,12 @@ from svmcut.risks import make_risk
 
 def pairs_of(y, qid, s):
     """Violated pairs by a double loop: (i, j) with y_i > y_j in one query and s_j + 1 > s_i."""
-    return [(i, j) for i in range(len(y)) for j in range(len(y))
-            if qid[i] == qid[j] and y[i] > y[j] and s[j] + 1 > s[i]]  # fmt: skip
+    return [
+        (i, j)
+        for i in range(len(y))
+        for j in range(len(y))
+        if qid[i] == qid[j] and y[i] > y[j] and s[j] + 1 > s[i]
+    ]
 
 
 def dense(draw, n):
@@ -20,7 +24,11 @@ def dense(draw, n):
 
 
 def problem(name, rng, n=24):
-    y, qid, s = rng.integers(0, 4, n).astype(float), np.sort(rng.integers(0, 3, n)), np.round(rng.normal(size=n), 1)
+    y, qid, s = (
+        rng.integers(0, 4, n).astype(float),
+        np.sort(rng.integers(0, 3, n)),
+        np.round(rng.normal(size=n), 1),
+    )
     if name in ("error-rate", "roc-area"):
         y = np.where(y > 1, 1.0, -1.0)
         return make_risk(name).bind(y), y, np.zeros(n), s

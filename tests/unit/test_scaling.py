@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scaling: numbers as printf writes them, ranges, rows as a plain reading of the rules gives them, refusals."""
+"""Scaling: numbers as printf writes them, ranges, rows as a plain reading of the rules gives them,
+refusals."""
 
 import math
 import random
@@ -18,13 +19,31 @@ from svmcut.files.scaling import Labels, Ranges, read_ranges, scale_examples, si
 
 def test_numbers_are_those_of_printf():
     rng = random.Random(3)
-    values = [sign * step / unit for unit in (64, 128, 1000, 1e7, 3) for step in range(1, 2000) for sign in (1, -1)]
-    values += [rng.choice((1, -1)) * rng.random() * 10.0 ** rng.randint(-9, 9) for _ in range(50_000)]
+    values = [
+        sign * step / unit
+        for unit in (64, 128, 1000, 1e7, 3)
+        for step in range(1, 2000)
+        for sign in (1, -1)
+    ]
+    values += [
+        rng.choice((1, -1)) * rng.random() * 10.0 ** rng.randint(-9, 9) for _ in range(50_000)
+    ]
     values += [math.nextafter(10.0**e, to) for e in range(-7, 9) for to in (0, 10.0**e, math.inf)]
-    values += [rng.randrange(10**7) / 10**rng.randint(0, 9) for _ in range(20_000)]
-    values += [0.0, -0.0, 5e-324, 1.7976931348623157e308, 999999.5, 999999.4999999, 0.000099999949999, 123456.5]
+    values += [rng.randrange(10**7) / 10 ** rng.randint(0, 9) for _ in range(20_000)]
+    values += [
+        0.0,
+        -0.0,
+        5e-324,
+        1.7976931348623157e308,
+        999999.5,
+        999999.4999999,
+        0.000099999949999,
+        123456.5,
+    ]
     for digits in (6, 17):
-        assert [(v, format_general(v, digits).decode()) for v in values] == [(v, f"{v:.{digits}g}") for v in values]
+        assert [(v, format_general(v, digits).decode()) for v in values] == [
+            (v, f"{v:.{digits}g}") for v in values
+        ]
 
 
 def plain_scaling(lines, limits, label_limits=None):
@@ -46,7 +65,11 @@ def plain_scaling(lines, limits, label_limits=None):
         if label_limits:
             label = scaled(label, *label_limits, min(labels), max(labels))
         words = [(i, scaled(row.get(i, 0.0), *limits, *span)) for i, span in spans.items()]
-        out.append(f"{label:.17g} " + "".join([f"{i}:{value:g} " for i, value in words if value != 0]) + "\n")
+        out.append(
+            f"{label:.17g} "
+            + "".join([f"{i}:{value:g} " for i, value in words if value != 0])
+            + "\n"
+        )
     pair = "{:.17g} {:.17g}\n".format
     ranges = "y\n" + pair(*label_limits) + pair(min(labels), max(labels)) if label_limits else ""
     ranges += "x\n" + pair(*limits) + "".join([f"{i} {pair(*span)}" for i, span in spans.items()])
@@ -68,12 +91,20 @@ def random_lines(rng, rows, columns, density, digits):
 def test_rows_and_ranges_follow_the_rules(limits, label_limits, density, digits, tmp_path):
     lines = random_lines(random.Random(density), 60, 40, density, digits)
     (tmp_path / "rows").write_text("\n".join(lines) + "\n")
-    scale_examples(str(tmp_path / "rows"), limits, label_limits, save=str(tmp_path / "r"), target=str(tmp_path / "out"))
+    scale_examples(
+        str(tmp_path / "rows"),
+        limits,
+        label_limits,
+        save=str(tmp_path / "r"),
+        target=str(tmp_path / "out"),
+    )
     ranges, rows = plain_scaling(lines, limits, label_limits)
     assert (tmp_path / "r").read_text() == ranges
     assert (tmp_path / "out").read_text() == rows
     again = read_ranges(str(tmp_path / "r"))
-    scale_examples(str(tmp_path / "rows"), (5, 6), restored=("r", again), target=str(tmp_path / "again"))
+    scale_examples(
+        str(tmp_path / "rows"), (5, 6), restored=("r", again), target=str(tmp_path / "again")
+    )
     assert (tmp_path / "again").read_text() == rows
     write_ranges(str(tmp_path / "r2"), again)
     assert (tmp_path / "r2").read_text() == ranges
@@ -93,9 +124,13 @@ def measured(text, cut=None):
 
 def test_signs_of_zeros_are_those_of_the_last_of_equals():
     for values, low, high in (
-        (("-0", "0", "5"), "0", "5"), (("0", "-0", "5"), "-0", "5"), (("-0", None, "5"), "0", "5"),
-        (("-5", None, "-0"), "-5", "-0"), (("-5", "-0", None), "-5", "0"), ((None, "-0", "-5"), "-5", "-0"),
-    ):  # fmt: skip
+        (("-0", "0", "5"), "0", "5"),
+        (("0", "-0", "5"), "-0", "5"),
+        (("-0", None, "5"), "0", "5"),
+        (("-5", None, "-0"), "-5", "-0"),
+        (("-5", "-0", None), "-5", "0"),
+        ((None, "-0", "-5"), "-5", "-0"),
+    ):
         text = "".join("1\n" if value is None else f"1 1:{value}\n" for value in values)
         found = measured(text.encode())
         assert (f"{found[3][0]:g}", f"{found[4][0]:g}") == (low, high), values
@@ -108,8 +143,18 @@ def test_pieces_of_text_make_no_difference():
     assert all(measured(text, cut) == whole for cut in range(len(text)))
 
 
-ALPHABET = [*(bytes([c]) for c in b"0123456789:.+-eE#\n\r\t qsc\0x"), b"qid:", b"cost:1", b"sid:2", b"1:1", b"2:2",
-            b" 7:3", b"nan", b"2147483647:1", b"1e400"]  # fmt: skip
+ALPHABET = [
+    *(bytes([c]) for c in b"0123456789:.+-eE#\n\r\t qsc\0x"),
+    b"qid:",
+    b"cost:1",
+    b"sid:2",
+    b"1:1",
+    b"2:2",
+    b" 7:3",
+    b"nan",
+    b"2147483647:1",
+    b"1e400",
+]
 
 
 def test_what_is_refused_is_what_the_other_commands_refuse():
@@ -127,8 +172,13 @@ def test_what_is_refused_is_what_the_other_commands_refuse():
         except DataError as error:
             expected = error.original
         found = measured(bytes(text))
-        if "out of range" in str(expected) and found != expected:  # beyond float32, which is no fault here
-            assert any(2e38 < abs(float(v)) < 2e308 for v in re.findall(r":([-+.\de]+)", text.decode("latin1")))
+        if (
+            "out of range" in str(expected) and found != expected
+        ):  # beyond float32, which is no fault here
+            assert any(
+                2e38 < abs(float(v)) < 2e308
+                for v in re.findall(r":([-+.\de]+)", text.decode("latin1"))
+            )
             continue
         refused += isinstance(found, str)
         assert (found if isinstance(found, str) else found[0]) == expected, bytes(text)
@@ -144,7 +194,9 @@ def written(text, ranges, checked=False):
 
 def ranges_of(*features, limits=(-1.0, 1.0), labels=None):
     index, low, high = zip(*features)
-    return Ranges(limits, (np.array(index, np.int32), np.array(low, float), np.array(high, float)), labels)
+    return Ranges(
+        limits, (np.array(index, np.int32), np.array(low, float), np.array(high, float)), labels
+    )
 
 
 def test_features_without_a_range_are_left_out_and_counted():
@@ -158,7 +210,9 @@ def test_features_without_a_range_are_left_out_and_counted():
 def test_many_features_whose_zeros_are_written(tmp_path):
     """More text than is written at once, in front of, between and behind the features of a row."""
     n = 200_000
-    ranges = Ranges((-1.0, 1.0), (np.arange(1, n + 1, dtype=np.int32), np.zeros(n), np.full(n, 4.0)))
+    ranges = Ranges(
+        (-1.0, 1.0), (np.arange(1, n + 1, dtype=np.int32), np.zeros(n), np.full(n, 4.0))
+    )
     out, scale = written(b"1 3:1 150000:2\n2\n", ranges)
     fill = [f"{i}:-1 " for i in range(1, n + 1)]
     second = "2 " + "".join(fill) + "\n"
@@ -191,13 +245,28 @@ def test_refused_rows(text, message):
         ("x\n", "2: expected LOWER UPPER, the limits of features"),
         ("x\n0 nan\n", "2: expected LOWER UPPER, the limits of features"),
         ("y\n0 1\nx\n0 1\n", "3: expected LOW HIGH, the lowest and the highest label"),
-        ("x\n0 1\n1 0 1 7\n", "3: expected INDEX LOW HIGH, a feature, its lowest and its highest value"),
-        ("x\n0 1\n1 0 1\n\n2 0 1\n", "4: expected INDEX LOW HIGH, a feature, its lowest and its highest value"),
-        ("x\n0 1\n1 0 inf\n", "3: expected INDEX LOW HIGH, a feature, its lowest and its highest value"),
+        (
+            "x\n0 1\n1 0 1 7\n",
+            "3: expected INDEX LOW HIGH, a feature, its lowest and its highest value",
+        ),
+        (
+            "x\n0 1\n1 0 1\n\n2 0 1\n",
+            "4: expected INDEX LOW HIGH, a feature, its lowest and its highest value",
+        ),
+        (
+            "x\n0 1\n1 0 inf\n",
+            "3: expected INDEX LOW HIGH, a feature, its lowest and its highest value",
+        ),
         ("x\n0 1\n0 0 1\n", "3: feature index 0; expected whole numbers from 1 that increase"),
-        ("x\n0 1\n2 0 1\n1 0 1\n", "4: feature index 1; expected whole numbers from 1 that increase"),
+        (
+            "x\n0 1\n2 0 1\n1 0 1\n",
+            "4: feature index 1; expected whole numbers from 1 that increase",
+        ),
         ("x\n0 1\n1.5 0 1\n", "3: feature index 1.5; expected whole numbers from 1 that increase"),
-        ("x\n0 1\n2147483647 0 1\n", "3: feature index 2147483647; expected whole numbers from 1 that increase"),
+        (
+            "x\n0 1\n2147483647 0 1\n",
+            "3: feature index 2147483647; expected whole numbers from 1 that increase",
+        ),
     ],
 )
 def test_refused_range_files(text, message, tmp_path):
@@ -216,10 +285,17 @@ def test_ranges_beyond_doubles_are_refused(tmp_path):
     ):
         rows.write_text(text)
         with pytest.raises(DataError) as refusal:
-            scale_examples(path, (-1, 1), labels, save=str(tmp_path / "r"), target=str(tmp_path / "out"))
-        assert str(refusal.value) == f"{path}: {message}, which is too wide for double precision; divide by 1000 first"
+            scale_examples(
+                path, (-1, 1), labels, save=str(tmp_path / "r"), target=str(tmp_path / "out")
+            )
+        assert (
+            str(refusal.value)
+            == f"{path}: {message}, which is too wide for double precision; divide by 1000 first"
+        )
     rows.write_text("1 3:1\n")
-    with pytest.raises(DataError, match=r"ranges: the range of feature 3 is beyond double precision"):
+    with pytest.raises(
+        DataError, match=r"ranges: the range of feature 3 is beyond double precision"
+    ):
         restored = ("ranges", ranges_of((3, 1e308, 1.1e308), limits=(0, 100)))
         scale_examples(path, (-1, 1), restored=restored, target=str(tmp_path / "out"))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows"]
@@ -249,7 +325,9 @@ print(peaks[1] - peaks[0])
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks in kB, as Linux counts them")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="peaks in kB, as Linux counts them"
+)
 def test_memory_does_not_grow_with_the_file(tmp_path):
     rows = "".join(line + "\n" for line in random_lines(random.Random(5), 500, 60, 0.5, 9))
     for name, times in (("small", 3), ("large", 100)):

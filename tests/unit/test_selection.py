@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A search trains every cell on every fold as a run by itself would, in chains that do not hang on the threads."""
+"""A search trains every cell on every fold as a run by itself would, in chains that do not hang on
+the threads."""
 
 import threading
 
@@ -42,7 +43,11 @@ def test_chains_hold_every_cell_once_from_the_smallest_c_on(parts):
     assert found == [(part, place) for part in range(parts) for place in range(12)]
     for chain in chains:
         C = [cells[place]["C"] for place in chain.cells]
-        assert sorted(C) == C and len(C) <= CHAIN and len({cells[place]["gamma"] for place in chain.cells}) == 1
+        assert (
+            sorted(C) == C
+            and len(C) <= CHAIN
+            and len({cells[place]["gamma"] for place in chain.cells}) == 1
+        )
     largest = [cells[chain.cells[-1]]["C"] for chain in chains]
     assert largest == sorted(largest, reverse=True)
 
@@ -71,7 +76,9 @@ def test_the_cost_of_a_measure_of_all_examples_is_the_same_in_every_fold(rng):
     search = searched(data, cells_of([5.0], {}), loss="f1", cost=5.0, example_cost=None, gap=1e-3)
     search.run()
     for fold in folds("classification", data, 3):
-        driver = TASK.plan(data.take(fold.train), Settings(task="classification", loss="f1", cost=5.0, gap=1e-3))
+        driver = TASK.plan(
+            data.take(fold.train), Settings(task="classification", loss="f1", cost=5.0, gap=1e-3)
+        )
         found.append(measure(TASK, driver.fit(5.0, None).model, data.take(fold.held))["f1"])
     assert search.values("f1") == [pytest.approx(found)]
 
@@ -105,7 +112,9 @@ def test_what_the_look_raises_ends_all_threads_within_their_loops(rng):
     class Enough(Exception):
         pass
 
-    data = replace(examples(rng, 3000), X=Csr.from_dense(rng.normal(size=(3000, 300)).astype(np.float32)))
+    data = replace(
+        examples(rng, 3000), X=Csr.from_dense(rng.normal(size=(3000, 300)).astype(np.float32))
+    )
     search = searched(data, cells_of([1e9], {}), solver="dual-cd", gap=1e-300)
     before = threading.active_count()
     with pytest.raises(Enough):
@@ -137,7 +146,12 @@ def test_cross_validate_is_the_command_from_python(rng):
     X, words = data.X.to_dense(), {"kernel": "rbf", "gap": 1e-6}
     grid = {"example_cost": [0.3, 3.0], "gamma": [0.1, 1.0]}
     choice = svmcut.cross_validate((X, data.y), 3, select="f1", **grid, **words)
-    assert [(cell["C"], cell["gamma"]) for cell in choice.cells] == [(0.3, 0.1), (0.3, 1.0), (3.0, 0.1), (3.0, 1.0)]
+    assert [(cell["C"], cell["gamma"]) for cell in choice.cells] == [
+        (0.3, 0.1),
+        (0.3, 1.0),
+        (3.0, 0.1),
+        (3.0, 1.0),
+    ]
     (best,) = (cell for cell in choice.cells if cell["selected"])
     assert best["mean"] == max(cell["mean"] for cell in choice.cells) == np.mean(best["folds"])
     assert choice.best == {"C": best["C"], "gamma": best["gamma"]}
@@ -150,7 +164,10 @@ def test_cross_validate_is_the_command_from_python(rng):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"gamma": [1.0, 2.0]}, "'gamma' has several values and no effect with the linear kernel; leave it out"),
+        (
+            {"gamma": [1.0, 2.0]},
+            "'gamma' has several values and no effect with the linear kernel; leave it out",
+        ),
         ({"cost": []}, "'cost' is an empty list"),
         ({"example_cost": [1.0, 1]}, "the same value stands twice in parameter 'example_cost'"),
         ({"example_cost": [1.0, -1.0]}, "'example_cost' is -1.0; expected a number above 0"),

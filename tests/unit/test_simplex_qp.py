@@ -52,7 +52,9 @@ def test_exact_reaches_the_maximum(trial):
 @pytest.mark.parametrize("trial", range(30))
 def test_exact_certifies_itself_at_extreme_cost_and_singular_matrices(trial):
     rng = np.random.default_rng(100 + trial)
-    H, b = problem(rng, int(rng.integers(2, 80)), int(rng.integers(1, 40)), 10.0 ** rng.integers(-3, 3), True)
+    H, b = problem(
+        rng, int(rng.integers(2, 80)), int(rng.integers(1, 40)), 10.0 ** rng.integers(-3, 3), True
+    )
     C = 1e6
     beta = ExactSimplexQp().solve(H, b, C, np.full(len(b), 1 / len(b)), 0.0)
     assert_feasible(beta)
@@ -63,7 +65,8 @@ def test_exact_certifies_itself_at_extreme_cost_and_singular_matrices(trial):
 
 @pytest.mark.parametrize("seed", [2, 3])
 def test_rounding_that_looks_like_gain_does_not_go_on(seed):
-    """H of 1e24 cancels to the size of b: the solver went to its last step, a tenth of a second a solution."""
+    """H of 1e24 cancels to the size of b: the solver went to its last step, a tenth of a second a
+    solution."""
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(80, 5)) * 1e12
     _, steps = qp.simplex_qp(
@@ -78,7 +81,9 @@ def test_osqp_agrees_with_exact(rng, k):
     exact = ExactSimplexQp().solve(H, b, 1.0, np.eye(k)[0], 1e-12)
     proposed = osqp.OsqpSimplexQp().solve(H, b, 1.0, np.eye(k)[0], 1e-12)
     assert_feasible(proposed)
-    assert objective(H, b, 1.0, proposed) == pytest.approx(objective(H, b, 1.0, exact), rel=1e-6, abs=1e-9)
+    assert objective(H, b, 1.0, proposed) == pytest.approx(
+        objective(H, b, 1.0, exact), rel=1e-6, abs=1e-9
+    )
 
 
 def test_exact_and_osqp_agree_at_huge_cost(rng):
@@ -95,7 +100,12 @@ class Answer:
 
 @pytest.mark.parametrize(
     "x",
-    [lambda k: None, lambda k: np.full(k, np.nan), lambda k: np.full(k, 7.0), lambda k: np.eye(k)[-1]],
+    [
+        lambda k: None,
+        lambda k: np.full(k, np.nan),
+        lambda k: np.full(k, 7.0),
+        lambda k: np.eye(k)[-1],
+    ],
     ids=["none", "nan", "inaccurate", "vertex"],
 )
 def test_a_bad_osqp_answer_is_mended_by_the_exact_solver(rng, monkeypatch, x):
@@ -134,7 +144,9 @@ def test_the_choices_of_the_catalog(rng, monkeypatch):
         asked.clear()
         assert_feasible(make_qp(name).solve(H, b, 1.0, np.eye(12)[0], 1e-9))
         assert len(asked) == expected
-    with pytest.raises(UsageError, match="parameter 'qp' is 'simplex'; expected one of auto, osqp, exact"):
+    with pytest.raises(
+        UsageError, match="parameter 'qp' is 'simplex'; expected one of auto, osqp, exact"
+    ):
         check(Settings(cost=1.0, qp="simplex"))
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Newton's method in a span: the reference optimum with an honest certificate, of float32 features too; resumed."""
+"""Newton's method in a span: the reference optimum with an honest certificate, of float32 features
+too; resumed."""
 
 import itertools
 
@@ -56,7 +57,9 @@ def test_many_rows_begin_with_a_sample_and_end_at_the_same_optimum():
     smaller = list(SpanNewton().start(problem(0.5, 1e-6, n=7000, k=10)))
     assert len(progress) <= len(smaller), "the sample's point saves steps"
     last = progress[-1]
-    assert last.gap <= 1e-6 * last.primal and last.primal == pytest.approx(of_rows(p, last), rel=1e-12)
+    assert last.gap <= 1e-6 * last.primal and last.primal == pytest.approx(
+        of_rows(p, last), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("at", [1, 3, 6])
@@ -68,7 +71,9 @@ def test_goes_on_from_its_state_to_the_same_numbers(at):
     for _ in range(at):
         next(steps)
     state = run.state()
-    assert [(step.primal, step.dual) for step in SpanNewton().start(p, None, state)] == whole[at - 1 :]
+    assert [(step.primal, step.dual) for step in SpanNewton().start(p, None, state)] == whole[
+        at - 1 :
+    ]
 
 
 def test_the_hessian_is_of_float64_products_where_rounding_would_show():

@@ -21,9 +21,21 @@ RISING = np.arange(3)
         (schemas.count(1, 5), (1, 5), (0, 6, 1.0, True, None)),
         (schemas.flag, (True, False), (0, None)),
         (schemas.text("a", "b"), ("a",), ("c", 1)),
-        (schemas.reals(None, 2), (np.zeros((3, 2)), np.zeros((0, 2))), (np.zeros(2), np.zeros((3, 1)), [[0.0, 0.0]])),
-        (schemas.reals(2), (np.zeros(2),), (np.array([0, np.nan]), np.array([np.inf, 0]), np.zeros(2, np.float32))),
-        (schemas.rows(3), (RISING, RISING[:0]), (RISING + 1, RISING[::-1], np.array([0, 0]), RISING.astype(np.int32))),
+        (
+            schemas.reals(None, 2),
+            (np.zeros((3, 2)), np.zeros((0, 2))),
+            (np.zeros(2), np.zeros((3, 1)), [[0.0, 0.0]]),
+        ),
+        (
+            schemas.reals(2),
+            (np.zeros(2),),
+            (np.array([0, np.nan]), np.array([np.inf, 0]), np.zeros(2, np.float32)),
+        ),
+        (
+            schemas.rows(3),
+            (RISING, RISING[:0]),
+            (RISING + 1, RISING[::-1], np.array([0, 0]), RISING.astype(np.int32)),
+        ),
         (schemas.maybe(schemas.COUNT), (None, 0), (-1,)),
         (schemas.many(schemas.COUNT, 1, 2), ([0], (1, 2)), ([], [1, 2, 3], [-1], "1")),
         (schemas.row(schemas.COUNT, schemas.flag), ([0, True],), ([0], [True, 0])),
@@ -48,4 +60,10 @@ def test_a_generator_that_would_give_one_number_for_ever_is_refused():
 
 
 def test_passes_between_two_looks_are_none_of_a_state():
-    assert [n for n in range(12) if schemas.scheduled(n, lambda at: max(at + 1, 2 * at))] == [0, 1, 2, 4, 8]
+    assert [n for n in range(12) if schemas.scheduled(n, lambda at: max(at + 1, 2 * at))] == [
+        0,
+        1,
+        2,
+        4,
+        8,
+    ]

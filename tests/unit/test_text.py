@@ -5,13 +5,21 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from svmcut._native.text import ExpansionFault, format_integers, format_pairs, format_scores, parse_expansion
+from svmcut._native.text import (
+    ExpansionFault,
+    format_integers,
+    format_pairs,
+    format_scores,
+    parse_expansion,
+)
 
 floats32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
 @given(st.lists(st.floats(), max_size=20))
-@example([0.0, -0.0, 5e-324, -1e-9, 1.7976931348623157e308, 0.5e-8, 1.5e-8, float("nan"), float("-inf")])
+@example(
+    [0.0, -0.0, 5e-324, -1e-9, 1.7976931348623157e308, 0.5e-8, 1.5e-8, float("nan"), float("-inf")]
+)
 def test_scores_are_written_as_python_writes_them(scores):
     assert format_scores(np.array(scores, float)).decode() == "".join(f"{s:.8f}\n" for s in scores)
 
@@ -49,7 +57,9 @@ def test_many_scores_cross_the_pieces(rng):
 @given(st.floats(allow_nan=False, allow_infinity=False), st.lists(floats32, max_size=20))
 def test_numbers_are_read_back(alpha, values):
     pairs = " ".join(f"{3 * i + 1}:{v!r}" for i, v in enumerate(values))
-    found, indptr, columns, read = parse_expansion(f"{alpha!r} {pairs} # a comment: 3:4\n".encode(), 1, 100)
+    found, indptr, columns, read = parse_expansion(
+        f"{alpha!r} {pairs} # a comment: 3:4\n".encode(), 1, 100
+    )
     assert found.tobytes() == np.array([alpha]).tobytes()
     assert indptr.tolist() == [0, len(values)]
     assert columns.tolist() == [3 * i for i in range(len(values))]
@@ -62,12 +72,17 @@ def test_values_are_rounded_once(value):
     ours = read[0]
     # The nearest float32: no neighbour is nearer to the decimal.
     exact, mine = Fraction(value), Fraction(float(ours))
-    for neighbour in (np.nextafter(ours, np.float32(np.inf)), np.nextafter(ours, np.float32(-np.inf))):
+    for neighbour in (
+        np.nextafter(ours, np.float32(np.inf)),
+        np.nextafter(ours, np.float32(-np.inf)),
+    ):
         if np.isfinite(neighbour):
             assert abs(exact - mine) <= abs(exact - Fraction(float(neighbour)))
 
 
-@pytest.mark.parametrize("text", ["1e-400", "-1e-400", "0." + "0" * 400 + "1", "0e999", "0." + "0" * 500 + "1e300"])
+@pytest.mark.parametrize(
+    "text", ["1e-400", "-1e-400", "0." + "0" * 400 + "1", "0e999", "0." + "0" * 500 + "1e300"]
+)
 def test_tiny_is_zero(text):
     _, _, _, read = parse_expansion(f"1 1:{text}\n".encode(), 1, 1)
     assert read[0] == 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trainers asked for without the command line: tolerances, losses they cannot honour, what a checkpoint keeps."""
+"""Trainers asked for without the command line: tolerances, losses they cannot honour, what a
+checkpoint keeps."""
 
 import copy
 import pickle
@@ -32,12 +33,16 @@ def test_no_epsilon_stands_for_the_custom_of_sequences(rng):
 def test_no_epsilon_stands_for_the_custom_of_label_sets(rng):
     X = Csr.from_dense(rng.standard_normal((4, 3)))
     names, indptr = np.array([3, 7]), np.array([0, 1, 2, 3, 4])
-    sets = MultilabelExamples(X, names, indptr, np.array([0, 1, 0, 1], np.int32), Source("train.ml"))
+    sets = MultilabelExamples(
+        X, names, indptr, np.array([0, 1, 0, 1], np.int32), Source("train.ml")
+    )
     assert driver(sets, task="multilabel", epsilon=None).objective(1.0, None).epsilon == 0.1
 
 
 def test_a_loss_that_does_not_rank_is_refused(rng):
-    with pytest.raises(UsageError, match=r"'f1' is not for rankings; expected one of swapped-pairs"):
+    with pytest.raises(
+        UsageError, match=r"'f1' is not for rankings; expected one of swapped-pairs"
+    ):
         driver(examples(rng, queries=True), task="rank", loss="f1")
 
 
@@ -62,7 +67,11 @@ def test_an_outcome_is_pickled_whole(rng):
     for parameters in ({}, {"kernel": "rbf", "solver": "smo"}, {"loss": "f1"}):
         outcome = driver(examples(rng), **parameters).fit(1.0, None)
         found = pickle.loads(pickle.dumps(outcome))
-        assert (found.primal, found.dual, found.converged) == (outcome.primal, outcome.dual, outcome.converged)
+        assert (found.primal, found.dual, found.converged) == (
+            outcome.primal,
+            outcome.dual,
+            outcome.converged,
+        )
         assert (found.objective, found.solver) == (outcome.objective, outcome.solver)
         assert found.model.scores(examples(rng).X).shape == (12,)
 
@@ -74,15 +83,31 @@ def states_of(trainer):
     return states
 
 
-@pytest.mark.parametrize("known", [{"kernel": "rbf", "solver": "smo"}, {"kernel": "rbf", "loss": "f1"},
-                                   {"solver": "dual-cd"}, {"loss": "f1"}], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"kernel": "rbf", "solver": "smo"},
+        {"kernel": "rbf", "loss": "f1"},
+        {"solver": "dual-cd"},
+        {"loss": "f1"},
+    ],
+    ids=str,
+)
 def test_a_resumed_fit_takes_nothing_from_the_fits_before_it(rng, known):
     data = examples(rng, 40)
-    state, fresh, later = states_of(driver(data, **known))[0], driver(data, **known), driver(data, **known)
+    state, fresh, later = (
+        states_of(driver(data, **known))[0],
+        driver(data, **known),
+        driver(data, **known),
+    )
     later.fit(5.0, None)
     one, other = (trainer.fit(1.0, None, None, copy.deepcopy(state)) for trainer in (fresh, later))
     assert pickle.dumps(one.model) == pickle.dumps(other.model)
-    assert (one.primal, one.dual, one.progress.iteration) == (other.primal, other.dual, other.progress.iteration)
+    assert (one.primal, one.dual, one.progress.iteration) == (
+        other.primal,
+        other.dual,
+        other.progress.iteration,
+    )
     if known.get("solver") == "smo":
         assert one.kernel_evaluations == other.kernel_evaluations
 
@@ -98,7 +123,10 @@ def test_a_certified_run_goes_on_from_no_other_rule(rng, wrong):
 def test_a_state_of_another_stage_is_refused(rng):
     data = examples(rng, 40)
     state = states_of(driver(data, solver="newton"))[0]
-    for wrong, message in (({"stage": "dual-cd"}, r"state\.stage is dual-cd"), ({"found": {}}, "found do not fit")):
+    for wrong, message in (
+        ({"stage": "dual-cd"}, r"state\.stage is dual-cd"),
+        ({"found": {}}, "found do not fit"),
+    ):
         with pytest.raises(StateError, match=message):
             driver(data, solver="newton").fit(1.0, None, None, state | wrong)
     del state["found"]
@@ -106,10 +134,14 @@ def test_a_state_of_another_stage_is_refused(rng):
         driver(data, solver="newton").fit(1.0, None, None, state)
 
 
-@pytest.mark.parametrize("solver", ["sampled-cuts", "constant-cuts", "sbp", "pegasos", "bsca", "bsgd"])
+@pytest.mark.parametrize(
+    "solver", ["sampled-cuts", "constant-cuts", "sbp", "pegasos", "bsca", "bsgd"]
+)
 def test_what_a_first_stage_found_is_checked(rng, solver):
     """The polish goes on from plain values, and takes none that no first stage leaves."""
-    known = {"kernel": "rbf", "solver": solver, "epsilon": 1e-3} | ({"free_bias": False} if solver == "sbp" else {})
+    known = {"kernel": "rbf", "solver": solver, "epsilon": 1e-3} | (
+        {"free_bias": False} if solver == "sbp" else {}
+    )
     if solver in ("sbp", "pegasos"):
         del known["epsilon"]
         known["polish"] = True
@@ -123,10 +155,19 @@ def test_what_a_first_stage_found_is_checked(rng, solver):
     if "model" in found:
         model = found["model"]
         wider = replace(model, support=replace(model.support, n_features=4))
-        wrong += [{"model": wider}, {"model": replace(model, alpha=model.alpha[1:])}, {"model": None}]
+        wrong += [
+            {"model": wider},
+            {"model": replace(model, alpha=model.alpha[1:])},
+            {"model": None},
+        ]
     else:
         points = found["points"]
-        wrong += [{"points": points[::-1].copy()}, {"points": points[1:]}, {"points": points + 60}, {"coef": None}]
+        wrong += [
+            {"points": points[::-1].copy()},
+            {"points": points[1:]},
+            {"points": points + 60},
+            {"coef": None},
+        ]
     for values in wrong:
         with pytest.raises(StateError, match=r"found|model"):
             make().fit(1.0, None, None, last | {"found": found | values})
@@ -136,6 +177,7 @@ def test_what_a_first_stage_found_is_checked(rng, solver):
 
 def test_a_span_without_memory_names_the_file(rng, monkeypatch):
     """Its points are laid out between two stages, where no solver runs."""
+
     def full(self, objective, found):
         raise MemoryError("no room for the span")
 
@@ -152,10 +194,16 @@ def test_without_a_line_search_every_cut_is_at_the_minimiser_of_the_model(rng):
     for line_search in (None, False):
         seen = []
         trainer = driver(data, solver="cutting-plane", line_search=line_search, gap=1e-3)
-        outcome = trainer.fit(10.0, None, lambda *_, to=(seen, trainer): to[0].append(to[1].state()))
+        outcome = trainer.fit(
+            10.0, None, lambda *_, to=(seen, trainer): to[0].append(to[1].state())
+        )
         assert outcome.converged
         runs[line_search] = outcome.progress, seen
-    assert runs[False][0].dual <= runs[None][0].primal and runs[None][0].dual <= runs[False][0].primal
+    assert (
+        runs[False][0].dual <= runs[None][0].primal and runs[None][0].dual <= runs[False][0].primal
+    )
     assert runs[False][0].iteration > 1.5 * runs[None][0].iteration
-    resumed = driver(data, solver="cutting-plane", line_search=False, gap=1e-3).fit(10.0, None, None, runs[False][1][5])
+    resumed = driver(data, solver="cutting-plane", line_search=False, gap=1e-3).fit(
+        10.0, None, None, runs[False][1][5]
+    )
     assert resumed.progress.solution().tobytes() == runs[False][0].solution().tobytes()

@@ -17,7 +17,16 @@ RBF = {"kernel": "rbf"}
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({}, {"loss": "error-rate", "solver": "auto", "bias": 1.0, "epsilon": EPSILON, "certify": True}),
+        (
+            {},
+            {
+                "loss": "error-rate",
+                "solver": "auto",
+                "bias": 1.0,
+                "epsilon": EPSILON,
+                "certify": True,
+            },
+        ),
         ({"bias": 0.0, "epsilon": 0.5}, {"bias": 0.0, "epsilon": 0.5}),
         ({"task": "rank"}, {"loss": "swapped-pairs", "bias": 0.0, "epsilon": 0.001}),
         ({"task": "sequence"}, {"loss": "hamming", "bias": 0.0, "epsilon": EPSILON}),
@@ -26,20 +35,38 @@ RBF = {"kernel": "rbf"}
         (RBF, {"solver": "smo", "free_bias": False, "bias": 0.0, "epsilon": KKT_TOLERANCE}),
         ({**RBF, "solver": "smo"}, {"free_bias": True}),
         ({**RBF, "solver": "smo", "free_bias": False}, {"free_bias": False}),
-        ({**RBF, "loss": "f1"}, {"solver": "cutting-plane", "epsilon": EPSILON, "free_bias": False}),
+        (
+            {**RBF, "loss": "f1"},
+            {"solver": "cutting-plane", "epsilon": EPSILON, "free_bias": False},
+        ),
         ({**RBF, "task": "rank"}, {"solver": "cutting-plane", "epsilon": 0.001}),
-        ({**RBF, "task": "regression"}, {"solver": "smo", "free_bias": True, "bias": 0.0, "gap": 1e-3}),
-        ({**RBF, "task": "regression", "epsilon": 0.01}, {"solver": "smo", "epsilon": 0.01, "gap": None}),
-        ({**RBF, "task": "regression", "solver": "bsca"}, {"free_bias": False, "polish": True, "epochs": 10.0}),
+        (
+            {**RBF, "task": "regression"},
+            {"solver": "smo", "free_bias": True, "bias": 0.0, "gap": 1e-3},
+        ),
+        (
+            {**RBF, "task": "regression", "epsilon": 0.01},
+            {"solver": "smo", "epsilon": 0.01, "gap": None},
+        ),
+        (
+            {**RBF, "task": "regression", "solver": "bsca"},
+            {"free_bias": False, "polish": True, "epochs": 10.0},
+        ),
         ({**RBF, "task": "sequence"}, {"solver": "auto", "epsilon": EPSILON}),
         ({**RBF, "basis_method": 1}, {"solver": "subspace"}),
         ({**RBF, "solver": "sampled-cuts"}, {"polish": True}),
         ({**RBF, "solver": "sampled-cuts", "polish": False}, {"polish": False}),
         ({**RBF, "solver": "sbp"}, {"polish": False, "free_bias": True, "epochs": 3.0}),
-        ({**RBF, "solver": "pegasos", "polish": True}, {"polish": True, "free_bias": False, "epochs": 10.0}),
+        (
+            {**RBF, "solver": "pegasos", "polish": True},
+            {"polish": True, "free_bias": False, "epochs": 10.0},
+        ),
         ({**RBF, "solver": "bsca"}, {"maintenance": "merge", "polish": True}),
         ({"kernel": "polynomial", "solver": "bsca"}, {"maintenance": "project"}),
-        ({"kernel": "sigmoid", "solver": "bsgd", "epochs": 2.0}, {"maintenance": "remove", "epochs": 2.0}),
+        (
+            {"kernel": "sigmoid", "solver": "bsgd", "epochs": 2.0},
+            {"maintenance": "remove", "epochs": 2.0},
+        ),
         ({**RBF, "certify": False, "time_limit": 9.0}, {"certify": False, "time_limit": 9.0}),
     ],
 )
@@ -61,18 +88,29 @@ def test_what_hangs_on_the_size_and_on_the_clock():
 
 @pytest.mark.parametrize(
     ("given", "summed"),
-    [({}, True), ({"loss": "squared-hinge"}, True), ({"loss": "logistic"}, True), ({"slack_norm": 2}, False),
-     ({"rescaling": "slack"}, False), ({"loss": "f1"}, False),
-     ({"task": "rank"}, False)],
-)  # fmt: skip
+    [
+        ({}, True),
+        ({"loss": "squared-hinge"}, True),
+        ({"loss": "logistic"}, True),
+        ({"slack_norm": 2}, False),
+        ({"rescaling": "slack"}, False),
+        ({"loss": "f1"}, False),
+        ({"task": "rank"}, False),
+    ],
+)
 def test_sums_over_examples_are_known(given, summed):
-    data = Examples(Csr.from_dense(np.eye(4)), np.array([1.0, -1.0, 1.0, -1.0]), None, None, Source("train.dat"))
+    data = Examples(
+        Csr.from_dense(np.eye(4)), np.array([1.0, -1.0, 1.0, -1.0]), None, None, Source("train.dat")
+    )
     assert driver(data, **given).plan.vectors.summed == summed
 
 
 def test_costs_in_the_units_of_the_originals():
     percent = Units("error-rate", 0.1, 60, PERCENT, summed=True)
-    for objective in (percent.objective(0.6, None), percent.objective(None, 1.0)):  # svm_perf -c 0.6 is svm_light -c 1
+    for objective in (
+        percent.objective(0.6, None),
+        percent.objective(None, 1.0),
+    ):  # svm_perf -c 0.6 is svm_light -c 1
         assert (objective.C, objective.c, objective.unit) == pytest.approx((1.0, 0.6, 100 / 60))
     whole = Units("f1", 0.1)
     assert whole.objective(3.0, None).C == whole.objective(3.0, None).c == 3.0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The no-progress rule: what it ends, what it must not, and that it goes on from a checkpoint as if nothing was."""
+"""The no-progress rule: what it ends, what it must not, and that it goes on from a checkpoint as if
+nothing was."""
 
 import math
 
@@ -16,7 +17,9 @@ def ends(gaps, watch=None, places=None):
     """The iteration at which the rule ends these gaps, None where it never does."""
     watch = watch or Watch(100)
     places = range(1, len(gaps) + 1) if places is None else places
-    return next((k for k, gap in zip(places, gaps, strict=True) if watch.update(look(k, gap))), None)
+    return next(
+        (k for k, gap in zip(places, gaps, strict=True) if watch.update(look(k, gap))), None
+    )
 
 
 @pytest.mark.parametrize("power", [1.0, 0.5, 0.01])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Water levels against a linear program, with ties, empty basins, no water and much, and while responses change."""
+"""Water levels against a linear program, with ties, empty basins, no water and much, and while
+responses change."""
 
 import numpy as np
 import pytest
@@ -40,7 +41,9 @@ def test_volume_holds_for_many_responses(rng, free_bias, scale):
     c, y = scale * rng.normal(size=n), np.where(np.arange(20_000) < 5_000, 1.0, -1.0)
     for nu in (6.42e-11, 5.79e-4, 0.011, 0.5, 3.0):
         level, bias, _ = water_level(c, positives, n * nu * scale, free_bias)
-        assert volume_of(c, y, level, bias) == pytest.approx(n * nu * scale, rel=1e-9, abs=1e-9 * scale)
+        assert volume_of(c, y, level, bias) == pytest.approx(
+            n * nu * scale, rel=1e-9, abs=1e-9 * scale
+        )
 
 
 @pytest.mark.parametrize("free_bias", [False, True])
@@ -72,9 +75,12 @@ def test_levels_that_follow_changing_responses_are_those_found_afresh(rng, free_
     X = rng.normal(size=(n, 3)).astype(np.float32)
     X[::7] = X[0]  # ties
     run = Sbp(
-        Expansion(Csr.from_dense(X), positives, n, np.zeros(0, np.int8), Kernel("rbf", gamma=0.3)), free_bias, 1.0, 5,
+        Expansion(Csr.from_dense(X), positives, n, np.zeros(0, np.int8), Kernel("rbf", gamma=0.3)),
+        free_bias,
+        1.0,
+        5,
         False,
-    )  # fmt: skip
+    )
     run.volume = n * nu
     for _ in range(300):
         c = run.arrays["c"] * run.scale

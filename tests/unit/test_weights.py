@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights of examples in the risks of sums: weight k is k rows, weight 0 no row, weights of 1 change no bit."""
+"""Weights of examples in the risks of sums: weight k is k rows, weight 0 no row, weights of 1
+change no bit."""
 
 import numpy as np
 import pytest
@@ -19,7 +20,10 @@ def weighted(rng, n, most=3):
 @pytest.mark.parametrize("n", [1, 40, 40_000])
 def test_a_cut_of_weighted_rows_is_that_of_rows_repeated(rng, n):
     y, v, s, rows = weighted(rng, n)
-    cut, repeated = HingeRisk().bind(y, cost=v).linearize(s), HingeRisk().bind(y[rows]).linearize(s[rows])
+    cut, repeated = (
+        HingeRisk().bind(y, cost=v).linearize(s),
+        HingeRisk().bind(y[rows]).linearize(s[rows]),
+    )
     assert cut.value == pytest.approx(repeated.value, rel=1e-12)
     assert cut.offset == repeated.offset
     assert np.array_equal(cut.coef, np.bincount(rows, repeated.coef, n))
@@ -35,7 +39,9 @@ def test_the_line_search_of_weighted_rows_is_that_of_rows_repeated(trial):
     e, wd, dd = rng.normal(size=len(y)), float(rng.normal()), float(rng.uniform(0.01, 4))
     C = 10.0 ** rng.integers(-2, 2)
     step = HingeRisk().bind(y, cost=v).line_minimum(s, e, wd, dd, C)
-    assert step == pytest.approx(HingeRisk().bind(y[rows]).line_minimum(s[rows], e[rows], wd, dd, C), rel=1e-9)
+    assert step == pytest.approx(
+        HingeRisk().bind(y[rows]).line_minimum(s[rows], e[rows], wd, dd, C), rel=1e-9
+    )
 
 
 def test_weights_of_one_change_no_bit_of_a_hinge(rng):
@@ -44,7 +50,11 @@ def test_weights_of_one_change_no_bit_of_a_hinge(rng):
     for threads in (1, 2, 5):
         plain, same = BoundHinge(y, threads), BoundHinge(y, threads, ones)
         cut, other = plain.linearize(s), same.linearize(s)
-        assert (cut.value, cut.offset, cut.coef.tobytes()) == (other.value, other.offset, other.coef.tobytes())
+        assert (cut.value, cut.offset, cut.coef.tobytes()) == (
+            other.value,
+            other.offset,
+            other.coef.tobytes(),
+        )
         assert plain.line_minimum(s, e, 0.1, 1e5, 1.0) == same.line_minimum(s, e, 0.1, 1e5, 1.0)
     assert HingeRisk().bind(y, cost=ones).weights is None
 

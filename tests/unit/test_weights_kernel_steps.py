@@ -17,7 +17,8 @@ RBF = Kernel("rbf", gamma=0.5)
 
 
 def weighted(rng, n=60, d=3):
-    """Rows, positives first, labels, weights 0 to 3 times a fraction, and the number of positives."""
+    """Rows, positives first, labels, weights 0 to 3 times a fraction, and the number of
+    positives."""
     X = rng.normal(size=(n, d)).astype(np.float32)
     y = np.where(X[:, 0] * X[:, 1] + 0.4 * rng.normal(size=n) > 0, 1.0, -1.0)
     order = np.argsort(-y, kind="stable")
@@ -92,7 +93,9 @@ def test_budgeted_steps_of_weighted_points_are_those_of_the_slow_truth(rng, dual
         assert dual or v[i] > 0
     Z, beta = native.expansion()
     np.testing.assert_allclose(Z, np.array(slow.Z), atol=2e-4)
-    np.testing.assert_allclose(beta, slow.scale * np.array(slow.beta), rtol=2e-3, atol=2e-4 * np.abs(slow.beta).max())
+    np.testing.assert_allclose(
+        beta, slow.scale * np.array(slow.beta), rtol=2e-3, atol=2e-4 * np.abs(slow.beta).max()
+    )
     if dual:
         assert np.all(native.state()["alpha"] <= 2.0 * v)
 
@@ -105,11 +108,15 @@ def test_budgeted_ascent_of_weighted_points_finds_the_optimum_of_points_repeated
     best, _ = maximum(matrix(RBF, X[rows], X[rows]), y[rows], 0.3, False, 1e-6)
     native = Budget(Csr.from_dense(X), y, RBF, 0.3, 100, True, "merge", sampling, weights=v)
     native.run(40 * 500)
-    assert native.counts()["sum_alpha"] - 0.5 * native.squared_norm() == pytest.approx(best, rel=1e-5)
+    assert native.counts()["sum_alpha"] - 0.5 * native.squared_norm() == pytest.approx(
+        best, rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("sampling", ["shuffled", "independent"])
-def test_budgeted_gradient_steps_of_weighted_points_near_the_optimum_of_points_repeated(rng, sampling):
+def test_budgeted_gradient_steps_of_weighted_points_near_the_optimum_of_points_repeated(
+    rng, sampling
+):
     X, y, _, _ = weighted(rng, 40)
     v = rng.integers(0, 4, 40).astype(float)
     rows = np.repeat(np.arange(40), v.astype(int))
@@ -120,16 +127,23 @@ def test_budgeted_gradient_steps_of_weighted_points_near_the_optimum_of_points_r
     assert 0.5 * native.squared_norm() + 0.3 * v @ losses == pytest.approx(best, rel=2e-2)
 
 
-@pytest.mark.parametrize(("dual", "sampling"), [(True, "shuffled"), (True, "adaptive"), (False, "independent")])
+@pytest.mark.parametrize(
+    ("dual", "sampling"), [(True, "shuffled"), (True, "adaptive"), (False, "independent")]
+)
 def test_weights_of_one_change_no_bit_of_budgeted_steps(rng, dual, sampling):
     X, y, v, _ = weighted(rng)
     ends = []
     for weights in (None, np.ones(60)):
-        native = Budget(Csr.from_dense(X), y, RBF, 2.0, 14, dual, "merge", sampling, 5, weights=weights)
+        native = Budget(
+            Csr.from_dense(X), y, RBF, 2.0, 14, dual, "merge", sampling, 5, weights=weights
+        )
         native.run(200)
         ends.append([np.asarray(value).tobytes() for value in native.state().values()])
     assert ends[0] == ends[1]
-    one, two = (Budget(Csr.from_dense(X), y, RBF, 2.0, 14, dual, "merge", sampling, 5, weights=v) for _ in range(2))
+    one, two = (
+        Budget(Csr.from_dense(X), y, RBF, 2.0, 14, dual, "merge", sampling, 5, weights=v)
+        for _ in range(2)
+    )
     one.run(130)
     two.restore(one.state())
     for native in (one, two):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A weight of each row in the compiled loops of the hinge: weight k is k rows, weight 0 no row, 1 changes no bit."""
+"""A weight of each row in the compiled loops of the hinge: weight k is k rows, weight 0 no row, 1
+changes no bit."""
 
 import numpy as np
 import pytest
@@ -22,7 +23,11 @@ def weighted(rng, n=60, d=5, density=1.0):
 def descent(X, y, bias, weights):
     norms = (X.astype(float) ** 2).sum(1) + bias**2
     alpha, w = np.zeros(len(y)), np.zeros(X.shape[1] + (bias != 0))
-    return dual_cd.Descent(sparse.Rows(Csr.from_dense(X)), y, norms, bias, alpha, w, 0, weights), alpha, w
+    return (
+        dual_cd.Descent(sparse.Rows(Csr.from_dense(X)), y, norms, bias, alpha, w, 0, weights),
+        alpha,
+        w,
+    )
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.5])
@@ -69,7 +74,9 @@ def test_the_smoothed_hinge_of_weighted_rows_is_that_of_rows_repeated(rng, n):
         assert sums == pytest.approx(expected, rel=1e-9)
         np.testing.assert_allclose(coef, np.bincount(rows, repeated, n), rtol=1e-12)
         slopes = newton.smooth_slope(y, s, e, 0.3, delta, threads, v)
-        assert slopes == pytest.approx(newton.smooth_slope(y[rows], s[rows], e[rows], 0.3, delta), rel=1e-9, abs=1e-9)
+        assert slopes == pytest.approx(
+            newton.smooth_slope(y[rows], s[rows], e[rows], 0.3, delta), rel=1e-9, abs=1e-9
+        )
     found = np.empty(n + 1, np.int32)
     u = np.abs(1 - y * s) < delta / 2
     assert newton.band_rows(coef, found, v) == band
@@ -110,10 +117,20 @@ def test_a_newton_step_of_weighted_rows_falls_to_the_optimum_of_rows_repeated(rn
 
 def test_weights_of_one_change_no_bit_of_newtons_loops(rng):
     X, y, _, _ = weighted(rng, 5000, 9, 0.7)
-    s, e, ones, of_X = rng.normal(size=5000), rng.normal(size=5000), np.ones(5000), sparse.Rows(Csr.from_dense(X))
+    s, e, ones, of_X = (
+        rng.normal(size=5000),
+        rng.normal(size=5000),
+        np.ones(5000),
+        sparse.Rows(Csr.from_dense(X)),
+    )
     ends = []
     for v in (None, ones):
-        coef, found, H, out = np.empty(5000), np.empty(5001, np.int32), np.empty((10, 10)), np.zeros(10)
+        coef, found, H, out = (
+            np.empty(5000),
+            np.empty(5001, np.int32),
+            np.empty((10, 10)),
+            np.zeros(10),
+        )
         sums = newton.smooth_hinge(y, s, 0.7, coef, 1, v)
         rows = found[: newton.band_rows(coef, found, v)]
         newton.band_gram(of_X, rows, 1.0, H, 1, v)
@@ -174,7 +191,14 @@ def test_weights_of_one_change_no_bit_of_smo(rng, free_bias):
         assert run.run(1e-3, 10**6)
         error = run.probe(0.0, 100)
         run.refresh(0.0)
-        ends.append((error, run.iterations, *(x.tobytes() for x in run.solution()), *(x.tobytes() for x in run.save())))
+        ends.append(
+            (
+                error,
+                run.iterations,
+                *(x.tobytes() for x in run.solution()),
+                *(x.tobytes() for x in run.save()),
+            )
+        )
     assert ends[0] == ends[1]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Costs of lines, weights that are given and those of classes multiply; what weighs 0 is gone, lines stay."""
+"""Costs of lines, weights that are given and those of classes multiply; what weighs 0 is gone,
+lines stay."""
 
 import numpy as np
 import pytest
@@ -20,15 +21,23 @@ COSTS = [2.0, 1.0, 0.5, 0.0, 3.0, 1.0, 1.0, 4.0]
 
 
 def lines_of(task, costs):
-    """Rows of every task, two a structure where rows make structures, with comments and blank lines between."""
-    labels = {"sequence": "1 2 1 3 1 2 2 1", "multilabel": "1,4 4 2 7 1 2 4 1", "rank": "1 0 2 1 0 1 1 0"}
+    """Rows of every task, two a structure where rows make structures, with comments and blank lines
+    between."""
+    labels = {
+        "sequence": "1 2 1 3 1 2 2 1",
+        "multilabel": "1,4 4 2 7 1 2 4 1",
+        "rank": "1 0 2 1 0 1 1 0",
+    }
     labels = labels.get(task, "1 -1 1 -1 1 1 -1 -1").split()
     pairs = task in ("rank", "sequence")
     lines = ["# head"]
     for k, label in enumerate(labels):
         cost = costs[k // 2 if pairs else k]
-        lines.append(f"{label} {f'qid:{k // 2 + 1} ' if pairs else ''}{'' if cost is None else f'cost:{cost} '}"
-                     f"{k % 3 + 1}:{k + 1} {10 + k}:1")  # fmt: skip
+        lines.append(
+            f"{label} "
+            f"{f'qid:{k // 2 + 1} ' if pairs else ''}{'' if cost is None else f'cost:{cost} '}"
+            f"{k % 3 + 1}:{k + 1} {10 + k}:1"
+        )
         lines += [""] if k % 3 == 1 else []
     return lines
 
@@ -105,7 +114,8 @@ def test_lines_of_a_structure_agree(tmp_path):
             own = named(task)
             weighed(own, own.read(str(tmp_path / task), costs=True), Settings(task=task))
         assert str(refused.value) == (
-            f"{tmp_path / task}:6: cost 1 (1 where a line has none) stands in a {one} of cost 3; give all lines of a "
+            f"{tmp_path / task}:6: cost 1 (1 where a line has none) stands in a {one} of cost 3; "
+            "give all lines of a "
             f"{one} the same"
         )
 
@@ -118,12 +128,16 @@ def test_weights_that_are_none_are_refused_with_the_line(tmp_path, task):
     with pytest.raises(DataError, match=f"^{path}:{second}: cost -2.5 is negative; expected"):
         of_file(tmp_path, task, costs)
     large = np.array([1.0, 1e9] + [1.0] * (n - 2))
-    with pytest.raises(DataError, match=f"^{path}:{second}: the weights multiply to 1e.15; expected at most 1e.12$"):
+    with pytest.raises(
+        DataError, match=f"^{path}:{second}: the weights multiply to 1e.15; expected at most 1e.12$"
+    ):
         of_file(tmp_path, task, [1.0, 1e6, 1.0, 1.0] * 2, large)
     with pytest.raises(DataError, match=f"^{path}: all weights are 0; give a weight above 0 to "):
         of_file(tmp_path, task, given=np.zeros(n))
     one = TASKS[task].one.partition("'")[0]
-    with pytest.raises(DataError, match=f"^weights: 3 weights for {path}; expected {n}, one for every {one}$"):
+    with pytest.raises(
+        DataError, match=f"^weights: 3 weights for {path}; expected {n}, one for every {one}$"
+    ):
         of_file(tmp_path, task, given=np.ones(3))
 
 
@@ -135,7 +149,9 @@ def test_balanced_classes_weigh_the_same_in_all(tmp_path):
     v = given * np.where(y > 0, 9.5 / (2 * 4.5), 9.5 / (2 * 5.0))
     np.testing.assert_allclose(found.weights, v[given > 0], rtol=1e-15)
     assert left_out == 1 and found.weights.sum() == pytest.approx(9.5, rel=1e-15)
-    alone, _ = of_file(tmp_path, "classification", given=np.maximum(y, 0.0), class_weight="balanced")
+    alone, _ = of_file(
+        tmp_path, "classification", given=np.maximum(y, 0.0), class_weight="balanced"
+    )
     assert alone.weights is None and (alone.y == 1).all()
     equal, _ = of_file(tmp_path, "classification", class_weight="balanced")
     assert equal.weights is None
@@ -150,22 +166,32 @@ def test_classes_of_any_labels_weigh():
         return weighed(own, own.from_arrays(X[: len(labels)], labels), settings)[0]
 
     two = y[:20]
-    np.testing.assert_allclose(weights(two, class_weight="balanced").weights, np.where(two == 7, 20 / 28, 20 / 12))
+    np.testing.assert_allclose(
+        weights(two, class_weight="balanced").weights, np.where(two == 7, 20 / 28, 20 / 12)
+    )
     found = weights(y, class_weight="balanced", positive=7)
     np.testing.assert_allclose(found.weights, np.where(y == 7, 30 / 28, 30 / 32))
-    found = weights(y, class_weight={3: 2, 5: 4}, positive=7)  # labels weigh, whichever class they are of
+    found = weights(
+        y, class_weight={3: 2, 5: 4}, positive=7
+    )  # labels weigh, whichever class they are of
     np.testing.assert_array_equal(found.weights, np.select([y == 3, y == 5], [2.0, 4.0], 1.0))
     with pytest.raises(DataError, match="the labels are 3, 5, 7, but two classes are trained"):
         weights(y, class_weight="balanced", given=frozenset({"task"}))
     found = weights(y, class_weight="balanced")  # three classes, where no task is named
-    np.testing.assert_allclose(found.weights, np.select([y == 3, y == 5], [30 / 18, 30 / 30], 30 / 42))
+    np.testing.assert_allclose(
+        found.weights, np.select([y == 3, y == 5], [30 / 18, 30 / 30], 30 / 42)
+    )
     assert set(weights(y, class_weight="5=0").y) == {3, 7}
-    outcome = svmcut.train((X, y), cost=1.0, gap=0.01, threads=1, class_weight={5: 0})  # two labels are left
+    outcome = svmcut.train(
+        (X, y), cost=1.0, gap=0.01, threads=1, class_weight={5: 0}
+    )  # two labels are left
     assert outcome.model.labels == (3, 7)
 
 
 @pytest.mark.parametrize(
-    "given", ["-1=0.5,1=5", " +1 = 5, -1.0=5e-1", {-1: 0.5, 1: 5}, {np.float32(1): np.int64(5), -1.0: 0.5}], ids=str
+    "given",
+    ["-1=0.5,1=5", " +1 = 5, -1.0=5e-1", {-1: 0.5, 1: 5}, {np.float32(1): np.int64(5), -1.0: 0.5}],
+    ids=str,
 )
 def test_labels_are_compared_as_numbers(tmp_path, given):
     found, _ = of_file(tmp_path, "classification", class_weight=given)
@@ -178,16 +204,41 @@ def test_a_class_that_is_not_named_weighs_one_and_one_that_is_not_there_is_refus
     np.testing.assert_array_equal(found.weights, np.where(found.y > 0, 3.0, 1.0))
     found, left_out = of_file(tmp_path, "classification", class_weight={-1: 0, 1: 0.1})
     assert left_out == 4 and (found.weights == 0.1).all()
-    with pytest.raises(DataError, match=r"no row has the label 2 of parameter 'class_weight'; expected -1, 1$"):
+    with pytest.raises(
+        DataError, match=r"no row has the label 2 of parameter 'class_weight'; expected -1, 1$"
+    ):
         of_file(tmp_path, "classification", class_weight="2=3")
 
 
 @pytest.mark.parametrize(
-    "given", ["", "1", "1=", "=1", "1=5,", "1=-5", "1=nan", "inf=2", "1=inf", "1=2,+1=3", "x=1", "1=2=3", {}, 5, b"1=2",
-              {"a": 1}, "Balanced", {1: None}, [1, 2]], ids=str
-)  # fmt: skip
+    "given",
+    [
+        "",
+        "1",
+        "1=",
+        "=1",
+        "1=5,",
+        "1=-5",
+        "1=nan",
+        "inf=2",
+        "1=inf",
+        "1=2,+1=3",
+        "x=1",
+        "1=2=3",
+        {},
+        5,
+        b"1=2",
+        {"a": 1},
+        "Balanced",
+        {1: None},
+        [1, 2],
+    ],
+    ids=str,
+)
 def test_what_weighs_no_class_is_refused(given):
-    with pytest.raises(UsageError, match=r"^parameter 'class_weight' is .*; expected 'balanced', or weights"):
+    with pytest.raises(
+        UsageError, match=r"^parameter 'class_weight' is .*; expected 'balanced', or weights"
+    ):
         svmcut.train("no file", cost=1.0, class_weight=given)
 
 
@@ -195,10 +246,16 @@ def test_a_file_of_weights(tmp_path):
     (tmp_path / "w").write_bytes(b"1\r\n 2.5 \n0\n+1e-3")
     np.testing.assert_array_equal(read_weights(str(tmp_path / "w")), [1, 2.5, 0, 1e-3])
     for text, line, found in (
-        (b"1\n-2\n", 2, "'-2'"), (b"nan\n", 1, "'nan'"), (b"1\ninf", 2, "'inf'"), (b"1\n\n2\n", 2, "a blank line"),
-        (b"1 2\n", 1, "'1 2'"), (b"# 1\n", 1, "'# 1'"), (b"1_0\n", 1, "'1_0'"), (b"1\n1e999\n", 2, "'1e999'"),
+        (b"1\n-2\n", 2, "'-2'"),
+        (b"nan\n", 1, "'nan'"),
+        (b"1\ninf", 2, "'inf'"),
+        (b"1\n\n2\n", 2, "a blank line"),
+        (b"1 2\n", 1, "'1 2'"),
+        (b"# 1\n", 1, "'# 1'"),
+        (b"1_0\n", 1, "'1_0'"),
+        (b"1\n1e999\n", 2, "'1e999'"),
         (b"\xff\n", 1, "'\ufffd'"),
-    ):  # fmt: skip
+    ):
         (tmp_path / "w").write_bytes(text)
         with pytest.raises(DataError) as refused:
             read_weights(str(tmp_path / "w"))
@@ -210,8 +267,14 @@ def test_lines_of_taken_rows():
     source = Source("x", np.array([[0, 2], [3, 5], [7, 6]]))
     rows = np.array([0, 1, 3, 6, 7, 9])
     taken = source.take(rows)
-    assert [taken.line_of(k) for k in range(6)] == [source.line_of(row) for row in rows] == [3, 4, 9, 12, 14, 16]
-    np.testing.assert_array_equal(Source("x").take(np.arange(5)).lines_of(np.arange(5)), np.arange(1, 6))
+    assert (
+        [taken.line_of(k) for k in range(6)]
+        == [source.line_of(row) for row in rows]
+        == [3, 4, 9, 12, 14, 16]
+    )
+    np.testing.assert_array_equal(
+        Source("x").take(np.arange(5)).lines_of(np.arange(5)), np.arange(1, 6)
+    )
 
 
 def arrays():
@@ -231,9 +294,11 @@ def test_arrays_of_weights(tmp_path):
         assert found.model.w.tobytes() == few.model.w.tobytes() and found.primal == few.primal
     for weights, message in (
         (np.where(v, 1, -1), "weights: entry 0 is -1; expected a finite number of at least 0"),
-        ([np.nan] * 30, "weights: entry 0 is nan; expected"), (v[None], "weights: is 2-dimensional; expected"),
-        (["x"], "weights: is no column of numbers"), (v[1:], "weights: 29 weights for X; expected 30"),
-    ):  # fmt: skip
+        ([np.nan] * 30, "weights: entry 0 is nan; expected"),
+        (v[None], "weights: is 2-dimensional; expected"),
+        (["x"], "weights: is no column of numbers"),
+        (v[1:], "weights: 29 weights for X; expected 30"),
+    ):
         with pytest.raises(DataError, match="^" + message):
             svmcut.train((X, y), cost=1.0, weights=weights)
 
@@ -248,7 +313,9 @@ def test_queries_and_sequences_of_arrays_take_one_weight_each():
         few = svmcut.train((X[rows], labels[rows], qid[rows]), **given)
         found = svmcut.train((X, labels, qid), weights=v, **given)
         assert found.model.w.tobytes() == few.model.w.tobytes()
-        with pytest.raises(DataError, match=r"^weights: 30 weights for X; expected 10, one for every"):
+        with pytest.raises(
+            DataError, match=r"^weights: 30 weights for X; expected 10, one for every"
+        ):
             svmcut.train((X, labels, qid), weights=np.ones(30), **given)
     with pytest.raises(DataError, match="qid 0 follows 9; query ids start at 0"):
         svmcut.train((X, y, np.roll(qid, 3)), task="rank", cost=1.0, weights=v)

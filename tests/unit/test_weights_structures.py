@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights of queries, sequences and label sets in risks and compiled loops: k is k of them, 1 changes no bit."""
+"""Weights of queries, sequences and label sets in risks and compiled loops: k is k of them, 1
+changes no bit."""
 
 import numpy as np
 import pytest
@@ -56,16 +57,23 @@ def test_a_cut_of_weighted_sequences_is_that_of_sequences_repeated(rng, rule):
     assert cuts[0].offset == pytest.approx(cuts[1].offset, rel=1e-9)
     slopes = [space.adjoint(cut.coef) for space, cut in zip(spaces, cuts, strict=True)]
     np.testing.assert_allclose(*slopes, rtol=1e-9, atol=1e-9)
-    lines = [risk.along(space.scores(w), space.scores(d), cut)
-             for risk, space, cut in zip(risks, spaces, cuts, strict=True)]  # fmt: skip
+    lines = [
+        risk.along(space.scores(w), space.scores(d), cut)
+        for risk, space, cut in zip(risks, spaces, cuts, strict=True)
+    ]
     for t in (0.0, 0.7, 0.2, 1.5):
         (value, slope, cut), (expected, expected_slope, _) = (line.at(t) for line in lines)
         assert (value, slope) == pytest.approx((expected, expected_slope), rel=1e-9)
         assert cut.value == value
-    ones, plain = (RISKS[rule](model.chains, one).linearize(spaces[0].scores(w)) for one in (np.ones(len(v)), None))
+    ones, plain = (
+        RISKS[rule](model.chains, one).linearize(spaces[0].scores(w))
+        for one in (np.ones(len(v)), None)
+    )
     assert (ones.value, ones.offset, ones.coef.weights.tobytes()) == (
-        plain.value, plain.offset, plain.coef.weights.tobytes()
-    )  # fmt: skip
+        plain.value,
+        plain.offset,
+        plain.coef.weights.tobytes(),
+    )
 
 
 def test_sampled_cuts_of_weighted_sequences_are_unbiased(rng):
@@ -192,7 +200,10 @@ def label_sets(rng, n=16, d=5, K=4):
         indptr = np.concatenate([[0], np.cumsum(gold[which].sum(axis=1))]).astype(np.int64)
         labels = np.nonzero(gold[which])[1].astype(np.int32)
         return LabelSets(
-            MultilabelExamples(Csr.from_dense(X[which]), np.arange(K), indptr, labels, Source("m")), 1.0, True, 1
+            MultilabelExamples(Csr.from_dense(X[which]), np.arange(K), indptr, labels, Source("m")),
+            1.0,
+            True,
+            1,
         )
 
     return examples(np.arange(n)), v, examples(rows), rows
@@ -205,7 +216,9 @@ def test_a_cut_of_weighted_label_sets_is_that_of_sets_repeated(rng, pairs):
     s, p = rng.normal(size=(len(v), K)), rng.normal(size=6) * pairs
     tail = p if pairs else p[:0]
     risk, other = LabelRisk(gold, pairs, 1, v), LabelRisk(repeated.examples.gold(), pairs)
-    cut, expected = (r.linearize(np.concatenate([x.ravel(), tail])) for r, x in ((risk, s), (other, s[rows])))
+    cut, expected = (
+        r.linearize(np.concatenate([x.ravel(), tail])) for r, x in ((risk, s), (other, s[rows]))
+    )
     assert (cut.value, cut.offset) == pytest.approx((expected.value, expected.offset), rel=1e-9)
     own, theirs = cut.coef[: s.size].reshape(-1, K), expected.coef[: len(rows) * K].reshape(-1, K)
     for k in range(K):
@@ -213,7 +226,11 @@ def test_a_cut_of_weighted_label_sets_is_that_of_sets_repeated(rng, pairs):
     np.testing.assert_allclose(cut.coef[s.size :], expected.coef[len(rows) * K :], atol=1e-9)
     at = np.concatenate([s.ravel(), tail])
     ones, plain = (LabelRisk(gold, pairs, 1, one).linearize(at) for one in (np.ones(len(v)), None))
-    assert (ones.value, ones.offset, ones.coef.tobytes()) == (plain.value, plain.offset, plain.coef.tobytes())
+    assert (ones.value, ones.offset, ones.coef.tobytes()) == (
+        plain.value,
+        plain.offset,
+        plain.coef.tobytes(),
+    )
 
 
 def blocks_dual(sets, C, weights=None, passes=600):
@@ -229,12 +246,20 @@ def test_steps_on_weighted_label_sets_near_the_optimum_of_sets_repeated(rng):
     best = blocks_dual(repeated, 0.3)[3]
     run, W, pairs, dual = blocks_dual(sets, 0.3, v)
     assert dual == pytest.approx(best, rel=5e-3)
-    again, kept, n = multilabel.Blocks(sets.rows, sets.sets, 4, 1.0, True, 0.3, 5, v), (W.copy(), pairs.copy()), len(v)
+    again, kept, n = (
+        multilabel.Blocks(sets.rows, sets.sets, 4, 1.0, True, 0.3, 5, v),
+        (W.copy(), pairs.copy()),
+        len(v),
+    )
     again.restore(run.saved())
     assert run.bcfw(W, pairs) == again.bcfw(*kept)
     assert W.tobytes() == kept[0].tobytes()
     z, zv, mean, mean_v = (np.zeros_like(x) for x in (W, pairs, W, pairs))
-    steps, passes, loss = multilabel.Blocks(sets.rows, sets.sets, 4, 1.0, True, 0.3, 0, v), 1500, 0.0
+    steps, passes, loss = (
+        multilabel.Blocks(sets.rows, sets.sets, 4, 1.0, True, 0.3, 0, v),
+        1500,
+        0.0,
+    )
     for _ in range(passes):
         loss += steps.ssg(z, zv, mean, mean_v)
     scale = 0.3 / passes
@@ -271,9 +296,18 @@ def test_factors_of_weighted_label_sets_near_the_optimum_of_sets_repeated(rng, s
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize(("name", "norm"), [("swapped-pairs", 1), ("swapped-fraction", 1), ("pairs", 1),
-                                            ("swapped-pairs", 2), ("swapped-fraction", 2), ("map", 1),
-                                            ("ndcg", 1)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "norm"),
+    [
+        ("swapped-pairs", 1),
+        ("swapped-fraction", 1),
+        ("pairs", 1),
+        ("swapped-pairs", 2),
+        ("swapped-fraction", 2),
+        ("map", 1),
+        ("ndcg", 1),
+    ],
+)
 def test_a_cut_of_weighted_queries_is_that_of_queries_repeated(rng, name, norm):
     sizes = rng.integers(1, 8, 9)
     qid, y = np.repeat(np.arange(9), sizes), rng.integers(0, 3, sizes.sum()).astype(float)
@@ -290,9 +324,15 @@ def test_a_cut_of_weighted_queries_is_that_of_queries_repeated(rng, name, norm):
         sampled = bound.sampler().violations(s).everything()
         assert (sampled.value, sampled.offset) == pytest.approx((cut.value, cut.offset))
     ones, plain = (risk.bind(y, qid, one).linearize(s) for one in (np.ones(len(y)), None))
-    assert (ones.value, ones.offset, ones.coef.tobytes()) == (plain.value, plain.offset, plain.coef.tobytes())
+    assert (ones.value, ones.offset, ones.coef.tobytes()) == (
+        plain.value,
+        plain.offset,
+        plain.coef.tobytes(),
+    )
     last = v[qid].copy()
     last[-1] += 1
     if sizes[-1] > 1:
-        with pytest.raises(TrainingError, match=f"rows {len(y) - sizes[-1] + 1} and {len(y)} are of one query"):
+        with pytest.raises(
+            TrainingError, match=f"rows {len(y) - sizes[-1] + 1} and {len(y)} are of one query"
+        ):
             risk.bind(y, qid, last)

@@ -14,7 +14,8 @@ RBF = Kernel("rbf", gamma=0.5)
 
 
 def weighted(rng, n, positives, ties):
-    """Responses, weights with a 0 where both classes keep one, and the row of each of the rows repeated."""
+    """Responses, weights with a 0 where both classes keep one, and the row of each of the rows
+    repeated."""
     c, v = rng.normal(size=n), rng.integers(0, 4, n).astype(float)
     v[[0, positives]] = 2
     return np.round(c, 1) * 2 if ties else c, v, np.repeat(np.arange(n), v.astype(int))
@@ -22,7 +23,9 @@ def weighted(rng, n, positives, ties):
 
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("free_bias", [False, True])
-def test_the_level_of_weighted_responses_is_that_of_the_linear_program_of_responses_repeated(rng, free_bias, ties):
+def test_the_level_of_weighted_responses_is_that_of_the_linear_program_of_responses_repeated(
+    rng, free_bias, ties
+):
     for _ in range(25):
         n = int(rng.integers(2, 10))
         positives = int(rng.integers(1, n))
@@ -30,7 +33,9 @@ def test_the_level_of_weighted_responses_is_that_of_the_linear_program_of_respon
         y = np.where(np.arange(n) < positives, 1.0, -1.0)
         for volume in (0.0, 1e-9, float(rng.choice([0.1, 1.0, 7.0])), 100.0):
             level, bias, mass = water_level(c, positives, volume, free_bias, v)
-            assert level == pytest.approx(level_program(c[rows], y[rows], volume, free_bias), abs=1e-8)
+            assert level == pytest.approx(
+                level_program(c[rows], y[rows], volume, free_bias), abs=1e-8
+            )
             assert v @ np.maximum(0.0, level - (c + y * bias)) == pytest.approx(volume, abs=1e-9)
             part, _, less = water_level(c, positives, 0.3 * volume, free_bias, 0.3 * v)
             assert part == pytest.approx(level, abs=1e-9)
@@ -46,12 +51,16 @@ def test_volume_and_marginal_hold_for_many_weighted_responses(rng, free_bias):
     up = int(np.count_nonzero(rows < positives))
     for volume in (1e-6, 5.0, 200.0, 1e4, 6e4):
         level, bias, mass = water_level(c, positives, volume, free_bias, v)
-        assert v @ np.maximum(0.0, level - (c + y * bias)) == pytest.approx(volume, rel=1e-9, abs=1e-9)
+        assert v @ np.maximum(0.0, level - (c + y * bias)) == pytest.approx(
+            volume, rel=1e-9, abs=1e-9
+        )
         expected, _, covered = water_level(c[rows], up, volume, free_bias)
         assert level == pytest.approx(expected, abs=1e-9)
         assert mass == pytest.approx(covered, abs=3)
         raised = water_level(c, positives, volume * (1 + 1e-7) + 1e-9, free_bias, v)[0]
-        assert (raised - level) * mass * (2 if free_bias else 1) == pytest.approx(volume * 1e-7 + 1e-9, rel=1e-2)
+        assert (raised - level) * mass * (2 if free_bias else 1) == pytest.approx(
+            volume * 1e-7 + 1e-9, rel=1e-2
+        )
 
 
 def test_a_class_without_weight_has_no_level_with_a_free_bias():
@@ -107,20 +116,26 @@ def test_the_batch_perceptron_of_weighted_points_nears_that_of_points_repeated(r
     X, _, v, positives = points(rng)
     rows = np.repeat(np.arange(120), v.astype(int))
     levels = []
-    for run in (perceptron(X, positives, free_bias, v),
-                perceptron(X[rows], int(np.count_nonzero(rows < positives)), free_bias, None)):  # fmt: skip
+    for run in (
+        perceptron(X, positives, free_bias, v),
+        perceptron(X[rows], int(np.count_nonzero(rows < positives)), free_bias, None),
+    ):
         run.run(4000)
         run.restart()
         run.run(8000)
         run.flush()
         c = run.arrays["response_sum"] / run.averaged
-        up, weights = (positives, v) if len(c) == 120 else (int(np.count_nonzero(rows < positives)), None)
+        up, weights = (
+            (positives, v) if len(c) == 120 else (int(np.count_nonzero(rows < positives)), None)
+        )
         levels.append(water_level(c, up, run.volume, free_bias, weights)[0])
     assert levels[0] == pytest.approx(levels[1], rel=2e-2)
 
 
 @pytest.mark.parametrize("free_bias", [False, True])
-def test_a_run_of_weighted_points_goes_on_to_the_same_bytes_and_weights_of_one_change_none(rng, free_bias):
+def test_a_run_of_weighted_points_goes_on_to_the_same_bytes_and_weights_of_one_change_none(
+    rng, free_bias
+):
     X, _, v, positives = points(rng)
     one, two = (perceptron(X, positives, free_bias, v) for _ in range(2))
     one.run(150)

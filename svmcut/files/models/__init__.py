@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files: the rows of `svmcut.spec.catalog.FORMATS` say which file here reads and writes what."""
+"""Model files: the rows of `svmcut.spec.catalog.FORMATS` say which file here reads and writes
+what."""
 
 from __future__ import annotations
 
@@ -18,11 +19,19 @@ if TYPE_CHECKING:
     from svmcut.spec.entries import Format
 
 
-def read_model(path: str, foreign: bool = True, zero_based: bool = False, probable: bool = False) -> Model:
-    """The model of `read_named`; `probable`: one that predicts as the programs of its format do with probabilities."""
+def read_model(
+    path: str, foreign: bool = True, zero_based: bool = False, probable: bool = False
+) -> Model:
+    """The model of `read_named`; `probable`: one that predicts as the programs of its format do
+    with probabilities."""
     first, model = read_named(path, foreign, zero_based)
     row = _row(first.encode(), foreign)
-    if probable and row is not None and row.most_probable and getattr(model, "has_probabilities", False):
+    if (
+        probable
+        and row is not None
+        and row.most_probable
+        and getattr(model, "has_probabilities", False)
+    ):
         from svmcut.models import most_probable
 
         return most_probable(model)
@@ -30,33 +39,38 @@ def read_model(path: str, foreign: bool = True, zero_based: bool = False, probab
 
 
 def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tuple[str, Model]:
-    """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program, and the name of its format.
+    """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program, and the name
+    of its format.
 
     Parameters
     ----------
     foreign : bool
         Whether models of LIBLINEAR and LIBSVM are read too.
     zero_based : bool
-        Whether features are numbered from 0 where a format allows it, LIBSVM's; other files are read as ever.
+        Whether features are numbered from 0 where a format allows it, LIBSVM's; other files are
+        read as ever.
 
     Returns
     -------
     str
         Line 1.
     LinearModel, KernelModel, ChainModel, KernelChainModel or MultilabelModel
-        Values are rounded to float32, alpha is float64; the support vectors of a linear model are summed to weights.
+        Values are rounded to float32, alpha is float64; the support vectors of a linear model are
+        summed to weights.
 
     Raises
     ------
     ModelError
-        With line and column: another version or kernel, a header line that is no number or out of range, a file cut
-        short, more or fewer support vectors than announced, indices that do not increase, numbers that are not finite.
+        With line and column: another version or kernel, a header line that is no number or out of
+        range, a file cut short, more or fewer support vectors than announced, indices that do not
+        increase, numbers that are not finite.
     MemoryLimitError
         When the weights take more memory than there is.
 
     Notes
     -----
-    O(bytes) time and memory: no count of the header is believed before the file has shown the lines it announces.
+    O(bytes) time and memory: no count of the header is believed before the file has shown the lines
+    it announces.
     """
     try:
         with open(path, "rb") as file:
@@ -66,13 +80,16 @@ def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tup
                 raise _unknown(path, first)
             how = {"zero_based": True} if zero_based and row.from_zero else {}
             read = load(f"{row.where}:read")
-            return first.rstrip().decode("ascii", "backslashreplace"), read(path, first, file, **how)
+            return first.rstrip().decode("ascii", "backslashreplace"), read(
+                path, first, file, **how
+            )
     except OSError as error:
         raise ModelError(path, error.strerror or str(error)) from error
 
 
 def read_light(path: str) -> tuple[ScoringModel, int]:
-    """A model of SVM-light V6.02 or V6.20 alone, and how many support vectors its file has; raises as `read_named`."""
+    """A model of SVM-light V6.02 or V6.20 alone, and how many support vectors its file has; raises
+    as `read_named`."""
     try:
         with open(path, "rb") as file:
             first = file.readline(LINE_LIMIT)
@@ -84,7 +101,8 @@ def read_light(path: str) -> tuple[ScoringModel, int]:
 
 
 def write_light(path: str, model: KernelModel, comments: list[bytes]) -> None:
-    """Write a model in V6.02 of SVM-light, as `write_model` does; the comments are those of the support vectors."""
+    """Write a model in V6.02 of SVM-light, as `write_model` does; the comments are those of the
+    support vectors."""
     with write_atomically(path) as output:
         svm_light.write_vectors(path, output, model, comments)
 
@@ -106,8 +124,8 @@ def write_model(path: str, model: Model, original: bool = False) -> None:
     Parameters
     ----------
     original : bool
-        With the eight digits of the originals, also where a parameter of a kernel or a feature of a support vector
-        needs more to be read back as it is.
+        With the eight digits of the originals, also where a parameter of a kernel or a feature of a
+        support vector needs more to be read back as it is.
 
     Raises
     ------
@@ -121,7 +139,8 @@ def write_model(path: str, model: Model, original: bool = False) -> None:
 
 
 def written_and_read(model: Model, original: bool = False, path: str = "the model") -> Model:
-    """The model as a reader of its file gets it: from the text that `write_model` writes, which no file keeps.
+    """The model as a reader of its file gets it: from the text that `write_model` writes, which no
+    file keeps.
 
     Raises
     ------
@@ -152,6 +171,8 @@ def _row(first: bytes, foreign: bool = True) -> Format | None:
 def _unknown(path: str, line: bytes) -> ModelError:
     expected = FORMATS[0].first.decode()
     if not line:
-        return ModelError(path, f"the file is empty; expected a model that starts with '{expected}'", 1, 1)
+        return ModelError(
+            path, f"the file is empty; expected a model that starts with '{expected}'", 1, 1
+        )
     version = line.rstrip().decode("ascii", "backslashreplace")[:60]
     return ModelError(path, f"version '{version}' is not supported; expected '{expected}'", 1, 1)

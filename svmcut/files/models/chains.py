@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files in the layout of SVM-HMM V3.10: fifteen header lines, then the weights as one support vector.
+"""Model files in the layout of SVM-HMM V3.10: fifteen header lines, then the weights as one support
+vector.
 
 With K tags and F features, tags from 1, the weight of a transition of order m has the index
 
-    i + K p_1 + K^2 p_2 + ... + K^m p_m        i the tag, p_j the one j places before it; K + 1 is the least at m = 1
+    i + K p_1 + K^2 p_2 + ... + K^m p_m        i the tag, p_j the one j places before it; K + 1 is
+    the least at m = 1
 
-and the weight of feature f at tag i behind tag p (0 where the previous tag does not matter) has E + F (i + K p) + f,
-E = K + K^2 + ... + K^(order + 1) + 1. Indices 1 to K stay empty. Above the weights svm_hmm writes the slacks of its
+and the weight of feature f at tag i behind tag p (0 where the previous tag does not matter) has E +
+F (i + K p) + f, E = K + K^2 + ... + K^(order + 1) + 1. Indices 1 to K stay empty. Above the weights
+svm_hmm writes the slacks of its
 -p 2; they are read over.
 """
 
@@ -34,7 +37,9 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     lines = HeaderLines(path, first, file, 15)
     kernel = lines.kernel()
     if not kernel.is_linear:
-        raise ModelError(path, f"chains with the {kernel.name} kernel are not read; expected kernel type 0", 2, 1)
+        raise ModelError(
+            path, f"chains with the {kernel.name} kernel are not read; expected kernel type 0", 2, 1
+        )
     highest = lines.integer(8, "the highest feature index", 0)
     features = lines.integer(9, "the number of emission features", 0)
     tags = lines.integer(10, "the number of classes", 1, MOST_TAGS)
@@ -46,16 +51,24 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     text, names = split(path, file.read(), 16, tags, features)
     alpha, indptr, indices, values = lines.vectors(text, count, highest)
     weights = products(alpha, indptr, values)
-    whole, described = ChainShape(tags, features, transition, emission), 64 * (lines.size + len(text) + 2**20)
+    whole = ChainShape(tags, features, transition, emission)
+    described = 64 * (lines.size + len(text) + 2**20)
     if whole.transitions > described:
-        raise ModelError(path, f"{tags} tags at order {transition} are more than a file of this size describes", 10, 1)
+        raise ModelError(
+            path,
+            f"{tags} tags at order {transition} are more than a file of this size describes",
+            10,
+            1,
+        )
     numbers = indices.astype(np.int64) + 1
     inside = numbers <= _largest_number(whole)
     numbers, weights = numbers[inside], weights[inside]
     columns = None
     if features > 2 * (lines.size + len(text)) or features * whole.node_size > described:
         base = _emission_base(whole)
-        columns = np.unique((numbers[numbers > base + features] - base - 1) % features).astype(np.int32)
+        columns = np.unique((numbers[numbers > base + features] - base - 1) % features).astype(
+            np.int32
+        )
     shape = ChainShape(tags, features if columns is None else len(columns), transition, emission)
     lines.check_fits(shape.dim)
     places = _places(path, numbers, whole, shape, columns)
@@ -66,7 +79,9 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     return ChainModel(w, shape, kernel, columns, features, loss, names)
 
 
-def write(path: str, first: bytes, output: Output, model: ChainModel, original: bool = False) -> None:
+def write(
+    path: str, first: bytes, output: Output, model: ChainModel, original: bool = False
+) -> None:
     """The whole file; see svmcut.spec.entries.Format."""
     shape = model.shape
     known = -1 if model.columns is None else int(np.max(model.columns, initial=-1))
@@ -78,7 +93,9 @@ def write(path: str, first: bytes, output: Output, model: ChainModel, original: 
     order = np.argsort(numbers)
     numbers, weights = numbers[order], weights[places[order]]
     write_header(
-        output, first, model.kernel,
+        output,
+        first,
+        model.kernel,
         f"{_largest_number(whole) + 1} # highest feature index \n"
         f"{features} # number of emission features \n"
         f"{shape.n_tags} # number of classes \n"
@@ -87,7 +104,7 @@ def write(path: str, first: bytes, output: Output, model: ChainModel, original: 
         f"{model.loss} # loss function \n"
         "2 # number of support vectors plus 1 \n"
         "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
-    )  # fmt: skip
+    )
     write_weights(output, (numbers - 1).astype(np.int32), weights)
     write_names(path, output, model.names, shape.n_tags, features)
 
@@ -110,12 +127,16 @@ def _numbers(places: NDArray, shape: ChainShape, whole: ChainShape, columns) -> 
     feature, column = np.divmod(places[inside], shape.node_size)
     previous, tag = np.divmod(column, S)
     feature = feature if columns is None else columns[feature].astype(np.int64)
-    numbers[inside] = _emission_base(whole) + whole.n_features * (tag + 1 + K * previous) + feature + 1
+    numbers[inside] = (
+        _emission_base(whole) + whole.n_features * (tag + 1 + K * previous) + feature + 1
+    )
     numbers[~inside] = transition_numbers(places[~inside] - emissions, shape)
     return numbers
 
 
-def _places(path: str, numbers: NDArray, whole: ChainShape, shape: ChainShape, columns) -> NDArray[np.int64]:
+def _places(
+    path: str, numbers: NDArray, whole: ChainShape, shape: ChainShape, columns
+) -> NDArray[np.int64]:
     """Places in the weights of indices in the file, from 1."""
     K, S, F = shape.n_tags, shape.stride, whole.n_features
     places = transition_places(numbers, shape)

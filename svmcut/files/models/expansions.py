@@ -17,17 +17,24 @@ if TYPE_CHECKING:
     from svmcut.models.kernels import Kernel
 
 
-def scoring_model(path: str, size: int, kernel: Kernel, vectors: Any, b: float, **fields: Any) -> ScoringModel:
-    """The model of `grammar.vectors`, in a file of so many bytes; fields are those of both classes."""
+def scoring_model(
+    path: str, size: int, kernel: Kernel, vectors: Any, b: float, **fields: Any
+) -> ScoringModel:
+    """The model of `grammar.vectors`, in a file of so many bytes; fields are those of both
+    classes."""
     alpha, indptr, indices, values = vectors
     columns, d = None, int(indices.max()) + 1 if len(indices) else 0
     if d > 2 * size:
         columns, indices = np.unique(indices, return_inverse=True)
         indices, d = indices.astype(np.int32), len(columns)
     if not kernel.is_linear:
-        return KernelModel(kernel, Csr(values, indices, indptr, d, True), alpha, b, columns, **fields)
+        return KernelModel(
+            kernel, Csr(values, indices, indptr, d, True), alpha, b, columns, **fields
+        )
     weights = products(alpha, indptr, values)
-    w = np.bincount(indices, weights=weights, minlength=d).astype(np.float64)  # of nothing it counts in int64
+    w = np.bincount(indices, weights=weights, minlength=d).astype(
+        np.float64
+    )  # of nothing it counts in int64
     if not np.isfinite(w).all():
         raise ModelError(path, "the support vectors add up to weights that are not finite")
     return LinearModel(w, b, columns, kernel, **fields)

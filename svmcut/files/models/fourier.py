@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files of random Fourier features, a plain-text format of our own; docs/formats.md shows one.
+"""Model files of random Fourier features, a plain-text format of our own; docs/formats.md shows
+one.
 
 Seven header lines, then a line for every frequency and lines of marks:
 
@@ -30,21 +31,29 @@ if TYPE_CHECKING:
 _HEADER_LINES = 7
 
 
-def write(path: str, first: bytes, output: Output, model: FourierModel, original: bool = False) -> None:
-    """The whole file, weights with all digits, frequencies with those of float32; see svmcut.spec.entries.Format."""
+def write(
+    path: str, first: bytes, output: Output, model: FourierModel, original: bool = False
+) -> None:
+    """The whole file, weights with all digits, frequencies with those of float32; see
+    svmcut.spec.entries.Format."""
     D, d = model.omega.shape
     if not (np.isfinite(model.w).all() and np.isfinite(model.b) and np.isfinite(model.omega).all()):
         raise ModelError(path, "a weight or a frequency is not finite; the model is not written")
     columns = np.arange(d) if model.columns is None else model.columns
     highest = max(model.highest_index or 0, int(columns[-1]) + 1 if d else 0)
     output.write(
-        f"{first.decode()}\n{model.gamma:.17g} # gamma\n{highest} # highest feature index\n{D} # frequencies\n"
-        f"{model.seed} # seed\n{min(model.n_documents, INDEX_LIMIT)} # number of training documents\n"
-        f"{model.b:.17g} # threshold b, then a frequency a line: weights of cosine and sine, omega\n".encode()
+        f"{first.decode()}\n{model.gamma:.17g} # gamma\n{highest} # highest feature index\n"
+        f"{D} # frequencies\n"
+        f"{model.seed} # seed\n"
+        f"{min(model.n_documents, INDEX_LIMIT)} # number of training documents\n"
+        f"{model.b:.17g} # threshold b, "
+        "then a frequency a line: weights of cosine and sine, omega\n".encode()
     )
     indices = (columns + 1).tolist()
     for j, values in enumerate(model.omega.tolist()):
-        pairs = " ".join(f"{index}:{value:.9g}" for index, value in zip(indices, values, strict=True))
+        pairs = " ".join(
+            f"{index}:{value:.9g}" for index, value in zip(indices, values, strict=True)
+        )
         output.write(f"{model.w[j]:.17g} {model.w[D + j]:.17g} {pairs} #\n".encode())
     output.write(marks.text_of(model))
 
@@ -53,7 +62,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> FourierModel:
     """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, _HEADER_LINES)
     gamma, highest = lines.real(2, "gamma"), lines.integer(3, "the highest feature index", 0)
-    D, seed = lines.integer(4, "the number of frequencies", 1), lines.integer(5, "the seed", 0, 2**63 - 1)
+    D = lines.integer(4, "the number of frequencies", 1)
+    seed = lines.integer(5, "the seed", 0, 2**63 - 1)
     n, b = lines.integer(6, "the number of training documents", 0), lines.real(7, "the threshold b")
     text, fields = marks.split(path, file.read(), _HEADER_LINES + 1)
     cosines, rest = [], []
@@ -64,14 +74,18 @@ def read(path: str, first: bytes, file: BinaryIO) -> FourierModel:
         except ValueError:
             cosines.append(np.nan)
         if not np.isfinite(cosines[-1]) or b"_" in word:
-            raise ModelError(path, "expected the finite weights of a cosine and of a sine", number, 1)
+            raise ModelError(
+                path, "expected the finite weights of a cosine and of a sine", number, 1
+            )
         start = line.index(word) + len(word)
         rest.append(b" " * start + line[start:])  # columns of messages stay
     sines, indptr, indices, values = lines.vectors(b"".join(rest), D, highest)
     columns = indices[: indptr[1]]
     d = len(columns)
     if not np.array_equal(indices, np.tile(columns, D)) or (np.diff(indptr) != d).any():
-        raise ModelError(path, "the frequencies are not all of the same features", _HEADER_LINES + 1, 1)
+        raise ModelError(
+            path, "the frequencies are not all of the same features", _HEADER_LINES + 1, 1
+        )
     own = None if d == highest else columns
     w = np.concatenate((cosines, sines))
     return FourierModel(gamma, values.reshape(D, d), w, seed, b, own, highest, n, **fields)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the formats of model files have in common: header lines of one value, lines of weights, and their refusals."""
+"""What the formats of model files have in common: header lines of one value, lines of weights, and
+their refusals."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ class HeaderLines:
     Raises
     ------
     ModelError
-        When the file ends before, or a line is too long. Its methods raise it for a line that holds something else.
+        When the file ends before, or a line is too long. Its methods raise it for a line that holds
+        something else.
     """
 
     def __init__(self, path: str, first: bytes, file: BinaryIO, last: int, limit: int = LINE_LIMIT):
@@ -69,7 +71,9 @@ class HeaderLines:
         for number in range(2, last + 1):
             line = file.readline(limit)
             if not line.endswith(b"\n"):
-                what = "is too long" if len(line) == limit else "ends in the header; it was cut short"
+                what = (
+                    "is too long" if len(line) == limit else "ends in the header; it was cut short"
+                )
                 raise ModelError(path, f"the file {what}", number, len(line) + 1)
             self._lines.append(line)
         self.size = sum(map(len, self._lines))
@@ -90,12 +94,16 @@ class HeaderLines:
             raise self._refuse(number, "", f"refused; expected {name}, a finite number")
         return value
 
-    def integer(self, number: int, name: str, least: int, most: int = INDEX_LIMIT, sign: bool = False) -> int:
+    def integer(
+        self, number: int, name: str, least: int, most: int = INDEX_LIMIT, sign: bool = False
+    ) -> int:
         """A whole number from least to most; with sign it may have one."""
         match = (_INTEGER if sign else _COUNT).fullmatch(self._lines[number - 1])
         value = int(match.group(1)) if match else None
         if value is None or not least <= value <= most:
-            raise self._refuse(number, "", f"refused; expected {name}, an integer from {least} to {most}")
+            raise self._refuse(
+                number, "", f"refused; expected {name}, an integer from {least} to {most}"
+            )
         return value
 
     def kernel(self, at: int = 2) -> Kernel:
@@ -114,7 +122,8 @@ class HeaderLines:
         )
 
     def vectors(self, text: bytes, count: int, highest: int, line: int | None = None):
-        """alpha, indptr, indices and values of so many support vectors, in the text that starts at that line.
+        """alpha, indptr, indices and values of so many support vectors, in the text that starts at
+        that line.
 
         None for the line behind the header.
 
@@ -126,7 +135,8 @@ class HeaderLines:
         return vectors(self.path, text, count, highest, line)
 
     def check_fits(self, numbers: int) -> None:
-        """Refuses weights that do not fit: so many float64 of a model's own, whatever its file holds of them.
+        """Refuses weights that do not fit: so many float64 of a model's own, whatever its file
+        holds of them.
 
         Raises
         ------
@@ -134,10 +144,14 @@ class HeaderLines:
         """
         need = 8e-6 * numbers
         if there := shortage(need, least=100):
-            raise MemoryLimitError("{}: its weights take {:,.0f} MB, and {}", self.path, need, there)
+            raise MemoryLimitError(
+                "{}: its weights take {:,.0f} MB, and {}", self.path, need, there
+            )
 
 
-def vectors(path: str, text: bytes, count: int, highest: int, line: int, faults: Mapping[str, str] = FAULTS):
+def vectors(
+    path: str, text: bytes, count: int, highest: int, line: int, faults: Mapping[str, str] = FAULTS
+):
     """As HeaderLines.vectors; what each fault is told as."""
     try:
         return parse_expansion(text, count, highest)
@@ -165,10 +179,15 @@ def finite32(path: str, values: NDArray) -> NDArray[np.float32]:
     return rounded
 
 
-def write_header(output: Output, first: bytes, kernel: Kernel, rest: str, original: bool = False) -> None:
-    """Line 1, the kernel in lines 2 to 7, and the rest; original: with eight digits of its parameters."""
-    gamma, scale, offset = (f"{value:.8g}" if original else digits(value)
-                            for value in (kernel.gamma, kernel.scale, kernel.offset))  # fmt: skip
+def write_header(
+    output: Output, first: bytes, kernel: Kernel, rest: str, original: bool = False
+) -> None:
+    """Line 1, the kernel in lines 2 to 7, and the rest; original: with eight digits of its
+    parameters."""
+    gamma, scale, offset = (
+        f"{value:.8g}" if original else digits(value)
+        for value in (kernel.gamma, kernel.scale, kernel.offset)
+    )
     text = (
         f"{first.decode()}\n"
         f"{kernel.number} # kernel type\n"
@@ -188,8 +207,11 @@ def digits(value: float) -> str:
     return text if float(text) == value else f"{value:.17g}"
 
 
-def write_weights(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32], query: bytes = b"") -> None:
-    """The line of a linear model: alpha 1, a query where it has one, and its weights; columns from 0."""
+def write_weights(
+    output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32], query: bytes = b""
+) -> None:
+    """The line of a linear model: alpha 1, a query where it has one, and its weights; columns from
+    0."""
     output.write(b"1 " + query)
     for start in range(0, len(columns), LINE_LIMIT):
         piece = slice(start, start + LINE_LIMIT)

@@ -3,15 +3,11 @@
 
 Twelve header lines, a line of transitions, and a line for every support token:
 
-    svmcut kernel chain model 1
-    (kernel type and its parameters as in lines 2 to 7 of every model)
-    highest # highest index
-    F # number of emission features
-    m # number of support tokens plus 1
-    K # number of classes
-    order # order of transitions
-    1 index:value ... #                 transitions, numbered as in SVM-HMM's models
-    1 index:value ... #                 m - 1 lines: indices 1 to K are weights of the tags, K + f is feature f
+    svmcut kernel chain model 1 (kernel type and its parameters as in lines 2 to 7 of every model)
+    highest # highest index F # number of emission features m # number of support tokens plus 1 K #
+    number of classes order # order of transitions 1 index:value ... #                 transitions,
+    numbered as in SVM-HMM's models 1 index:value ... #                 m - 1 lines: indices 1 to K
+    are weights of the tags, K + f is feature f
 """
 
 from __future__ import annotations
@@ -70,29 +66,38 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
     if features > 2 * (lines.size + len(text)):
         columns, found = np.unique(found, return_inverse=True)
         d, shape = len(columns), ChainShape(K, len(columns), order)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(tokens[~is_tag], minlength=count - 1))]).astype(np.int64)
+    starts = np.concatenate(
+        [[0], np.cumsum(np.bincount(tokens[~is_tag], minlength=count - 1))]
+    ).astype(np.int64)
     support = Csr(values[~is_tag], found.astype(np.int32), starts, d, True)
     return KernelChainModel(kernel, support, alpha, transitions, shape, columns, features, names)
 
 
-def write(path: str, first: bytes, output: Output, model: KernelChainModel, original: bool = False) -> None:
+def write(
+    path: str, first: bytes, output: Output, model: KernelChainModel, original: bool = False
+) -> None:
     """The whole file, weights and features rounded to float32; see svmcut.spec.entries.Format."""
     shape, support, K = model.shape, model.support, model.shape.n_tags
     features = max(shape.n_features, model.highest_feature or 0)
     columns = support.indices if model.columns is None else model.columns[support.indices]
     features = max(features, int(np.max(columns[support.stored], initial=-1)) + 1)
-    V, alpha, values = (finite32(path, part) for part in (model.transitions, model.alpha, support.data))
+    V, alpha, values = (
+        finite32(path, part) for part in (model.transitions, model.alpha, support.data)
+    )
     used = np.flatnonzero(V)
     numbers = transition_numbers(used, shape)
     highest = max(K + features, int(numbers[-1]) if len(numbers) else 0)
     write_header(
-        output, first, model.kernel,
+        output,
+        first,
+        model.kernel,
         f"{highest} # highest index\n"
         f"{features} # number of emission features\n"
         f"{support.n_rows + 1} # number of support tokens plus 1\n"
         f"{K} # number of classes\n"
-        f"{shape.transition_order} # order of transitions; they follow, then the support tokens\n", original,
-    )  # fmt: skip
+        f"{shape.transition_order} # order of transitions; they follow, then the support tokens\n",
+        original,
+    )
     write_weights(output, (numbers - 1).astype(np.int32), V[used])
     bounds = support.indptr.tolist()
     for u in range(support.n_rows):
@@ -103,11 +108,15 @@ def write(path: str, first: bytes, output: Output, model: KernelChainModel, orig
     write_names(path, output, model.names, K, features)
 
 
-def _transitions(path: str, shape: ChainShape, indices: NDArray, values: NDArray) -> NDArray[np.float64]:
+def _transitions(
+    path: str, shape: ChainShape, indices: NDArray, values: NDArray
+) -> NDArray[np.float64]:
     """The transitions of a model, from the indices of their line, from 0."""
     places = transition_places(indices.astype(np.int64) + 1, shape)
     if len(places) and places.min() < 0:
-        message = f"index {indices[int(np.argmax(places < 0))] + 1} is no transition of such a model"
+        message = (
+            f"index {indices[int(np.argmax(places < 0))] + 1} is no transition of such a model"
+        )
         raise ModelError(path, message, _FIRST_LINE, 1)
     V = np.zeros(shape.transitions)
     V[places] = values

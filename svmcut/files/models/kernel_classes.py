@@ -11,8 +11,9 @@
     b b ... # thresholds of the machines
     machine:coefficient ... | index:value ... #          m - 1 lines, machines counted from 1
 
-Marks follow: ``#@ labels L1 L2 ..`` names the classes where they are not 1 to K, ``#@ loss NAME`` another loss than the
-hinge, ``#@ sigmoid A B A B ..`` the probabilities of pairs, ``#@ temperature T`` those of classes against the rest.
+Marks follow: ``#@ labels L1 L2 ..`` names the classes where they are not 1 to K, ``#@ loss NAME``
+another loss than the hinge, ``#@ sigmoid A B A B ..`` the probabilities of pairs, ``#@ temperature
+T`` those of classes against the rest.
 """
 
 from __future__ import annotations
@@ -41,33 +42,46 @@ _WORD = re.compile(_NUMBER)
 _COEFFICIENTS = re.compile(rb"(?:\d{1,10}:" + _NUMBER + rb" )*\| ")
 
 
-def write(path: str, first: bytes, output: Output, model: KernelMulticlassModel, original: bool = False) -> None:
-    """The whole file: features rounded to float32, coefficients with all digits; see svmcut.spec.entries.Format."""
+def write(
+    path: str, first: bytes, output: Output, model: KernelMulticlassModel, original: bool = False
+) -> None:
+    """The whole file: features rounded to float32, coefficients with all digits; see
+    svmcut.spec.entries.Format."""
     support, K = model.support, len(model.names)
     values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
     if model.columns is not None:
         columns = model.columns[columns]
     if not (np.isfinite(model.alpha).all() and np.isfinite(model.b).all()):
-        raise ModelError(path, "a coefficient or a threshold is not finite; the model is not written")
+        raise ModelError(
+            path, "a coefficient or a threshold is not finite; the model is not written"
+        )
     highest = max(int(columns.max(initial=-1)) + 1, min(model.highest_index, INDEX_LIMIT))
     write_header(
-        output, first, model.kernel,
+        output,
+        first,
+        model.kernel,
         f"{highest} # highest feature index\n"
         f"{min(model.n_documents, INDEX_LIMIT)} # number of training documents\n"
         f"{support.n_rows + 1} # number of support vectors plus 1\n"
         f"{K} # number of classes\n"
         f"{MULTICLASS[2 if model.paired else 1]} # machines\n"
-        f"{' '.join(f'{b:.8g}' for b in model.b.tolist())} # thresholds of the machines; support vectors follow\n",
+        f"{' '.join(f'{b:.8g}' for b in model.b.tolist())} # thresholds of the machines; support "
+        "vectors follow\n",
         original,
-    )  # fmt: skip
+    )
     machines = np.repeat(np.arange(1, len(model.b) + 1), np.diff(model.starts))
     order = np.argsort(model.places, kind="stable")
-    words = [f"{j}:{a:.17g}" for j, a in zip(machines[order].tolist(), model.alpha[order].tolist(), strict=True)]
+    words = [
+        f"{j}:{a:.17g}"
+        for j, a in zip(machines[order].tolist(), model.alpha[order].tolist(), strict=True)
+    ]
     ends = np.searchsorted(model.places[order], np.arange(support.n_rows + 1)).tolist()
     bounds = (support.indptr - support.indptr[0]).tolist()
     pairs = format_pairs(columns, values, not original).decode().split(" ")
-    pieces = ([*words[ends[i] : ends[i + 1]], "|", *pairs[bounds[i] : bounds[i + 1]], "#\n"]
-              for i in range(support.n_rows))  # fmt: skip
+    pieces = (
+        [*words[ends[i] : ends[i + 1]], "|", *pairs[bounds[i] : bounds[i + 1]], "#\n"]
+        for i in range(support.n_rows)
+    )
     output.write("".join(map(" ".join, pieces)).encode())
     output.write(marks.text_of_classes(model))
 
@@ -92,7 +106,9 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
     text, found = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_MACHINES)
     names = marks.names_of(path, found, K, 11)
     sigmoids, temperature = found.get("sigmoid"), found.get("temperature")
-    if (sigmoids is not None and (not paired or len(sigmoids) != M)) or (temperature is not None and paired):
+    if (sigmoids is not None and (not paired or len(sigmoids) != M)) or (
+        temperature is not None and paired
+    ):
         raise ModelError(path, f"probabilities are refused; expected those of {M} machines {kind}")
     heads, starts, tails = _parts(path, text)
     try:
@@ -108,18 +124,34 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
         indices, d = indices.astype(np.int32), len(columns)
     bounds = np.searchsorted(machines[order], np.arange(M + 1)).astype(np.int64)
     return KernelMulticlassModel(
-        kernel, Csr(values, indices, indptr, d, True), bounds, places[order], alpha[order], b, names, paired, columns,
-        highest, documents, found.get("loss"), sigmoids, temperature,
-    )  # fmt: skip
+        kernel,
+        Csr(values, indices, indptr, d, True),
+        bounds,
+        places[order],
+        alpha[order],
+        b,
+        names,
+        paired,
+        columns,
+        highest,
+        documents,
+        found.get("loss"),
+        sigmoids,
+        temperature,
+    )
 
 
 def _parts(path: str, text: bytes) -> tuple[list[bytes], list[int], list[bytes]]:
-    """Of every line the coefficients, where its features start, and these as a support vector of weight 1."""
+    """Of every line the coefficients, where its features start, and these as a support vector of
+    weight 1."""
     heads, starts, tails = [], [], []
     for number, line in enumerate(text.splitlines(keepends=True), _HEADER_LINES + 1):
         match = _COEFFICIENTS.match(line)
         if match is None:
-            message = "no coefficients; expected machine:coefficient pairs and a bar, such as '1:0.5 3:-0.25 | '"
+            message = (
+                "no coefficients; expected machine:coefficient pairs and a bar, such as '1:0.5 "
+                "3:-0.25 | '"
+            )
             raise ModelError(path, message, number, 1)
         heads.append(match[0][:-2])
         starts.append(match.end())
@@ -137,12 +169,17 @@ def _coefficients(path: str, heads: list[bytes], M: int) -> tuple[NDArray, NDArr
     bad = (machines < 0) | (machines >= M) | ~np.isfinite(alpha)
     bad[1:] |= (machines[1:] <= machines[:-1]) & (vectors[1:] == vectors[:-1])
     if bad.any():
-        message = f"a coefficient is refused; expected finite ones of machines 1 to {M}, which increase within a line"
+        message = (
+            f"a coefficient is refused; expected finite ones of machines 1 to {M}, which increase "
+            "within a line"
+        )
         raise ModelError(path, message, _HEADER_LINES + 1 + int(vectors[np.argmax(bad)]), 1)
     return ends, machines, alpha
 
 
-def _misplaced(path: str, fault: ExpansionFault, tails: list[bytes], starts: list[int]) -> ModelError:
+def _misplaced(
+    path: str, fault: ExpansionFault, tails: list[bytes], starts: list[int]
+) -> ModelError:
     """The refusal of a fault in the tails, where the file has it."""
     before = b"".join(tails)[: fault.where]
     line = before.count(b"\n")

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 _HEADER_LINES = 5
 
 
-def write(path: str, first: bytes, output: Output, model: MultilabelModel, original: bool = False) -> None:
-    """The whole file, weights rounded to float32, the constants with all digits; see svmcut.spec.entries.Format."""
+def write(
+    path: str, first: bytes, output: Output, model: MultilabelModel, original: bool = False
+) -> None:
+    """The whole file, weights rounded to float32, the constants with all digits; see
+    svmcut.spec.entries.Format."""
     W, v = finite32(path, model.W), finite32(path, model.v)
     if not np.isfinite(model.constant).all():
         raise ModelError(path, "a constant is not finite; the model is not written")
@@ -38,9 +41,12 @@ def write(path: str, first: bytes, output: Output, model: MultilabelModel, origi
     d = int(columns[-1]) + 1 if len(columns) else 0
     names = model.names.tolist()
     head = [
-        first.decode(), f"{len(names)} # number of labels", f"{d} # number of features",
-        "1 # constant feature", " ".join(map(str, names)) + " # labels",
-    ]  # fmt: skip
+        first.decode(),
+        f"{len(names)} # number of labels",
+        f"{d} # number of features",
+        "1 # constant feature",
+        " ".join(map(str, names)) + " # labels",
+    ]
     output.write(("\n".join(head) + "\n").encode())
     for k, constant in enumerate(model.constant.tolist()):
         used = np.flatnonzero(W[:, k])

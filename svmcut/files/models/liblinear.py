@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """LIBLINEAR's models, which are read alone: a header of names, then a line of weights a feature.
 
-Of two classes a score above 0 is for the first label, of more the largest score wins, the first of equal ones: labels
-stay in the order of the file. With a bias of at least 0 the last weights are those of a feature of this value.
+Of two classes a score above 0 is for the first label, of more the largest score wins, the first of
+equal ones: labels stay in the order of the file. With a bias of at least 0 the last weights are
+those of a feature of this value.
 """
 
 from __future__ import annotations
@@ -22,10 +23,15 @@ _NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias")
 _TWO_COLUMNS = "MCSVM_CS"
 #: The loss of each solver of classes as a model has it.
 _CLASSIFIERS = {
-    "L2R_LR": LOGISTIC, "L2R_L2LOSS_SVC_DUAL": SQUARED_HINGE, "L2R_L2LOSS_SVC": SQUARED_HINGE,
-    "L2R_L1LOSS_SVC_DUAL": None, "L1R_L2LOSS_SVC": SQUARED_HINGE, "L1R_LR": LOGISTIC, "L2R_LR_DUAL": LOGISTIC,
+    "L2R_LR": LOGISTIC,
+    "L2R_L2LOSS_SVC_DUAL": SQUARED_HINGE,
+    "L2R_L2LOSS_SVC": SQUARED_HINGE,
+    "L2R_L1LOSS_SVC_DUAL": None,
+    "L1R_L2LOSS_SVC": SQUARED_HINGE,
+    "L1R_LR": LOGISTIC,
+    "L2R_LR_DUAL": LOGISTIC,
     _TWO_COLUMNS: None,
-}  # fmt: skip
+}
 _REGRESSORS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL")
 #: What says that a model is one of numbers; the square of it is no loss here.
 _OF_NUMBERS = TASKS["regression"].loss

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LIBSVM's models of classes and of numbers, which are read alone: a header of names, then a support vector a line.
+"""LIBSVM's models of classes and of numbers, which are read alone: a header of names, then a
+support vector a line.
 
-A score above 0 is for the first label; rho is subtracted. probA and probB are the sigmoid of the first. Several classes
-are one against one, and stay in the order of the file: a vector of class c has a coefficient for every other class.
+A score above 0 is for the first label; rho is subtracted. probA and probB are the sigmoid of the
+first. Several classes are one against one, and stay in the order of the file: a vector of class c
+has a coefficient for every other class.
 """
 
 from __future__ import annotations
@@ -25,27 +27,44 @@ from svmcut.spec.catalog import TASKS
 if TYPE_CHECKING:
     from svmcut.models import ScoringModel
 
-_NAMES = ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho", "label", "probA",
-          "probB", "nr_sv")  # fmt: skip
+_NAMES = (
+    "svm_type",
+    "kernel_type",
+    "degree",
+    "gamma",
+    "coef0",
+    "nr_class",
+    "total_sv",
+    "rho",
+    "label",
+    "probA",
+    "probB",
+    "nr_sv",
+)
 _CLASSIFIERS, _REGRESSORS = ("c_svc", "nu_svc"), ("epsilon_svr", "nu_svr")
 #: What says that a model is one of numbers.
 _OF_NUMBERS = TASKS["regression"].loss
 #: At most as many digits as an int64 has: what is longer is refused where it is read.
 _INDEX = re.compile(rb"([ \t])(\d{1,18}):")
 _FAULTS = FAULTS | {
-    "index": Message("feature index outside 1 to {}; where they begin at 0 give {zero_based}", INDEX_LIMIT - 1),
+    "index": Message(
+        "feature index outside 1 to {}; where they begin at 0 give {zero_based}", INDEX_LIMIT - 1
+    ),
     "trailing": "more lines than total_sv announces",
 }
 
 
 def read(
     path: str, first: bytes, file: BinaryIO, zero_based: bool = False
-) -> ScoringModel | KernelMulticlassModel:  # fmt: skip
+) -> ScoringModel | KernelMulticlassModel:
     """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = NamedLines(path, first, file, "SV", _NAMES)
     if lines.words("svm_type") == ["one_class"]:
-        raise lines.refuse("svm_type", f"{listed((*_CLASSIFIERS, *_REGRESSORS), 'or')}, for a model of one class tells "
-                                       "what is like its examples from what is not, and knows no label")  # fmt: skip
+        raise lines.refuse(
+            "svm_type",
+            f"{listed((*_CLASSIFIERS, *_REGRESSORS), 'or')}, for a model of one class tells "
+            "what is like its examples from what is not, and knows no label",
+        )
     of_numbers = lines.word("svm_type", (*_CLASSIFIERS, *_REGRESSORS)) in _REGRESSORS
     kernel = _kernel(lines, lines.word("kernel_type", KERNELS))
     known: dict[str, Any] = {"loss": _OF_NUMBERS}
@@ -65,10 +84,16 @@ def read(
 def _text(file: BinaryIO, zero_based: bool) -> bytes:
     """The support vectors, with features from 1."""
     text = file.read()
-    return _INDEX.sub(lambda found: b"%s%d:" % (found[1], int(found[2]) + 1), text) if zero_based else text
+    return (
+        _INDEX.sub(lambda found: b"%s%d:" % (found[1], int(found[2]) + 1), text)
+        if zero_based
+        else text
+    )
 
 
-def _several(lines: NamedLines, kernel: Kernel, names: list[float], text: bytes) -> KernelMulticlassModel:
+def _several(
+    lines: NamedLines, kernel: Kernel, names: list[float], text: bytes
+) -> KernelMulticlassModel:
     """The model of more than two classes."""
     K, path, pairs = len(names), lines.path, pairs_of(len(names))
     b, count = lines.reals("rho", len(pairs)), lines.integer("total_sv", INDEX_LIMIT)
@@ -77,7 +102,9 @@ def _several(lines: NamedLines, kernel: Kernel, names: list[float], text: bytes)
         raise lines.refuse("nr_sv", f"{K} whole numbers that add up to total_sv")
     sigmoids = None
     if "probA" in lines:
-        sigmoids = tuple(zip(*(lines.reals(name, len(pairs)) for name in ("probA", "probB")), strict=True))
+        sigmoids = tuple(
+            zip(*(lines.reals(name, len(pairs)) for name in ("probA", "probB")), strict=True)
+        )
     coef, rest = [], []
     for number, line in enumerate(text.splitlines(keepends=True), lines.next):
         *words, tail = [*line.split(None, K - 1), b""][:K]
@@ -86,10 +113,14 @@ def _several(lines: NamedLines, kernel: Kernel, names: list[float], text: bytes)
         except ValueError:
             coef.append([])
         if len(coef[-1]) != K - 1 or not np.isfinite(coef[-1]).all():
-            raise ModelError(path, f"expected {K - 1} finite coefficients of a support vector", number, 1)
+            raise ModelError(
+                path, f"expected {K - 1} finite coefficients of a support vector", number, 1
+            )
         start = len(line.rstrip()) - len(tail.rstrip()) if tail else len(line.rstrip())
         rest.append(b"0".ljust(start) + line[start:])  # columns of messages stay
-    _, indptr, indices, values = vectors(path, b"".join(rest), count, INDEX_LIMIT - 1, lines.next, _FAULTS)
+    _, indptr, indices, values = vectors(
+        path, b"".join(rest), count, INDEX_LIMIT - 1, lines.next, _FAULTS
+    )
     own, alphas = np.repeat(np.arange(K), sizes.astype(np.int64)), np.array(coef).reshape(-1, K - 1)
     machines, alpha, places = [], [], []
     for first, second in pairs:
@@ -103,9 +134,17 @@ def _several(lines: NamedLines, kernel: Kernel, names: list[float], text: bytes)
         columns, indices = np.unique(indices, return_inverse=True)
         indices, d = indices.astype(np.int32), len(columns)
     return KernelMulticlassModel(
-        kernel, Csr(values, indices, indptr, d, True), np.cumsum([0, *machines]), np.concatenate(places),
-        np.concatenate(alpha), np.array(b), np.array(names), True, columns, sigmoids=sigmoids,
-    )  # fmt: skip
+        kernel,
+        Csr(values, indices, indptr, d, True),
+        np.cumsum([0, *machines]),
+        np.concatenate(places),
+        np.concatenate(alpha),
+        np.array(b),
+        np.array(names),
+        True,
+        columns,
+        sigmoids=sigmoids,
+    )
 
 
 def _kernel(lines: NamedLines, name: str) -> Kernel:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the originals do not know of a model: lines ``#@ NAME VALUE`` after the last support vector.
 
-The originals read no further than the number of support vectors they were told, so such a model stays theirs too.
+The originals read no further than the number of support vectors they were told, so such a model
+stays theirs too.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _START = b"#@ "
 
 
 class Marks(NamedTuple):
-    """What a format knows: for every name what its words mean, None where nothing; what a message expects."""
+    """What a format knows: for every name what its words mean, None where nothing; what a message
+    expects."""
 
     readers: dict[str, Callable[[list[str]], Any]]
     expected: str
@@ -36,18 +38,31 @@ def text_of(model: ScoringModel) -> bytes:
     """The lines of a model; of what is -1 and 1, and trained for the error rate, there are none."""
     found = {} if model.labels is None else {"labels": [*map(label_text, model.labels)]}
     found |= {} if model.loss is None else {"loss": [model.loss]}
-    return lines_of(found if model.sigmoid is None else {**found, "sigmoid": [*map(number_text, model.sigmoid)]})
+    return lines_of(
+        found if model.sigmoid is None else {**found, "sigmoid": [*map(number_text, model.sigmoid)]}
+    )
 
 
 def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
-    """Those first marks and the lines of a model of classes; of classes 1 to K there are no names."""
-    found = first if model.names.tolist() == [*range(1, len(model.names) + 1)] else {
-        **first, "labels": [*map(label_text, model.names.tolist())]
-    }  # fmt: skip
-    found |= {} if model.loss is None or losses("multiclass")[model.loss].number else {"loss": [model.loss]}
+    """Those first marks and the lines of a model of classes; of classes 1 to K there are no
+    names."""
+    found = (
+        first
+        if model.names.tolist() == [*range(1, len(model.names) + 1)]
+        else {**first, "labels": [*map(label_text, model.names.tolist())]}
+    )
+    found |= (
+        {}
+        if model.loss is None or losses("multiclass")[model.loss].number
+        else {"loss": [model.loss]}
+    )
     if (sigmoids := getattr(model, "sigmoids", None)) is not None:
         found["sigmoid"] = [number_text(value) for fitted in sigmoids for value in fitted]
-    return lines_of(found if model.temperature is None else {**found, "temperature": [number_text(model.temperature)]})
+    return lines_of(
+        found
+        if model.temperature is None
+        else {**found, "temperature": [number_text(model.temperature)]}
+    )
 
 
 def names_of(path: str, found: dict[str, Any], K: int, line: int) -> NDArray[np.float64]:
@@ -60,7 +75,9 @@ def names_of(path: str, found: dict[str, Any], K: int, line: int) -> NDArray[np.
     """
     names = np.asarray(found.get("labels", np.arange(1.0, K + 1)), np.float64)
     if len(names) != K:
-        raise ModelError(path, f"'#@ labels' names {len(names)} classes; expected {K}, as in line {line}")
+        raise ModelError(
+            path, f"'#@ labels' names {len(names)} classes; expected {K}, as in line {line}"
+        )
     return names
 
 
@@ -71,16 +88,21 @@ def number_text(value: float) -> str:
 
 def lines_of(found: dict[str, list[str]]) -> bytes:
     """Marks of these names and words."""
-    return b"".join(_START + f"{name} {' '.join(words)}\n".encode() for name, words in found.items())
+    return b"".join(
+        _START + f"{name} {' '.join(words)}\n".encode() for name, words in found.items()
+    )
 
 
-def split(path: str, text: bytes, line: int, known: Marks | None = None) -> tuple[bytes, dict[str, Any]]:
+def split(
+    path: str, text: bytes, line: int, known: Marks | None = None
+) -> tuple[bytes, dict[str, Any]]:
     """The text without its last lines, where they are marks, and fields of a model that these name.
 
     Raises
     ------
     ModelError
-        When a mark is unknown, stands twice or has no value of its kind; the text starts at that line of the file.
+        When a mark is unknown, stands twice or has no value of its kind; the text starts at that
+        line of the file.
     """
     readers, expected = known or OF_SCORES
     end, lines = len(text), []
@@ -96,7 +118,9 @@ def split(path: str, text: bytes, line: int, known: Marks | None = None) -> tupl
         value = readers[name](words) if name in readers else None
         if value is None or name in found:
             shown = mark.decode("ascii", "backslashreplace").strip()[:60]
-            raise ModelError(path, f"line '{shown}' is refused; expected {expected}, each once", number, 1)
+            raise ModelError(
+                path, f"line '{shown}' is refused; expected {expected}, each once", number, 1
+            )
         found[name] = value
     return text[:end], found
 
@@ -141,7 +165,9 @@ def _sigmoid(words: list[str]) -> tuple[float, float] | None:
 
 def _sigmoids(words: list[str]) -> tuple[tuple[float, float], ...] | None:
     found = _numbers(words)
-    return tuple(zip(found[::2], found[1::2], strict=True)) if found and len(found) % 2 == 0 else None
+    return (
+        tuple(zip(found[::2], found[1::2], strict=True)) if found and len(found) % 2 == 0 else None
+    )
 
 
 def _temperature(words: list[str]) -> float | None:
@@ -154,14 +180,24 @@ OF_SCORES = Marks(
     "'#@ labels NEGATIVE POSITIVE', '#@ loss NAME' or '#@ sigmoid A B'",
 )
 OF_CLASSES = Marks(
-    {"labels": _classes, "bias": _bias, "loss": _loss_of("MulticlassModel"), "temperature": _temperature},
+    {
+        "labels": _classes,
+        "bias": _bias,
+        "loss": _loss_of("MulticlassModel"),
+        "temperature": _temperature,
+    },
     "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER', '#@ loss NAME' or '#@ temperature T'",
-)  # fmt: skip
+)
 OF_FUNCTIONS = Marks(
     {"labels": _classes, "temperature": _temperature},
     "'#@ labels L1 L2 ..', which rise, or '#@ temperature T'",
 )
 OF_MACHINES = Marks(
-    {"labels": _classes, "loss": _loss_of("KernelMulticlassModel"), "sigmoid": _sigmoids, "temperature": _temperature},
+    {
+        "labels": _classes,
+        "loss": _loss_of("KernelMulticlassModel"),
+        "sigmoid": _sigmoids,
+        "temperature": _temperature,
+    },
     "'#@ labels L1 L2 ..', which rise, '#@ loss NAME', '#@ sigmoid A B ..' or '#@ temperature T'",
-)  # fmt: skip
+)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Headers of LIBLINEAR's and LIBSVM's model files: lines of a name and its values, in any order, up to a word."""
+"""Headers of LIBLINEAR's and LIBSVM's model files: lines of a name and its values, in any order, up
+to a word."""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ class NamedLines:
     Raises
     ------
     ModelError
-        For a line of another name or of one that was there before, and where the file ends. Its methods raise it for
-        values that are not those of such a name, or are missing.
+        For a line of another name or of one that was there before, and where the file ends. Its
+        methods raise it for values that are not those of such a name, or are missing.
     """
 
     def __init__(self, path: str, first: bytes, file: BinaryIO, end: str, known: Sequence[str]):
@@ -54,7 +55,9 @@ class NamedLines:
             self.size += len(line)
             name, *values = line.decode("ascii", "backslashreplace").split() or [""]
             if not line.endswith(b"\n"):
-                raise ModelError(path, f"the file ends before the line '{end}'; it was cut short", self.next)
+                raise ModelError(
+                    path, f"the file ends before the line '{end}'; it was cut short", self.next
+                )
             if name == end:
                 self.next += 1
                 return
@@ -87,7 +90,12 @@ class NamedLines:
     def integer(self, name: str, most: int) -> int:
         """A whole number from 0 to most."""
         values = self._values.get(name, (0, []))[1]
-        if len(values) != 1 or not values[0].isdigit() or len(values[0]) > 20 or int(values[0]) > most:
+        if (
+            len(values) != 1
+            or not values[0].isdigit()
+            or len(values[0]) > 20
+            or int(values[0]) > most
+        ):
             raise self.refuse(name, f"an integer from 0 to {most}")
         return int(values[0])
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of tags and features behind the last line of a model of sequences: ``#@ tag N NAME``, ``#@ attribute N NAME``.
+"""Names of tags and features behind the last line of a model of sequences: ``#@ tag N NAME``, ``#@
+attribute N NAME``.
 
-Numbers are those of the file, from 1; a name is the rest of its line, in UTF-8, and may hold anything but a newline.
+Numbers are those of the file, from 1; a name is the rest of its line, in UTF-8, and may hold
+anything but a newline.
 """
 
 from __future__ import annotations
@@ -38,14 +40,16 @@ def write_names(path: str, output: Output, names: Names | None, tags: int, featu
         output.write(text.encode("utf-8", "surrogateescape"))
 
 
-def split(path: str, text: bytes, line: int, tags: int, features: int) -> tuple[bytes, Names | None]:
+def split(
+    path: str, text: bytes, line: int, tags: int, features: int
+) -> tuple[bytes, Names | None]:
     """The text, which starts at that line of the file, without its names, and these.
 
     Raises
     ------
     ModelError
-        Where a line is none of these, names are not numbered 1, 2, 3, ..., tags first, one stands twice, or there is
-        not one for every tag and feature.
+        Where a line is none of these, names are not numbered 1, 2, 3, ..., tags first, one stands
+        twice, or there is not one for every tag and feature.
     """
     end = 0 if text.startswith(_START) else text.find(b"\n" + _START) + 1
     if not end and not text.startswith(_START):
@@ -53,7 +57,12 @@ def split(path: str, text: bytes, line: int, tags: int, features: int) -> tuple[
     line += text.count(b"\n", 0, end)
     lines = text[end:].split(b"\n")
     if lines.pop():
-        raise ModelError(path, "the last line does not end in a newline; the file was cut short", line + len(lines), 1)
+        raise ModelError(
+            path,
+            "the last line does not end in a newline; the file was cut short",
+            line + len(lines),
+            1,
+        )
     found: list[list[str]] = []
     for kind, count in (("tag", tags), ("attribute", features)):
         own, lines = lines[:count], lines[count:]
@@ -65,7 +74,9 @@ def split(path: str, text: bytes, line: int, tags: int, features: int) -> tuple[
             names.append(text_of[len(head) :].decode("utf-8", "surrogateescape"))
             line += 1
         if len(own) < count:
-            raise ModelError(path, f"the file names {len(own)} of {count} {kind}s; it was cut short", line)
+            raise ModelError(
+                path, f"the file names {len(own)} of {count} {kind}s; it was cut short", line
+            )
         if len(set(names)) < count:
             twice = Counter(names).most_common(1)[0][0]
             raise ModelError(path, f"{kind} {twice!r} stands twice; expected each once", line - 1)

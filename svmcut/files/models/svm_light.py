@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files in the layout of SVM-light, V6.20 as svm_perf and svm_rank share it, V6.02 as svm_learn writes it.
+"""Model files in the layout of SVM-light, V6.20 as svm_perf and svm_rank share it, V6.02 as
+svm_learn writes it.
 
-Eleven header lines, then one line per support vector: ``alpha index:value index:value #``. A linear model is one such
-line of weights with alpha 1, or, in V6.02, one line a support vector as with every kernel, with the example's comment
-behind the ``#``. The threshold of line 11 is subtracted from scores. Marks may follow.
+Eleven header lines, then one line per support vector: ``alpha index:value index:value #``. A linear
+model is one such line of weights with alpha 1, or, in V6.02, one line a support vector as with
+every kernel, with the example's comment behind the ``#``. The threshold of line 11 is subtracted
+from scores. Marks may follow.
 """
 
 from __future__ import annotations
@@ -16,7 +18,13 @@ from svmcut._native.text import format_pairs
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
 from svmcut.files.models.expansions import scoring_model
-from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header, write_weights
+from svmcut.files.models.grammar import (
+    INDEX_LIMIT,
+    HeaderLines,
+    finite32,
+    write_header,
+    write_weights,
+)
 from svmcut.models import LinearModel
 
 if TYPE_CHECKING:
@@ -48,7 +56,13 @@ def read_counted(path: str, first: bytes, file: BinaryIO) -> tuple[ScoringModel,
     return scoring_model(path, size, kernel, vectors, b, **known), count
 
 
-def write(path: str, first: bytes, output: Output, model: LinearModel | KernelModel, original: bool = False) -> None:
+def write(
+    path: str,
+    first: bytes,
+    output: Output,
+    model: LinearModel | KernelModel,
+    original: bool = False,
+) -> None:
     """The whole file; see svmcut.spec.entries.Format."""
     if isinstance(model, LinearModel):
         _write_linear(path, first, output, model)
@@ -63,19 +77,28 @@ def write_vectors(path: str, output: Output, model: KernelModel, comments: list[
 
 
 def _write_header(
-    path: str, first: bytes, output: Output, model: ScoringModel, highest: int, count: int, original: bool
+    path: str,
+    first: bytes,
+    output: Output,
+    model: ScoringModel,
+    highest: int,
+    count: int,
+    original: bool,
 ) -> None:
     if not np.isfinite(model.b):
         raise ModelError(path, f"the threshold b is {model.b}; the model is not written")
     if model.highest_index is not None:
         highest = max(highest, min(model.highest_index, INDEX_LIMIT))
     write_header(
-        output, first, model.kernel,
+        output,
+        first,
+        model.kernel,
         f"{highest} # highest feature index \n"
         f"{min(model.n_documents, INDEX_LIMIT)} # number of training documents \n"
         f"{count + 1} # number of support vectors plus 1 \n"
-        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n", original,
-    )  # fmt: skip
+        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n",
+        original,
+    )
 
 
 def _write_linear(path: str, first: bytes, output: Output, model: LinearModel) -> None:
@@ -88,7 +111,12 @@ def _write_linear(path: str, first: bytes, output: Output, model: LinearModel) -
 
 
 def _write_expansion(
-    path: str, first: bytes, output: Output, model: KernelModel, original: bool, comments: list[bytes] | None = None
+    path: str,
+    first: bytes,
+    output: Output,
+    model: KernelModel,
+    original: bool,
+    comments: list[bytes] | None = None,
 ) -> None:
     support = model.support
     values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
@@ -103,7 +131,10 @@ def _write_expansion(
     for i, alpha in enumerate(model.alpha.tolist()):
         row = slice(bounds[i], bounds[i + 1])
         comment = comments[i] if comments else b""
-        lines.append(b"%.32g %b#%b\n" % (alpha, format_pairs(columns[row], values[row], not original), comment))
+        lines.append(
+            b"%.32g %b#%b\n"
+            % (alpha, format_pairs(columns[row], values[row], not original), comment)
+        )
         if len(lines) == LINES_AT_ONCE:
             output.write(b"".join(lines))
             lines.clear()

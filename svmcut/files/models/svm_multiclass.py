@@ -14,9 +14,9 @@
 
 Lines of a kernel are in svmcut.files.models.svm_multiclass_kernel.
 
-Marks follow: ``#@ bias V`` says that the last base feature is the constant V, ``#@ labels L1 L2 ..`` names the classes
-where they are not 1 to K,
-``#@ loss NAME`` a loss that svm_multiclass has not, ``#@ temperature T`` what makes probabilities of scores.
+Marks follow: ``#@ bias V`` says that the last base feature is the constant V, ``#@ labels L1 L2
+..`` names the classes where they are not 1 to K, ``#@ loss NAME`` a loss that svm_multiclass has
+not, ``#@ temperature T`` what makes probabilities of scores.
 """
 
 from __future__ import annotations
@@ -39,14 +39,20 @@ _QUERY = b"qid:0 "
 
 
 def write(
-    path: str, first: bytes, output: Output, model: MulticlassModel | JointKernelModel, original: bool = False
+    path: str,
+    first: bytes,
+    output: Output,
+    model: MulticlassModel | JointKernelModel,
+    original: bool = False,
 ) -> None:
     """The whole file, weights rounded to float32; see svmcut.spec.entries.Format."""
     if isinstance(model, JointKernelModel):
         return svm_multiclass_kernel.write(path, first, output, model, original)
     d, base = len(model.W), model.highest_index + (model.bias != 0)
     svm_multiclass_kernel.write_head(path, first, output, Kernel(), model, base, 1, original)
-    columns = np.arange(d, dtype=np.int64) if model.columns is None else model.columns.astype(np.int64)
+    columns = (
+        np.arange(d, dtype=np.int64) if model.columns is None else model.columns.astype(np.int64)
+    )
     W = finite32(path, model.W)
     if model.bias:
         W, columns = np.vstack([W, finite32(path, model.constant)]), np.append(columns, base - 1)
@@ -69,10 +75,17 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
     text, found = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_CLASSES)
     names, bias = marks.names_of(path, found, K, 2), found.get("bias", 0.0)
     if K * base > INDEX_LIMIT:
-        raise ModelError(path, f"{K} classes of {base} base features have weights above number {INDEX_LIMIT}", 3, 1)
+        raise ModelError(
+            path,
+            f"{K} classes of {base} base features have weights above number {INDEX_LIMIT}",
+            3,
+            1,
+        )
     if bias and not base:
         raise ModelError(path, "'#@ bias' needs a base feature", 3, 1)
-    alpha, indptr, indices, values = lines.vectors(text.replace(b" " + _QUERY, b" "), count, max(K * base, highest))
+    alpha, indptr, indices, values = lines.vectors(
+        text.replace(b" " + _QUERY, b" "), count, max(K * base, highest)
+    )
     own = indices < K * base  # of -p 2 there are slacks of the training rows behind the weights
     weights, places = products(alpha, indptr, values)[own], indices[own].astype(np.int64)
     k, feature = places // max(1, base), places % max(1, base)

@@ -3,7 +3,8 @@
 
     alpha qid:k index:value ... #          feature f of a support vector of f_k at (k - 1) F + f
 
-f_k(x) is the sum of alpha K(z, x) over the lines of class k; lines of other classes are no part of it.
+f_k(x) is the sum of alpha K(z, x) over the lines of class k; lines of other classes are no part of
+it.
 """
 
 from __future__ import annotations
@@ -37,8 +38,14 @@ _CLASS = re.compile(rb"([^ \n]+)( qid:(\d{1,10}) )")
 
 
 def write_head(
-    path: str, first: bytes, output: Output, kernel: Kernel, model: MulticlassModel | JointKernelModel, base: int,
-    vectors: int, original: bool = False,
+    path: str,
+    first: bytes,
+    output: Output,
+    kernel: Kernel,
+    model: MulticlassModel | JointKernelModel,
+    base: int,
+    vectors: int,
+    original: bool = False,
 ) -> None:
     """The header of a model of so many base features and support vectors, with a kernel or without.
 
@@ -49,19 +56,30 @@ def write_head(
     """
     K = len(model.names)
     if K * base >= INDEX_LIMIT:
-        raise ModelError(path, f"{K} classes of {base} features have weights above number {INDEX_LIMIT}; not written")
+        raise ModelError(
+            path,
+            f"{K} classes of {base} features have weights above number {INDEX_LIMIT}; not written",
+        )
     loss = next((row.number for row in NUMBERED if row.name == model.loss), 0)
-    head = f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n{loss} # loss function"
+    head = (
+        f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n{loss} # "
+        "loss function"
+    )
     write_header(
-        output, head.encode(), kernel,
-        f"{K * base + 1} # highest feature index \n{model.n_documents} # number of training documents \n"
+        output,
+        head.encode(),
+        kernel,
+        f"{K * base + 1} # highest feature index \n{model.n_documents} # number of training "
+        "documents \n"
         f"{vectors + 1} # number of support vectors plus 1 \n"
-        "0 # threshold b, each following line is a SV (starting with alpha*y)\n", original,
-    )  # fmt: skip
+        "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
+        original,
+    )
 
 
 def loss_of(lines: HeaderLines) -> str | None:
-    """The loss that the header names; None for the first one, and for a number that stands for none."""
+    """The loss that the header names; None for the first one, and for a number that stands for
+    none."""
     number = lines.text(4).strip()
     return next((row.name for row in NUMBERED if number.decode("latin-1") == str(row.number)), None)
 
@@ -79,8 +97,12 @@ def write(path: str, first: bytes, output: Output, model: JointKernelModel, orig
     classes = np.repeat(np.arange(K), np.diff(model.starts))
     order = np.lexsort((classes, model.places))
     bounds, lines = (support.indptr - support.indptr[0]).tolist(), []
-    for alpha, k, place in zip(model.alpha[order].tolist(), classes[order].tolist(), model.places[order].tolist(),
-                               strict=True):  # fmt: skip
+    for alpha, k, place in zip(
+        model.alpha[order].tolist(),
+        classes[order].tolist(),
+        model.places[order].tolist(),
+        strict=True,
+    ):
         row = slice(bounds[place], bounds[place + 1])
         pairs = format_pairs((columns[row] + k * base).astype(np.int32), values[row], not original)
         lines.append(b"%.32g qid:%d %b#\n" % (alpha, k + 1, pairs))
@@ -98,7 +120,12 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
     documents = lines.integer(12, "the number of training documents", 0)
     count = lines.integer(13, "the number of support vectors plus 1", 1) - 1
     if K * base > INDEX_LIMIT:
-        raise ModelError(path, f"{K} classes of {base} base features have weights above number {INDEX_LIMIT}", 3, 1)
+        raise ModelError(
+            path,
+            f"{K} classes of {base} base features have weights above number {INDEX_LIMIT}",
+            3,
+            1,
+        )
     lines.check_fits(4 * K)
     text, found = marks.split(path, file.read(), _FIRST_LINE, marks.OF_FUNCTIONS)
     names = marks.names_of(path, found, K, 2)
@@ -106,11 +133,18 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
     for number, line in enumerate(text.splitlines(keepends=True), _FIRST_LINE):
         match = _CLASS.match(line)
         if match is None or not 1 <= int(match[3]) <= K:
-            raise ModelError(path, f"no class; expected 'qid:' and a number from 1 to {K} behind the weight", number, 1)
+            raise ModelError(
+                path,
+                f"no class; expected 'qid:' and a number from 1 to {K} behind the weight",
+                number,
+                1,
+            )
         numbers.append(int(match[3]))
         parts += [match[1], b" " * len(match[2]), line[match.end() :]]
     alpha, indptr, indices, values = lines.vectors(b"".join(parts), count, max(K * base, highest))
-    own = below(Csr(values, indices, indptr, max(K * base, highest), True), K * base)  # slacks of -p 2 stand behind
+    own = below(
+        Csr(values, indices, indptr, max(K * base, highest), True), K * base
+    )  # slacks of -p 2 stand behind
     indices, indptr = own.indices, own.indptr
     classes, lengths = np.array(numbers, np.int64) - 1, np.diff(indptr)
     features: NDArray[np.integer] = indices - np.repeat(classes * base, lengths)
@@ -131,9 +165,20 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
         raise ModelError(path, "the support vectors add up to coefficients that are not finite")
     starts = np.searchsorted(key, np.arange(K + 1) * max(1, count)).astype(np.int64)
     return JointKernelModel(
-        kernel, support, starts, (key % max(1, count)).astype(np.int32), weights, np.zeros(K), names, False, columns,
-        base, documents, loss_of(lines), temperature=found.get("temperature"),
-    )  # fmt: skip
+        kernel,
+        support,
+        starts,
+        (key % max(1, count)).astype(np.int32),
+        weights,
+        np.zeros(K),
+        names,
+        False,
+        columns,
+        base,
+        documents,
+        loss_of(lines),
+        temperature=found.get("temperature"),
+    )
 
 
 def _distinct(rows: Csr) -> tuple[Csr, np.ndarray]:
@@ -142,5 +187,7 @@ def _distinct(rows: Csr) -> tuple[Csr, np.ndarray]:
     bounds, places = rows.indptr.tolist(), np.empty(rows.n_rows, np.int64)
     for i in range(rows.n_rows):
         entries = slice(bounds[i], bounds[i + 1])
-        places[i] = known.setdefault((rows.indices[entries].tobytes(), rows.data[entries].tobytes()), len(known))
+        places[i] = known.setdefault(
+            (rows.indices[entries].tobytes(), rows.data[entries].tobytes()), len(known)
+        )
     return rows.take(np.unique(places, return_index=True)[1]), places

@@ -26,7 +26,8 @@ def transition_numbers(places: NDArray[np.int64], shape: ChainShape) -> NDArray[
 
 
 def transition_places(numbers: NDArray[np.int64], shape: ChainShape) -> NDArray[np.int64]:
-    """Places among the transitions of indices in the file, from 1; -1 for those of no transition."""
+    """Places among the transitions of indices in the file, from 1; -1 for those of no
+    transition."""
     K, S, start = shape.n_tags, shape.stride, 0
     places = np.full(len(numbers), -1, np.int64)
     for order in range(1, shape.transition_order + 1):
