@@ -12,11 +12,24 @@ from svmcut.cli.commands import COMMANDS
 from svmcut.cli.guard import CtrlC
 
 
+class UnknownCommand(click.UsageError):
+    """A word that is no command; its message says what was meant."""
+
+
 class LazyGroup(click.Group):
     """A group whose help needs no command's module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]):
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from svmcut.cli.guesses import command_meant
+
+            near = command_meant(args[0])
+            remedy = f"did you mean svmcut {near}?" if near else "svmcut --help lists the commands"
+            raise UnknownCommand(f"no such command '{args[0]}'; {remedy}", ctx)
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:

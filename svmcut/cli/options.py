@@ -64,6 +64,7 @@ from svmcut.spec.parameters import (
 )
 from svmcut.spec.records import fields, record, replace
 from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
+from svmcut.spec.spellings import respelt
 
 #: Tasks of learn.
 LEARNT = tuple(name for name in TASKS if name != "rank")
@@ -299,7 +300,7 @@ def _kinds(task: str) -> dict[str, Kind]:
     own, row = solvers(task), TASKS[task]
     foreign = dict.fromkeys(SOLVERS.keys() - own, f"does not train {row.objects}")
     return _KINDS | {
-        "task": one_of(LEARNT),
+        "task": one_of(LEARNT, {"rank": "has a command of its own, svmcut rank"}),
         "loss": one_of({name: loss.number for name, loss in losses(task).items()}),
         "solver": one_of((AUTO, *own), foreign),
         "select": dashed(tuple(measures(task))),
@@ -351,6 +352,7 @@ def named_task(command: str | None, words: Sequence[str]) -> str:
             task = text.removeprefix("--task=")
         elif text == "--task" and k + 1 < len(words):
             task = words[k + 1]
+    task = respelt(task, LEARNT)
     return "rank" if command == "rank" else task if task in LEARNT else LEARNT[0]
 
 

@@ -14,6 +14,8 @@ from svmcut.errors import UsageError
 def main(args: list[str] | None = None) -> int:
     """Entry point of ``svmcut``; returns the exit status."""
     words = sys.argv[1:] if args is None else args
+    if words[:1] == ["help"]:
+        words = args = [*words[1:2], "--help"]
 
     def program() -> str:
         from svmcut.cli.commands import COMMANDS
@@ -37,7 +39,7 @@ def main(args: list[str] | None = None) -> int:
             error.show()
             return error.exit_code
         except click.ClickException as error:
-            raise UsageError("{}", refusal(error, program())) from None
+            raise UsageError("{}", refusal(error, program(), words)) from None
         except click.Abort:
             raise KeyboardInterrupt from None
         except CtrlC as error:
@@ -46,9 +48,11 @@ def main(args: list[str] | None = None) -> int:
     return guard(work, program, resumable=_names_checkpoint(words), final=args is None)
 
 
-def refusal(error: Any, program: str) -> str:
+def refusal(error: Any, program: str, words: list[str]) -> str:
     """What click refuses, as all other refusals are worded: what is wrong, and what to do."""
     import click
+
+    from svmcut.cli.main import UnknownCommand
 
     see = f"{program} --help lists the options"
     if isinstance(error, click.MissingParameter) and error.param is not None:
@@ -58,9 +62,13 @@ def refusal(error: Any, program: str) -> str:
     if isinstance(error, click.BadParameter) and error.param is not None:
         return f"option {error.param.opts[-1]}: {error.message}"
     if isinstance(error, click.NoSuchOption):
-        near = " or ".join(error.possibilities or ())
-        return f"option {error.option_name} is unknown; {f'did you mean {near}?' if near else see}"
+        from svmcut.cli.guesses import option_meant
+
+        meant = option_meant(error.option_name, words) or see
+        return f"option {error.option_name} is unknown; {meant}"
     message = error.format_message()
+    if isinstance(error, UnknownCommand):
+        return message
     return f"{message[:1].lower()}{message[1:].rstrip('.')}; {see}"
 
 

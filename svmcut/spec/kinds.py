@@ -8,6 +8,8 @@ import numbers
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from svmcut.spec.spellings import nearest, respelt
+
 ABOVE_ZERO = ">0"
 
 
@@ -174,6 +176,8 @@ def one_of(
 ) -> Kind:
     """A name, or in a text its number where the originals have one; the name is kept.
 
+    Other spellings of it are taken (`svmcut.spec.spellings`).
+
     Parameters
     ----------
     others : mapping
@@ -186,12 +190,17 @@ def one_of(
     )
 
     def read(text: str) -> str:
-        if others and text in others:
-            raise Refused(f"{text!r} {others[text]}; expected one of {known}")
-        return names.get(text, text)
+        if others and text.lower() in others:
+            raise Refused(f"{text!r} {others[text.lower()]}; expected one of {known}")
+        name = respelt(names.get(text, text), numbered)
+        near = None if name in numbered else nearest(text, numbered)
+        if near is not None:
+            raise Refused(f"{text!r} is unknown; did you mean {near}? It is one of {known}")
+        return name
 
     def take(value: Any) -> str:
-        return str(_accept(value, isinstance(value, str) and value in numbered))
+        name = respelt(value, numbered) if isinstance(value, str) else value
+        return str(_accept(name, isinstance(name, str) and name in numbered))
 
     return Kind(
         "NAME",

@@ -120,7 +120,7 @@ def test_completion_is_left_to_click(monkeypatch):
     [
         (["learn", "none"], "none: No such file"),
         (["learn", "-c", "x", "none"], "svmcut learn: option --cost: 'x' is not a number above 0"),
-        (["--", "bogus"], "svmcut: no such command 'bogus'; svmcut --help lists the options"),
+        (["--", "bogus"], "svmcut: no such command 'bogus'; svmcut --help lists the commands"),
     ],
 )
 def test_messages_name_the_command(words, said, capsys):

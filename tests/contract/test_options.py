@@ -363,7 +363,8 @@ def test_every_error_is_one_line_in_one_form(words, capsys):
     name = "svmcut" if words[0] == "bogus" else f"svmcut {words[0]}"
     assert told.startswith(f"{name}: ") and told.count("\n") == 1 and out == ""
     assert any(
-        word in told for word in ("expected", "--help", "did you mean", "give ", "is not a")
+        word in told
+        for word in ("expected", "--help", "did you mean", "give ", "is not a", "belongs to")
     ), told
 
 

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a user meant by a command or an option that is unknown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from svmcut.cli.commands import COMMANDS, SCORING
+from svmcut.cli.option_rows import ROWS
+from svmcut.cli.options import LEARNT, named_task, offered
+from svmcut.messages import listed
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.spellings import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from svmcut.cli.option_rows import Option
+
+#: How others call a command.
+_COMMANDS = {
+    "train": "learn",
+    "fit": "learn",
+    "predict": "classify",
+    "test": "classify",
+    "score": "classify",
+    "evaluate": "classify",
+    "show": "inspect",
+    "normalize": "scale",
+    "standardize": "scale",
+    "ranking": "rank",
+}
+#: How others call an option, and what to give in its place.
+_OPTIONS = {
+    "--C": "-c C, or --example-cost C for that of LIBLINEAR",
+    "--tol": "--gap",
+    "--tolerance": "--gap",
+    "--max-iter": "--max-iterations",
+    "--random-state": "--seed",
+    "--n-jobs": "--threads",
+    "--jobs": "--threads",
+    "--folds": "--cv",
+    "--cross-validation": "--cv",
+    "--coef0": "-r",
+    "--class-weights": "--class-weight",
+    "--fit-intercept": "--b",
+    "--penalty": "-l, the loss; every machine here has the penalty of |w|^2",
+    "--verbose": "-v",
+    "--scoring": "--select",
+}
+
+
+def command_meant(word: str) -> str | None:
+    """The command that a word was meant as."""
+    return _COMMANDS.get(word.lower()) or nearest(word, tuple(COMMANDS))
+
+
+def option_meant(flag: str, words: Sequence[str]) -> str | None:
+    """What to do about an unknown option of a command line; None where there is nothing to say.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The command and all that follows it.
+    """
+    command, *rest = words or ("",)
+    if command not in COMMANDS:
+        return None
+    trains = command in ("learn", "rank")
+    task = named_task(command, rest)
+    own = _flags(row for row in ROWS if row.field in offered(task)) if trains else _flags(SCORING)
+    elsewhere = _elsewhere(flag, command, task)
+    if elsewhere:
+        return f"it belongs to {elsewhere}"
+    other = _OPTIONS.get(flag)
+    if other and other.split()[0].rstrip(",") in own:
+        return f"give {other}"
+    near = nearest(flag, own, 0.75)
+    return near and f"did you mean {near}?"
+
+
+def _flags(rows: Iterable[Option]) -> list[str]:
+    return [flag for row in rows for spelt in row.flags for flag in spelt.split("/")]
+
+
+def _elsewhere(flag: str, command: str, task: str) -> str:
+    """Where there is an option of that name, if not here."""
+    fields = {row.field for row in ROWS if flag in _flags([row])}
+    if command not in ("learn", "rank"):
+        return "svmcut learn" if fields else ""
+    tasks = [name for name in TASKS if name != task and fields & offered(name)]
+    learnt = [name for name in tasks if name in LEARNT]
+    places = [f"--task {listed(learnt, 'or')}"] if 0 < len(learnt) < len(LEARNT) else []
+    if command == "rank" and learnt:
+        places = [" ".join(["svmcut learn", *places])]
+    places += ["svmcut rank"] if "rank" in tasks else []
+    if not tasks and flag in _flags(SCORING):
+        places = ["svmcut classify"]
+    return listed(places, "or")
