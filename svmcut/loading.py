@@ -12,21 +12,11 @@ import numpy as np
 
 from svmcut.data.arrays import as_rows, named_rows, vector_examples
 from svmcut.data.examples import Csr
-from svmcut.data.labels import SIGNS
 from svmcut.errors import DataError, UsageError
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
-from svmcut.models import (
-    ChainModel,
-    KernelChainModel,
-    KernelMulticlassModel,
-    LabelDecoder,
-    MulticlassModel,
-    MultilabelModel,
-)
-from svmcut.spec.catalog import losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +34,7 @@ class Model:
     """
 
     def __init__(self, model: models.Model):
-        self.model = model
+        self.model: Any = model
 
     def decision_function(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
         """Scores of the rows of X, (n,), or of every label, (n, K); what ``svmcut classify``
@@ -57,12 +47,9 @@ class Model:
         UsageError
             For tags, which have no scores of their own.
         """
-        model = self.model
-        if isinstance(model, ChainModel | KernelChainModel):
+        if self.model.of_sequences:
             raise UsageError("a model of sequences has no scores of rows; use predict(X, qid)")
-        if isinstance(model, MultilabelModel):
-            return LabelDecoder(model).label_scores(as_rows(X), threads)
-        return model.scores(as_rows(X), threads)
+        return self.model.scores(as_rows(X), threads)
 
     def predict(self, X: Any, qid: Any = None, threads: int = 1) -> Any:
         """What is predicted of the rows of X.
@@ -87,11 +74,9 @@ class Model:
             Of label sets: column k says whether a row has the label k.
         """
         model = self.model
-        if (
-            isinstance(model, ChainModel | KernelChainModel)
-            and model.names is not None
-            and qid is None
-        ):
+        if not model.of_sequences:
+            return model.predict(as_rows(X), threads)
+        if model.names is not None and qid is None:
             columns = {name: k for k, name in enumerate(model.names.attributes)}
             bounds = np.concatenate([[0], np.cumsum([len(sequence) for sequence in X])]).astype(
                 np.int64
@@ -101,25 +86,12 @@ class Model:
             tags = [model.names.tags[tag] for tag in found]
             return [tags[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]
         rows = as_rows(X)
-        if isinstance(model, ChainModel | KernelChainModel):
-            if qid is None:
-                raise UsageError(
-                    "a model of sequences needs the sequence of every row; give predict(X, qid)"
-                )
-            chains = as_sequences(vector_examples(rows, np.ones(rows.n_rows), qid))
-            return model.tags(chains.X, chains.indptr, threads) + 1
-        if isinstance(model, MultilabelModel):
-            sets = np.zeros((rows.n_rows, int(model.names.max(initial=-1)) + 1), bool)
-            sets[:, model.names] = LabelDecoder(model).decode(rows, threads)[0]
-            return sets
-        if isinstance(model, MulticlassModel | KernelMulticlassModel):
-            return model.predict(rows, threads)
-        if model.loss in losses("regression"):
-            return model.scores(rows, threads)
-        negative, positive = model.labels or SIGNS
-        return np.where(
-            model.scores(rows, threads) > 0, positive, np.nan if negative is None else negative
-        )
+        if qid is None:
+            raise UsageError(
+                "a model of sequences needs the sequence of every row; give predict(X, qid)"
+            )
+        chains = as_sequences(vector_examples(rows, np.ones(rows.n_rows), qid))
+        return model.tags(chains.X, chains.indptr, threads) + 1
 
 
 def load(path: str | os.PathLike, *, zero_based: bool = False) -> Model:

@@ -3,23 +3,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from svmcut._native import sparse
 from svmcut.data.examples import Csr, Names
 from svmcut.errors import MemoryLimitError
+from svmcut.models import facts
+from svmcut.models.base import BaseModel
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.resources import one_blas_thread, shortage
+from svmcut.spec import schemas
+from svmcut.spec.catalog import losses
 from svmcut.spec.records import field, record
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
 
 #: Kernel values held at once while tokens are scored.
 _VALUES = 1 << 20
+#: Tags of which a matrix of all transitions is a fact.
+MATRIX_TAGS = 64
 
 
 @record
@@ -38,6 +46,17 @@ class ChainShape:
     n_features: int
     transition_order: int = 1
     emission_order: int = 0
+
+    def checked(self) -> Self:
+        """This layout, where a chain can have it.
+
+        Raises
+        ------
+        StateError
+        """
+        sizes = {"n_tags": schemas.count(1, 2**31 - 1), "n_features": schemas.count(0, 2**31 - 1)}
+        orders = {"transition_order": schemas.count(0, 3), "emission_order": schemas.count(0, 1)}
+        return schemas.checked(self, schemas.fields(**sizes, **orders), "shape")
 
     @property
     def stride(self) -> int:
@@ -89,8 +108,56 @@ def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
         )
 
 
+class TagsModel(BaseModel):
+    """What models of tags share: their names, and facts of transitions."""
+
+    __slots__ = ()
+
+    of_sequences: ClassVar[bool] = True
+    shape: ChainShape
+    names: Names | None
+
+    def tags(
+        self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0
+    ) -> NDArray[np.int32]:
+        """(tokens,) int32 best tags, from 0, of the sequences X[sequences[n] : sequences[n + 1]];
+        see Chains.argmax."""
+        raise NotImplementedError
+
+    def form(self) -> dict[str, schemas.Check]:
+        texts = schemas.many(schemas.text())
+        return {"names": schemas.maybe(schemas.instance(Names, tags=texts, attributes=texts))}
+
+    def _labels(self) -> list[str]:
+        """Names of the tags, or their numbers."""
+        if self.names is None:
+            return [str(tag + 1) for tag in range(self.shape.n_tags)]
+        return [*self.names.tags]
+
+    def _transitions(self, weights: NDArray, ends: facts.Ends) -> list[dict[str, Any]]:
+        """Of every order: tags from the farthest to the one that is weighed; all of order 1 where
+        there are few."""
+        shape, labels = self.shape, self._labels()
+        K, start, found = shape.n_tags, 0, []
+        for order in range(1, shape.transition_order + 1):
+            size = K**order * shape.stride
+            table = weights[start : start + size].reshape(-1, shape.stride)[:, :K]
+            start += size
+            sizes = (K,) * (order + 1)
+
+            def name(place: int, sizes: tuple[int, ...] = sizes) -> dict[str, Any]:
+                return {"tags": [labels[tag] for tag in np.unravel_index(place, sizes)]}
+
+            row = {"order": order, "weighted": int(np.count_nonzero(table))}
+            row |= ends.of(table.ravel(), name)
+            if order == 1 and K <= MATRIX_TAGS:
+                row["matrix"] = table.tolist()
+            found.append(row)
+        return found
+
+
 @record(eq=False)
-class ChainModel:
+class ChainModel(TagsModel):
     """Tags of a sequence: argmax over y of w.Psi(x, y).
 
     Attributes
@@ -121,8 +188,6 @@ class ChainModel:
     def tags(
         self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0
     ) -> NDArray[np.int32]:
-        """(tokens,) int32 best tags, from 0, of the sequences X[sequences[n] : sequences[n + 1]];
-        see Chains.argmax."""
         from svmcut._native import chain
 
         shape = self.shape
@@ -139,9 +204,39 @@ class ChainModel:
         )
         return _best_tags(chains, self.w, None, beam, threads)
 
+    @property
+    def n_features(self) -> int:
+        return self.shape.n_features
+
+    def form(self) -> dict[str, schemas.Check]:
+        w = schemas.reals(self.shape.checked().dim)
+        return {"w": w, "loss": schemas.count(0, 1), **super().form()}
+
+    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+        shape, labels = self.shape, self._labels()
+        slots = shape.node_size // shape.stride
+        nodes = self.w[: shape.n_features * shape.node_size].reshape(
+            shape.n_features, slots, shape.stride
+        )[:, :, : shape.n_tags]
+        weights = [
+            {"of": labels[tag], **({"behind": labels[before - 1]} if before else {})}
+            | ends.of_features(nodes[:, before, tag], self.columns)
+            for before in range(slots)
+            for tag in range(shape.n_tags)
+        ]
+        known = losses("sequence").values()
+        return {
+            "kind": "chain",
+            "loss": next(row.name for row in known if row.number == bool(self.loss)),
+            "labels": labels,
+            "features": facts.features(self.columns, np.count_nonzero(nodes, (1, 2))),
+            "weights": weights,
+            "transitions": self._transitions(self.w[len(self.w) - shape.transitions :], ends),
+        }
+
 
 @record(eq=False)
-class KernelChainModel:
+class KernelChainModel(TagsModel):
     """Tags of a sequence: argmax over y of sum_t f_{y_t}(x_t) + the transitions,  f_k = sum_u
     alpha[u, k] K(z_u, .).
 
@@ -203,6 +298,28 @@ class KernelChainModel:
         return _best_tags(
             chains, self.transitions, self.node_scores(X, threads).ravel(), beam, threads
         )
+
+    @property
+    def n_features(self) -> int:
+        return self.support.n_features
+
+    def form(self) -> dict[str, schemas.Check]:
+        shape = self.shape.checked()
+        return {
+            "alpha": schemas.reals(self.support.n_rows, shape.n_tags),
+            "transitions": schemas.reals(shape.transitions),
+            **super().form(),
+        }
+
+    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+        return {
+            "kind": "kernel chain",
+            "loss": None,
+            "labels": self._labels(),
+            "kernel": facts.kernel(self.kernel),
+            **facts.support(self.support, self.alpha, self.columns),
+            "transitions": self._transitions(self.transitions, ends),
+        }
 
 
 def _best_tags(chains, w, nodes, beam: int, threads: int) -> NDArray[np.int32]:

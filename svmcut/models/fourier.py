@@ -13,15 +13,17 @@ A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS 20
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut.data.examples import Csr
+from svmcut.models import facts
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
 from svmcut.resources import one_blas_thread
+from svmcut.spec import schemas
 from svmcut.spec.records import record
 
 if TYPE_CHECKING:
@@ -122,3 +124,22 @@ class FourierModel(TwoClasses):
         for start, stop in blocks(X, self.omega):
             s[start:stop] = fourier_features(X.rows(start, stop), self.omega) @ self.w - self.b
         return s
+
+    @property
+    def n_features(self) -> int:
+        return self.omega.shape[1]
+
+    def form(self) -> dict[str, schemas.Check]:
+        self.require(omega=schemas.array(np.float32, None, None))
+        w = schemas.reals(2 * len(self.omega))
+        return {"w": w, "gamma": schemas.REAL, "seed": schemas.COUNT, **super().form()}
+
+    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+        return self._head("fourier") | {
+            "kernel": facts.kernel(self.kernel),
+            "features": facts.features(self.columns, np.abs(self.omega).max(axis=0)),
+            "threshold": self.b,
+            "frequencies": len(self.omega),
+            "seed": self.seed,
+            "norm": float(np.linalg.norm(self.w)),
+        }

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from svmcut.data.examples import Csr
+from svmcut.models import facts
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
+from svmcut.spec import schemas
 from svmcut.spec.records import record
 
 if TYPE_CHECKING:
@@ -53,3 +55,15 @@ class KernelModel(TwoClasses):
         return self.kernel.expansion(
             renumber(X, self.columns), self.support, self.alpha, self.b, threads
         )
+
+    @property
+    def n_features(self) -> int:
+        return self.support.n_features
+
+    def form(self) -> dict[str, schemas.Check]:
+        return {"alpha": schemas.reals(self.support.n_rows), **super().form()}
+
+    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+        known = facts.support(self.support, self.alpha, self.columns)
+        own = {"kernel": facts.kernel(self.kernel), "threshold": float(self.b)}
+        return self._head("kernel") | own | known

@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut.data.examples import Csr
+from svmcut.models import facts
+from svmcut.models.classes import SeveralClasses
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
-from svmcut.scoring.probabilities import Sigmoid, of_pairs, of_several
-from svmcut.spec.records import record
+from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid, of_pairs
+from svmcut.spec import schemas
+from svmcut.spec.records import record, replace
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
 
 
@@ -24,7 +29,7 @@ def pairs_of(n_classes: int) -> list[tuple[int, int]]:
 
 
 @record(eq=False)
-class KernelMulticlassModel:
+class KernelMulticlassModel(SeveralClasses):
     """f_j(x) = sum of alpha[e] K(z_places[e], x) over starts[j] <= e < starts[j + 1], less b[j].
 
     Attributes
@@ -70,12 +75,12 @@ class KernelMulticlassModel:
 
     @property
     def has_probabilities(self) -> bool:
-        return (self.sigmoids if self.paired else self.temperature) is not None
+        return self.sigmoids is not None if self.paired else super().has_probabilities
 
     def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, K) of the classes by `decisions`, of a model that has them; of pairs by coupling."""
         if not self.paired:
-            return of_several(decisions, self.temperature)
+            return super().probabilities(decisions)
         assert self.sigmoids is not None
         return of_pairs(decisions, self.sigmoids, len(self.names))
 
@@ -102,9 +107,57 @@ class KernelMulticlassModel:
             votes[:, second] += ~(f > 0) + bad
         return votes
 
-    def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n,) labels of the largest score, the first of equal ones."""
-        return self.names[np.argmax(self.scores(X, threads), axis=1)]
+    def calibrated(
+        self, scores: NDArray, places: NDArray[np.int64], weights: NDArray | None
+    ) -> Self:
+        """As of several classes; of pairs a sigmoid each, of the rows that are of one of the
+        two."""
+        if not self.paired:
+            return super().calibrated(scores, places, weights)
+        sigmoids = []
+        for f, (first, second) in zip(scores.T, pairs_of(len(self.names)), strict=True):
+            of = (places == first) | (places == second)
+            own = None if weights is None else weights[of]
+            sigmoids.append(fit_sigmoid(f[of], places[of] == first, own))
+        return replace(self, sigmoids=tuple(sigmoids))
+
+    @property
+    def n_features(self) -> int:
+        return self.support.n_features
+
+    def form(self) -> dict[str, schemas.Check]:
+        self.require(paired=schemas.flag)
+        shared, E, M = super().form(), len(self.alpha), len(self._sides())
+        self.require(starts=schemas.array(np.int64, M + 1, low=0, high=E))
+        rises = self.starts[0] == 0 and self.starts[-1] == E and (np.diff(self.starts) >= 0).all()
+        wanted = "from 0 to the number of coefficients, never falling"
+        schemas.require(bool(rises), "model.starts", wanted)
+        sigmoids = schemas.many(schemas.row(schemas.REAL, schemas.REAL), M, M)
+        return {
+            "places": schemas.array(np.int32, E, low=0, high=self.support.n_rows - 1),
+            "alpha": schemas.reals(E),
+            "b": schemas.reals(M),
+            "sigmoids": schemas.maybe(sigmoids),
+            **shared,
+        }
+
+    def _sides(self) -> list[tuple[int, ...]]:
+        """The classes of every machine."""
+        K = len(self.names)
+        return [*pairs_of(K)] if self.paired else [(k,) for k in range(K)]
+
+    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+        labels, counts = self._labels(), np.diff(self.starts)
+        machines = [
+            {"of": [labels[k] for k in own], "support_vectors": int(count), "threshold": float(b)}
+            for own, count, b in zip(self._sides(), counts, self.b, strict=True)
+        ]
+        sigmoids = self.sigmoids and {"sigmoids": [[*fitted] for fitted in self.sigmoids]}
+        return self._head("kernel classes", sigmoids or None) | {
+            "kernel": facts.kernel(self.kernel),
+            **facts.support(self.support, self.alpha, self.columns),
+            "machines": machines,
+        }
 
 
 @record(eq=False)

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
 from svmcut.errors import MemoryLimitError
+from svmcut.models import facts
+from svmcut.models.base import BaseModel
 from svmcut.models.columns import renumber
 from svmcut.resources import shortage
+from svmcut.spec import schemas
+from svmcut.spec.catalog import TASKS
 from svmcut.spec.records import record
 
 if TYPE_CHECKING:
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @record(eq=False)
-class MultilabelModel:
+class MultilabelModel(BaseModel):
     """score(x, y) = sum_k y_k (W[k].x + constant[k]) + sum of the weights of the pairs with both
     labels on.
 
@@ -71,6 +75,47 @@ class MultilabelModel:
     ) -> tuple[NDArray, NDArray, NDArray]:
         """Predicted sets of rows; see LabelDecoder."""
         return LabelDecoder(self, method).decode(X, threads)
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 scores of every label alone."""
+        return LabelDecoder(self).label_scores(X, threads)
+
+    def predict(self, X: Csr, threads: int = 1) -> NDArray[np.bool_]:
+        """(n, L) bool: column k says whether a row has the label k."""
+        sets = np.zeros((X.n_rows, int(self.names.max(initial=-1)) + 1), bool)
+        sets[:, self.names] = self.decode(X, threads=threads)[0]
+        return sets
+
+    @property
+    def n_features(self) -> int:
+        return len(self.W)
+
+    def form(self) -> dict[str, schemas.Check]:
+        self.require(names=schemas.array(np.int64, None, rising=True))
+        K, P = len(self.names), len(self.v)
+        places = schemas.array(np.int32, P, low=0, high=K - 1)
+        arrays = {"W": schemas.reals(None, K), "constant": schemas.reals(K)}
+        return arrays | {"first": places, "second": places, "v": schemas.reals(P)}
+
+    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+        labels = [str(label) for label in self.names.tolist()]
+
+        def pair(place: int) -> dict[str, Any]:
+            return {"labels": [labels[self.first[place]], labels[self.second[place]]]}
+
+        weights = [
+            {"of": label, "constant": float(constant)} | ends.of_features(w, self.columns)
+            for label, constant, w in zip(labels, self.constant, self.W.T, strict=True)
+        ]
+        counts = {"number": len(self.v), "positive": int((self.v > 0).sum())}
+        return {
+            "kind": "label sets",
+            "loss": TASKS["multilabel"].loss,
+            "labels": labels,
+            "features": facts.features(self.columns, np.count_nonzero(self.W, 1)),
+            "weights": weights,
+            "pairs": counts | ends.of(self.v, pair),
+        }
 
 
 class LabelDecoder:

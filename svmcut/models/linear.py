@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
+from svmcut.data.labels import SIGNS, label_text
+from svmcut.models import facts
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
+from svmcut.spec import schemas
 from svmcut.spec.records import field, record
 
 if TYPE_CHECKING:
@@ -64,3 +67,18 @@ class LinearModel(TwoClasses):
         rows, scores = sparse.Rows(renumber(X, self.columns)), np.empty(X.n_rows)
         sparse.predict(rows, np.asarray(self.w, np.float64), -self.b, scores, threads)
         return scores
+
+    @property
+    def n_features(self) -> int:
+        return len(self.w)
+
+    def form(self) -> dict[str, schemas.Check]:
+        return {"w": schemas.reals(None), **super().form()}
+
+    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+        of = label_text((self.labels or SIGNS)[1])
+        return self._head("linear") | {
+            "features": facts.features(self.columns, self.w != 0),
+            "threshold": float(self.b),
+            "weights": [{"of": of, **ends.of_features(self.w, self.columns)}],
+        }

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
+from svmcut.models import facts
+from svmcut.models.classes import SeveralClasses
 from svmcut.models.columns import renumber
-from svmcut.scoring.probabilities import of_several
+from svmcut.scoring.probabilities import LOG_ODDS
+from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF
 from svmcut.spec.records import record
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @record(eq=False)
-class MulticlassModel:
+class MulticlassModel(SeveralClasses):
     """s_k(x) = W[:, k].x + bias constant[k].
 
     Attributes
@@ -67,12 +70,25 @@ class MulticlassModel:
     def has_probabilities(self) -> bool:
         """Whether scores are probabilities: by a temperature, or of machines of the logistic
         loss."""
-        return self.temperature is not None or self.loss in LOG_ODDS_OF
+        return super().has_probabilities or self.loss in LOG_ODDS_OF
 
-    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n, K) of the classes, of a model that has them."""
-        return of_several(scores, self.temperature)
+    @property
+    def n_features(self) -> int:
+        return len(self.W)
 
-    def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n,) labels of the largest score, the first of equal ones."""
-        return self.names[np.argmax(self.scores(X, threads), axis=1)]
+    def form(self) -> dict[str, schemas.Check]:
+        shared, K = super().form(), len(self.names)
+        own = {"W": schemas.reals(None, K), "constant": schemas.reals(K), "bias": schemas.REAL}
+        return own | shared
+
+    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+        weights = [
+            {"of": label, "constant": float(self.bias * constant)}
+            | ends.of_features(w, self.columns)
+            for label, constant, w in zip(self._labels(), self.constant, self.W.T, strict=True)
+        ]
+        head = self._head(
+            "classes", {"sigmoid": list(LOG_ODDS)} if self.has_probabilities else None
+        )
+        used = facts.features(self.columns, np.count_nonzero(self.W, 1))
+        return head | {"features": used, "weights": weights}

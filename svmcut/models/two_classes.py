@@ -1,25 +1,83 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What models of two classes know of probabilities."""
+"""What models of one score a row share: their labels, and what they know of probabilities."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, of_two
-from svmcut.spec.catalog import LOG_ODDS_OF
+import numpy as np
+
+from svmcut.data.labels import SIGNS, label_text
+from svmcut.models.base import BaseModel
+from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, of_two
+from svmcut.spec import schemas
+from svmcut.spec.catalog import LOG_ODDS_OF, losses
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
-    import numpy as np
+    from typing import Self
+
     from numpy.typing import NDArray
 
+    from svmcut.data.examples import Csr
+    from svmcut.data.labels import Labels
 
-class TwoClasses:
+
+class TwoClasses(BaseModel):
     """A model with a score a row, whose sigmoid and loss say what probability that is."""
 
     __slots__ = ()
 
+    b: float
+    labels: Labels | None
     sigmoid: Sigmoid | None
     loss: str | None
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) float64 f(x) of every row; the same bytes for any number of threads."""
+        raise NotImplementedError
+
+    def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) float64 what `probabilities` takes: the scores."""
+        return self.scores(X, threads)
+
+    def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) float64 labels, nan for a class of many; numbers of a regression."""
+        scores = self.scores(X, threads)
+        if self.loss in losses("regression"):
+            return scores
+        negative, positive = self.labels or SIGNS
+        return np.where(scores > 0, positive, np.nan if negative is None else negative)
+
+    def form(self) -> dict[str, schemas.Check]:
+        return {
+            "b": schemas.REAL,
+            "labels": schemas.maybe(schemas.row(schemas.maybe(schemas.REAL), schemas.REAL)),
+            "loss": schemas.maybe(schemas.text()),
+            "sigmoid": schemas.maybe(schemas.row(schemas.REAL, schemas.REAL)),
+        }
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        """The first of its facts."""
+        found: dict[str, Any] = {"kind": kind, "loss": self.loss}
+        found["labels"] = [*map(label_text, self.labels or SIGNS)]
+        if self.calibration is not None:
+            found["probabilities"] = {"sigmoid": list(self.calibration)}
+        return found
+
+    def calibrated(
+        self, scores: NDArray, places: NDArray[np.int64], weights: NDArray | None
+    ) -> Self:
+        """This model with probabilities fitted to decisions of rows that were held out.
+
+        Parameters
+        ----------
+        places : (n,) int64
+            1 for the positive class.
+        weights : (n,) or None
+            Of the rows.
+        """
+        return replace(self, sigmoid=fit_sigmoid(scores, places == 1, weights))
 
     @property
     def calibration(self) -> Sigmoid | None:

@@ -1,26 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the states of trainers are made of beside plain values and arrays; a checkpoint may hold
-nothing else."""
+"""What the states of trainers are made of beside plain values, arrays and models; a checkpoint may
+hold nothing else."""
 
 from __future__ import annotations
 
-from svmcut.spec.catalog import load
+from svmcut.spec.catalog import FORMATS, load
 
 KEPT = (
     "svmcut.training.outcome:Outcome",
     "svmcut.training.outcome:Objective",
     "svmcut.solvers.protocol:Progress",
     "svmcut.solvers.protocol:Unsaved",
-    "svmcut.models:LinearModel",
-    "svmcut.models:KernelModel",
-    "svmcut.models:ChainModel",
-    "svmcut.models:KernelChainModel",
     "svmcut.models:ChainShape",
-    "svmcut.models:MultilabelModel",
-    "svmcut.models:MulticlassModel",
-    "svmcut.models:KernelMulticlassModel",
-    "svmcut.models:JointKernelModel",
-    "svmcut.models:FourierModel",
     "svmcut.models.kernels:Kernel",
     "svmcut.data.examples:Csr",
     "svmcut.data.examples:Names",
@@ -42,5 +33,6 @@ KEPT = (
 
 
 def state_classes() -> tuple[type, ...]:
-    """The classes, imported now."""
-    return tuple(map(load, KEPT))
+    """These and the classes of models, imported now."""
+    models = dict.fromkeys(name for row in FORMATS for name in row.models)
+    return tuple(map(load, (*KEPT, *(f"svmcut.models:{name}" for name in models))))

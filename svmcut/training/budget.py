@@ -12,7 +12,6 @@ import numpy as np
 from svmcut.data.examples import Csr, Examples
 from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
-from svmcut.models.checked import check_model
 from svmcut.solvers.smo import KernelProblem
 from svmcut.spec import schemas
 from svmcut.spec.catalog import solver_class
@@ -65,7 +64,7 @@ class BudgetPlan(Chosen):
             "evaluations": schemas.COUNT,
         }
         schemas.checked(found, schemas.instance(dict, **known), "found")
-        check_model(found["model"], self.room.vectors.examples.X.n_features)
+        found["model"].checked(self.room.vectors.examples.X.n_features)
         same = found["model"].support.n_features == self.room.X.n_features
         schemas.require(same, "found.model and the examples", "their width")
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from svmcut.data.folds import folds
 from svmcut.errors import TrainingError
-from svmcut.models import KernelMulticlassModel, MulticlassModel, pairs_of
-from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, Skill, fit_sigmoid, fit_temperature
+from svmcut.scoring.probabilities import LOG_ODDS, Skill
 from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
 from svmcut.spec.records import replace
 from svmcut.training.driver import Driver
@@ -130,8 +129,9 @@ class CalibratedDriver(Driver):
             if driver.interrupted or outcome.stopped_by == "interrupt":
                 raise KeyboardInterrupt
             model: Any = outcome.model
-            scores = model.decisions if isinstance(model, KernelMulticlassModel) else model.scores
-            held = scores(self._data.X.take(np.flatnonzero(fold.held)), self.settings.threads)
+            held = model.decisions(
+                self._data.X.take(np.flatnonzero(fold.held)), self.settings.threads
+            )
             if found is None:
                 found = np.empty((len(self._data), *held.shape[1:]))
             found[fold.held] = held
@@ -151,20 +151,6 @@ class CalibratedDriver(Driver):
         """Fits the probabilities, and says what they are worth on the same scores."""
         weights, places = self._data.weights, self._places
         model: Any = outcome.model
-        if isinstance(model, KernelMulticlassModel) and model.paired:
-            model = replace(model, sigmoids=self._of_pairs(scores, len(model.names)))
-        elif isinstance(model, MulticlassModel | KernelMulticlassModel):
-            model = replace(model, temperature=fit_temperature(scores, places, weights))
-        else:
-            model = replace(model, sigmoid=fit_sigmoid(scores, places == 1, weights))
+        model = model.calibrated(scores, places, weights)
         outcome.model = model
         outcome.details |= Skill().add(model.probabilities(scores), places, weights).values()
-
-    def _of_pairs(self, decisions: NDArray[np.float64], K: int) -> tuple[Sigmoid, ...]:
-        """The sigmoid of every pair of classes, of the rows that are of one of the two."""
-        weights, places, found = self._data.weights, self._places, []
-        for k, (first, second) in enumerate(pairs_of(K)):
-            of = (places == first) | (places == second)
-            own = None if weights is None else weights[of]
-            found.append(fit_sigmoid(decisions[of, k], places[of] == first, own))
-        return tuple(found)

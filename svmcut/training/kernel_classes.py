@@ -17,7 +17,6 @@ from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import EXACT_POINTS
 from svmcut.data.examples import Csr, Examples
 from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
-from svmcut.models.checked import check_model
 from svmcut.resources import shortage
 from svmcut.risks import make_risk
 from svmcut.risks.weights import total
@@ -114,7 +113,7 @@ class MachinesPlan(Plan):
             "found",
         )
         for outcome in found["done"]:
-            check_model(outcome.checked().model, self._examples.X.n_features)
+            outcome.checked().model.checked(self._examples.X.n_features)
         self._begin(found["done"])
         self._plan.check_found(found["machine"])
 

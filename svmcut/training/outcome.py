@@ -230,9 +230,7 @@ class Outcome:
         ------
         StateError
         """
-        from svmcut.models.checked import check_model
-
-        check_model(self.model)
+        self.model.checked()
         numbers = schemas.row(schemas.ANY_REAL, schemas.ANY_REAL)
         stopped_by = schemas.maybe(schemas.text(*STOPS, *ENDS))
         schemas.checked(

@@ -11,8 +11,9 @@ import pytest
 from programs import call
 
 from svmcut.files.models import write_model
-from svmcut.inspection.facts import _FACTS, curves, distribution
+from svmcut.inspection.facts import curves, distribution
 from svmcut.models import ChainModel, ChainShape, LinearModel, MultilabelModel
+from svmcut.models.base import BaseModel
 from svmcut.models.kernels import Kernel
 from svmcut.scoring.measures import classification_measures
 from svmcut.spec import catalog
@@ -74,10 +75,11 @@ def named(row, key):
     )
 
 
-def test_every_kind_of_model_has_facts():
-    assert {kind.__name__ for kind in _FACTS} == {
-        name for row in catalog.FORMATS for name in row.models
-    }
+def test_every_kind_of_model_says_what_a_checkpoint_and_inspect_ask():
+    for name in {name for row in catalog.FORMATS for name in row.models}:
+        kind = catalog.load(f"svmcut.models:{name}")
+        own = {ask for base in kind.__mro__ if base is not BaseModel for ask in vars(base)}
+        assert {"form", "facts", "n_features"} <= own
 
 
 def test_a_linear_model_with_labels_and_names(capsys):

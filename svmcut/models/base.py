@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every class of models says of itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from svmcut.spec import schemas
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from svmcut.models.facts import Ends
+
+MOST_FEATURES = 2**31 - 1
+
+
+class BaseModel:
+    """A function of rows, or of sequences of rows; a record, whose fields a file holds.
+
+    Attributes
+    ----------
+    columns : (d,) int32 or None
+        Increasing columns of the data that its d features are; None for 0 to d - 1.
+    of_sequences : bool
+        Whether it has tags of sequences, and no scores of a row.
+    """
+
+    __slots__ = ()
+
+    of_sequences: ClassVar[bool] = False
+    columns: NDArray[np.int32] | None
+
+    @property
+    def n_features(self) -> int:
+        """d, in its own numbering."""
+        raise NotImplementedError
+
+    def form(self) -> dict[str, schemas.Check]:
+        """What its fields must look like; those that others depend on are checked here.
+
+        Raises
+        ------
+        StateError
+        """
+        raise NotImplementedError
+
+    def facts(self, ends: Ends) -> dict[str, Any]:
+        """What it is, has and weighs, as plain values: ``kind``, ``loss``, ``labels``,
+        ``features``, and what its kind has; docs/inspect.md lists the keys."""
+        raise NotImplementedError
+
+    def checked(self, n_features: int = MOST_FEATURES) -> Self:
+        """This model, where its arrays fit together and data of so many features has its columns.
+
+        Raises
+        ------
+        StateError
+        """
+        self.require(**self.form())
+        columns = schemas.array(np.int32, self.n_features, low=0, high=n_features - 1, rising=True)
+        self.require(columns=schemas.maybe(columns))
+        return self
+
+    def require(self, **fields: schemas.Check) -> None:
+        """Refuses fields that are not so; raises StateError."""
+        schemas.checked(self, schemas.fields(**fields), "model")

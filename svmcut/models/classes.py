@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What models of several classes share: their names, and what they know of probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.data.labels import label_text
+from svmcut.models.base import BaseModel
+from svmcut.scoring.probabilities import fit_temperature, of_several
+from svmcut.spec import schemas
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.records import replace
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from svmcut.data.examples import Csr
+
+
+class SeveralClasses(BaseModel):
+    """A model with a score a class, whose temperature says what probabilities they are."""
+
+    __slots__ = ()
+
+    names: NDArray[np.float64]
+    loss: str | None
+    temperature: float | None
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 scores of every class."""
+        raise NotImplementedError
+
+    def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 what `probabilities` takes: the scores."""
+        return self.scores(X, threads)
+
+    def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) labels of the largest score, the first of equal ones."""
+        return self.names[np.argmax(self.scores(X, threads), axis=1)]
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether there are probabilities of the classes."""
+        return self.temperature is not None
+
+    def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, K) of the classes, of a model that has them."""
+        return of_several(decisions, self.temperature)
+
+    def calibrated(
+        self, scores: NDArray, places: NDArray[np.int64], weights: NDArray | None
+    ) -> Self:
+        """This model with probabilities fitted to decisions of rows that were held out.
+
+        Parameters
+        ----------
+        places : (n,) int64
+            Of the rows' labels in `names`.
+        weights : (n,) or None
+            Of the rows.
+        """
+        return replace(self, temperature=fit_temperature(scores, places, weights))
+
+    def form(self) -> dict[str, schemas.Check]:
+        self.require(names=schemas.array(np.float64, None, rising=True))
+        return {
+            "highest_index": schemas.COUNT,
+            "loss": schemas.maybe(schemas.text()),
+            "temperature": schemas.maybe(schemas.real(0)),
+        }
+
+    def _labels(self) -> list[str]:
+        return [*map(label_text, self.names.tolist())]
+
+    def _head(self, kind: str, other: dict[str, Any] | None) -> dict[str, Any]:
+        """The first of its facts; other: its probabilities where it has no temperature."""
+        loss = self.loss or TASKS["multiclass"].loss
+        found: dict[str, Any] = {"kind": kind, "loss": loss, "labels": self._labels()}
+        fitted = other if self.temperature is None else {"temperature": self.temperature}
+        return found if fitted is None else found | {"probabilities": fitted}
