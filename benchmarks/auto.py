@@ -26,6 +26,7 @@ from svmcut.solvers.auto import choose
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import solvers
+from svmcut.spec.parameters import Settings
 from svmcut.training.stage import make_solver
 
 HINGE = "error-rate"
@@ -110,8 +111,8 @@ def seconds(
     best, met = float("inf"), False
     for _ in range(3):
         start = time.process_time()
-        problem = Problem(make_risk(loss).bind(y), LinearSpace(X, 1.0), C, rule)
-        for progress in make_solver(name, loss=loss).start(problem):
+        problem = Problem(make_risk(Settings(loss=loss)).bind(y), LinearSpace(X, 1.0), C, rule)
+        for progress in make_solver(name, Settings(loss=loss)).start(problem):
             met = rule.met(progress.primal, progress.dual)
             if time.process_time() - start > limit:
                 break

@@ -61,7 +61,7 @@ def labels_of(count: int, given):
 def looks(count: int, trainer: str, model, given) -> Iterator[Look]:
     """Those of one run."""
     name, _, parts = trainer.partition(":")
-    solver = Gdmm(parts=int(parts)) if parts else make_solver(name, 0, "multilabel")
+    solver = Gdmm(parts=int(parts)) if parts else make_solver(name, Settings(task="multilabel"))
     began = time.process_time()
     for look in solver.start(
         StructuredProblem(model, given.example_cost, StoppingRule(0.0, given.gap))

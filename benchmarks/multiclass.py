@@ -29,6 +29,7 @@ from svmcut.models import MulticlassModel
 from svmcut.risks import make_risk
 from svmcut.risks.multiclass import CrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
+from svmcut.spec.parameters import Settings
 
 SVMCUT = Path(sys.executable).parent / "svmcut"
 #: LIBLINEAR's -s, parameter multiclass and the loss.
@@ -50,7 +51,11 @@ def objective(model: MulticlassModel, examples, way: str, C: float) -> float:
     squared = float((model.W**2).sum() + (model.constant**2).sum())
     K, (_, multiclass, loss) = len(model.names), WAYS[way]
     rest = multiclass == "one-vs-rest"
-    risk = OneVsRestRisk.of_classes(make_risk(loss), y, K) if rest else CrammerSingerRisk(y, K)
+    risk = (
+        OneVsRestRisk.of_classes(make_risk(Settings(loss=loss)), y, K)
+        if rest
+        else CrammerSingerRisk(y, K)
+    )
     return 0.5 * squared + C * risk.linearize(scores.ravel()).value
 
 

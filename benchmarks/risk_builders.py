@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 from svmcut.risks import RISKS, make_risk
+from svmcut.spec.parameters import Settings
 
 
 def seconds(bound, s, args):
@@ -49,13 +50,13 @@ def ordinal(sizes, args, rng):
         times = []
         for n in sizes:
             y = rng.integers(0, grades or n, n).astype(float)
-            bound = make_risk("pairs").bind(y, threads=args.threads)
+            bound = make_risk(Settings(loss="pairs")).bind(y, threads=args.threads)
             times.append(seconds(bound, rng.normal(size=n), args))
         row(f"one query, R = {grades or 'n'}", sizes, times)
     for rows in (20, 1000):
         times = []
         for n in sizes:
-            bound = make_risk("swapped-pairs").bind(
+            bound = make_risk(Settings(loss="swapped-pairs")).bind(
                 rng.integers(0, 5, n).astype(float), np.arange(n) // rows, threads=args.threads
             )
             times.append(seconds(bound, rng.normal(size=n), args))
@@ -79,7 +80,7 @@ def multivariate(sizes, args, rng):
             s = rng.normal(size=n) + y
             if name == "average-precision":
                 s *= 1e-4
-            bound = make_risk(name, rescaling=rescaling, slack_norm=norm).bind(
+            bound = make_risk(Settings(loss=name, rescaling=rescaling, slack_norm=norm)).bind(
                 y, threads=args.threads
             )
             times.append(seconds(bound, s, args))

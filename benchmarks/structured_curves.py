@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from svmcut.solvers.gdmm import ChainFactors, LabelFactors
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.solvers.soft_bcfw import RHO
+from svmcut.spec.parameters import Settings
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
 from svmcut.training.stage import make_solver
@@ -142,7 +143,7 @@ def _solver_points(task: Task, trainer: str) -> Iterator[Point]:
             for name in ("separate", "joint", "relax")
             if hasattr(model, name)
         }
-    solver, due = make_solver(trainer, 0, task.task), 0.0
+    solver, due = make_solver(trainer, Settings(task=task.task)), 0.0
     vars(model).update(watched)
     try:
         for progress in solver.start(problem):

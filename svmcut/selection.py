@@ -355,7 +355,7 @@ class Search:
         values: dict[str, Any] = {name: value for name, value in cell.items() if name != "C"}
         settings = replace(self._settings, **values)
         left = None if self._end == math.inf else max(0.0, self._end - time.perf_counter())
-        driver = self._task.plan(train, settings, False, left)
+        driver = self._task.plan(train, settings, left)
         first, state = self._standing.get(k, (0, None))
         for at, place in enumerate(chain.cells[first:], first):
 

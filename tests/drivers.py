@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Drivers of training as the tests ask for them."""
 
+from svmcut.risks import make_risk
 from svmcut.spec.catalog import AUTO, MULTICLASS, SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.training.driver import make_driver
@@ -9,6 +10,11 @@ from svmcut.training.driver import make_driver
 def driver(data, **parameters):
     """On one thread unless the parameters say otherwise; the C is that of every fit."""
     return make_driver(Settings(**{"cost": 1.0, "threads": 1, **parameters}), data)
+
+
+def risk_of(loss, **parameters):
+    """The risk of a loss, with these parameters."""
+    return make_risk(Settings(loss=loss, **parameters))
 
 
 def way_of(task, solver, kernel="linear"):

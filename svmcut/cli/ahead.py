@@ -61,7 +61,7 @@ class Ahead:
         Of the run; with 1 nothing is trained ahead.
     settings : Settings
     plan : callable
-        Gives a driver of (settings, one_class, time_limit).
+        Gives a driver of settings.
     tell : callable
         What is to be kept of a Progress and its objective.
     measure : callable
@@ -143,7 +143,7 @@ class Ahead:
                 chain = self._chains.pop(0)
             place = chain[0]
             try:
-                driver = self._plan(self._settings, False, None)
+                driver = self._plan(self._settings)
                 for place in chain:
                     self._put(place, self._fit(driver, place))
             except Cancelled:

@@ -194,7 +194,7 @@ class Training:
 
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
         """The driver, and what a user should know of the examples."""
-        driver = self._task.plan(self.examples, settings, bool(self.original), self._time_limit)
+        driver = self._task.plan(self.examples, settings, self._time_limit)
         return driver, [] if self.original else hints(
             self.options.task, self.examples, driver.settings
         )
@@ -266,9 +266,7 @@ class Training:
         self.options = choosing.chosen(options, search.best(name))
         if self.options.grid != choosing.chosen(options, 0).grid:
             others = self._driver.warnings
-            self._driver = self._task.plan(
-                self.examples, self.options.settings(), False, self._left()
-            )
+            self._driver = self._task.plan(self.examples, self.options.settings(), self._left())
             self._warnings = [
                 text for text in self._warnings if text not in others
             ] + self._driver.warnings

@@ -57,7 +57,7 @@ class PartedClasses(MulticlassPlan):
         self.names = names
         self._examples = parted
         self._columns = None
-        self._rest, self._original = s.multiclass != MULTICLASS[0], False
+        self._rest = s.multiclass != MULTICLASS[0]
         check_class_numbers(path, K, parted.X.n_features)
         check_class_memory(path, K, 0, parted.X.n_features, s.max_memory)
         self.space: Any = ClassSpace(parted.X, K, self.bias, s.threads)
@@ -70,9 +70,7 @@ class PartedClasses(MulticlassPlan):
         problem = PartedProblem(
             lambda carry: oracle, oracle.risk, self.space, objective.C, self.stop(objective), s.qp
         )
-        return Stage(
-            CUTTING_PLANE, make_solver(CUTTING_PLANE, s.seed, s.task), problem, objective, warm=True
-        )
+        return Stage(CUTTING_PLANE, make_solver(CUTTING_PLANE, s), problem, objective, warm=True)
 
     def finish(self, objective, found, ended):
         """As MulticlassPlan's, with what the parts say."""

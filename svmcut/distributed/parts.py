@@ -120,7 +120,6 @@ class Bound:
         Labels of several classes, increasing.
     factors : tuple of (float, float)
         Labels and what a row with them weighs beside its own weight.
-    one_class : bool
     digest : int
         That the rows must have.
     given : (rows,) float64 or None
@@ -131,7 +130,6 @@ class Bound:
     labels: Labels | None
     names: NDArray[np.float64] | None = None
     factors: tuple[tuple[float, float], ...] = ()
-    one_class: bool = False
     digest: int = 0
     given: NDArray[np.float64] | None = None
 
@@ -239,17 +237,10 @@ class Part:
         elif len(examples) and (
             s.of_scores or s.task == "rank"
         ):  # else the loss is one of all parts together
-            risk = make_risk(
-                s.loss or "",
-                p=s.p,
-                at=s.at,
-                tube=s.tube,
-                rescaling=s.rescaling,
-                slack_norm=s.slack_norm,
-                one_class=bound.one_class,
-            )
             try:
-                self._risk = risk.bind(y, examples.qid, examples.weights, self.reading.threads)
+                self._risk = make_risk(s).bind(
+                    y, examples.qid, examples.weights, self.reading.threads
+                )
             except TrainingError as error:
                 raise TrainingError("{}: {}", examples.source.path, error) from None
         self._space: LinearSpace | None = None

@@ -117,9 +117,7 @@ class PartedPlan(Linear):
             else:
                 self._bin(parted, most_gathered)
             return
-        risk = make_risk(
-            loss, p=s.p, at=s.at, tube=s.tube, rescaling=s.rescaling, slack_norm=s.slack_norm
-        )
+        risk = make_risk(s)
         self.space = WeightSpace(
             parted.X.n_features, self.bias, usable_cpus()
         )  # while workers wait
@@ -142,7 +140,7 @@ class PartedPlan(Linear):
 
     def _gather(self, parted: Parted) -> None:
         """For a loss of all examples together."""
-        s, risk, n = self.settings, self._whole(), len(parted)
+        s, risk, n = self.settings, make_risk(self.settings), len(parted)
         y = np.concatenate(self.rows.gather(signs, []))
         self.risk = (SquaredRisk(risk) if s.slack_norm == 2 else risk).bind(
             y, None, None, s.threads
@@ -155,7 +153,7 @@ class PartedPlan(Linear):
     def _bin(self, parted: Parted, most_gathered: int) -> None:
         """The same of more examples than have their scores in one place."""
         s, n, positive = self.settings, len(parted), int(parted.sum("positive"))
-        binned = make_binned(self._whole(), positive, n - positive)
+        binned = make_binned(make_risk(s), positive, n - positive)
         if binned is None:
             raise TrainingError(
                 "{}: loss '{}' needs the scores of all {:,} examples in one place, where at most "
@@ -172,10 +170,6 @@ class PartedPlan(Linear):
         at_zero = self._oracle.risk(self.space.zero())
         self.units = self.units._replace(at_zero=at_zero or math.inf)
 
-    def _whole(self) -> Any:
-        s = self.settings
-        return make_risk(s.loss or "", p=s.p, rescaling=s.rescaling, slack_norm=s.slack_norm)
-
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """Cutting planes."""
         s, stop = self.settings, self.stop(objective)
@@ -187,7 +181,7 @@ class PartedPlan(Linear):
             problem = PartedProblem(
                 lambda carry: oracle, oracle.risk, self.space, objective.C, stop, s.qp
             )
-        solver = make_solver(CUTTING_PLANE, s.seed, s.task, s.loss, line_search=s.line_search)
+        solver = make_solver(CUTTING_PLANE, s)
         return Stage(CUTTING_PLANE, solver, problem, objective, warm=True, start=self._start())
 
     def finish(self, objective, found, ended):

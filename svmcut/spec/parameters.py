@@ -175,8 +175,9 @@ class Settings:
         Names of the parameters that were asked for, and are refused where they have no effect; None
         for those that differ from their defaults.
     original : bool
-        Whether a program with an original's name runs, which takes kernels of any parameters and
-        writes eight digits.
+        Whether the originals' conventions hold, as in a program with an original's name: kernels
+        have any parameters, a label above 0 is positive, measures of two classes accept one,
+        classes have the numbers up to the largest, and files have eight digits.
     """
 
     task: str = param("classification", one_of(tuple(TASKS)))

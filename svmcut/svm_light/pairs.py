@@ -30,6 +30,7 @@ from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
+from svmcut.spec.parameters import Settings
 from svmcut.svm_light.estimates import own_values, squared_lengths, values
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def train(
     ------
     MemoryError
     """
-    risk: Any = make_risk(TASKS["rank"].loss).bind(y, qid, threads=threads)
+    risk: Any = make_risk(Settings(loss=TASKS["rank"].loss)).bind(y, qid, threads=threads)
     recorded, unit = _Recorded(risk), C * risk.n_queries
     rows = None if kernel.is_linear else KernelRows(X, kernel, threads)
     inner: Any = LinearSpace(X, 0.0, threads) if rows is None else KernelSpace(rows, _ROOM)

@@ -28,13 +28,7 @@ class Classification(VectorTask):
     """Examples of two classes, and their scores. Trainers see the labels -1 and 1, models keep the
     user's."""
 
-    def plan(
-        self,
-        data: Examples,
-        settings: Settings,
-        original: bool = False,
-        time_limit: float | None = None,
-    ) -> Driver:
+    def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
         """As Task.plan.
 
         Raises
@@ -44,8 +38,8 @@ class Classification(VectorTask):
         TrainingError
             Where a loss that is no sum over examples has one class alone.
         """
-        if original:
-            return super().plan(data, settings, original, time_limit)
+        if settings.original:
+            return super().plan(data, settings, time_limit)
         path, n = data.source.path, len(data)
         labels = labels_of(data.checked().y, settings.positive, path)
         positive, _ = classes_of(data.y, labels)
@@ -63,7 +57,7 @@ class Classification(VectorTask):
             message = f"loss '{settings.loss}' needs two classes, but all {n} labels are {alone}"
             raise TrainingError("{}: {}", path, message)
         signed = data if labels is None else replace(data, y=np.where(positive, *reversed(SIGNS)))
-        driver = super().plan(signed, settings, original, time_limit)
+        driver = super().plan(signed, settings, time_limit)
         if alone:
             nothing = Message(
                 "all {} labels of {} are {}; there is no other class to learn", n, path, alone

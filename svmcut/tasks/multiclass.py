@@ -72,13 +72,7 @@ class Confusion:
 class Multiclass(RowTask):
     """Examples of several classes, and the scores of each."""
 
-    def plan(
-        self,
-        data: Examples,
-        settings: Settings,
-        original: bool = False,
-        time_limit: float | None = None,
-    ) -> Driver:
+    def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
         """As Task.plan.
 
         Raises
@@ -95,7 +89,7 @@ class Multiclass(RowTask):
                 "classes"
             )
             raise DataError(data.source.path, message, data.source.line_of(row))
-        driver = super().plan(data, settings, original, time_limit)
+        driver = super().plan(data, settings, time_limit)
         names, counts = np.unique(y, return_counts=True)
         driver.counts = {"labels": names.tolist(), "class_counts": counts.tolist()}
         return driver

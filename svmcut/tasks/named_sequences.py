@@ -77,14 +77,8 @@ class NamedTagging(Tagging):
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Sequences:
         raise UsageError("{input} says how a file is written; leave it out with arrays")
 
-    def plan(
-        self,
-        data: Sequences,
-        settings: Settings,
-        original: bool = False,
-        time_limit: float | None = None,
-    ) -> Driver:
-        driver = super().plan(data, settings, original, time_limit)
+    def plan(self, data: Sequences, settings: Settings, time_limit: float | None = None) -> Driver:
+        driver = super().plan(data, settings, time_limit)
         driver.marks = {"names": data.names}
         return driver
 

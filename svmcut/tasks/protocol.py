@@ -63,16 +63,11 @@ class Task(Protocol):
         number of rows."""
         return np.arange(data.X.n_rows + 1)
 
-    def plan(
-        self, data: Any, settings: Settings, original: bool = False, time_limit: float | None = None
-    ) -> Driver:
+    def plan(self, data: Any, settings: Settings, time_limit: float | None = None) -> Driver:
         """The driver of checked settings on data.
 
         Parameters
         ----------
-        original : bool
-            Whether the originals' rules hold: a label above 0 is positive, and measures of two
-            classes accept one.
         time_limit : float or None
             In place of the settings', where it is given.
 
@@ -82,7 +77,7 @@ class Task(Protocol):
         """
         from svmcut.training.driver import make_driver
 
-        driver = make_driver(settings, data, original, time_limit)
+        driver = make_driver(settings, data, time_limit)
         if settings.probability:
             from svmcut.training.calibration import CalibratedDriver
 

@@ -62,15 +62,9 @@ class Ranking(VectorTask):
             _check_queries(data.qid, 0, data.source)
         return query_starts(data.qid, len(data))
 
-    def plan(
-        self,
-        data: Examples,
-        settings: Settings,
-        original: bool = False,
-        time_limit: float | None = None,
-    ) -> Driver:
-        driver = super().plan(data, settings, original, time_limit)
-        if data.qid is None and data.source.path != OF_ARRAYS and not original:
+    def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
+        driver = super().plan(data, settings, time_limit)
+        if data.qid is None and data.source.path != OF_ARRAYS and not settings.original:
             driver.notes.append(_one_query(data.source.path, len(data)))
         return driver
 

@@ -17,14 +17,8 @@ if TYPE_CHECKING:
 class Regression(VectorTask):
     """Examples with a target each, and their scores."""
 
-    def plan(
-        self,
-        data: Examples,
-        settings: Settings,
-        original: bool = False,
-        time_limit: float | None = None,
-    ) -> Driver:
-        driver = super().plan(data, settings, original, time_limit)
+    def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
+        driver = super().plan(data, settings, time_limit)
         driver.marks = {"loss": driver.settings.loss}  # which tells that a model is none of classes
         return driver
 

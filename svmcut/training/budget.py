@@ -14,14 +14,13 @@ from svmcut.errors import MemoryLimitError, TrainingError
 from svmcut.models import KernelModel
 from svmcut.solvers.smo import KernelProblem
 from svmcut.spec import schemas
-from svmcut.spec.catalog import solver_class
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.span import Span, judged
-from svmcut.training.stage import Ended
+from svmcut.training.stage import Ended, make_solver
 from svmcut.training.vectors import Vectors
 
 #: Megabytes of features in the polish; more rows than that allows are represented by a sample.
@@ -42,8 +41,8 @@ class BudgetPlan(Chosen):
     key = "budget"
     exact_work = 2e7  # the steps knew float32 values only
 
-    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
-        super().__init__(examples, settings, one_class)
+    def __init__(self, examples: Examples, settings: Settings):
+        super().__init__(examples, settings)
         room, most, d = self.room, settings.budget, self.room.X.n_features
         need = 5e-6 * (min(most, room.X.n_rows) + 1) * d
         if need > room.memory:
@@ -70,16 +69,7 @@ class BudgetPlan(Chosen):
 
     def first(self, objective: Objective) -> tuple[Any, KernelProblem]:
         s, room = self.settings, self.room
-        solver = solver_class(s.solver)(
-            s.budget,
-            s.epochs,
-            s.maintenance,
-            s.sampling,
-            s.seed,
-            s.threads,
-            s.hold_out,
-            max_steps=s.max_iterations,
-        )
+        solver = make_solver(s.solver, s, max_steps=s.max_iterations)
         return solver, KernelProblem.of(room.vectors.risk, room.X, room.kernel, objective.C)
 
     def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:

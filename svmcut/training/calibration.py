@@ -145,7 +145,7 @@ class CalibratedDriver(Driver):
         s = replace(self.settings, initial=None)  # which may have seen the rows that are held out
         if s.time_limit is not None:
             s = replace(s, time_limit=max(0.0, s.time_limit - (time.perf_counter() - self._began)))
-        return Driver(load(plan_of(s.task, s.has_kernel, s.solver, s.multiclass))(data, s, False))
+        return Driver(load(plan_of(s.task, s.has_kernel, s.solver, s.multiclass))(data, s))
 
     def _calibrate(self, outcome: Outcome, scores: NDArray[np.float64]) -> None:
         """Fits the probabilities, and says what they are worth on the same scores."""

@@ -192,9 +192,7 @@ class Driver:
 
 @one_blas_thread()
 @part(INIT)
-def make_driver(
-    settings: Settings, data: Any, one_class: bool = False, time_limit: float | None = None
-) -> Driver:
+def make_driver(settings: Settings, data: Any, time_limit: float | None = None) -> Driver:
     """The driver of the plan that these settings ask for.
 
     Parameters
@@ -203,8 +201,6 @@ def make_driver(
         Refused as `svmcut.spec.refusals.check` does.
     data : Examples, Sequences or MultilabelExamples
         As the task reads them.
-    one_class : bool
-        Whether measures of two classes accept examples of one, as svm_perf does.
     time_limit : float or None
         Seconds for all fits in place of those of the settings; 0 where they were over before.
 
@@ -219,4 +215,4 @@ def make_driver(
     check(settings)
     settings = resolved(settings, data.X.n_rows, time_limit)
     plan = load(plan_of(settings.task, settings.has_kernel, settings.solver, settings.multiclass))
-    return Driver(plan(data, settings, one_class))
+    return Driver(plan(data, settings))

@@ -76,7 +76,7 @@ class Emissions(Plan):
 
     objects = "tokens", "tags"
 
-    def __init__(self, sequences: Sequences, settings: Settings, one_class: bool = False):
+    def __init__(self, sequences: Sequences, settings: Settings):
         examples = sequences.tokens().checked()
         self._examples, self._kernel = examples, kernel_of(settings)
         path, K, order = examples.source.path, int(sequences.tags.max()) + 1, settings.transitions
@@ -116,7 +116,7 @@ class Emissions(Plan):
         s = self.settings
         problem = Problem(self._risk, self.space, objective.C, self.stop(objective), s.qp)
         if not self._drawn:
-            cuts = Certified(self._certifier(problem), make_solver(self.solver, s.seed, s.task))
+            cuts = Certified(self._certifier(problem), make_solver(self.solver, s))
             return Stage(self.solver, cuts, problem, objective, warm=True)
         sampler = ChainSampler(self._labellings, s.threads, self._risk.weights)
         memory = planned_memory(s.max_memory) / 2

@@ -53,10 +53,10 @@ class JointPlan(Emissions):
 
     objects = "examples", "classes"
 
-    def __init__(self, examples: Examples, settings: Settings, original: bool = False):
+    def __init__(self, examples: Examples, settings: Settings):
         rows, s, path, n = examples.checked(), settings, examples.source.path, len(examples)
         self.names = np.unique(rows.y)
-        if original:  # svm_multiclass's classes are 1 to the largest, with rows or without
+        if s.original:  # svm_multiclass's classes are 1 to the largest, with rows or without
             self.names = np.arange(1.0, self.names[-1] + 1)
         K, places = len(self.names), np.searchsorted(self.names, rows.y).astype(np.int32)
         check_class_numbers(path, K, rows.X.n_features)

@@ -54,7 +54,7 @@ class MachinesPlan(Plan):
     stages of the present machine leave to each other.
     """
 
-    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
+    def __init__(self, examples: Examples, settings: Settings):
         self._examples, s = examples.checked(), settings
         self.names, self._y = np.unique(self._examples.y, return_inverse=True)
         self._X, self._columns = self._examples.X.compact()
@@ -92,7 +92,7 @@ class MachinesPlan(Plan):
         self._totals = [
             float(V.sum() if other is None else V[k] + V[other]) for k, other in self._machines
         ]
-        loss = make_risk(s.loss or "", one_class=True).bind(np.ones(1), None, None, 1)
+        loss = make_risk(s).bind(np.ones(1), None, None, 1)
         self._at_zero = float(loss.linearize(np.zeros(1)).value)
 
     def stop(self, objective: Objective) -> StoppingRule:
@@ -188,7 +188,7 @@ class MachinesPlan(Plan):
         self, X: Csr, signs: NDArray, v: NDArray | None, own: Settings, **shared: Any
     ) -> Any:
         plan = load(PLANS[SOLVERS[own.solver].plan])
-        return plan(Examples(X, signs, None, v, self._examples.source), own, True, **shared)
+        return plan(Examples(X, signs, None, v, self._examples.source), own, **shared)
 
     def _spanned_for(self, rows: NDArray, own: Settings) -> dict[str, Any]:
         """One basis of all rows for the machines of a subspace, and their features of these

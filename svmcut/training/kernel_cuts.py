@@ -33,10 +33,9 @@ class KernelCuts(KernelPlan):
         self,
         examples: Examples,
         settings: Settings,
-        one_class: bool = False,
         spanned: tuple[Basis, NDArray] | None = None,
     ):
-        super().__init__(examples, settings, one_class)
+        super().__init__(examples, settings)
         room, based = self.room, spanned is None and "basis" in SOLVERS[settings.solver].takes
         if settings.basis_kind == FOURIER:
             from svmcut.training.fourier import FourierSpan

@@ -45,7 +45,7 @@ class LabelSetPlan(Structured):
 
     warm = False
 
-    def __init__(self, examples: MultilabelExamples, settings: Settings, one_class: bool = False):
+    def __init__(self, examples: MultilabelExamples, settings: Settings):
         self._examples, s = examples.checked(), settings
         path, pairs = examples.source.path, s.pairs == "all"
         X, self._columns = self._examples.X.compact()
@@ -69,7 +69,7 @@ class LabelSetPlan(Structured):
         risk = OneVsRestRisk(HingeRisk(), self._examples.gold(), s.threads, model.weights)
         space = LabelSpace(model.examples.X, model.n_labels, 0, model.bias, s.threads)
         problem = Problem(risk, space, objective.C, self.stop(objective), s.qp)
-        return Stage(name, OneVsRest(make_solver(name, s.seed, s.task)), problem, objective)
+        return Stage(name, OneVsRest(make_solver(name, s)), problem, objective)
 
     def cuts(self) -> tuple[LabelRisk, LabelSpace]:
         model, threads = self.model, self.settings.threads

@@ -36,8 +36,8 @@ class Linear(Plan):
     vectors: Any
     space: Any
 
-    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
-        vectors = self.vectors = Vectors(examples, settings, one_class)
+    def __init__(self, examples: Examples, settings: Settings):
+        vectors = self.vectors = Vectors(examples, settings)
         super().__init__(settings, vectors.path, vectors.units, vectors.warnings)
         named = SOLVERS.get(settings.solver)
         cuts = not vectors.summed if named is None else named.losses is None
@@ -65,13 +65,7 @@ class Linear(Plan):
         problem = Problem(
             self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp
         )
-        solver = make_solver(
-            name,
-            self.settings.seed,
-            self.settings.task,
-            self.settings.loss,
-            line_search=self.settings.line_search,
-        )
+        solver = make_solver(name, self.settings)
         if self.settings.solver == AUTO and self.vectors.summed:
             from svmcut.solvers.dual_cd import DualCd
 

@@ -21,7 +21,7 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS, losses
 from svmcut.spec.entries import MARGIN, SLACK
-from svmcut.spec.parameters import Settings
+from svmcut.spec.parameters import DEFAULTS, Settings
 from svmcut.training.certificate import (
     in_columns,
     part_of_features,
@@ -55,7 +55,7 @@ def class_risk(
     if losses(s.task)[s.loss or ""].joint:
         return ClassCostRisk(y, squared_differences(names, y), s.rescaling, s.slack_norm, weights)
     if s.multiclass != MULTICLASS[0]:
-        return OneVsRestRisk.of_classes(make_risk(s.loss or ""), y, K, threads, weights)
+        return OneVsRestRisk.of_classes(make_risk(s), y, K, threads, weights)
     return (CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk)(
         y, K, threads, weights
     )
@@ -91,10 +91,10 @@ class MulticlassPlan(Plan):
     MemoryLimitError
     """
 
-    def __init__(self, examples: Examples, settings: Settings, original: bool = False):
+    def __init__(self, examples: Examples, settings: Settings):
         self._examples, s, path = examples.checked(), settings, examples.source.path
-        self.names, self._original = np.unique(self._examples.y), original
-        if original:  # svm_multiclass's classes are 1 to the largest, with rows or without
+        self.names = np.unique(self._examples.y)
+        if s.original:  # svm_multiclass's classes are 1 to the largest, with rows or without
             self.names = np.arange(1.0, self.names[-1] + 1)
         y = np.searchsorted(self.names, self._examples.y)
         K, n, self.bias = len(self.names), len(examples), s.bias or 0.0
@@ -132,22 +132,16 @@ class MulticlassPlan(Plan):
             name = CHOICES[s.task, False, True][0] if s.is_usual else CUTTING_PLANE
         problem = Problem(self.risk, space, objective.C, self.stop(objective), s.qp)
         if self._rest:
-            solver = make_solver(name, s.seed, loss=s.loss, line_search=s.line_search)
+            solver = make_solver(name, s, DEFAULTS["task"])
             return Stage(name, OneVsRest(solver), problem, objective)
-        return Stage(
-            name,
-            make_solver(name, s.seed, s.task, line_search=s.line_search),
-            problem,
-            objective,
-            warm=True,
-        )
+        return Stage(name, make_solver(name, s), problem, objective, warm=True)
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self._model(w), self.space.dot(w, w))
         if (
-            self._original and ended.run.bundle is None
+            self.settings.original and ended.run.bundle is None
         ):  # the descent makes no cut; the one at w = 0 is the longest
             cut = self.space.adjoint(
                 self.risk.linearize(np.zeros(self.space.X.n_rows * len(self.names))).coef

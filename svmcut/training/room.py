@@ -319,8 +319,8 @@ class KernelPlan(Plan):
     weights: ClassVar[bool] = True
     shared: tuple[NDArray, NDArray[np.int64]] | None = None
 
-    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
-        vectors = Vectors(examples, settings, one_class, self.weights)
+    def __init__(self, examples: Examples, settings: Settings):
+        vectors = Vectors(examples, settings, self.weights)
         self.room = KernelRoom(vectors, settings, self.exact_work)
         super().__init__(settings, vectors.path, vectors.units, self.room.warnings)
         if settings.initial is not None and settings.solver != SMO:

@@ -30,8 +30,8 @@ class SmoPlan(KernelPlan):
     exact_work = 2e7  # the steps keep v of their own; what is left to expand is the file
     weights = False
 
-    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
-        super().__init__(examples, settings, one_class)
+    def __init__(self, examples: Examples, settings: Settings):
+        super().__init__(examples, settings)
         s = settings
         self._last: SmoRun | None = None
         self._solver = Smo(bool(s.free_bias), s.cache_size, s.threads, s.max_iterations)

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Objective, Units
 
 
-def make_solver(
-    name: str, seed: int = 0, task: str = "classification", loss: str | None = None, **steering: Any
-) -> Solver:
-    """The solver of that name for a task and loss, imported now, with those of the seed and of
-    other parameters that it has; None is a solver's own default."""
-    kind: Any = solver_class(name, task, loss)
-    known = {field.name for field in fields(kind)}
-    given = {"seed": seed, **{name: value for name, value in steering.items() if value is not None}}
-    return kind(**{name: value for name, value in given.items() if name in known})
+def make_solver(name: str, settings: Settings, task: str | None = None, **own: Any) -> Any:
+    """The solver of that name for the loss and the task of settings, or another task, imported now.
+
+    It takes those of its parameters that settings have by the same name, None being its own
+    default, and `own`.
+    """
+    kind: Any = solver_class(name, task or settings.task, settings.loss)
+    given = {field.name: getattr(settings, field.name, None) for field in fields(kind)}
+    return kind(**{key: value for key, value in given.items() if value is not None} | own)
 
 
 class Stage(NamedTuple):
@@ -90,9 +90,8 @@ class Ended(NamedTuple):
 class Plan:
     """A way of training on data that are given, one stage after the other.
 
-    A row of the catalog names what makes a plan of (data, settings, one_class): what the task
-    reads, settings as `svmcut.training.settings.resolved` leaves them, and whether measures of two
-    classes accept examples of one.
+    A row of the catalog names what makes a plan of (data, settings): what the task reads, and
+    settings as `svmcut.training.settings.resolved` leaves them.
 
     Attributes
     ----------

@@ -14,12 +14,12 @@ from svmcut.errors import TrainingError, UsageError
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.expansion import ExpansionProblem
 from svmcut.spec import schemas
-from svmcut.spec.catalog import SOLVERS, solver_class
+from svmcut.spec.catalog import SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import scaled_bound
 from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.stage import Ended
+from svmcut.training.stage import Ended, make_solver
 
 
 class StepPlan(Chosen):
@@ -36,8 +36,8 @@ class StepPlan(Chosen):
 
     key = "stochastic"
 
-    def __init__(self, examples: Examples, settings: Settings, one_class: bool = False):
-        super().__init__(examples, settings, one_class)
+    def __init__(self, examples: Examples, settings: Settings):
+        super().__init__(examples, settings)
         s, n = settings, self.room.X.n_rows
         self._y = np.ascontiguousarray(self.room.vectors.risk.signs, np.float64)
         self._held = np.zeros(n, bool)
@@ -64,8 +64,8 @@ class StepPlan(Chosen):
 
     def first(self, objective: Objective) -> tuple[Any, ExpansionProblem]:
         s, room = self.settings, self.room
-        own = (s.nu, s.free_bias, s.average, s.certify) if self._has_level else (s.sampling,)
-        solver = solver_class(s.solver)(s.epochs, s.seed, s.max_iterations, *own)
+        own: dict[str, Any] = {"bound": s.certify} if self._has_level else {}
+        solver = make_solver(s.solver, s, max_steps=s.max_iterations, **own)
         weights = room.vectors.risk.weights
         return solver, ExpansionProblem(
             room.X, self._y, room.kernel, objective.C, self._held, s.gap, s.threads, weights

@@ -73,8 +73,7 @@ class Structured(Plan):
         """The solver of that name, or the one that "auto" stands for."""
         s = self.settings
         name = self.choose() if s.solver == AUTO else s.solver
-        steering: dict[str, Any] = {"line_search": s.line_search, "parts": s.parts}
-        solver = Quick(s.seed) if s.quick else make_solver(name, s.seed, s.task, **steering)
+        solver = Quick(s.seed) if s.quick else make_solver(name, s)
         if SOLVERS[name].losses is None:
             return Stage(name, solver, self._cuts(objective), objective, self.warm)
         problem = StructuredProblem(self.model, objective.C, self.stop(objective), s.qp)

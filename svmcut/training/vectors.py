@@ -48,23 +48,13 @@ class Vectors:
     MemoryLimitError
     """
 
-    def __init__(
-        self, examples: Examples, settings: Settings, one_class: bool = False, weights: bool = True
-    ):
+    def __init__(self, examples: Examples, settings: Settings, weights: bool = True):
         self.examples, s = examples.checked(), settings
         self.path, loss = examples.source.path, s.loss or ""
         self.X, self.columns = self.examples.X.compact()
         if weights:
             check_memory(self.path, self.X.n_features, s.max_memory)
-        risk = make_risk(
-            loss,
-            p=s.p,
-            at=s.at,
-            tube=s.tube,
-            rescaling=s.rescaling,
-            slack_norm=s.slack_norm,
-            one_class=one_class,
-        )
+        risk = make_risk(s)
         ranks, self.summed = s.task == "rank", s.of_scores
         if s.slack_norm == 2 and not ranks:  # a ranking risk squares the slack of every query
             risk = SquaredRisk(risk)

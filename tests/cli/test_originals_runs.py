@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from drivers import risk_of
 from programs import call
 from reference import risks as truth
 
@@ -235,7 +236,6 @@ def test_a_basis_that_is_none_has_no_effect(idle, words, folder):
 @pytest.mark.parametrize("number, loss", [("10", "roc-area"), ("11", "average-precision")])
 def test_squared_slack_of_losses_of_rankings(number, loss, folder, capsys):
     from svmcut.files.examples import read_examples
-    from svmcut.risks import make_risk
 
     words = ("-c", 0.01, "-e", 1e-6, "-p", 2, "-w", 1, "-l", number)
     assert call("svm_perf_learn", *words, "train", "new") == 0
@@ -244,7 +244,7 @@ def test_squared_slack_of_losses_of_rankings(number, loss, folder, capsys):
     w = np.zeros(4)
     w[: len(model.w)] = model.w
     scores = data.X.to_dense() @ w - model.b
-    slack = make_risk(loss).bind(data.y).linearize(scores).value
+    slack = risk_of(loss).bind(data.y).linearize(scores).value
     primal = 0.5 * (w @ w + model.b**2) + 0.01 * slack**2
     assert slack > 1 and dual == pytest.approx(primal, abs=3e-5)
 

@@ -22,6 +22,7 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import linear
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import solvers
+from svmcut.spec.parameters import Settings
 from svmcut.training.stage import make_solver
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -135,7 +136,7 @@ def test_certificates_are_honest(rng, monkeypatch, solver, name, C, kept):
     monkeypatch.setattr(CutBundle, "add", adding)
     monkeypatch.setattr(CutBundle, "_combined", combining)
     problem = Problem(HingeRisk().bind(y), LinearSpace(X, 1.0), C, StoppingRule(0, GAPS[solver]))
-    last = list(make_solver(solver).start(problem))[-1]
+    last = list(make_solver(solver, Settings()).start(problem))[-1]
     primal = truth.primal(last.solution(), C)
     assert last.primal == pytest.approx(primal, rel=1e-11)
     assert last.dual == pytest.approx(truth.best, rel=1e-9)

@@ -24,10 +24,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from drivers import risk_of
 
 from svmcut.data.examples import Csr
 from svmcut.qp.checked import CheckedSimplexQp
-from svmcut.risks import RISKS, make_risk
+from svmcut.risks import RISKS
 from svmcut.risks.protocol import Linearization
 from svmcut.solvers import cutting_plane
 from svmcut.solvers.cutting_plane import CuttingPlane
@@ -89,7 +90,7 @@ def case(name, seed, n=100, d=6, observed=Observed):
     rank = RISKS[name].task == "rank"
     y = np.digitize(s, [-1.0, 0.0, 1.0]).astype(float) if rank else np.where(s > 0, 1.0, -1.0)
     qid = np.arange(n) // 10 if name == "swapped-fraction" else None
-    risk = observed(make_risk(name).bind(y, qid), 1 / n if name == "error-rate" else 1.0)
+    risk = observed(risk_of(name).bind(y, qid), 1 / n if name == "error-rate" else 1.0)
     return (
         risk,
         ObservedSpace(Csr.from_dense(X)),

@@ -4,11 +4,12 @@ machine for every loss."""
 
 import numpy as np
 import pytest
+from drivers import risk_of
 from reference.kernel_rows import SlowKernelRows, gram
 
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import KERNELS, Kernel
-from svmcut.risks import RISKS, make_risk
+from svmcut.risks import RISKS
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.kernel import KernelSpace
@@ -101,7 +102,7 @@ def test_the_linear_kernel_finds_the_optimum_of_the_linear_machine(rng, name):
     X, both = spaces(rng, Kernel("linear"))
     y = labels(rng, X, RISKS[name].task)
     qid = np.repeat(np.arange(4), 10) if RISKS[name].task == "rank" else None
-    risk = make_risk(name).bind(y, qid)
+    risk = risk_of(name).bind(y, qid)
     value = risk.linearize(np.zeros(40)).value
     results = []
     for space in (LinearSpace(X), *both):

@@ -3,13 +3,13 @@
 
 import numpy as np
 import pytest
+from drivers import risk_of
 from reference import hinge
 
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.oracle import Point, RiskOracle
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
-from svmcut.risks import make_risk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
@@ -25,7 +25,7 @@ def rows(rng, n=60, d=7):
 def linear(rng, loss):
     X, y = rows(rng)
     return RiskOracle(
-        make_risk(loss).bind(y, np.arange(60) // 10), LinearSpace(Csr.from_dense(X), 1.0)
+        risk_of(loss).bind(y, np.arange(60) // 10), LinearSpace(Csr.from_dense(X), 1.0)
     )
 
 
@@ -36,7 +36,7 @@ def kernel(rng, loss):
 
     X, y = rows(rng)
     space = KernelSpace(KernelRows(Csr.from_dense(X), Kernel("rbf", gamma=0.2), 1), 10.0)
-    return RiskOracle(make_risk(loss).bind(y), space)
+    return RiskOracle(risk_of(loss).bind(y), space)
 
 
 def chain(rng, _):
@@ -197,7 +197,7 @@ class PartsProblem:
 def test_cutting_planes_never_see_a_row(rng, line_search):
     X, y = rows(rng)
     halves = [
-        RiskOracle(make_risk("error-rate").bind(y[part]), LinearSpace(Csr.from_dense(X[part]), 1.0))
+        RiskOracle(risk_of("error-rate").bind(y[part]), LinearSpace(Csr.from_dense(X[part]), 1.0))
         for part in (slice(0, 25), slice(25, 60))
     ]
     parts = Parts(halves)
@@ -207,7 +207,7 @@ def test_cutting_planes_never_see_a_row(rng, line_search):
     assert minimum * (1 - 1.1e-6) <= last.dual <= minimum * (1 + 1e-9)
     assert parts.rounds <= 2 * last.iteration
     whole = Problem(
-        make_risk("error-rate").bind(y),
+        risk_of("error-rate").bind(y),
         LinearSpace(Csr.from_dense(X), 1.0),
         C,
         StoppingRule(0.0, 1e-6),

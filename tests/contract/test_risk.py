@@ -7,10 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from drivers import risk_of
 from reference import risks as truth
 
 from svmcut.errors import TrainingError, UsageError
-from svmcut.risks import RISKS, make_risk
+from svmcut.risks import RISKS
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check
 
@@ -93,7 +94,7 @@ def test_value_is_brute_force(name, options, rng):
     for trial in range(12):
         y, qid, scores = sample(name, rng, int(rng.integers(2, 9)))
         s = scores() * (1e12 if trial == 11 else 1.0)
-        bound = make_risk(name, **options).bind(y, qid)
+        bound = risk_of(name, **options).bind(y, qid)
         cut = bound.linearize(s)
         expected = true_value(name, options, bound, s, y, qid)
         assert cut.value == pytest.approx(expected, rel=1e-13, abs=1e-13)
@@ -109,7 +110,7 @@ def test_value_is_brute_force(name, options, rng):
 def test_cut_lies_below_the_risk(name, options, rng):
     for _ in range(15):
         y, qid, scores = sample(name, rng, int(rng.integers(4, 40)))
-        bound = make_risk(name, **options).bind(y, qid)
+        bound = risk_of(name, **options).bind(y, qid)
         cut = bound.linearize(scores())
         assert cut.value >= 0
         squared = name == "squared-hinge" or (
@@ -132,7 +133,7 @@ def test_rows_may_be_permuted(name, options, rng):
         order = rng.permutation(30)
         if qid is not None:
             order = order[np.argsort(qid[order], kind="stable")]
-        risk = make_risk(name, **options)
+        risk = risk_of(name, **options)
         value = risk.bind(y, qid).linearize(s).value
         moved = risk.bind(y[order], None if qid is None else qid[order]).linearize(s[order]).value
         assert moved == pytest.approx(value, rel=1e-13, abs=1e-13)
@@ -142,12 +143,12 @@ def test_rows_may_be_permuted(name, options, rng):
 def test_input_may_be_read_only_and_strided(name, options, rng):
     y, qid, scores = sample(name, rng, 20)
     s = scores()
-    bound = make_risk(name, **options).bind(y, qid)
+    bound = risk_of(name, **options).bind(y, qid)
     expected = bound.linearize(s)
     frozen = s.copy()
     for array in (y, frozen):
         array.setflags(write=False)
-    again = make_risk(name, **options).bind(y, qid).linearize(frozen)
+    again = risk_of(name, **options).bind(y, qid).linearize(frozen)
     strided = bound.linearize(np.repeat(s, 2)[::2])
     for cut in (again, strided):
         assert cut.value == expected.value
@@ -172,7 +173,7 @@ def test_threads_leave_no_trace(name, options, rng):
         else None
     )
     s = np.round(rng.normal(size=n), 3)
-    risk = make_risk(name, **options)
+    risk = risk_of(name, **options)
     one = risk.bind(y, qid, threads=1).linearize(s)
     for threads in (2, 3, 8):
         bound = risk.bind(y, qid, threads=threads)
@@ -187,7 +188,7 @@ def test_queries_are_isolated(name, rng):
     for _ in range(10):
         y, qid, scores = sample(name, rng, 40)
         s = scores()
-        risk = make_risk(name)
+        risk = risk_of(name)
         whole = risk.bind(y, qid).linearize(s)
         s2 = s + 100.0 * rng.normal(size=3)[qid]  # a constant per query changes no pair
         shifted = risk.bind(y, qid).linearize(s2)
@@ -201,7 +202,7 @@ def test_queries_are_isolated(name, rng):
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_one_class(name, options, sign):
     y = np.full(812, sign)
-    risk = make_risk(name, **options)
+    risk = risk_of(name, **options)
     if RISKS[name].task == "rank":
         assert risk.bind(y).linearize(np.arange(812.0)).value == 0.0
     elif name == "zero-one" or RISKS[name].is_sum:
@@ -224,7 +225,7 @@ def test_one_class_where_it_is_allowed(name, options, sign, rng):
     for trial in range(8):
         n = int(rng.integers(1, 8))
         y = np.full(n, sign)
-        bound = make_risk(name, **options, one_class=True).bind(y)
+        bound = risk_of(name, **options, original=True).bind(y)
         s = np.round(rng.normal(size=n) * rng.choice([0.3, 3.0]), 1) * (trial > 0)
         cut = bound.linearize(s)
         pairs_of_both = name in ("roc-area", "average-precision")
@@ -239,7 +240,7 @@ def test_one_class_where_it_is_allowed(name, options, sign, rng):
 @every_risk
 def test_start_is_positive_and_perfect_scores_cost_nothing(name, options, rng):
     y, qid, _ = sample(name, rng, 25)
-    bound = make_risk(name, **options).bind(y, qid)
+    bound = risk_of(name, **options).bind(y, qid)
     assert bound.linearize(np.zeros(25)).value > 0.0
     best = {"rank": 1e4 * y, "regression": y}.get(
         RISKS[name].task, 1e4 * np.where(y > 0, 1.0, -1.0)

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from drivers import risk_of
 from reference import hinge
 from reference.kernel_rows import SlowKernelRows, gram
 
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
-from svmcut.risks import make_risk
 from svmcut.risks.sampling import Draw
 from svmcut.solvers.constant_cuts import ConstantCuts, ConstantCutsRun, SampleSpace
 from svmcut.solvers.cutting_plane import CuttingPlane
@@ -32,7 +32,7 @@ KERNEL = Kernel("rbf", gamma=2.0)
 
 def sampled(X, y, r, seed=0, loss="error-rate", C=1.0, epsilon=0.01, **options):
     rows = SlowKernelRows(Csr.from_dense(X), KERNEL)
-    risk = make_risk(loss).bind(y)
+    risk = risk_of(loss).bind(y)
     rule = StoppingRule(C * risk.linearize(np.zeros(len(y))).value * epsilon)
     run = SampledCuts(risk.sampler(), r, seed, **options).start(
         Problem(risk, KernelSpace(rows, 0, np.float32), C, rule)
@@ -42,7 +42,7 @@ def sampled(X, y, r, seed=0, loss="error-rate", C=1.0, epsilon=0.01, **options):
 
 def constant(X, y, r, seed=0, C=1.0, epsilon=0.02, patience=8):
     rows = SlowKernelRows(Csr.from_dense(X), KERNEL)
-    risk = make_risk("error-rate").bind(y)
+    risk = risk_of("error-rate").bind(y)
     run = ConstantCuts(risk.sampler(), r, patience, seed).start(
         Problem(risk, SampleSpace(rows), C, StoppingRule(C * len(y) * epsilon))
     )
@@ -75,7 +75,7 @@ def test_the_exact_cut_is_taken_where_the_sample_covers_the_violations():
 @pytest.mark.parametrize("loss", ["error-rate", "roc-area"])
 def test_larger_samples_come_nearer_the_optimum(loss):
     X, y = checkers(300)
-    risk = make_risk(loss).bind(y)
+    risk = risk_of(loss).bind(y)
     C = 1.0 if loss == "error-rate" else 2.0
     exact = KernelSpace(SlowKernelRows(Csr.from_dense(X), KERNEL), 10)
     *_, last = CuttingPlane().start(Problem(risk, exact, C, StoppingRule(0, 1e-3)))
@@ -92,7 +92,7 @@ def test_the_stated_primal_is_the_objective_and_the_violation_meets_the_rule():
     X, y = checkers(250)
     rows, _, history = sampled(X, y, 40)
     last = history[-1]
-    risk = make_risk("error-rate").bind(y)
+    risk = risk_of("error-rate").bind(y)
     assert last.primal == pytest.approx(objective(X, y, last.solution(), 1.0, risk), rel=1e-5)
     assert math.isnan(last.dual)
     assert last.gap <= 0.01 * 250
@@ -108,7 +108,7 @@ def test_the_best_is_the_lowest_of_its_line_and_the_cut_drawn_behind_it_is_viola
     """The exact cut at u is violated at w by what the theorem promises, and the sampled one by more
     than epsilon."""
     X, y = checkers(200)
-    C, K, risk, seen = 1.5, gram(KERNEL, X, X), make_risk(loss).bind(y), []
+    C, K, risk, seen = 1.5, gram(KERNEL, X, X), risk_of(loss).bind(y), []
     draw = SampledCutsRun._draw
 
     def spied(run, best, w, level):
@@ -138,12 +138,12 @@ def test_the_exact_cut_stands_where_no_sample_is_violated_enough():
 
     class Worthless:
         def violations(self, s):
-            violated = make_risk("error-rate").bind(y).sampler().violations(s)
+            violated = risk_of("error-rate").bind(y).sampler().violations(s)
             violated.sample = lambda rng, r: Draw(np.zeros(0, np.int64), np.zeros(0), 0.0, 0.0)
             return violated
 
     X, y = checkers(100)
-    risk = make_risk("error-rate").bind(y)
+    risk = risk_of("error-rate").bind(y)
     space = KernelSpace(SlowKernelRows(Csr.from_dense(X), KERNEL), 0, np.float32)
     *_, last = SampledCuts(Worthless(), 5, 0).start(Problem(risk, space, 1.0, StoppingRule(0.1)))
     assert last.primal == pytest.approx(optimum(X, y, 1.0), abs=0.11)
@@ -153,7 +153,7 @@ def test_the_dual_of_the_model_rises_with_every_cut():
     """Each cut is violated by more than epsilon, so that the maximum of the small QP rises."""
     X, y = checkers(150)
     rows = SlowKernelRows(Csr.from_dense(X), KERNEL)
-    risk = make_risk("error-rate").bind(y)
+    risk = risk_of("error-rate").bind(y)
     solver = SampledCuts(risk.sampler(), 30, 0, max_idle=10**9)
     lower, epsilon = [], 150 * 0.02
     run = solver.start(Problem(risk, KernelSpace(rows, 0, np.float32), 1.0, StoppingRule(epsilon)))
@@ -230,7 +230,7 @@ def test_constant_cuts_search_and_state_the_objective_of_the_rows_held_out(monke
 
 def test_constant_cuts_approach_the_optimum():
     X, y = checkers(300)
-    risk = make_risk("error-rate").bind(y)
+    risk = risk_of("error-rate").bind(y)
     minimum = optimum(X, y, 1.0)
     means = []
     for r in (20, 200):

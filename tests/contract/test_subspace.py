@@ -4,12 +4,12 @@ rows."""
 
 import numpy as np
 import pytest
-from drivers import driver, kernel_parameters
+from drivers import driver, kernel_parameters, risk_of
 from reference.kernel_rows import SlowKernelRows, gram
 
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.models.kernels import Kernel
-from svmcut.risks import RISKS, make_risk
+from svmcut.risks import RISKS
 from svmcut.spaces.subspace import Basis, Subspace, even_rows, independent, pivoted_rows
 from svmcut.spec.catalog import SOLVERS
 
@@ -129,7 +129,7 @@ def test_the_stated_numbers_bracket_the_optimum_and_the_primal_is_the_models(rng
     s = outcome.model.scores(data.X)
     Z, alpha = outcome.model.support, outcome.model.alpha
     squared = alpha @ gram(RBF, Z.to_dense(), Z.to_dense()) @ alpha
-    stated = 0.5 * squared + 2.0 * make_risk("error-rate").bind(data.y).linearize(s).value
+    stated = 0.5 * squared + 2.0 * risk_of("error-rate").bind(data.y).linearize(s).value
     assert outcome.primal == pytest.approx(stated, rel=1e-9)
     assert outcome.dual <= best.primal * (1 + 1e-9)
     assert best.dual <= outcome.primal * (1 + 1e-9)

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from drivers import risk_of
 from parted import lines, settings, trained, written
 from programs import call
 from reference import hinge, losses
@@ -20,7 +21,6 @@ from svmcut.distributed.plan import planned
 from svmcut.distributed.rows import SerialRows, folded, node_of, tree_sum
 from svmcut.errors import DataError, TrainingError, UsageError
 from svmcut.files.patterns import files_of
-from svmcut.risks import make_risk
 
 
 @pytest.mark.parametrize("weighed", [False, True])
@@ -237,9 +237,7 @@ def test_bins_of_scores_certify_the_rows(tmp_path, monkeypatch, name, bins):
     found = trained(paths, how={"most_gathered": 399}, **case)
     X, y = svmcut.load_svmlight_file(whole)
     norm = case.get("slack_norm", 1)
-    risk = make_risk(case["loss"], rescaling=case.get("rescaling", "margin"), slack_norm=norm).bind(
-        y
-    )
+    risk = risk_of(case["loss"], rescaling=case.get("rescaling", "margin"), slack_norm=norm).bind(y)
     w = found.model.w.astype(np.float64)
     value = risk.linearize(X @ w - found.model.b).value ** norm
     primal = 0.5 * (w @ w + found.model.b**2) + found.objective.C * value
@@ -317,7 +315,7 @@ def test_files_by_pattern_and_by_name(tmp_path, monkeypatch):
 
 def test_a_part_asks_its_risk_for_what_it_is(tmp_path):
     """The hinge alone has a grid; a loss that gets one is to be asked for it."""
-    bound = {name: make_risk(name).bind(np.ones(2)) for name in ("error-rate", *losses.LOSSES)}
+    bound = {name: risk_of(name).bind(np.ones(2)) for name in ("error-rate", *losses.LOSSES)}
     assert [name for name, risk in bound.items() if hasattr(risk, "on_grid")] == ["error-rate"]
     part = Part(written(tmp_path, lines(), 0)[0], Reading(False))
     assert part.found().rows == 400 and part.__sizeof__() > 10_000

@@ -4,10 +4,11 @@ the bound."""
 
 import numpy as np
 import pytest
+from drivers import risk_of
 from reference import risks as truth
 
 from svmcut.distributed.histograms import edges_of, places_of
-from svmcut.risks import binned, make_risk
+from svmcut.risks import binned
 from svmcut.risks.binned import Bins, Costs, make_binned
 
 TABLES = [
@@ -22,7 +23,7 @@ CASES = [*TABLES, ("roc-area", "margin", 1)]
 
 def made(name, rescaling, norm, P, N, p=0.0):
     """The risk in bins."""
-    return make_binned(make_risk(name, p=p, rescaling=rescaling, slack_norm=norm), P, N)
+    return make_binned(risk_of(name, p=p, rescaling=rescaling, slack_norm=norm), P, N)
 
 
 def bins_of(risk, s, positive, rng, n_bins):

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from drivers import risk_of
 from programs import call
 from reference import risks as truth
 
 from svmcut.files.models import read_model
-from svmcut.risks import make_risk
 from svmcut.risks.ordinal_squared import BoundSquaredOrdinal, SquaredOrdinalRisk
 
 LOSSES = ("swapped-pairs", "swapped-fraction")
@@ -40,7 +40,7 @@ def test_sizes_and_ties(name, scale, rng):
         n = int(rng.integers(30, 90))
         y, qid = rng.choice([0.0, 1.0, 2.0, 9.0], n), np.sort(rng.integers(0, 4, n))
         s = scale * np.round(rng.normal(size=n), digits)
-        cut = make_risk(name, slack_norm=2).bind(y, qid).linearize(s)
+        cut = risk_of(name, slack_norm=2).bind(y, qid).linearize(s)
         assert cut.value == pytest.approx(truth.ordinal_squared(s, y, qid, name), rel=1e-12)
         assert cut.offset + cut.coef @ s == pytest.approx(cut.value, rel=1e-11)
 
@@ -56,7 +56,7 @@ def test_the_search_takes_few_steps(rng, monkeypatch):
     for scores in (s, np.round(s, 1), np.repeat(s[: n // 2], 2)):
         for name in LOSSES:
             steps.clear()
-            make_risk(name, slack_norm=2).bind(y).linearize(scores)
+            risk_of(name, slack_norm=2).bind(y).linearize(scores)
             assert len(steps) <= 60
 
 

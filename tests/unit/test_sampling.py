@@ -3,8 +3,7 @@
 
 import numpy as np
 import pytest
-
-from svmcut.risks import make_risk
+from drivers import risk_of
 
 
 def pairs_of(y, qid, s):
@@ -31,8 +30,8 @@ def problem(name, rng, n=24):
     )
     if name in ("error-rate", "roc-area"):
         y = np.where(y > 1, 1.0, -1.0)
-        return make_risk(name).bind(y), y, np.zeros(n), s
-    return make_risk(name).bind(y, qid), y, qid, s
+        return risk_of(name).bind(y), y, np.zeros(n), s
+    return risk_of(name).bind(y, qid), y, qid, s
 
 
 NAMES = ("error-rate", "roc-area", "swapped-pairs", "swapped-fraction", "pairs")
@@ -88,6 +87,6 @@ def test_a_bootstrap_sample_estimates_the_risk_of_all_rows(rng):
 
 
 def test_too_many_grades_are_refused(rng):
-    risk = make_risk("pairs").bind(np.arange(200.0))
+    risk = risk_of("pairs").bind(np.arange(200.0))
     with pytest.raises(ValueError, match="200 grades"):
         risk.sampler()

@@ -4,6 +4,7 @@ changes no bit."""
 
 import numpy as np
 import pytest
+from drivers import risk_of
 from reference.chain import noisy_chains
 
 from svmcut._native import chain_bcfw, chain_ssg, gdmm_chain, multilabel
@@ -11,7 +12,6 @@ from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
 from svmcut.data.labellings import Labellings
 from svmcut.errors import TrainingError
 from svmcut.models import ChainShape
-from svmcut.risks import make_risk
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.chain_sampling import ChainSampler
 from svmcut.risks.chain_scaled import slack_rescaled, squared, zero_one
@@ -314,7 +314,7 @@ def test_a_cut_of_weighted_queries_is_that_of_queries_repeated(rng, name, norm):
     s, (v, which) = np.round(rng.normal(size=len(y)), 1), weights_of(rng, 9)
     rows = np.concatenate([np.flatnonzero(qid == k) for k in which])
     again = np.repeat(np.arange(len(which)), sizes[which])
-    risk = make_risk(name, slack_norm=norm)
+    risk = risk_of(name, slack_norm=norm)
     bound = risk.bind(y, qid, v[qid])
     cut, expected = bound.linearize(s), risk.bind(y[rows], again).linearize(s[rows])
     assert (cut.value, cut.offset) == pytest.approx((expected.value, expected.offset), rel=1e-9)
