@@ -11,17 +11,13 @@ import io
 import os
 import re
 import tomllib
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 100
-
-HEAD = """\
-# Commands
-
-Every option of learn and rank, as their help prints it. This page is written by `make docs`; edit the help texts
-instead.
-"""  # noqa: E501
 
 EXIT_STATUS = (
     ("0", "Done."),
@@ -84,12 +80,146 @@ def subcommands():
                 yield alone(command, f"{name} --task {task}", task)
 
 
-def originals():
+#: A page is written by hand but for what stands between these two lines.
+BEGIN, END = (
+    "<!-- Written by `make docs` from the help texts. -->",
+    "<!-- End of what `make docs` writes. -->",
+)
+DEFAULT = re.compile(r"\s*\[default: (.*)\]$", re.DOTALL)
+FLAG = re.compile(r"(?<![\w`-])(--task [a-z]+|--?[a-zA-Z#][\w-]*)(?![\w.]*`)")
+
+
+def inline(text: str) -> str:
+    """Plain text of a help in Markdown, the options it names as code."""
+    text = " ".join(text.split()).replace("<", "&lt;").replace("*", "\\*").replace("|", "\\|")
+    return FLAG.sub(r"`\1`", text)
+
+
+class Entry(NamedTuple):
+    """An option of a program as its page shows it."""
+
+    name: str
+    flags: str
+    text: str
+
+    def line(self, program: str) -> str:
+        """A line of a list; the option is its own anchor, PROGRAM-NAME."""
+        text, *default = DEFAULT.split(self.text)[:2]
+        told = default and default[0] not in ("none", "off", "empty")
+        end = f" *Default: {inline(default[0])}.*" if told else ""
+        anchor, flags = f"{program}-{self.name}", self.flags.replace("<", "&lt;")
+        return f'- <a id="{anchor}" href="#{anchor}"><code>{flags}</code></a> {inline(text)}{end}\n'
+
+
+def entries(command, context) -> dict[str, list[Entry]]:
+    """The options of a command by panel; those that every program has are left out."""
+    import click
+
+    from svmcut.cli.option_rows import PANELS
+
+    found: dict[str, list[Entry]] = {panel: [] for panel in PANELS}
+    for option in command.get_params(context):
+        record = option.get_help_record(context) if isinstance(option, click.Option) else None
+        if record and "--help" not in option.opts:
+            name = option.name.replace("_", "-")
+            panel = getattr(option, "panel", "Options")
+            found.setdefault(panel, []).append(Entry(name, *record))
+    return found
+
+
+class Common(NamedTuple):
+    """A program whose options others share, and its page as they link it."""
+
+    name: str
+    program: str
+    page: str
+    entries: list[Entry]
+
+
+NOTHING = Common("", "", "", [])
+
+
+def listed(program: str, panels: dict[str, list[Entry]], common: Common = NOTHING) -> str:
+    """The options of a program by panel; of those it shares with another program, links alone."""
+    parts, shared = [], []
+    for panel, group in panels.items():
+        shared += [entry for entry in group if entry in common.entries]
+        if own := [entry.line(program) for entry in group if entry not in common.entries]:
+            parts += [f"\n**{panel}**\n\n", *own]
+    if shared:
+        to = f"{common.page}#{common.program}"
+        links = ", ".join(f"[`{longest(entry.flags)}`]({to}-{entry.name})" for entry in shared)
+        there = f"{common.page}#{common.name.replace(' ', '-')}"
+        parts.append(f"\n**As for [{common.name}]({there}):** {links}.\n")
+    return "".join(parts)
+
+
+def longest(flags: str) -> str:
+    """The longest name of an option, that which turns a switch on."""
+    return max(re.findall(r"(?<![\w-])--?[\w#*-]+", flags.partition(" / ")[0]), key=len)
+
+
+def command_section(name: str, program: str, common: Common = NOTHING) -> str:
+    """A command: its usage, what it does, its options and examples."""
+    (command, context) = next(found[1:] for found in subcommands() if found[0] == name)
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    parts = [f"\n## {name}\n\n```text\n{' '.join(usage.split())}\n```\n"]
+    if not common.entries:
+        parts += [f"\n{inline(part)}\n" for part in command.help.split("\n\n")]
+    parts.append(listed(program, entries(command, context), common))
+    if command.epilog:
+        lines = command.epilog.replace("\b", "").strip().splitlines()
+        examples = "\n".join(line.strip() for line in lines if line.strip() != "Examples:")
+        parts.append(f"\n```text\n{examples.strip()}\n```\n")
+    return "".join(parts)
+
+
+def of_learn(page: str = "") -> Common:
+    """The options of learn with two classes, which other tasks and rank share for the most part."""
+    command, context = next(found[1:] for found in subcommands() if found[0] == "svmcut learn")
+    found = [entry for panel in entries(command, context).values() for entry in panel]
+    return Common("svmcut learn", "learn", page, found)
+
+
+def table(head: tuple[str, str], rows) -> str:
+    lines = "".join(f"| {name} | {inline(meaning)} |\n" for name, meaning in rows)
+    return f"\n| {head[0]} | {head[1]} |\n|---|---|\n{lines}"
+
+
+def commands_body() -> str:
+    """learn and rank, exit statuses, and what the environment says."""
+    return "".join(
+        [
+            command_section("svmcut learn", "learn"),
+            command_section("svmcut rank", "rank", of_learn()),
+            "\n## Exit statuses of svmcut\n",
+            table(("status", "meaning"), EXIT_STATUS),
+            "\n[Programs with the originals' names](originals.md) end with 0 or 1 only.\n",
+            "\n## Environment\n",
+            table(("variable", "meaning"), ((f"`{name}`", text) for name, text in ENVIRONMENT)),
+        ]
+    )
+
+
+def tasks_body(*tasks: str) -> str:
+    """What learn takes for these tasks, beside the options of two classes."""
+    return "".join(
+        command_section(f"svmcut learn --task {task}", task, of_learn("commands.md"))
+        for task in tasks
+    )
+
+
+def models_body() -> str:
+    """classify, inspect and scale."""
+    return "".join(
+        command_section(f"svmcut {name}", name) for name in ("classify", "inspect", "scale")
+    )
+
+
+def originals() -> Iterator[tuple[str, str]]:
     """Name and help text of each program that bears an original's name."""
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-        "scripts"
-    ]
-    for name, target in scripts.items():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for name, target in project["scripts"].items():
         if name == "svmcut":
             continue
         module, function = target.split(":")
@@ -99,275 +229,36 @@ def originals():
         yield name, text.getvalue()
 
 
-ORIGINALS_HEAD = """\
-# Programs with the originals' names
-
-Every option, as their help prints it. This page is written by `make docs`; edit the help texts instead.
-"""  # noqa: E501
-
-
-DIFFERENCES = (
-    (
-        "Wrong usage is told on standard output, a key is waited for, the status is 0.",
-        "One line on standard error, status 1.",
-    ),
-    (
-        "A value that is no number is read as 0, `-c 0` and a missing value may crash.",
-        "Refused, with the range.",
-    ),
-    (
-        "Options whose names begin with two dashes count by their third character.",
-        "So here, but for `--help` and `--version`.",
-    ),
-    (
-        "nan, infinity, numbers beyond float, labels that are text, empty files and NUL bytes "
-        "are accepted or hang.",
-        "Refused with file, line and column; nothing is written.",
-    ),
-    (
-        "Blank lines end the run; pipes give no examples; a long last line without its end is "
-        "cut; names are "
-        "limited to 200 bytes.",
-        "All of them work; `-` is standard input, compressed files are read.",
-    ),
-    (
-        "A path that cannot be written is found after training.",
-        "Before.",
-    ),
-    (
-        "The algorithms of `-w` stop at different points within epsilon.",
-        "All reach the optimum of the same objective; `-w 9` is what `svmcut learn` runs without "
-        "`-w`. "
-        "Iterations, calls and constraints are counted as they happen here.",
-    ),
-    (
-        "`-w 4 -b 50` runs for ever with one structure.",
-        "Trains.",
-    ),
-    (
-        "`-o 1` approximates the score of the right labels, and its values are not those of an "
-        "objective.",
-        "Solved as it is defined.",
-    ),
-    (
-        "`-p 2` looks for the most violated labels without the root of the loss and stops early.",
-        "Solved exactly, and certified: [units of C](certificates.md#units-of-c).",
-    ),
-    (
-        "Models of `-p 2` of svm_hmm and svm_multiclass hold the slacks of their training "
-        "sequences or rows.",
-        "They load, without the slacks; ours have none.",
-    ),
-    (
-        "svm_perf's `-p 2` with `-l 10` and `-l 11` ends at one constraint.",
-        "Trained to the optimum of C xi^2, xi being the slack of `-p 1`.",
-    ),
-    (
-        "With a kernel svm_rank_classify drops features of test rows beyond the model's highest "
-        "index, "
-        "svm_multiclass_classify those beyond its base features, svm_perf_classify none.",
-        "So here. `svmcut classify` computes every kernel on whole rows, whatever trained the "
-        "model.",
-    ),
-    (
-        "One class only: every loss trains.",
-        "So here. Precision, recall and F1 are 0 where they are undefined, and a loss of pairs "
-        "of both classes is 0.",
-    ),
-    (
-        "svm_hmm_learn `--b N` searches N states a token, and misses labellings.",
-        "It trains on all of them, to a certificate; svm_hmm_classify `--b N` searches N.",
-    ),
-    (
-        "svm_hmm with a kernel writes a model that means nothing.",
-        "Trains functions of the kernel, in a model file of svmcut.",
-    ),
-    (
-        "A kernel model has a line for every constraint and row.",
-        "One for every row with a weight.",
-    ),
-    (
-        "`-l 10` and `-l 11` print scores within the iterations, `-v 2` and above sizes, shares "
-        "and tables.",
-        "Learners print at `-v 2` what they print at `-v 1`, and the shares, of which caches of "
-        "constraints have "
-        "none; `svm_perf_classify -v 2` prints losses and tables.",
-    ),
-    (
-        "svm_multiclass takes any option of two dashes.",
-        "So here, without effect. `-l` is 0 or 1, as there.",
-    ),
-    (
-        "svm_multiclass's `-w 9` writes a model and crashes; an empty file trains one class.",
-        "Refused.",
-    ),
-    (
-        "Viterbi timing has two parts.",
-        "The first is 0, the second is the time of training.",
-    ),
-    (
-        "`-l`, `-o` and `-t` take numbers.",
-        "Names too: `-l f1`, `-t rbf`; but those of svm_learn.",
-    ),
-    (
-        "svm_learn's iterations are of ten variables and more, its `maxdiff` is each example's.",
-        "Iterations are steps of a pair or of all weights, `maxdiff` is LIBSVM's: at most twice "
-        "as much. Training ends "
-        "at `-e`, at 0.01 at the most.",
-    ),
-    (
-        "svm_learn -z p forms all pairs.",
-        "Up to 2,000 pairs are formed, and every figure is that of their multipliers. More are "
-        "trained without "
-        "forming one, to a certified gap: `maxdiff` is the gap over C and the pairs, a support "
-        "vector is a pair "
-        "whose multiplier is above 1 % of C, at its bound within 1 %, and `-k` searches nothing "
-        "(`depth=0`). More"
-        " than 10^7 pairs need `-c`, and figures of a part of them say so.",
-    ),
-    (
-        "svm_learn -z p takes or ignores `-y`, `-j` other than 1, `cost:`, `-x` and `-i`.",
-        "Those options are refused, and `-j`, `-x`, `-i` with -z r too.",
-    ),
-    (
-        "svm_learn trains kernels that need not be positive semidefinite (`-t 3`, `-t 2` with "
-        "`-g` below 0, `-t "
-        "1` with `-s` or `-r` below 0).",
-        "So here, to a point that meets the KKT conditions; the norm of w is nan where its "
-        "square is negative. -z"
-        " p takes 10,000 pairs at most with them.",
-    ),
-    (
-        "svm_learn -v 2 tells what part of the time each part took.",
-        "So here, of the clock since training began: `update` holds the choice of a pair's first "
-        "row, `check` all"
-        " beside the compiled steps, and `optimizer` the whole of a machine without kernel on "
-        "many rows.",
-    ),
-    (
-        "svm_learn on labels of 0 alone writes a model without support vectors.",
-        "Refused without `-p`.",
-    ),
-    (
-        "Transduction switches pairs of labels of the unlabelled rows, whose start ties decide.",
-        "The same start, bounds and rule of switching, the earlier row first where scores are "
-        "equal; the search "
-        "may end at other labels.",
-    ),
-    (
-        "svm_light V6.02 and V6.20 refuse each other's models.",
-        "svm_learn writes V6.02, svm_classify reads both.",
-    ),
-)
-"""What the originals do, and what is done here."""
-
-ORIGINALS_NOTES = """
-They end with 0 or 1 only: 1 after an error, and where the gap was not reached; the best model is written then.
-
-## Where they differ from the originals on purpose
-
-The programs are meant for scripts of svm_perf, svm_rank, svm_hmm, svm_multiclass and svm_light: same options, same
-lines on standard output, same files. What is different:
-
-| the originals | here |
-|---|---|
-"""  # noqa: E501
+def original_entries(help_text: str) -> list[Entry]:
+    """The options of an original's help: a flag, the name of its kind, what it means."""
+    found = []
+    for line in help_text.split("options:\n")[1].splitlines():
+        if given := re.match(r"  (--?[^ ,]+) +(\w+)? +(.*)", line):
+            flags, kind, text = given.groups(default="")
+            found.append(Entry(flags.removeprefix("-").strip("*"), f"{flags} {kind}".strip(), text))
+    return [entry for entry in found if entry.flags.partition(" ")[0] != "--version"]
 
 
-def sections(texts) -> list[str]:
-    """A heading and a block of text for every program."""
-    parts = []
-    for name, text in texts:
-        clean = "\n".join(line.rstrip() for line in text.strip().splitlines())
-        parts.append(f"\n## {name}\n\n```text\n{clean}\n```\n")
-    return parts
-
-
-def originals_page() -> str:
-    """docs/originals.md."""
-    table = (f"| {theirs} | {here} |\n" for theirs, here in DIFFERENCES)
-    return "".join([ORIGINALS_HEAD, *sections(originals()), ORIGINALS_NOTES, *table])
-
-
-CLASSES_HEAD = """\
-# Several classes, and numbers
-
-`svmcut learn --task multiclass` and `--task regression` have options of their own. This page is written by `make docs`;
-edit the help texts instead.
-"""  # noqa: E501
-
-TASKS_HEAD = """\
-# Structured tasks of svmcut learn
-
-Sequences and label sets have options of their own. This page is written by `make docs`; edit the help texts instead.
-
-[examples/tagging.sh](../examples/tagging.sh) and [examples/label_sets.sh](../examples/label_sets.sh) train on sets in
-[data/](../data/README.md). Of the words of `tags.test` 12.5 % get a wrong tag, 34.4 % where each is tagged alone. Of
-the rows of `labels.test` 56.0 % get exactly their set with weights of pairs, 41.0 % with `--pairs none`.
-"""  # noqa: E501
-
-
-#: Tasks of learn that have weights of features for classes or numbers, and a page of their own.
-CLASSES = ("multiclass", "regression")
-
-MODELS_HEAD = """\
-# Commands on models and files
-
-Every option of the commands beside learn and rank. This page is written by `make docs`; edit the help texts instead.
-What `svmcut inspect` shows is told [here](inspect.md).
-"""  # noqa: E501
-#: The commands of that page.
-BESIDE = ("svmcut classify", "svmcut inspect", "svmcut scale")
-
-
-def helps(of_tasks: bool):
-    """Name and help text of the commands, or of learn with its other tasks."""
-    return [
-        (name, context.get_help())
-        for name, _, context in subcommands()
-        if ("--task" in name) == of_tasks
-    ]
-
-
-def of_classes(name: str) -> bool:
-    return name.endswith(CLASSES)
-
-
-def models_page() -> str:
-    """docs/models.md."""
-    return "".join(
-        [MODELS_HEAD, *sections(text for text in helps(of_tasks=False) if text[0] in BESIDE)]
-    )
-
-
-def tasks_page() -> str:
-    """docs/tasks.md."""
-    return "".join(
-        [TASKS_HEAD, *sections(each for each in helps(of_tasks=True) if not of_classes(each[0]))]
-    )
-
-
-def classes_page() -> str:
-    """docs/classes.md."""
-    return "".join(
-        [CLASSES_HEAD, *sections(each for each in helps(of_tasks=True) if of_classes(each[0]))]
-    )
-
-
-def commands_page() -> str:
-    """docs/commands.md."""
-    parts = [HEAD, *sections(text for text in helps(of_tasks=False) if text[0] not in BESIDE)]
-    parts.append(
-        "\n[Several classes and regression](classes.md), [sequences and label sets](tasks.md) "
-        "have options\n"
-        "of their own; [classify, inspect and scale](models.md) have a page of their own.\n"
-    )
-    parts.append("\n## Exit statuses of svmcut\n\n| status | meaning |\n|---|---|\n")
-    parts += [f"| {status} | {meaning} |\n" for status, meaning in EXIT_STATUS]
-    parts.append("\n[Programs with the originals' names](originals.md) end with 0 or 1 only.\n")
-    parts.append("\n## Environment\n\n| variable | meaning |\n|---|---|\n")
-    parts += [f"| `{variable}` | {meaning} |\n" for variable, meaning in ENVIRONMENT]
+def originals_body() -> str:
+    """Every program with an original's name; what it shares with svm_perf_learn is linked."""
+    parts, common = [], NOTHING
+    for name, text in originals():
+        usage, about = (part.strip() for part in text.split("options:\n")[0].strip().split("\n", 1))
+        own = original_entries(text)
+        learner = name.endswith("_learn")
+        parts.append(
+            f"\n## {name}\n\n```text\n{usage.removeprefix('usage: ')}\n```\n\n{inline(about)}\n"
+        )
+        parts.append(listed(name, {"Options": own}, common if learner else NOTHING))
+        common = common if common.entries else Common(name, name, "", own)
     return "".join(parts)
+
+
+def page(path: str, body: Callable[[], str]) -> str:
+    """A page whose made part is renewed."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    head, _, rest = text.partition(BEGIN + "\n")
+    return f"{head}{BEGIN}\n{body()}\n{END}{rest.partition(END)[2]}"
 
 
 def roff(text: str) -> str:
@@ -409,14 +300,15 @@ def man_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {
-    "docs/commands.md": commands_page,
-    "docs/classes.md": classes_page,
-    "docs/models.md": models_page,
-    "docs/tasks.md": tasks_page,
-    "docs/originals.md": originals_page,
-    "man/svmcut.1": man_page,
+BODIES: dict[str, Callable[[], str]] = {
+    "docs/commands.md": commands_body,
+    "docs/classes.md": partial(tasks_body, "multiclass", "regression"),
+    "docs/models.md": models_body,
+    "docs/tasks.md": partial(tasks_body, "sequence", "multilabel"),
+    "docs/originals.md": originals_body,
 }
+PAGES = {path: partial(page, path, body) for path, body in BODIES.items()}
+PAGES["man/svmcut.1"] = man_page
 
 if __name__ == "__main__":
     os.chdir(ROOT)

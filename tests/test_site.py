@@ -40,14 +40,14 @@ def nav(items):
 
 
 def anchors(text):
-    """Ids of the headings of a page, as Python-Markdown makes them."""
+    """Ids of a page: of its headings, as Python-Markdown makes them, and of its options."""
     found = []
     for line in FENCE.sub("", text).splitlines():
         if heading := re.match(r"#{1,6} +(.*)", line):
             plain = unicodedata.normalize("NFKD", heading[1]).encode("ascii", "ignore").decode()
             slug = hooks.anchor(plain)
             found.append(slug + (f"_{found.count(slug)}" if slug in found else ""))
-    return found
+    return found + re.findall(r'<a id="([^"]+)"', text)
 
 
 def broken(page, text, texts):
@@ -194,6 +194,7 @@ def test_the_site_is_built_without_a_warning_and_needs_no_other_host(tmp_path):
         assert 'class="arithmatex"' not in path.read_text(encoding="utf-8"), path
     assert pages[tmp_path / "theory.html"].formulas > 50
     assert len(list(tmp_path.rglob("*.py"))) == 0
+    assert (tmp_path / "search" / "search_index.js").is_file()  # what pages from disk search in
     for path, page in pages.items():
         if path.name == "404.html":  # its links are from the root of a host
             continue

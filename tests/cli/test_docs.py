@@ -168,3 +168,37 @@ def test_report_keys_of_sequences_are_documented(tmp_path):
     assert main(classify) == 0
     keys = [*learned, *json.loads(Path(report).read_text()), *learned["path"][0]["training"]]
     assert [key for key in keys if f"`{key}`" not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "program", "words"),
+    [
+        ("commands.md", "learn", ["learn"]),
+        ("commands.md", "rank", ["rank"]),
+        ("classes.md", "multiclass", ["learn", "--task", "multiclass"]),
+        ("tasks.md", "sequence", ["learn", "--task", "sequence"]),
+        ("models.md", "classify", ["classify"]),
+    ],
+)
+def test_every_option_has_one_anchor(page, program, words):
+    """In its section, or, where it is the same as for learn, in that of learn."""
+    import click
+
+    from svmcut.cli.main import svmcut
+
+    command = svmcut.get_command(click.Context(svmcut), words[0])
+    context = command.make_context(
+        words[0], [*words[1:], os.devnull, os.devnull], ignore_unknown_options=True
+    )
+    names = [
+        param.name.replace("_", "-")
+        for param in command.get_params(context)
+        if isinstance(param, click.Option) and not param.hidden and "--help" not in param.opts
+    ]
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    (section,) = [
+        part for part in text.split("\n## ") if part.startswith(f"svmcut {' '.join(words)}\n")
+    ]
+    found = re.findall(rf'<a id="{program}-([^"]+)" href="#{program}-\1">', section)
+    found += re.findall(r"\]\((?:commands\.md)?#learn-([^)]+)\)", section)
+    assert sorted(found) == sorted(names)
