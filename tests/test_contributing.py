@@ -62,8 +62,8 @@ def followed(folder, title, registry):
     path = lambda prose: folder / re.search(r"`([\w/]+\.py)`", prose)[1]  # noqa: E731
     path(written).write_text(module, encoding="utf-8")
     catalog = path(added).read_text(encoding="utf-8")
-    assert catalog.count(registry) == 1
-    path(added).write_text(catalog.replace(registry, registry + row), encoding="utf-8")
+    assert registry in catalog
+    path(added).write_text(catalog.replace(registry, registry + row, 1), encoding="utf-8")
     path(held).parent.mkdir(parents=True, exist_ok=True)
     with path(held).open("a", encoding="utf-8") as file:
         file.write(truth if file.tell() == 0 else f"\n\n{truth}")
@@ -86,18 +86,14 @@ def checked(folder, name, *tests):
 
 
 def test_add_a_measure_in_one_file(tmp_path):
-    followed(tmp_path, "Add a measure in one file", "LOSSES = (\n")
+    followed(tmp_path, "Add a measure in one file", "        losses=(\n")
     assert checked(tmp_path, "balanced-error", "tests/contract/test_risk.py") >= 10
     training = passes(tmp_path, "-c", TRAINING, str(tmp_path), "loss", "balanced-error", "1e-6")
     assert "balanced-error" in training
 
 
 def test_add_a_solver_in_one_file(tmp_path):
-    followed(
-        tmp_path,
-        "Add a solver in one file",
-        "SOLVERS = {\n    solver.name: solver\n    for solver in (\n",
-    )
+    followed(tmp_path, "Add a solver in one file", "_ROWS = (\n")
     tests = "tests/unit/test_frank_wolfe.py", "tests/contract/test_catalog.py"
     assert checked(tmp_path, "frank_wolfe or frank-wolfe", *tests) == 3
     assert "frank-wolfe" in passes(

@@ -262,10 +262,7 @@ class Checkpoints:
             found.append(f"it is of svmcut {other['version']}, this is {mine['version']}")
         if other["examples"] != mine["examples"]:
             found.append(f"the examples of {self._options.example_file} differ, or their weights")
-        names = {
-            option.field: max(option.flags, key=len).split("/")[0]
-            for option in table(self._options.task)
-        }
+        names = {option.field: option.full for option in table(self._options.task)}
         for field in sorted(mine["options"].keys() | other["options"].keys()):
             was, now = (side["options"].get(field, "nothing") for side in (other, mine))
             if was != now:

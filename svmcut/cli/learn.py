@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from functools import cache
+from inspect import cleandoc
 
 import click
 
 from svmcut.cli.commands import train
 from svmcut.cli.options import LEARNT, LearnOptions, collected, named_task, options
 from svmcut.cli.panels import PanelCommand, PanelOption
+from svmcut.spec.catalog import TASKS
 
 TASK, WORDS = "svmcut.task", "svmcut.words"
 
@@ -29,7 +31,8 @@ class TrainingCommand(PanelCommand):
         return train(options_of(ctx))
 
     def format_epilog(self, ctx, formatter):
-        self.epilog = EPILOGS[self.task(ctx)]
+        examples = TASKS[self.task(ctx)].examples.rstrip().replace("\n", "\n  ")
+        self.epilog = f"\b\nExamples:\n  {examples}\n"
         super().format_epilog(ctx, formatter)
 
     def task(self, ctx) -> str:
@@ -50,56 +53,6 @@ def options_of(ctx: click.Context) -> LearnOptions:
     return collected(ctx.command.name, ctx.meta[WORDS], given)
 
 
-EPILOGS = {
-    "classification": """\b
-Examples:
-  svmcut learn -c 20 train.dat model            svm_perf's unit of C
-  svmcut learn --example-cost 1 train.dat model LIBLINEAR's unit of C
-  svmcut learn -c 20 -l f1 train.dat model      best F1 instead of fewest errors
-  svmcut learn -c 1 --gap 1e-4 --report run.json train.dat.gz model
-  zcat train.gz | svmcut learn -c 1 - model     from a pipe
-""",
-    "rank": """\b
-Examples:
-  svmcut rank -c 20 train.dat model              svm_rank's unit of C
-  svmcut rank -c 1 -l swapped-fraction train.dat model
-  svmcut rank -c 1000 -l ndcg --at 5 train.dat model
-  svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
-""",
-    "sequence": """\b
-Examples:
-  svmcut learn --task sequence -c 1000 train.hmm model          svm_hmm's unit of C
-  svmcut learn --task sequence --example-cost 0.1 train.hmm model
-  svmcut learn --task sequence -c 1000 --t 2 --e 1 train.hmm model
-  svmcut learn --task sequence --example-cost 1 --gap 0.01 -t 2 -g 0.05 train.hmm model
-  svmcut classify test.hmm model tags.txt
-""",
-    "regression": """\b
-Examples:
-  svmcut learn --task regression -c 1 train.dat model            LIBLINEAR's and LIBSVM's unit of C
-  svmcut learn --task regression -c 1 --tube 0.5 --gap 1e-5 train.dat model
-  svmcut learn --task regression -c 0.1,1,10 --validate dev.dat --select mse train.dat model
-  svmcut learn --task regression -c 10 -t 2 -g 0.5 train.dat model                 svm-train -s 3
-  svmcut classify test.dat model numbers           squared and absolute error, R2
-""",
-    "multiclass": """\b
-Examples:
-  svmcut learn --task multiclass train.dat model                     LIBLINEAR's -s 4 -c 1
-  svmcut learn --task multiclass --multiclass one-vs-rest train.dat model
-  svmcut learn --task multiclass -t 2 -g 0.5 --solver smo train.dat model    svm-train's -g 0.5
-  svmcut learn --task multiclass -c 100 train.dat model              svm_multiclass's unit of C
-  svmcut classify test.dat model labels.txt                      label and the scores of all classes
-""",
-    "multilabel": """\b
-Examples:
-  svmcut learn --task multilabel --example-cost 1 train.ml model       labels and their pairs
-  svmcut learn --task multilabel --example-cost 1 --pairs none train.ml model
-  svmcut learn --task multilabel -c 10,100,1000 --validate dev.ml --select micro-f1 train.ml model
-  svmcut classify test.ml model labels.txt
-""",
-}
-
-
 @click.command(cls=TrainingCommand)
 @click.argument("example_file", metavar="EXAMPLE_FILE")
 @click.argument("model_file", metavar="[MODEL_FILE]", required=False)
@@ -112,17 +65,15 @@ def learn(**values):
     are two classes, the larger is positive (--positive names another), three or more whole ones as
     many classes; the model keeps them. Every option of svm_perf_learn is taken with the same
     meaning.
-
-    With --task sequence a line is a token, TAG qid:SEQUENCE INDEX:VALUE ..., tags are integers from
-    1, and the lines of a sequence stand together. Every option of svm_hmm_learn is taken with the
-    same meaning.
-
-    With --task regression LABEL is the number to predict.
-
-    With --task multilabel a line is LABEL,LABEL,... INDEX:VALUE ..., labels are whole numbers from
-    0, and a line that starts with a blank has none; a first line EXAMPLES FEATURES LABELS says that
-    features are counted from 0.
     """
+
+
+learn.help = "\n\n".join(
+    [
+        cleandoc(learn.help or ""),
+        *(f"With --task {name} {TASKS[name].reading}" for name in LEARNT if TASKS[name].reading),
+    ]
+)
 
 
 @click.command(cls=TrainingCommand)

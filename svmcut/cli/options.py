@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from svmcut.cli.option_rows import COMPATIBILITY, NOTES, ROWS, Option
+from svmcut.cli.option_rows import COMPATIBILITY, ROWS, Option
 from svmcut.messages import listed
 from svmcut.spec.catalog import (
     AUTO,
@@ -32,6 +32,7 @@ from svmcut.spec.catalog import (
     solvers,
     takers,
 )
+from svmcut.spec.entries import CLASSES, TAGS
 from svmcut.spec.kinds import (
     ADDRESS,
     ANY,
@@ -67,7 +68,7 @@ from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
 from svmcut.spec.spellings import respelt
 
 #: Tasks of learn.
-LEARNT = tuple(name for name in TASKS if name != "rank")
+LEARNT = tuple(name for name, task in TASKS.items() if task.command == "learn")
 
 
 def _values(name: str, kind: Kind) -> Any:
@@ -170,7 +171,7 @@ def solver_name(options: LearnOptions) -> str:
         return SUBSPACE
     # of classes the descent ends in a hundredth of the passes; -a writes the multipliers of cuts
     classes = (
-        options.task == "multiclass"
+        TASKS[options.task].labels == CLASSES
         and options.is_plain
         and not (options.has_kernel or options.alphas)
     )
@@ -197,12 +198,8 @@ def offered(task: str) -> set[str]:
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
     needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))
     for option in ROWS:
-        if (
-            option.panel == COMPATIBILITY or option.field == "alphas"
-        ):  # two dashes and a letter: svm_perf alone
-            needs[option.field] = row.original is not None and (
-                len(option.flags[0]) == 2 or row.original == TASKS[LEARNT[0]].original
-            )
+        if option.panel == COMPATIBILITY or option.field == "alphas":
+            needs[option.field] = row.original is not None and option.only in ("", row.original)
     return {name for name in found if needs.get(name, True)}
 
 
@@ -251,14 +248,14 @@ def _words(task: str) -> dict[str, Any]:
         "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {sums} alone" if sums else ""),
         "objective": row.objective,
         "original": row.original or row.like,
-        "one": row.one,
+        "one": f"{row.unit}'s {row.weighs}",
         "points": row.points,
-        "single": row.one.partition("'")[0],
+        "single": row.unit,
         "weighing": listed([loss.name for loss in rows if loss.is_sum]),
         "losses": numbered(rows),
         "first": DEFAULTS["task"],
         "at": listed([loss.name for loss in rows if loss.at]),
-        "ranked": listed([loss.name for loss in rows if loss.ranked]),
+        "ranked": listed([loss.name for loss in rows if "at" in loss.takes]),
         "at_default": listed([f"{loss.at[2]:g}" for loss in rows if loss.at]),
         "rescalings": listed(
             [f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in rescalings], "or"
@@ -269,13 +266,13 @@ def _words(task: str) -> dict[str, Any]:
         "kernels": ", ".join(
             f"{name} ({kernel.number}) {kernel.formula}".strip() for name, kernel in KERNELS.items()
         ),
-        "examples": row.objects.capitalize() if task == "sequence" else "Examples",
+        "examples": row.units.capitalize() if row.labels == TAGS else "Examples",
         "maintenance": ", ".join(
             f"{way} for {listed(names)}" for way, names in ways.items() if names
         ),
         "adaptive": listed([name for name, solver in known.items() if solver.adaptive]),
         "polish": f"on, for {listed(bare)} off" if bare else "on",
-        "certified": f"{CERTIFIED_ROWS:,} {'tokens' if task == 'sequence' else 'rows'}",
+        "certified": f"{CERTIFIED_ROWS:,} {'tokens' if row.labels == TAGS else 'rows'}",
         "kkt": f"{listed(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}."
         if tolerant
         else "",
@@ -288,8 +285,8 @@ def _words(task: str) -> dict[str, Any]:
         "measure": row.measure.replace("_", "-"),
         "solvers": "; with kernels ".join(by_data),
         "algorithms": listed([str(number) for number in row.algorithms], "or"),
-        "parts": "tags" if task == "sequence" else "labels",
-        "parts_default": "1 for every 100 tags" if task == "sequence" else "1",
+        "parts": "tags" if row.labels == TAGS else "labels",
+        "parts_default": "1 for every 100 tags" if row.labels == TAGS else "1",
         "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()),
         "qp": next(iter(QPS)),
     }
@@ -337,7 +334,7 @@ def options(task: str) -> tuple[Option, ...]:
         texts["polished"] = f", and by the polish of {polished}" if polished else ""
         default = _stated(values[row.field]) if row.default is None else row.default.format(**texts)
         help, more = (text.format(**texts) for text in (row.help, row.more))
-        more = f"{more} {NOTES.get((task, row.field), '')}".strip()
+        more = f"{more} {TASKS[task].notes.get(row.field, '')}".strip()
         return row._replace(help=help, more=more, default=default)
 
     return tuple(map(filled, rows(task)))

@@ -289,8 +289,10 @@ def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Gram
                 help="taken; training keeps every state and is exact", default=""
             )
         flag = Flag(option.field, kind, default, option.stated)
-        short |= {spelt[1]: flag for spelt in option.flags if len(spelt) == 2}
-        long |= {spelt[2]: flag for spelt in option.flags if len(spelt) == 3 and task != "rank"}
+        if option.letter:
+            (long if option.letter.startswith("--") else short)[option.letter[-1]] = flag
+    if task == "rank":
+        long = {}
     if task == "multiclass":  # which hands every long option to a loss of the user's own
         idle = Flag(IDLE, str, None, "no effect")
         return Grammar(program, arguments, summary, short, {}, least=1, other=idle)

@@ -62,11 +62,10 @@ def cost_line(options, driver, cost: float | None, example_cost: float | None) -
     """What C is in both units."""
     row, objective = TASKS[options.task], driver.objective(cost, example_cost)
     weight, unit = driver.example_cost(objective), f"{row.original or row.like}'s unit"
-    one = row.one.partition("'")[0]
     each = (
         "for all examples together"
         if weight is None
-        else f"{weight:.6g} per {one} (--example-cost)"
+        else f"{weight:.6g} per {row.unit} (--example-cost)"
     )
     return f"C: {objective.c:.6g} in {unit} (-c), {each}"
 

@@ -29,5 +29,5 @@ def _flag(known: dict[str, Any], original: bool, parameter: Parameter) -> str:
     option = known[name]
     if option.kind is FLAG:
         return option.flags[0].split("/")[parameter.texts(False) == "False"]
-    spelt = min(option.flags, key=len) if original else option.flags[0]
+    spelt = option.letter if original and option.letter else option.flags[0]
     return spelt if value is None else f"{spelt} {parameter.texts(False)}"

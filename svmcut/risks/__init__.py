@@ -3,24 +3,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from svmcut.spec.catalog import LOSSES, load
-from svmcut.spec.entries import Loss
+from svmcut.spec.catalog import LOSSES, TASKS, load
+from svmcut.spec.entries import TWO_CLASSES, Loss
 
 if TYPE_CHECKING:
     from svmcut.risks.protocol import Risk
     from svmcut.spec.parameters import Settings
 
-#: Those of vectors; the names of the two tasks differ.
-RISKS: dict[str, Loss] = {
-    loss.name: loss for loss in LOSSES if loss.task in ("classification", "rank", "regression")
-}
+#: Those of one score a row.
+RISKS: dict[str, Loss] = {loss.name: loss for loss in LOSSES if TASKS[loss.task].has_scores}
 
 
 def make_risk(settings: Settings) -> Risk:
     """The risk of the settings' loss, one of `RISKS`: by its rescaling and slack norm, and the
-    parameters it has of p, at and tube.
+    parameters its row takes.
 
     Returns
     -------
@@ -38,11 +36,10 @@ def make_risk(settings: Settings) -> Risk:
     s, entry = settings, RISKS[settings.loss or ""]
     if not entry.table or (entry.is_sum and s.is_plain):
         factory = load(entry.where if s.is_plain or entry.squared is None else entry.squared)
-        if entry.task == "regression":
-            return factory(s.tube)
-        if entry.task == "rank":
-            return factory(entry.name, s.at) if entry.ranked else factory(entry.name)
-        return factory(one_class=True) if s.original and not entry.is_sum else factory()
+        own: dict[str, Any] = {parameter: getattr(s, parameter) for parameter in entry.takes}
+        if s.original and TASKS[entry.task].labels == TWO_CLASSES and not entry.is_sum:
+            own["one_class"] = True
+        return factory(entry.name, **own) if entry.shared else factory(**own)
     from svmcut.risks.contingency import ContingencyRisk
 
     return ContingencyRisk(entry.name, s.p, s.rescaling, s.slack_norm, s.original)

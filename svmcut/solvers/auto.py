@@ -4,10 +4,8 @@ benchmarks/auto.py."""
 
 from __future__ import annotations
 
-from svmcut.spec.catalog import CHOICES
+from svmcut.spec.catalog import BCFW, DUAL_CD, GDMM, NEWTON
 
-DUAL_CD, NEWTON = CHOICES["classification", False, True]
-BCFW, GDMM = CHOICES["sequence", False, True]
 FEW_FEATURES = 320
 MANY_FEATURES = 4000
 

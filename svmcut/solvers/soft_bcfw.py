@@ -21,7 +21,7 @@ from svmcut.errors import MemoryLimitError
 from svmcut.resources import shortage
 from svmcut.solvers.gdmm import Gdmm, GdmmRun
 from svmcut.solvers.protocol import Start, State
-from svmcut.spec.catalog import CHOICES
+from svmcut.spec.catalog import TASKS
 from svmcut.spec.records import replace
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
@@ -48,7 +48,7 @@ class SoftBcfwRun(GdmmRun):
         if isinstance(model, LabelSets) and model.pairs:
             need = 1e-6 * PAIR_BYTES * model.n_samples * model.n_labels * (model.n_labels - 1) / 2
             if there := shortage(need):
-                others = " or ".join(map(repr, reversed(CHOICES["multilabel", False, True])))
+                others = " or ".join(map(repr, reversed(TASKS["multilabel"].auto)))
                 raise MemoryLimitError(
                     "soft-bcfw keeps every pair of {} labels for {} examples, about {:,.0f} MB, "
                     "and {}; use {solver=}",

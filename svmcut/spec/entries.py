@@ -7,6 +7,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 MARGIN, SLACK = "margin", "slack"
+BOTH_RESCALINGS, BOTH_NORMS = (MARGIN, SLACK), (1, 2)
+SQUARED_HINGE, LOGISTIC, SQUARED_DIFFERENCE = "squared-hinge", "logistic", "squared-difference"
+#: Solvers that others name.
+CUTTING_PLANE, SUBSPACE, SAMPLED_CUTS, SMO = "cutting-plane", "subspace", "sampled-cuts", "smo"
+DUAL_CD, NEWTON, BCFW, GDMM = "dual-cd", "newton", "bcfw", "gdmm"
+#: What labels are.
+TWO_CLASSES, CLASSES, GRADES, NUMBERS = "two classes", "classes", "grades", "numbers"
+TAGS, SETS = "tags", "sets"
 
 
 class Task(NamedTuple):
@@ -15,57 +23,119 @@ class Task(NamedTuple):
     Attributes
     ----------
     name : str
+    where : str
+        ``module:class`` of svmcut.tasks.
+    help : str
+        What is learnt, and from which files.
     loss : str
         The default.
-    objects : str
-        What is trained, in the plural of a message.
+    losses : tuple of Loss
+    measure : str
+        What models are compared by where nothing is said.
+    measures : tuple of Measure
     models : tuple of str
         Classes of svmcut.models; where two tasks share one, the later is that of examples with
         queries.
-    where : str
-        ``module:class`` of svmcut.tasks.
-    defaults : mapping
-        Of the other parameters, where they are the task's own.
-    help : str
-        What is learnt, and from which files.
-    original : str or None
-        Whose -c it takes, and whose options.
-    objective, one, points : str
-        For help: the objective in C's unit, whose loss example_cost weighs, the unit of epsilon.
-    measure : str
-        What models are compared by where nothing is said.
-    algorithms : tuple of int
-        The original's -w.
+    objects : str
+        What is trained, in the plural of a message.
+    objective, points : str
+        For help: the objective in C's unit, the unit of epsilon.
+    weighs : str
+        What of an example example_cost weighs.
+    labels : str
+        TWO_CLASSES, CLASSES, NUMBERS, GRADES that order the rows of a query, TAGS of the tokens of
+        a sequence, or SETS of labels.
+    command : str
+        Of svmcut, that trains it.
+    unit, plural : str
+        What has a weight; its plural, where it is not formed with an s.
+    marked : bool
+        Whether its models always name their loss, which tells them from those of other tasks.
+    plan, kernel_plan : str or None
+        ``module:class`` of svmcut.training that plans training on features, and on kernel values;
+        None for the plan of the solver.
+    joint_plan : str or None
+        The same of all classes at once on kernel values.
+    auto, auto_kernel : tuple of str
+        The solvers from small to large sets that AUTO stands for where the risk is the plain one of
+        the task's loss, on features and on kernel values.
     takes : tuple of str
         Parameters that not every task has.
     lacks : tuple of str
         Parameters of its solvers that have no effect here.
-    marked : bool
-        Whether its models always name their loss, which tells them from those of other tasks.
+    defaults : mapping
+        Of the other parameters, where they are the task's own.
     gap : float or None
         Relative gap that ends training where neither gap nor epsilon is given.
+    parted : bool
+        Whether its rows may lie in parts, with the workers of a scheduler.
+    original : str or None
+        Whose -c it takes, and whose options.
+    algorithms : tuple of int
+        The original's -w.
     like : str
         Whose C it takes, where there is no original.
+    notes : mapping
+        What help says more of an option, by field.
+    reading : str
+        For help: what the lines of its files are.
+    examples : str
+        For help: command lines.
     """
 
     name: str
-    loss: str
-    objects: str
-    models: tuple[str, ...]
     where: str
-    defaults: Mapping[str, Any]
     help: str
-    original: str | None
-    objective: str
-    one: str
-    points: str
+    loss: str
+    losses: tuple[Loss, ...]
     measure: str
-    algorithms: tuple[int, ...] = ()
+    measures: tuple[Measure, ...]
+    models: tuple[str, ...]
+    objects: str
+    objective: str
+    points: str
+    weighs: str = "loss"
+    labels: str = NUMBERS
+    command: str = "learn"
+    unit: str = "example"
+    plural: str = ""
+    marked: bool = False
+    plan: str = "svmcut.training.linear:Linear"
+    kernel_plan: str | None = None
+    joint_plan: str | None = None
+    auto: tuple[str, ...] = (CUTTING_PLANE,)
+    auto_kernel: tuple[str, ...] = (CUTTING_PLANE, SUBSPACE)
     takes: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
-    marked: bool = False
+    defaults: Mapping[str, Any] = {}
     gap: float | None = None
+    parted: bool = False
+    original: str | None = None
+    algorithms: tuple[int, ...] = ()
     like: str = "svm_hmm"
+    notes: Mapping[str, str] = {}
+    reading: str = ""
+    examples: str = ""
+
+    @property
+    def units(self) -> str:
+        """The plural of `unit`."""
+        return self.plural or f"{self.unit}s"
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether a label names the class of a row, of two or more."""
+        return self.labels in (TWO_CLASSES, CLASSES)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether a model gives each row one score."""
+        return self.labels in (TWO_CLASSES, GRADES, NUMBERS)
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether a row has one label, and none depends on another's."""
+        return self.has_scores or self.has_classes
 
 
 class Loss(NamedTuple):
@@ -73,11 +143,11 @@ class Loss(NamedTuple):
 
     Attributes
     ----------
-    name, task : str
-    number : int or None
-        The original's -l; None where the original lacks the loss.
+    name : str
     where : str
         ``module:factory`` of its risk.
+    number : int or None
+        The original's -l; None where the original lacks the loss.
     rescalings, norms : tuple
         What is implemented: of {"margin", "slack"} and of {1, 2}, the power of the slack.
     squared : str or None
@@ -87,12 +157,16 @@ class Loss(NamedTuple):
         one of them.
     drawn : bool
         Whether the plain risk is a sum of terms that sampled cuts may draw.
+    table : bool
+        Whether it is a function of the contingency table.
+    shared : bool
+        Whether its factory makes several losses, and is given the name.
+    takes : tuple of str
+        Parameters that its factory is given.
     at : (float, float, float) or None
         Least and largest k as a fraction of the positives, and the default, of a loss at k.
     in_pairs : bool
         Whether a query's loss counts its pairs: epsilon is multiplied by their mean number.
-    ranked : bool
-        Whether it is of the first places of a ranking, as many as parameter at says.
     added : bool
         Whether the original lacks it and does not learn it.
     log_odds : bool
@@ -100,29 +174,28 @@ class Loss(NamedTuple):
     joint : bool
         Whether it is of all classes at once, and no sum over classes against the rest.
     help : str
+    task : str
+        Its task's row fills it in.
     """
 
     name: str
-    task: str
-    number: int | None
     where: str
+    number: int | None = None
     rescalings: tuple[str, ...] = (MARGIN,)
     norms: tuple[int, ...] = (1,)
     squared: str | None = None
     is_sum: bool = False
     drawn: bool = False
+    table: bool = False
+    shared: bool = False
+    takes: tuple[str, ...] = ()
     at: tuple[float, float, float] | None = None
     in_pairs: bool = False
-    ranked: bool = False
     added: bool = False
     log_odds: bool = False
     joint: bool = False
     help: str = ""
-
-    @property
-    def table(self) -> bool:
-        """Whether the loss is a function of the contingency table."""
-        return self.task == "classification" and SLACK in self.rescalings
+    task: str = ""
 
 
 class Solver(NamedTuple):
@@ -145,7 +218,7 @@ class Solver(NamedTuple):
     plain : bool
         Whether it takes margin rescaling and slack norm 1 alone.
     plan : str
-        How it is run where it works on kernel values: a name of `PLANS`.
+        How it is run where it works on kernel values: a name of `catalog.PLANS`.
     polished : bool or None
         Whether exact training in the span of the points it chose follows unless told otherwise;
         None where none can.
@@ -211,9 +284,9 @@ class KernelRow(NamedTuple):
 
     name: str
     number: int
-    formula: str
-    takes: tuple[str, ...]
     maintenance: tuple[str, ...]
+    formula: str = ""
+    takes: tuple[str, ...] = ()
 
 
 class Measure(NamedTuple):
@@ -221,7 +294,7 @@ class Measure(NamedTuple):
 
     Attributes
     ----------
-    name, task : str
+    name : str
     rises : bool
         Whether more is better.
     heading : str or None
@@ -232,15 +305,17 @@ class Measure(NamedTuple):
         Behind the point in the table.
     plain : str or None
         What the report in plain words calls it; None where it does not have it.
+    task : str
+        Its task's row fills it in.
     """
 
     name: str
-    task: str
-    rises: bool
-    heading: str | None
+    rises: bool = True
+    heading: str | None = None
     line: str | None = None
     digits: int = 2
     plain: str | None = None
+    task: str = ""
 
 
 class QpRow(NamedTuple):

@@ -14,7 +14,7 @@ from svmcut.spec.catalog import (
     AUTO,
     AVERAGES,
     BASIS_KINDS,
-    CHOICES,
+    DUAL_CD,
     INPUTS,
     KERNEL_DEFAULTS,
     KERNELS,
@@ -265,7 +265,7 @@ class Settings:
     def is_sum(self) -> bool:
         """Whether the loss is a sum over what example_cost weighs."""
         loss = losses(self.task).get(self.loss or TASKS[self.task].loss)
-        return loss is not None and loss.is_sum and (self.task != "classification" or self.is_plain)
+        return loss is not None and loss.is_sum and (self.is_plain or not loss.table)
 
     @property
     def chosen_basis(self) -> str | None:
@@ -278,7 +278,7 @@ class Settings:
     def of_scores(self) -> bool:
         """Whether the risk is a sum over examples of losses of one score each, which has trainers
         of its own."""
-        first = SOLVERS[CHOICES["classification", False, True][0]]
+        first = SOLVERS[DUAL_CD]
         name = self.loss or TASKS[self.task].loss
         return self.is_plain and self.task in first.linear and name in (first.losses or ())
 
@@ -286,7 +286,8 @@ class Settings:
     def is_joint(self) -> bool:
         """Whether functions of a kernel are trained at once, one a class: as sequences of one
         token."""
-        return self.task == "multiclass" and self.has_kernel and self.multiclass == MULTICLASS[0]
+        known = TASKS[self.task].joint_plan is not None
+        return known and self.has_kernel and self.multiclass == MULTICLASS[0]
 
     @property
     def is_open(self) -> bool:

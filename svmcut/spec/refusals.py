@@ -13,23 +13,27 @@ from svmcut.errors import UsageError
 from svmcut.messages import Message, Parameter, listed
 from svmcut.spec.catalog import (
     AUTO,
-    CHOICES,
     CUTTING_PLANE,
+    DUAL_CD,
     JOINT,
     KERNELS,
     MULTICLASS,
+    NEWTON,
     OF_FEATURES,
+    OF_TAGS,
     OF_VALUES,
     QUICK,
+    SMO,
     SOLVERS,
     SUBSPACE,
     TASKS,
+    choices,
     losses,
     solvers,
     takers,
     takes,
 )
-from svmcut.spec.entries import Loss, Solver
+from svmcut.spec.entries import CLASSES, GRADES, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
 from svmcut.spec.records import replace
@@ -57,17 +61,18 @@ def check(settings: Settings) -> list[str]:
         raise UsageError("{cost} and {example_cost} exclude each other; leave one of them out")
     loss = _loss(settings)
     _check_solver(settings, loss)
-    own = {*TASKS[settings.task].takes} | ({"multiclass"} if settings.is_open else set())
+    task = TASKS[settings.task]
+    own = {*task.takes} | ({"multiclass"} if settings.is_open else set())
     for name in sorted(settings.wishes() & OF_TASKS - own):
-        having = [task.name for task in TASKS.values() if name in task.takes]
+        having = [row.name for row in TASKS.values() if name in row.takes]
         raise UsageError("{} is for {task=}; leave it out", Parameter(name), having)
     if settings.class_weight is not None:
         check_weights(settings, "class_weight")
-    if settings.task == "sequence":
+    if task.labels == TAGS:
         _check_chain(settings)
-    elif settings.task != "multilabel":
-        if settings.task == "multiclass":
-            _check_classes(settings)
+    if task.labels == CLASSES:
+        _check_classes(settings)
+    if task.of_rows:
         _check_vectors(settings)
     _check_definite(settings)
     _check_effects(settings)
@@ -156,7 +161,8 @@ def chosen_solver(settings: Settings) -> str:
         return SUBSPACE if settings.chosen_basis else AUTO
     if settings.parts is not None and (searching := takers(settings.task, "parts")):
         return searching[0]
-    return QUICK if settings.quick and settings.task == "sequence" and settings.is_usual else AUTO
+    quick = settings.quick and QUICK in takers(settings.task, "quick")
+    return QUICK if quick and settings.is_usual else AUTO
 
 
 def refuse_example_cost(loss: str) -> UsageError:
@@ -187,9 +193,15 @@ def _loss(settings: Settings) -> Loss:
         )
     loss = known[name]
     check_risk(loss, settings.p, settings.rescaling, settings.slack_norm)
-    if "at" in settings.wishes() and settings.task == "rank" and not loss.ranked:
-        ranked = [other for other, row in known.items() if row.ranked]
-        raise UsageError("{at} is for {loss=}; leave it out with loss '{}'", ranked, name)
+    for parameter in sorted(settings.wishes()):
+        having = [other for other, row in known.items() if parameter in row.takes]
+        if having and parameter not in loss.takes:
+            raise UsageError(
+                "{} is for {loss=}; leave it out with loss '{}'",
+                Parameter(parameter),
+                having,
+                name,
+            )
     if settings.cost is None and settings.example_cost is None:
         raise UsageError(
             "C is missing, and {} has none by default, for it is no sum over examples; give "
@@ -261,13 +273,13 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
         raise UsageError("{}; with {} use {solver=}", subject, _what(settings), remedy)
     joint = (
         settings.pairs != "none"
-        if task.name == "multilabel"
+        if "pairs" in task.takes
         else settings.multiclass in (None, MULTICLASS[0])
     )
     if name != AUTO and joint and task.name in usable[name].binary:
         other = (
             Message("{pairs=none}")
-            if task.name == "multilabel"
+            if "pairs" in task.takes
             else Message("{multiclass=}", MULTICLASS[1])
         )
         raise UsageError(
@@ -275,7 +287,7 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
         )
     if name == AUTO or name in serving:
         return
-    if task.name == "classification" and settings.is_plain:
+    if task.labels == TWO_CLASSES and settings.is_plain:
         known = listed(
             [
                 other
@@ -290,17 +302,15 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
 
 def _check_vectors(settings: Settings) -> None:
     name, free = chosen_solver(settings), [other for other, row in SOLVERS.items() if row.free_bias]
-    if settings.task == "rank" and settings.bias:
+    if TASKS[settings.task].labels == GRADES and settings.bias:
         raise UsageError(
             "a constant feature changes no order; leave out {bias} where rankings are trained"
         )
-    (first, second) = CHOICES["classification", False, True]
-    exact = CHOICES["classification", True, True][0]
     if settings.initial is not None and (
-        name not in (AUTO, exact) if settings.has_kernel else name == first
+        name not in (AUTO, SMO) if settings.has_kernel else name == DUAL_CD
     ):
         remedy = Message(
-            "use {solver=} with a kernel, without one '{}' or '{}'", exact, second, CUTTING_PLANE
+            "use {solver=} with a kernel, without one '{}' or '{}'", SMO, NEWTON, CUTTING_PLANE
         )
         raise UsageError("{initial} is no start of solver '{}'; {}", name, remedy)
     if not settings.has_kernel:
@@ -373,8 +383,8 @@ def _check_stepping(settings: Settings, name: str) -> None:
 
 def _check_classes(settings: Settings) -> None:
     name, (usual, rest, paired) = chosen_solver(settings), MULTICLASS
-    joint = losses("multiclass")[settings.loss or ""].joint
-    first = settings.loss == TASKS["multiclass"].loss
+    joint = losses(settings.task)[settings.loss or ""].joint
+    first = settings.loss == TASKS[settings.task].loss
     if settings.is_joint:
         known = JOINT if settings.is_usual else (CUTTING_PLANE,)
         if name not in (AUTO, *known) or settings.free_bias or not (joint or first):
@@ -441,7 +451,8 @@ def _check_chain(settings: Settings) -> None:
         and SOLVERS[name].first_order
         and (settings.transitions, settings.emissions) != (1, 0)
     ):
-        others = [other for other, row in solvers("sequence", False).items() if not row.first_order]
+        known = solvers(settings.task, False)
+        others = [other for other, row in known.items() if not row.first_order]
         raise UsageError(
             "{} trains chains of {transitions=1} and {emissions=0}; leave those out or use "
             "{solver=}",
@@ -463,19 +474,15 @@ def candidates(settings: Settings) -> tuple[str, ...]:
     usual = settings.is_usual or (settings.of_scores and not settings.has_kernel)
     if settings.is_joint and name == AUTO:
         return JOINT if usual else (CUTTING_PLANE,)
-    return (
-        CHOICES.get((settings.task, settings.has_kernel, usual), (CUTTING_PLANE,))
-        if name == AUTO
-        else (name,)
-    )
+    return choices(settings.task, settings.has_kernel, usual) if name == AUTO else (name,)
 
 
 def reads(settings: Settings, solver: str) -> set[str]:
     """The parameters, of those not every solver has, that one reads in this run."""
     as_chains = settings.is_joint and solver != JOINT[0]
     row = SOLVERS[solver]
-    found = takes("sequence" if as_chains else settings.task, solver, settings.has_kernel)
-    if settings.task == "sequence":  # anything but ssg trains without it as asked
+    found = takes(OF_TAGS if as_chains else settings.task, solver, settings.has_kernel)
+    if TASKS[settings.task].labels == TAGS:  # anything but ssg trains without it as asked
         found = found - {"qp"} if settings.quick else found | {"quick"}
     polished = row.polished if settings.polish is None else settings.polish
     return found if polished or "polish" not in found else found - {*row.after}
@@ -488,7 +495,7 @@ def _check_definite(settings: Settings) -> None:
         return
     offset = Message(" with {coef0=}", settings.coef0) if settings.kernel == "polynomial" else ""
     short = Message("{}{} need not be positive definite", _what(settings), offset)
-    if settings.task == "sequence" or settings.is_joint:
+    if TASKS[settings.task].labels == TAGS or settings.is_joint:
         other = Message(", or give {multiclass=}", MULTICLASS[2]) if settings.is_joint else ""
         raise UsageError("{}, which training asks for; use {kernel=rbf}{}", short, other)
     if (name := chosen_solver(settings)) != AUTO and SOLVERS[name].definite:

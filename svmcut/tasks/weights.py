@@ -18,6 +18,7 @@ from svmcut.errors import DataError
 from svmcut.files.weights import shared_weights
 from svmcut.messages import Message
 from svmcut.spec.catalog import TASKS
+from svmcut.spec.entries import TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.parameters import LARGEST_C
 from svmcut.spec.records import replace
@@ -66,7 +67,7 @@ def weighed(
     """
     if data.weights is None and given is None and settings.class_weight is None:
         return data, 0
-    one, path = TASKS[settings.task].one.partition("'")[0], data.source.path
+    one, path = TASKS[settings.task].unit, data.source.path
     bounds = task.bounds(data)
     n, weights = len(bounds) - 1, np.ones(len(bounds) - 1)
 
@@ -141,7 +142,7 @@ def class_weights(
     """
     if settings.class_weight == BALANCED:
         classes, settings = y, by_labels(settings, y, path) if settings.is_open else settings
-        if settings.task == "classification":
+        if TASKS[settings.task].labels == TWO_CLASSES:
             classes, _ = classes_of(y, labels_of(y, settings.positive, path))
         return balanced(classes, weights)
     labels, places = np.unique(y, return_inverse=True)

@@ -28,7 +28,7 @@ from svmcut.solvers.protocol import Problem
 from svmcut.solvers.sampled_cuts import SampledCuts
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
 from svmcut.spaces.kernel_classes import rounding
-from svmcut.spec.catalog import AUTO, SOLVERS
+from svmcut.spec.catalog import AUTO, CUTTING_PLANE, SAMPLED_CUTS, SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
@@ -36,7 +36,7 @@ from svmcut.training.checks import LARGEST_INDEX, checked_weights
 from svmcut.training.gate import Reading
 from svmcut.training.outcome import FULL, Objective, Outcome
 from svmcut.training.room import CLOSE_TO_ZERO, WORSE, kernel_warnings
-from svmcut.training.settings import CUTTING_PLANE, SAMPLED_CUTS, kernel_of
+from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.structured import units_of_structures
 

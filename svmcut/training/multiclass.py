@@ -19,7 +19,7 @@ from svmcut.risks.weights import total
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
-from svmcut.spec.catalog import AUTO, CHOICES, CUTTING_PLANE, MULTICLASS, TASKS, losses
+from svmcut.spec.catalog import AUTO, CUTTING_PLANE, DUAL_CD, MULTICLASS, TASKS, losses
 from svmcut.spec.entries import MARGIN, SLACK
 from svmcut.spec.parameters import DEFAULTS, Settings
 from svmcut.training.certificate import (
@@ -120,7 +120,7 @@ class MulticlassPlan(Plan):
         s, space = self.settings, self.space
         name = s.solver
         if name == AUTO and self._rest:
-            from svmcut.solvers.auto import DUAL_CD, choose
+            from svmcut.solvers.auto import choose
 
             mean = objective.C * (self.units.samples / space.X.n_rows)
             name = (
@@ -129,7 +129,7 @@ class MulticlassPlan(Plan):
                 else DUAL_CD
             )
         elif name == AUTO:
-            name = CHOICES[s.task, False, True][0] if s.is_usual else CUTTING_PLANE
+            name = DUAL_CD if s.is_usual else CUTTING_PLANE
         problem = Problem(self.risk, space, objective.C, self.stop(objective), s.qp)
         if self._rest:
             solver = make_solver(name, s, DEFAULTS["task"])

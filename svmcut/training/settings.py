@@ -5,13 +5,20 @@ size of the data."""
 from __future__ import annotations
 
 from svmcut.models.kernels import Kernel
-from svmcut.spec.catalog import AUTO, CHOICES, KERNELS, MULTICLASS, SOLVERS, TASKS
+from svmcut.spec.catalog import (
+    AUTO,
+    CUTTING_PLANE,
+    KERNELS,
+    MULTICLASS,
+    SMO,
+    SOLVERS,
+    SUBSPACE,
+    TASKS,
+)
 from svmcut.spec.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import chosen_solver, plain
 
-SMO, SUBSPACE = CHOICES["classification", True, True]
-CUTTING_PLANE, SAMPLED_CUTS = CHOICES["sequence", True, True]
 #: Rows up to which "auto" takes smo, and exact cutting planes, whose Gram matrix has n^2 values.
 SMO_ROWS, GRAM_ROWS = 50_000, 10_000
 _BIAS = 1.0

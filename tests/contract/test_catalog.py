@@ -18,6 +18,7 @@ from programs import options_of
 
 import svmcut
 from svmcut.cli import option_checks
+from svmcut.cli.option_rows import ROWS as OPTION_ROWS
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
@@ -406,8 +407,8 @@ MODULES = {
 
 
 def test_no_text_of_the_library_names_an_option():
-    # the header of svm_light's model files; the command line of openssl
-    own = {"svmcut.files.models.grammar", "svmcut.distributed.local"}
+    # the header of svm_light's model files; the command line of openssl; help of the tasks
+    own = {"svmcut.files.models.grammar", "svmcut.distributed.local", "svmcut.spec.tasks"}
     programs = ("svmcut.cli.", "svmcut.svm_light.", "svmcut.inspection.")
     library = [
         path for path, name in MODULES.items() if not name.startswith(programs) and name not in own
@@ -419,6 +420,10 @@ def test_no_text_of_the_library_names_an_option():
         for line, text in texts(path)
         if OPTION.search(text)
     ] == []
+
+
+#: Where the rows stand.
+ROWS = {f"svmcut.spec.{name}" for name in ("catalog", "entries", "solvers", "spellings", "tasks")}
 
 
 def own_names(module):
@@ -450,7 +455,7 @@ def test_no_other_file_types_the_name_of_a_solver_loss_or_measure():
     advice = re.compile(rf"\b(?:solver|loss|select)='?({'|'.join(map(re.escape, names))})\b")
     found, looked = [], 0
     for path, module in MODULES.items():
-        if module in ("svmcut.spec.catalog", "svmcut.spec.entries", "svmcut.spec.spellings"):
+        if module in ROWS:
             continue
         left = names - own_names(module)
         for line, text in texts(path):
@@ -478,7 +483,7 @@ def test_names_and_defaults_stand_in_one_file():
     }
     found = []
     for path, module in MODULES.items():
-        if module in ("svmcut.spec.catalog", "svmcut.spec.parameters"):
+        if module in {*ROWS, "svmcut.spec.parameters"}:
             continue
         for node in nodes_of(path):
             if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
@@ -500,3 +505,32 @@ def test_names_and_defaults_stand_in_one_file():
                 )
                 found += [(module, node.lineno, name)] if given and name in distinct else []
     assert found == []
+
+
+def test_rows_are_given_by_keyword():
+    """But for the name, which comes first: a row reads without counting positions."""
+    kinds = {"Task", "Loss", "Measure", "Solver", "KernelRow", "QpRow", "Format"}
+    calls = [
+        node
+        for path, module in MODULES.items()
+        if module in ROWS
+        for node in nodes_of(path)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) in kinds
+    ]
+    assert len(calls) > 80
+    assert [ast.unparse(call) for call in calls if len(call.args) > 1] == []
+
+
+def test_no_meaning_is_read_from_the_spelling_of_a_flag_or_from_help():
+    spelt = re.compile(r"len\((?:flag|spelt)\)|key=len\b|flags\[0\]\) [=<>]|\.partition\(\"'\"\)")
+    read = [path for path, name in MODULES.items() if name.startswith(("svmcut.cli.", "svmcut.ta"))]
+    assert len(read) > 40
+    assert [path for path in read if spelt.search(path.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize("row", OPTION_ROWS, ids=lambda row: row.field)
+def test_an_option_says_which_of_its_flags_the_original_has(row):
+    assert [flag for flag in row.flags if re.fullmatch("--?.", flag)] == [row.letter] * bool(
+        row.letter
+    )
+    assert row.flags and row.full in {flag.split("/")[0] for flag in row.flags}

@@ -22,11 +22,12 @@ def _cases():
         fractions = {"prec-at-k": (0.0, 0.4, 1.0), "rec-at-k": (0.0, 1.0, 1.6)}.get(name, (0.0,))
         for rescaling, slack_norm in variants:
             for p in fractions:
-                for at in (1, 3, 10) if entry.ranked else (10,):
+                for at in (1, 3, 10) if "at" in entry.takes else (10,):
                     yield pytest.param(
                         name,
                         {"p": p, "at": at, "rescaling": rescaling, "slack_norm": slack_norm},
-                        id=f"{name}-{rescaling}-{slack_norm}-p{p:g}" + f"-at{at}" * entry.ranked,
+                        id=f"{name}-{rescaling}-{slack_norm}-p{p:g}"
+                        + f"-at{at}" * ("at" in entry.takes),
                     )
 
 
@@ -161,7 +162,7 @@ def test_threads_leave_no_trace(name, options, rng):
     n = (
         20_000 if options["slack_norm"] == 2 and RISKS[name].task == "rank" else 70_000
     )  # some 20 searches there
-    grades = 4 if RISKS[name].ranked else 50
+    grades = 4 if "at" in RISKS[name].takes else 50
     y = (
         rng.integers(0, grades, n).astype(float)
         if RISKS[name].task == "rank"
@@ -276,7 +277,7 @@ def test_p_out_of_range_names_the_option(name, p):
 
 
 def test_unknown_names():
-    for name, value in (("loss", "accuracy"), ("rescaling", "both"), ("slack_norm", 3)):
+    for name, value in (("loss", "gini"), ("rescaling", "both"), ("slack_norm", 3)):
         with pytest.raises(UsageError, match=f"^parameter '{name}' is {value!r}; expected"):
             check(Settings(cost=1.0, **{name: value}))
 

@@ -170,8 +170,12 @@ def test_names_of_measures_stand_in_their_rows_and_where_they_are_computed():
         for name in names
         if re.search(rf"""["'`]{name}["'`]""", path.read_text(encoding="utf-8"))
     }
-    assert {path for path, _ in found} == {"spec/catalog.py", "scoring/measures.py"}
-    assert {name for path, name in found if path == "spec/catalog.py"} == names
+    assert {path for path, _ in found} == {
+        "spec/tasks.py",
+        "spec/spellings.py",
+        "scoring/measures.py",
+    }
+    assert {name for path, name in found if path == "spec/tasks.py"} == names
 
 
 def test_queries_make_it_ranking(folder):

@@ -134,7 +134,7 @@ def test_weights_that_are_none_are_refused_with_the_line(tmp_path, task):
         of_file(tmp_path, task, [1.0, 1e6, 1.0, 1.0] * 2, large)
     with pytest.raises(DataError, match=f"^{path}: all weights are 0; give a weight above 0 to "):
         of_file(tmp_path, task, given=np.zeros(n))
-    one = TASKS[task].one.partition("'")[0]
+    one = TASKS[task].unit
     with pytest.raises(
         DataError, match=f"^weights: 3 weights for {path}; expected {n}, one for every {one}$"
     ):
