@@ -13,10 +13,8 @@ from svmcut.data.labels import label_text
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.errors import DataError
 from svmcut.spaces.linear import WeightSpace
-from svmcut.spec.catalog import CUTTING_PLANE, MULTICLASS
 from svmcut.training.checks import check_class_memory, check_class_numbers, class_warnings
-from svmcut.training.multiclass import MulticlassPlan
-from svmcut.training.stage import Plan, Stage, make_solver
+from svmcut.training.multiclass import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
 
     from svmcut.distributed.parts import Found
     from svmcut.distributed.rows import Rows
+    from svmcut.solvers.protocol import StoppingRule
     from svmcut.spec.parameters import Settings
 
 NO_WEIGHT = "all weights are 0; give a weight above 0 to every row that counts"
@@ -39,46 +38,34 @@ class ClassSpace(WeightSpace):
         self.X = X
 
 
-class PartedClasses(MulticlassPlan):
-    """Cutting planes over the sums of the parts.
+class PartedClasses:
+    """Rows of several classes in parts; see svmcut.training.multiclass.BoundClasses.
 
     Parameters
     ----------
     rows, parted, settings
-        As of PartedPlan.
-    names : (K,) float64
-        The labels of the classes, increasing.
+        As of PartedVectors.
     """
 
-    def __init__(self, rows: Rows, parted: Any, settings: Settings, names: NDArray):
-        s, path, K = settings, parted.source.path, len(names)
-        self.rows = rows
-        self.bias = s.bias or 0.0
-        self.names = names
-        self._examples = parted
-        self._columns = None
-        self._rest = s.multiclass != MULTICLASS[0]
-        check_class_numbers(path, K, parted.X.n_features)
-        check_class_memory(path, K, 0, parted.X.n_features, s.max_memory)
-        self.space: Any = ClassSpace(parted.X, K, self.bias, s.threads)
-        units = self._units(s, parted.sum("weight"), len(parted))
-        Plan.__init__(self, s, path, units, class_warnings(path, len(parted), names))
+    apart = False
 
-    def next(self, objective, found):
-        """Cutting planes."""
-        s, oracle = self.settings, PartedOracle(self.rows, self.space)
-        problem = PartedProblem(
-            lambda carry: oracle, oracle.risk, self.space, objective.C, self.stop(objective), s.qp
-        )
-        return Stage(CUTTING_PLANE, make_solver(CUTTING_PLANE, s), problem, objective, warm=True)
+    def __init__(self, rows: Rows, parted: Any, settings: Settings):
+        self.path, self.names, K = parted.source.path, parted.y, len(parted.y)
+        self.examples, self.X, self.columns, s = parted, parted.X, None, settings
+        check_class_numbers(self.path, K, self.X.n_features)
+        check_class_memory(self.path, K, 0, self.X.n_features, s.max_memory)
+        self.units = units_of(s, parted.sum("weight"), len(parted))
+        self.warnings = class_warnings(self.path, len(parted), self.names)
+        self._oracle = PartedOracle(rows, ClassSpace(self.X, K, s.bias or 0.0, s.threads))
+        self.details, self._qp = rows.details, s.qp
 
-    def finish(self, objective, found, ended):
-        """As MulticlassPlan's, with what the parts say."""
-        outcome = super().finish(objective, found, ended)
-        outcome.details |= self.rows.details()
-        return outcome
+    def space(self, cuts: bool) -> Any:
+        return self._oracle.space
 
-    def _rise(self, w) -> float:
+    def problem(self, space: Any, C: float, stop: StoppingRule) -> PartedProblem:
+        return PartedProblem(self._oracle, C, stop, self._qp)
+
+    def rise(self, space: Any, w: Any) -> float:
         return math.inf
 
 

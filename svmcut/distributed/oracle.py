@@ -18,8 +18,6 @@ from svmcut.spec import schemas
 from svmcut.spec.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from svmcut.distributed.rows import Rows
     from svmcut.solvers.protocol import StoppingRule
     from svmcut.spaces.linear import WeightSpace
@@ -153,23 +151,23 @@ class PartedProblem:
 
     Attributes
     ----------
-    make : callable
-        Gives the oracle.
-    risk : callable
-        R at a w.
+    parts : PartedOracle or BinnedOracle
     """
 
-    make: Callable[[bool], Any]
-    risk: Callable[[Any], float]
-    space: Any
+    parts: Any
     C: float
     stop: StoppingRule
     qp: str | None = None
 
+    @property
+    def space(self) -> WeightSpace:
+        """That of w."""
+        return self.parts.space
+
     def oracle(self, carry: bool = True) -> Any:
         """R, by points and lines."""
-        return self.make(carry)
+        return self.parts
 
     def value(self, w) -> float:
         """R(w)"""
-        return self.risk(w)
+        return self.parts.risk(w)

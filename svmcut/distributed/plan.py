@@ -31,11 +31,11 @@ from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, no_sum
 from svmcut.training.checks import check_memory
 from svmcut.training.driver import Driver
-from svmcut.training.initial import read_initial
-from svmcut.training.linear import Linear, rise_of
-from svmcut.training.outcome import PERCENT, Objective, Units
+from svmcut.training.linear import Linear
+from svmcut.training.multiclass import MulticlassPlan
+from svmcut.training.outcome import PERCENT, Units
 from svmcut.training.settings import resolved
-from svmcut.training.stage import Plan, Stage, make_solver
+from svmcut.training.vectors import rise_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from svmcut.data.labels import Labels
     from svmcut.distributed.rows import Rows
+    from svmcut.solvers.protocol import StoppingRule
     from svmcut.spec.parameters import Settings
 
 
@@ -87,9 +88,9 @@ class Parted:
         return math.fsum(getattr(size, name) for size in self.sizes)
 
 
-class PartedPlan(Linear):
-    """Cutting planes over the sums of the parts, over scores that are gathered, or over bins of
-    them.
+class PartedVectors:
+    """Rows in parts; see svmcut.training.vectors.BoundRows. Their risk is a sum over the parts,
+    or one of scores that are gathered, or of bins of them.
 
     Parameters
     ----------
@@ -103,56 +104,56 @@ class PartedPlan(Linear):
     """
 
     def __init__(self, rows: Rows, parted: Parted, settings: Settings, most_gathered: int):
-        s, self.rows, self.bias, self.vectors = settings, rows, settings.bias or 0.0, self
-        self.examples, self.X, self.columns, self.steepness = parted, parted.X, None, math.inf
-        self.initial = None if s.initial is None else read_initial(s)
-        path, loss = parted.source.path, s.loss or ""
-        self.total, self.scale = parted.sum("weight"), 1.0
-        Plan.__init__(self, settings, path, Units(loss, s.epsilon or 0.0), [])
-        check_memory(path, parted.X.n_features, s.max_memory)
-        self.summed = s.of_scores
-        if not self.summed and s.task != "rank":
-            if len(parted) <= most_gathered:
-                self._gather(parted)
-            else:
-                self._bin(parted, most_gathered)
-            return
-        risk = make_risk(s)
-        self.space = WeightSpace(
-            parted.X.n_features, self.bias, usable_cpus()
-        )  # while workers wait
-        if self.summed:
-            self.steepness = self.total * risk.bind(np.ones(1)).steepest  # type: ignore[attr-defined]
-            scale = self.total if s.task == "regression" else PERCENT
-            self.units = Units(loss, s.epsilon or 0.0, self.total, scale, summed=True)
+        s, self._rows, self.details, self._qp = settings, rows, rows.details, settings.qp
+        self.examples, self.X, self.columns = parted, parted.X, None
+        self.path, self.warnings = parted.source.path, list[str]()
+        check_memory(self.path, parted.X.n_features, s.max_memory)
+        self.units = Units(s.loss or "", s.epsilon or 0.0)
+        self._risk: Any = None
+        if s.of_scores or s.task == "rank":
+            # while workers wait
+            self._space = WeightSpace(parted.X.n_features, s.bias or 0.0, usable_cpus())
+            self._oracle: Any = self._sum(s)
+        elif len(parted) <= most_gathered:
+            self._gather(s)
         else:
-            pairs, queries = parted.sum("pairs"), int(parted.sum("queries"))
-            epsilon = (s.epsilon or 0.0) * (
-                pairs / self.total if losses(s.task)[loss].in_pairs else 1.0
-            )
-            self.units = Units(loss, epsilon, self.total, structures=queries)
-            self.scale = 1 / ((pairs or 1.0) if loss == "pairs" else self.total)
+            self._bin(s, most_gathered)
+
+    def _sum(self, s: Settings) -> PartedOracle:
+        """For losses of examples, of queries or of their pairs."""
+        risk, scale, weight = make_risk(s), 1.0, self.examples.sum("weight")
+        if s.of_scores:
+            unit = weight if s.task == "regression" else PERCENT
+            self.units = self.units._replace(samples=weight, scale=unit, summed=True)
+        else:
+            pairs, queries = self.examples.sum("pairs"), int(self.examples.sum("queries"))
+            each = pairs / weight if losses(s.task)[s.loss or ""].in_pairs else 1.0
+            epsilon = self.units.epsilon * each
+            self.units = self.units._replace(epsilon=epsilon, samples=weight, structures=queries)
+            scale = 1 / ((pairs or 1.0) if s.loss == "pairs" else weight)
             if not pairs:
                 self.warnings.append(
                     "no query has two rows with different labels; all weights will be 0"
                 )
-        self._oracle = PartedOracle(rows, self.space, self.scale, isinstance(risk, HingeRisk))
+        return PartedOracle(self._rows, self._space, scale, isinstance(risk, HingeRisk))
 
-    def _gather(self, parted: Parted) -> None:
+    def _gather(self, s: Settings) -> None:
         """For a loss of all examples together."""
-        s, risk, n = self.settings, make_risk(self.settings), len(parted)
-        y = np.concatenate(self.rows.gather(signs, []))
-        self.risk = (SquaredRisk(risk) if s.slack_norm == 2 else risk).bind(
+        risk, parted = make_risk(s), self.examples
+        y = np.concatenate(self._rows.gather(signs, []))
+        self._risk = (SquaredRisk(risk) if s.slack_norm == 2 else risk).bind(
             y, None, None, s.threads
         )
         bounds = np.cumsum([0, *(size.rows for size in parted.sizes)]).tolist()
-        self.space = GatheredSpace(self.rows, bounds, parted.X.n_features, self.bias, s.threads)
-        at_zero = float(self.risk.linearize(np.zeros(n)).value)
+        self._space = GatheredSpace(
+            self._rows, bounds, parted.X.n_features, s.bias or 0.0, s.threads
+        )
+        at_zero = float(self._risk.linearize(np.zeros(len(parted))).value)
         self.units = self.units._replace(at_zero=at_zero or math.inf)
 
-    def _bin(self, parted: Parted, most_gathered: int) -> None:
+    def _bin(self, s: Settings, most_gathered: int) -> None:
         """The same of more examples than have their scores in one place."""
-        s, n, positive = self.settings, len(parted), int(parted.sum("positive"))
+        n, positive = len(self.examples), int(self.examples.sum("positive"))
         binned = make_binned(make_risk(s), positive, n - positive)
         if binned is None:
             raise TrainingError(
@@ -165,35 +166,25 @@ class PartedPlan(Linear):
                 most_gathered,
                 ", ".join(in_bins()),
             )
-        self.space = WeightSpace(parted.X.n_features, self.bias, s.threads)
-        self._oracle = BinnedOracle(self.rows, self.space, binned)
-        at_zero = self._oracle.risk(self.space.zero())
+        self._space = WeightSpace(self.X.n_features, s.bias or 0.0, s.threads)
+        self._oracle = BinnedOracle(self._rows, self._space, binned)
+        at_zero = self._oracle.risk(self._space.zero())
         self.units = self.units._replace(at_zero=at_zero or math.inf)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        """Cutting planes."""
-        s, stop = self.settings, self.stop(objective)
-        problem: Any
-        if isinstance(self.space, GatheredSpace):
-            problem = Problem(self.risk, self.space, objective.C, stop, s.qp)
-        else:
-            oracle = self._oracle
-            problem = PartedProblem(
-                lambda carry: oracle, oracle.risk, self.space, objective.C, stop, s.qp
-            )
-        solver = make_solver(CUTTING_PLANE, s)
-        return Stage(CUTTING_PLANE, solver, problem, objective, warm=True, start=self._start())
+    def space(self, cuts: bool) -> WeightSpace:
+        return self._space
 
-    def finish(self, objective, found, ended):
-        """As Linear's, with what the parts say."""
-        outcome = super().finish(objective, found, ended)
-        outcome.details |= self.rows.details()
-        return outcome
+    def problem(self, space: Any, C: float, stop: StoppingRule) -> Any:
+        if self._risk is not None:
+            return Problem(self._risk, space, C, stop, self._qp)
+        return PartedProblem(self._oracle, C, stop, self._qp)
 
-    def rise(self, norm: float) -> float:
+    def rise(self, space: Any, w: Any) -> float:
+        if not self.units.summed:
+            return math.inf
         parted = self.examples
-        features = parted.sum("squares") + len(parted) * self.bias**2
-        return rise_of(norm, parted.sum("weight_squares"), features)
+        features = parted.sum("squares") + len(parted) * space.bias**2
+        return rise_of(space, w, parted.sum("weight_squares"), features)
 
 
 def refuse(settings: Settings) -> None:
@@ -260,7 +251,7 @@ def planned(
     )
     labels = labels_of(y, settings.positive, path) if settings.task == "classification" else None
     n = sum(part.rows for part in found)
-    settings = resolved(settings, n, time_limit)
+    settings = replace(resolved(settings, n, time_limit), solver=CUTTING_PLANE)
     if not settings.is_sum and any(part.weighed for part in found):
         raise TrainingError("{}: cost: {}; leave it out", path, no_sum(settings.loss))
     if weights is not None and len(weights) != n:
@@ -284,12 +275,12 @@ def planned(
     if not parted.sum("weight"):
         raise DataError(path, NO_WEIGHT)
     if several:
-        driver = Driver(PartedClasses(rows, parted, settings, y))
+        driver = Driver(MulticlassPlan(PartedClasses(rows, parted, settings), settings))
         counts = [sum(part.counts[part.labels == name].sum() for part in found) for name in y]
         driver.counts = {"labels": y.tolist(), "class_counts": [*map(int, counts)]}
         driver.warnings += empty
         return parted, driver
-    driver = Driver(PartedPlan(rows, parted, settings, most_gathered))
+    driver = Driver(Linear(PartedVectors(rows, parted, settings, most_gathered), settings))
     if settings.task == "classification":
         positive = int(parted.sum("positive"))
         counts = [len(parted) - positive, positive]

@@ -100,7 +100,7 @@ class Task(NamedTuple):
     unit: str = "example"
     plural: str = ""
     marked: bool = False
-    plan: str = "svmcut.training.linear:Linear"
+    plan: str = "svmcut.training.linear:plan_examples"
     kernel_plan: str | None = None
     joint_plan: str | None = None
     auto: tuple[str, ...] = (CUTTING_PLANE,)

@@ -378,7 +378,7 @@ svmcut classify test.ml model labels.txt
             Measure("f1", heading="F1", plain="Macro F1"),
         ),
         models=("MulticlassModel", "KernelMulticlassModel", "JointKernelModel"),
-        plan="svmcut.training.multiclass:MulticlassPlan",
+        plan="svmcut.training.multiclass:plan_classes",
         kernel_plan="svmcut.training.kernel_classes:MachinesPlan",
         joint_plan="svmcut.training.joint_classes:JointPlan",
         auto=(DUAL_CD, NEWTON),

@@ -34,7 +34,7 @@ from svmcut.spec.records import replace
 from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
 from svmcut.training.checks import LARGEST_INDEX, checked_weights
 from svmcut.training.gate import Reading
-from svmcut.training.outcome import FULL, Objective, Outcome
+from svmcut.training.outcome import FULL, Objective, Outcome, Units
 from svmcut.training.room import CLOSE_TO_ZERO, WORSE, kernel_warnings
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
@@ -58,8 +58,17 @@ EXACT_TOKENS = 2000
 _ROWS = 256
 
 
-class Emissions(Plan):
-    """One stage; exact cuts start from the solution of the C before.
+class FunctionsPlan(Plan):
+    """Functions of a kernel that score the labels of tokens, and their transitions, in one stage;
+    exact cuts start from the solution of the C before.
+
+    Parameters
+    ----------
+    sequences, settings
+        As the task has them.
+    units : Units
+    order, beam : int
+        Of the transitions, and states kept a token.
 
     Raises
     ------
@@ -76,10 +85,12 @@ class Emissions(Plan):
 
     objects = "tokens", "tags"
 
-    def __init__(self, sequences: Sequences, settings: Settings):
+    def __init__(
+        self, sequences: Sequences, settings: Settings, units: Units, order: int = 0, beam: int = 0
+    ):
         examples = sequences.tokens().checked()
         self._examples, self._kernel = examples, kernel_of(settings)
-        path, K, order = examples.source.path, int(sequences.tags.max()) + 1, settings.transitions
+        path, K = examples.source.path, int(sequences.tags.max()) + 1
         if max(K + examples.X.n_features, 2 * K ** (order + 1)) > LARGEST_INDEX:
             raise UsageError(
                 "{}: {} tags and {} features at this order give weights above number {} of a "
@@ -91,7 +102,6 @@ class Emissions(Plan):
                 LARGEST_INDEX,
             )
         v = checked_weights(sequences)
-        units = units_of_structures(settings, len(sequences), v)
         super().__init__(settings, path, units, kernel_warnings(self._kernel))
         lengths = np.diff(sequences.indptr)
         self._tokens = float((lengths if v is None else v * lengths).sum())
@@ -100,9 +110,7 @@ class Emissions(Plan):
         self.solver = self._affordable(len(examples))
         check_lattice(self._shape, sequences.indptr)
         self._labellings = Labellings(sequences, K, self._shape.stride, order)
-        self._risk: SequenceSum = ChainRisk(
-            self._labellings.chains, settings.beam, settings.threads, v
-        )
+        self._risk: SequenceSum = ChainRisk(self._labellings.chains, beam, settings.threads, v)
         self._values = rows = KernelRows(self._X, self._kernel, settings.threads)
         self._drawn = SOLVERS[self.solver].drawn
         self.space: KernelSpace
@@ -276,3 +284,11 @@ class Emissions(Plan):
                 "{}; {}", refusal, remedy, original=f"{refusal}; use fewer {rows}"
             )
         return name
+
+
+class Emissions(FunctionsPlan):
+    """Tags of sequences."""
+
+    def __init__(self, sequences: Sequences, settings: Settings):
+        units = units_of_structures(settings, len(sequences), checked_weights(sequences))
+        super().__init__(sequences, settings, units, settings.transitions, settings.beam)

@@ -25,14 +25,14 @@ from svmcut.solvers.class_blocks import ClassBlocks
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel_chain import CachedRows
 from svmcut.spaces.kernel_classes import ClassFunctions
-from svmcut.spec.catalog import CUTTING_PLANE, JOINT, TASKS
+from svmcut.spec.catalog import CUTTING_PLANE, JOINT
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.checks import check_class_numbers, checked_weights, class_warnings
-from svmcut.training.emissions import BUDGET, Emissions
+from svmcut.training.emissions import BUDGET, FunctionsPlan
 from svmcut.training.gate import Part, Reading
-from svmcut.training.multiclass import unit_of
-from svmcut.training.outcome import Objective, Outcome, class_units
+from svmcut.training.multiclass import classes_of, unit_of, units_of
+from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import SMO_ROWS
 from svmcut.training.stage import Ended, Stage
 
@@ -48,39 +48,22 @@ _TABLES = 12
 _SUMMED = 1e-12
 
 
-class JointPlan(Emissions):
-    """One stage, as of Emissions, which raises what those do."""
+class JointPlan(FunctionsPlan):
+    """One stage, as of FunctionsPlan, which raises what that does."""
 
     objects = "examples", "classes"
 
     def __init__(self, examples: Examples, settings: Settings):
         rows, s, path, n = examples.checked(), settings, examples.source.path, len(examples)
-        self.names = np.unique(rows.y)
-        if s.original:  # svm_multiclass's classes are 1 to the largest, with rows or without
-            self.names = np.arange(1.0, self.names[-1] + 1)
-        K, places = len(self.names), np.searchsorted(self.names, rows.y).astype(np.int32)
+        self.names, classes = classes_of(rows, s.original)
+        K, places, v = len(self.names), classes.astype(np.int32), checked_weights(rows)
         check_class_numbers(path, K, rows.X.n_features)
-        tokens = Sequences(rows.X, np.arange(n + 1), places, rows.source, checked_weights(rows))
-        solver = s.solver if s.is_usual else CUTTING_PLANE
-        as_tags = {
-            "task": "sequence",
-            "loss": TASKS["sequence"].loss,
-            "transitions": 0,
-            "emissions": 0,
-            "beam": 0,
-        }
-        super().__init__(tokens, replace(s, solver=solver, **as_tags))
-        self.settings, self.warnings = (
-            s,
-            class_warnings(path, len(places), self.names) + self.warnings,
-        )
-        margin, scale, self._written, self._loss = unit_of(s)
-        self.units = class_units(
-            s.loss or "", s.epsilon or 0.0, total(tokens.weights, n), n, margin, scale
-        )
+        tokens = Sequences(rows.X, np.arange(n + 1), places, rows.source, v)
+        _, _, self._written, self._loss = unit_of(s)
+        super().__init__(tokens, s, units_of(s, total(v, n), n))
+        self.warnings = class_warnings(path, n, self.names) + self.warnings
         if not s.is_usual:
             self._risk = self._costed(places)
-
         if self.solver == JOINT[0]:
             self._classes = CrammerSingerRisk(places, K, s.threads, tokens.weights)
             self.space = ClassFunctions(self._cached(), K)
@@ -173,6 +156,8 @@ class JointPlan(Emissions):
         return needs | {JOINT[0]: 8 * _TABLES * size + min(self.settings.cache_size, 8e-6 * n * n)}
 
     def _preferred(self, n: int, needs: dict[str, float], memory: float) -> str:
+        if not self.settings.is_usual:
+            return CUTTING_PLANE
         if n <= SMO_ROWS and self._kernel.is_definite and needs[JOINT[0]] <= memory:
             return JOINT[0]
         return super()._preferred(n, needs, memory)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from svmcut.data.examples import Examples
 from svmcut.models import LinearModel
 from svmcut.qp import make_qp
 from svmcut.resources import planned_memory
-from svmcut.solvers.protocol import Problem, Start
-from svmcut.spaces.rows import RowSpace, linear_space
+from svmcut.solvers.protocol import Start
+from svmcut.spaces.rows import RowSpace
 from svmcut.spec.catalog import AUTO, SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
@@ -24,37 +23,42 @@ from svmcut.training.initial import read_initial
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
-from svmcut.training.vectors import Vectors
+from svmcut.training.vectors import BoundRows, Vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def plan_examples(examples: Examples, settings: Settings) -> Linear:
+    """The plan of examples in memory."""
+    return Linear(Vectors(examples, settings), settings)
+
+
 class Linear(Plan):
-    """One stage, which starts from the solution of the C before."""
+    """One stage, which starts from the solution of the C before.
 
-    vectors: Any
-    space: Any
+    Parameters
+    ----------
+    vectors : BoundRows
+    """
 
-    def __init__(self, examples: Examples, settings: Settings):
-        vectors = self.vectors = Vectors(examples, settings)
+    def __init__(self, vectors: BoundRows, settings: Settings):
         super().__init__(settings, vectors.path, vectors.units, vectors.warnings)
+        self.vectors = vectors
         named = SOLVERS.get(settings.solver)
-        cuts = not vectors.summed if named is None else named.losses is None
+        cuts = not vectors.units.summed if named is None else named.losses is None
         self.bias = settings.bias or 0.0
         self.initial = None if settings.initial is None else read_initial(settings)
-        self.space = linear_space(
-            vectors.X, self.bias, settings.threads, cuts and self.initial is None
-        )
+        self.space = vectors.space(cuts and self.initial is None)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The solver of that name; of "auto" cutting planes, but for sums of losses the fastest
         certified trainer."""
         name, space = self.settings.solver, self.space
-        if name == AUTO and self.vectors.summed:
+        if name == AUTO and self.vectors.units.summed:
             from svmcut.solvers.auto import NEWTON, choose
 
-            mean = objective.C * (self.vectors.total / space.X.n_rows)
+            mean = objective.C * (self.vectors.units.samples / space.X.n_rows)
             name = (
                 choose(space.X.n_rows, space.dim, space.X.nnz, mean)
                 if self.initial is None
@@ -62,11 +66,9 @@ class Linear(Plan):
             )
         elif name == AUTO:
             name = CUTTING_PLANE
-        problem = Problem(
-            self.vectors.risk, space, objective.C, self.stop(objective), self.settings.qp
-        )
+        problem = self.vectors.problem(space, objective.C, self.stop(objective))
         solver = make_solver(name, self.settings)
-        if self.settings.solver == AUTO and self.vectors.summed:
+        if self.settings.solver == AUTO and self.vectors.units.summed:
             from svmcut.solvers.dual_cd import DualCd
 
             if isinstance(solver, DualCd):
@@ -95,7 +97,8 @@ class Linear(Plan):
         outcome = ended.outcome(
             ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w)
         )
-        rise = self.rise(outcome.norm) if self.vectors.steepness < math.inf else math.inf
+        outcome.details |= self.vectors.details()
+        rise = self.vectors.rise(self.space, w)
         if isinstance(self.space, RowSpace):
             problem = replace(problem, space=self.space.features)
         model, original = outcome.model, self.settings.original
@@ -123,12 +126,6 @@ class Linear(Plan):
 
         return Part(part, holds)
 
-    def rise(self, norm: float) -> float:
-        """As `primal_of_file` takes it, norm being |w|, of a risk whose steepness is known."""
-        v, n, data = self.vectors.risk.weights, len(self.vectors.examples), self.vectors.X.data
-        squares = n if v is None else float(np.dot(v, v))
-        return rise_of(norm, squares, float(np.dot(data, data)) + n * self.bias**2)
-
     def _model(self, w, cuts: int) -> LinearModel:
         weights, constant = self.space.split(w)
         # the originals state one more than the number of their features, the constant one among
@@ -137,10 +134,3 @@ class Linear(Plan):
         return LinearModel(
             weights, 0.0 - constant, self.vectors.columns, kernel_of(self.settings), highest, cuts
         )
-
-
-def rise_of(norm: float, weights: float, features: float) -> float:
-    """A bound of how a weighed sum of losses rises with the relative change of w, from |w| and sums
-    of squares."""
-    with np.errstate(over="ignore"):
-        return float(norm * np.sqrt(weights * features))

@@ -5,7 +5,7 @@ rest."""
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,12 +34,14 @@ from svmcut.training.checks import (
     checked_weights,
     class_warnings,
 )
-from svmcut.training.gate import Part
 from svmcut.training.outcome import PERCENT, Objective, Outcome, Units, class_units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
+from svmcut.training.vectors import BoundRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from svmcut.solvers.protocol import StoppingRule
 
 #: What svm_multiclass asks of the margin of a wrong class, by rescaling and norm of the slack, and
 #: so its weights: its C is the square of this times that of percent alone.
@@ -81,8 +83,38 @@ def unit_of(s: Settings) -> Unit:
     return Unit(margin, PERCENT, margin if s.cost is not None else 1.0, None)
 
 
-class MulticlassPlan(Plan):
-    """One stage, which starts from the solution of the C before.
+def units_of(s: Settings, weight: float, n: int) -> Units:
+    """Those of n examples of this weight."""
+    margin, scale, _, _ = unit_of(s)
+    return class_units(s.loss or "", s.epsilon or 0.0, weight, n, margin, scale)
+
+
+def classes_of(examples: Examples, original: bool) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Names (K,) of the classes, and the place (n,) of every row's; by the originals' conventions
+    classes are 1 to the largest, with rows or without."""
+    names = np.unique(examples.y)
+    if original:
+        names = np.arange(1.0, names[-1] + 1)
+    return names, np.searchsorted(names, examples.y)
+
+
+class BoundClasses(BoundRows, Protocol):
+    """Rows of several classes.
+
+    Attributes
+    ----------
+    names : (K,) float64
+        Of the classes, increasing.
+    apart : bool
+        Whether machines against the rest are trained one by one.
+    """
+
+    names: NDArray[np.float64]
+    apart: bool
+
+
+class Classes:
+    """Examples of several classes in memory; see BoundClasses.
 
     Raises
     ------
@@ -92,34 +124,63 @@ class MulticlassPlan(Plan):
     """
 
     def __init__(self, examples: Examples, settings: Settings):
-        self._examples, s, path = examples.checked(), settings, examples.source.path
-        self.names = np.unique(self._examples.y)
-        if s.original:  # svm_multiclass's classes are 1 to the largest, with rows or without
-            self.names = np.arange(1.0, self.names[-1] + 1)
-        y = np.searchsorted(self.names, self._examples.y)
-        K, n, self.bias = len(self.names), len(examples), s.bias or 0.0
-        X, self._columns = self._examples.X.compact()
+        self.examples, s, path = examples.checked(), settings, examples.source.path
+        self._settings, self.path = settings, path
+        self.names, y = classes_of(self.examples, s.original)
+        K, n = len(self.names), len(examples)
         check_class_numbers(path, K, examples.X.n_features)
-        check_class_memory(path, K, n, X.n_features, s.max_memory)
-        weights = checked_weights(examples)
-        self._rest = s.multiclass != MULTICLASS[0]
-        self.risk: Any = class_risk(s, y, self.names, s.threads, weights)
-        self.space = LabelSpace(X, K, 0, self.bias, s.threads)
-        super().__init__(
-            s, path, self._units(s, total(weights, n), n), class_warnings(path, n, self.names)
+        self.X, self.columns = self.examples.X.compact()
+        check_class_memory(path, K, n, self.X.n_features, s.max_memory)
+        weights, self.apart = checked_weights(examples), s.multiclass != MULTICLASS[0]
+        self.units, self.warnings = (
+            units_of(s, total(weights, n), n),
+            class_warnings(path, n, self.names),
         )
+        self.risk: Any = class_risk(s, y, self.names, s.threads, weights)
 
-    def _units(self, s: Settings, weight: float, n: int) -> Units:
-        """Those of n examples of this weight; how weights and the loss are written."""
-        margin, scale, self._written, self._loss = unit_of(s)
-        return class_units(s.loss or "", s.epsilon or 0.0, weight, n, margin, scale)
+    def space(self, cuts: bool) -> LabelSpace:
+        s = self._settings
+        return LabelSpace(self.X, len(self.names), 0, s.bias or 0.0, s.threads)
+
+    def problem(self, space: Any, C: float, stop: StoppingRule) -> Problem:
+        return Problem(self.risk, space, C, stop, self._settings.qp)
+
+    def rise(self, space: Any, w: Any) -> float:
+        """Of the scores of a row by e |x|.|W_k|, of which all against the rest count, else two. Of
+        squared slack nothing is known."""
+        if self._settings.slack_norm == 2:
+            return math.inf
+        rise = rise_of_scores(space, w, len(self.names), self.risk.weights, self.apart)
+        return getattr(self.risk, "steepest", 2.0) * rise
+
+    def details(self) -> dict[str, Any]:
+        return {}
+
+
+def plan_classes(examples: Examples, settings: Settings) -> MulticlassPlan:
+    """The plan of examples in memory."""
+    return MulticlassPlan(Classes(examples, settings), settings)
+
+
+class MulticlassPlan(Plan):
+    """One stage, which starts from the solution of the C before.
+
+    Parameters
+    ----------
+    classes : BoundClasses
+    """
+
+    def __init__(self, classes: BoundClasses, settings: Settings):
+        super().__init__(settings, classes.path, classes.units, classes.warnings)
+        self.classes, self.names, self.space = classes, classes.names, classes.space(False)
+        self.bias, (_, _, self._written, self._loss) = settings.bias or 0.0, unit_of(settings)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The solver of that name; of "auto" dual coordinate descent, of other losses the fastest
         on two classes."""
-        s, space = self.settings, self.space
+        s, space, apart = self.settings, self.space, self.classes.apart
         name = s.solver
-        if name == AUTO and self._rest:
+        if name == AUTO and apart:
             from svmcut.solvers.auto import choose
 
             mean = objective.C * (self.units.samples / space.X.n_rows)
@@ -130,8 +191,8 @@ class MulticlassPlan(Plan):
             )
         elif name == AUTO:
             name = DUAL_CD if s.is_usual else CUTTING_PLANE
-        problem = Problem(self.risk, space, objective.C, self.stop(objective), s.qp)
-        if self._rest:
+        problem = self.classes.problem(space, objective.C, self.stop(objective))
+        if apart:
             solver = make_solver(name, s, DEFAULTS["task"])
             return Stage(name, OneVsRest(solver), problem, objective)
         return Stage(name, make_solver(name, s), problem, objective, warm=True)
@@ -143,47 +204,32 @@ class MulticlassPlan(Plan):
         if (
             self.settings.original and ended.run.bundle is None
         ):  # the descent makes no cut; the one at w = 0 is the longest
-            cut = self.space.adjoint(
-                self.risk.linearize(np.zeros(self.space.X.n_rows * len(self.names))).coef
-            )
+            zero = np.zeros(self.space.X.n_rows * len(self.names))
+            cut = self.space.adjoint(problem.risk.linearize(zero).coef)
             outcome.longest_cut = math.sqrt(self.space.dot(cut, cut))
         outcome.multipliers = self.units.original * outcome.multipliers
+        outcome.details |= self.classes.details()
         model, original = outcome.model, self.settings.original
+        rise = self.classes.rise(self.space, w)
         reading = weights_reading(
-            self._weights, problem, outcome, self._rise(w), original, lambda: self._part(model)
+            self._weights,
+            problem,
+            outcome,
+            rise,
+            original,
+            lambda: part_of_features(model, len(self.names)),
         )
         return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
 
     def _weights(self, model: Any) -> NDArray[np.float64]:
         """Those of a model in the unit and the columns of training."""
-        W = in_columns(model.W, model.columns, self._columns, self.space.X.n_features)
+        W = in_columns(model.W, model.columns, self.classes.columns, self.space.X.n_features)
         return (np.vstack([W, model.constant]) if self.bias else W).ravel() / self._written
-
-    def _part(self, model: Any) -> Part:
-        """The weights of some features."""
-        return part_of_features(model, len(self.names))
-
-    def _rise(self, w) -> float:
-        """The risk changes by at most e times this where no weight changes by more than the part e
-        of it: the scores of a row by e |x|.|W_k|, of which all against the rest count, else two. Of
-        squared slack nothing is known."""
-        if self.settings.slack_norm == 2:
-            return math.inf
-        rise = rise_of_scores(self.space, w, len(self.names), self.risk.weights, self._rest)
-        return getattr(self.risk, "steepest", 2.0) * rise
 
     def _model(self, w) -> MulticlassModel:
         W = self._written * w.reshape(-1, len(self.names))
         constant = W[-1] if self.bias else np.zeros(len(self.names))
-        features, highest = W[: self.space.X.n_features], self._examples.X.n_features
-        known = (
-            features,
-            constant,
-            self.bias,
-            self.names,
-            self._columns,
-            highest,
-            len(self._examples),
-            self._loss,
-        )
-        return MulticlassModel(*known)
+        features, classes = W[: self.space.X.n_features], self.classes
+        shape = classes.examples.X.n_features, len(classes.examples)
+        known = self.names, classes.columns, *shape, self._loss
+        return MulticlassModel(features, constant, self.bias, *known)

@@ -134,7 +134,7 @@ def held_by(plan, task):
     """What of a plan holds the weights."""
     if task in ("sequence", "multilabel"):
         return plan.model
-    return plan.risk if task == "multiclass" else plan.vectors.risk
+    return plan.classes.risk if task == "multiclass" else plan.vectors.risk
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -166,15 +166,17 @@ def test_the_digits_of_a_file_change_the_risk_no_more_than_is_told(rng, way, los
     task, v = named("multiclass"), rng.uniform(0.1, 5.0, N) if weighed else None
     settings = Settings(task="multiclass", multiclass=way, loss=loss, example_cost=1.0, bias=-2.0)
     plan = task.plan(replace(task.from_arrays(X, y), weights=v), settings).plan
+    risk = plan.classes.risk
     for scale in (0.1, 1.0, 30.0):
         w, e, changes = scale * rng.normal(size=plan.space.dim), 1e-3, []
-        here = plan.risk.linearize(plan.space.scores(w))
+        here = risk.linearize(plan.space.scores(w))
         worst = np.sign(plan.space.adjoint(here.coef)) * np.sign(w)
         for signs in (worst, -worst, *rng.choice([-1.0, 1.0], (20, len(w)))):
             changes.append(
-                abs(plan.risk.linearize(plan.space.scores(w * (1 + e * signs))).value - here.value)
+                abs(risk.linearize(plan.space.scores(w * (1 + e * signs))).value - here.value)
             )
-        assert 0.005 * e * plan._rise(w) < max(changes) <= e * plan._rise(w)
+        rise = plan.classes.rise(plan.space, w)
+        assert 0.005 * e * rise < max(changes) <= e * rise
 
 
 def test_a_path_goes_on_from_the_multipliers_before(rng):
