@@ -67,8 +67,10 @@ demo: build  ## train and classify the sets in data/, and print a table
 test: build $(VENV)/.test  ## the test suite
 	@$(VENV)/bin/python -m pytest $(PYTEST_ARGS)
 
-lint: build $(VENV)/.test $(VENV)/.lint  ## ruff, mypy, import-linter and the checks of tests/test_structure.py
+lint: build $(VENV)/.test $(VENV)/.lint  ## ruff, cython-lint, clang-format, mypy, import-linter and the checks of tests/test_structure.py
 	@$(VENV)/bin/ruff check .
+	@PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint --max-line-length 100 svmcut/_native/*.pyx svmcut/_native/*.pxd
+	@$(VENV)/bin/clang-format --dry-run -Werror $$(git ls-files 'csrc/*.cc' 'csrc/*.h')
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports --no-logo 2>/dev/null || $(VENV)/bin/lint-imports
 	@$(VENV)/bin/python -m pytest -q tests/test_structure.py

@@ -51,8 +51,8 @@ def fail(message):
 
 
 HEADERS = sorted(map(str, Path("csrc").rglob("*.h")))
-# A C++ file is compiled once: by the extension whose .pyx names it in a "# distutils: sources" line
-# at its head, or into a static library that several name in a "# distutils: libraries" line.
+# A C++ file is compiled once: by the extension whose .pyx names it in a "# sources:" line at its
+# head, or into a static library that several name in a "# libraries:" line.
 LIBRARIES = {"svmcut_kernel_rows": ["csrc/kernels/kernel_rows.cc"]}
 
 modules = sorted(Path("svmcut/_native").glob("*.pyx"))
@@ -62,9 +62,7 @@ if not modules:
 
 def named(module, what):
     """The words of these lines of a .pyx."""
-    lines = re.findall(
-        rf"^# distutils: {what} = (.*)", module.read_text(encoding="utf-8"), re.MULTILINE
-    )
+    lines = re.findall(rf"^# {what}: (.*)", module.read_text(encoding="utf-8"), re.MULTILINE)
     return " ".join(lines).split()
 
 
@@ -77,10 +75,11 @@ def checked(module):
     return linked
 
 
-def extension(name, source, depends=(), language=None):
+def extension(name, sources, depends=(), language=None, libraries=()):
     return Extension(
         name,
-        [source],
+        sources,
+        libraries=list(libraries),
         include_dirs=["csrc"],
         depends=list(depends),
         language=language,
@@ -161,10 +160,16 @@ setup(
     ext_modules=cythonize(
         [
             *(
-                extension(f"svmcut._native.{each.stem}", str(each), HEADERS + checked(each), "c++")
+                extension(
+                    f"svmcut._native.{each.stem}",
+                    [str(each), *named(each, "sources")],
+                    HEADERS + checked(each),
+                    "c++",
+                    named(each, "libraries"),
+                )
                 for each in modules
             ),
-            extension(SHARED, SHARED.replace(".", "/") + ".c"),
+            extension(SHARED, [SHARED.replace(".", "/") + ".c"]),
         ],
         build_dir=CYTHON,
         nthreads=CORES,

@@ -3,6 +3,7 @@
 imports."""
 
 import ast
+import functools
 import json
 import os
 import re
@@ -263,6 +264,41 @@ def test_a_family_of_the_cpp_side_includes_only_its_own_files_and_what_is_below(
         ] == [], path
 
 
+@functools.cache
+def formatter():
+    """clang-format of the lint extra, whose major version says how lines break; None without it."""
+    (wanted,) = re.findall(r'"clang-format==(\d+)\.', (ROOT / "pyproject.toml").read_text())
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    program = shutil.which("clang-format", path=path)
+    if program is None:
+        return None
+    version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+    return program if re.search(rf"version {wanted}\.", version) else None
+
+
+@pytest.mark.skipif(formatter() is None, reason="clang-format of the lint extra is not there")
+def test_csrc_is_formatted():
+    files = [str(path) for path in (ROOT / "csrc").rglob("*") if path.suffix in (".cc", ".h")]
+    command = [formatter(), "--dry-run", "-Werror", *files]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_csrc_has_one_style_of_comments():
+    files = [path for path in (ROOT / "csrc").rglob("*") if path.suffix in (".cc", ".h")]
+    assert [path for path in files if re.search(r"/\*|\*/", path.read_text())] == []
+
+
+def test_lines_of_wrappers_are_no_longer_than_those_of_python():
+    wide = [
+        f"{path.name}:{number}"
+        for path in (ROOT / "svmcut" / "_native").glob("*.p[yx]*")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > PROJECT["tool"]["ruff"]["line-length"]
+    ]
+    assert wide == []
+
+
 def test_a_wrapper_includes_only_interface_headers():
     wrappers = [
         path for path in (ROOT / "svmcut" / "_native").iterdir() if path.suffix in (".pyx", ".pxd")
@@ -283,11 +319,10 @@ libraries = [source for _, library in found["libraries"] for source in library["
 sources = [source for extension in found["ext_modules"] for source in extension.sources]
 print(json.dumps([libraries, sources]))
 """
-    compiled, wrappers = json.loads(run(code, cwd=ROOT).splitlines()[-1])
-    assert wrappers.pop() == "svmcut/_native/_shared.c"  # Cython's own
-    assert len(wrappers) > 15 and all(name.endswith(".pyx") for name in wrappers)
-    heads = "".join((ROOT / name).read_text(encoding="utf-8") for name in wrappers)
-    compiled += " ".join(re.findall(r"^# distutils: sources = (.*)", heads, re.MULTILINE)).split()
+    libraries, sources = json.loads(run(code, cwd=ROOT).splitlines()[-1])
+    assert sources.pop() == "svmcut/_native/_shared.c"  # Cython's own
+    assert sum(name.endswith(".pyx") for name in sources) > 15
+    compiled = libraries + [name for name in sources if name.endswith(".cc")]
     own = [
         path for path in (ROOT / "csrc").rglob("*.cc") if path.parent.name not in ("fuzz", "test")
     ]

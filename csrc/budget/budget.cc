@@ -1,20 +1,22 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Steps of budgeted training: one example against at most B + 1 centres, O(B) kernel values.
- *
- *   BSCA   alpha_i <- clip(alpha_i + (1 - y_i f(x_i)) / K_ii, 0, C_i), and f moves by the change (Qaadan, Schueler and
- *          Glasmachers, 2018, Algorithm 1); of targets u = beta_i + (y_i - f(x_i)) / K_ii, less tube / K_ii towards 0,
- *          clipped to -C_i and C_i (Ho and Lin, JMLR 2012, Algorithm 4)
- *   BSGD   f <- (1 - 1/t) f, and + y_i n C / t K(x_i, .) where y_i f(x_i) < 1 before (Wang, Crammer and Vucetic, JMLR 13,
- *          2012); the factor is kept apart from the coefficients, and their product n C does not depend on t. With
- *          weights v of the examples they are visited as often as these say, and sum v stands for n. Of targets beyond
- *          the tube the sign of y_i - f(x_i) stands for y_i
- *   a centre too many: the one with the least |beta| sqrt(K(z, z)) is merged with the one of its sign that loses least,
- *   or projected on the others, or dropped
- *
- * Deviations from the papers: an example that is a centre still gets no second one; a centre whose coefficient returns
- * to 0 leaves.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Steps of budgeted training: one example against at most B + 1 centres, O(B) kernel values.
+//
+//   BSCA   alpha_i <- clip(alpha_i + (1 - y_i f(x_i)) / K_ii, 0, C_i), and f moves by the change
+//          (Qaadan, Schueler and Glasmachers, 2018, Algorithm 1); of targets u = beta_i + (y_i -
+//          f(x_i)) / K_ii, less tube / K_ii towards 0, clipped to -C_i and C_i (Ho and Lin, JMLR
+//          2012, Algorithm 4)
+//   BSGD   f <- (1 - 1/t) f, and + y_i n C / t K(x_i, .) where y_i f(x_i) < 1 before (Wang, Crammer
+//          and Vucetic, JMLR 13, 2012); the factor is kept apart from the coefficients, and their
+//          product n C does not depend on t. With weights v of the examples they are visited as
+//          often as these say, and sum v stands for n. Of targets beyond the tube the sign of y_i -
+//          f(x_i) stands for y_i
+//   a centre too many: the one with the least |beta| sqrt(K(z, z)) is merged with the one of its
+//   sign that loses least,
+//   or projected on the others, or dropped
+//
+// Deviations from the papers: an example that is a centre still gets no second one; a centre whose
+// coefficient returns to 0 leaves.
 #include "budget/budget.h"
 
 #include <algorithm>
@@ -31,8 +33,8 @@ namespace {
 
 using svmcut::kTile;
 
-constexpr double kFold = 1e-6; /* a smaller scale goes into the coefficients */
-constexpr double kLargestProjection = 100; /* more than this is rounding; the centre is dropped */
+constexpr double kFold = 1e-6;              // a smaller scale goes into the coefficients
+constexpr double kLargestProjection = 100;  // more than this is rounding; the centre is dropped
 constexpr int64_t kWorkBetweenClocks = 1 << 18;
 constexpr int64_t kQueriesAtOnce = 48, kTilesAtOnce = 8;
 
@@ -40,13 +42,14 @@ double largest_norm(const svmcut_csr& X) {
     double largest = 0;
     for (int64_t i = 0; i < X.n_rows; ++i) {
         double sum = 0;
-        for (int64_t e = X.indptr[i]; e < X.indptr[i + 1]; ++e) sum += static_cast<double>(X.data[e]) * X.data[e];
+        for (int64_t e = X.indptr[i]; e < X.indptr[i + 1]; ++e)
+            sum += static_cast<double>(X.data[e]) * X.data[e];
         largest = std::max(largest, sum);
     }
     return largest;
 }
 
-/* The largest float not above x. */
+// The largest float not above x.
 float float_below(double x) {
     const auto nearest = static_cast<float>(x);
     return static_cast<double>(nearest) > x ? std::nextafterf(nearest, 0.0f) : nearest;
@@ -110,22 +113,28 @@ int svmcut_budget::step() {
     evaluate(probe, K.get());
     const int64_t used = (centres.count + kTile - 1) / kTile * kTile;
     const double f = state.scale * code->dot(K.get(), centres.beta.data(), used);
-    /* Labels: what is asked of y f is 1, and alpha = y beta >= 0. Targets: f is asked of, and alpha = beta. */
+    // Labels: what is asked of y f is 1, and alpha = y beta >= 0. Targets: f is asked of, and alpha
+    // = beta.
     const bool targets = options.tube >= 0;
     const double tube = targets ? options.tube : 0.0, sign = targets || y[i] > 0 ? 1.0 : -1.0;
     const double asked = targets ? y[i] : 1.0, rest = asked - sign * f;
     ++state.steps;
     if (options.dual) {
-        const double own = svmcut::diagonal_of(centres.points.kernel, probe.query.squared), before = alpha[i];
-        const double free = own > 0 ? before + rest / own : rest, bent = own > 0 ? tube / own : tube;
+        const double own = svmcut::diagonal_of(centres.points.kernel, probe.query.squared),
+                     before = alpha[i];
+        const double free = own > 0 ? before + rest / own : rest,
+                     bent = own > 0 ? tube / own : tube;
         double wanted = std::fabs(free) - bent;
         if (!(own > 0)) wanted = wanted > 0 ? most(i) : 0.0;
-        float value = wanted <= 0 || (free < 0 && !targets) ? 0.0f : std::min(static_cast<float>(wanted), float_below(most(i)));
+        float value = wanted <= 0 || (free < 0 && !targets)
+                          ? 0.0f
+                          : std::min(static_cast<float>(wanted), float_below(most(i)));
         if (free < 0) value = -value;
         const double change = value - before, paid = tube * (std::fabs(value) - std::fabs(before));
         alpha[i] = value;
         state.sum_alpha += asked * change - paid;
-        if (options.sampling == SVMCUT_ADAPTIVE) prefer(i, change * (rest - 0.5 * change * own) - paid);
+        if (options.sampling == SVMCUT_ADAPTIVE)
+            prefer(i, change * (rest - 0.5 * change * own) - paid);
         return change != 0 ? move(i, sign * change) : SVMCUT_OK;
     }
     const auto t = static_cast<double>(state.steps);
@@ -148,7 +157,8 @@ int svmcut_budget::move(int64_t i, double change) {
         return SVMCUT_OK;
     }
     const auto k = static_cast<int32_t>(centres.count);
-    if (!centres.append(probe, change, options.append ? -1 : static_cast<int32_t>(i)) || !make_room())
+    if (!centres.append(probe, change, options.append ? -1 : static_cast<int32_t>(i)) ||
+        !make_room())
         return SVMCUT_NO_MEMORY;
     if (!options.append) place[i] = k;
     try {
@@ -162,7 +172,8 @@ int svmcut_budget::move(int64_t i, double change) {
 
 int svmcut_budget::maintain() {
     const int64_t used = (centres.count + kTile - 1) / kTile * kTile, newest = centres.count - 1;
-    const int64_t a = std::max<int64_t>(0, code->smallest(centres.beta.data(), centres.root.data(), used));
+    const int64_t a =
+        std::max<int64_t>(0, code->smallest(centres.beta.data(), centres.root.data(), used));
     ++state.maintained;
     if (options.maintenance == SVMCUT_REMOVE || centres.beta[a] == 0.0) {
         ++state.removed;
@@ -210,7 +221,8 @@ void svmcut_budget::project(int64_t a, const float* row) {
     const auto last = static_cast<int32_t>(centres.count - 1);
     remove(a);
     std::vector<double> x(factor.rank.size());
-    for (size_t r = 0; r < x.size(); ++r) x[r] = own * row[factor.rank[r] == a ? last : factor.rank[r]];
+    for (size_t r = 0; r < x.size(); ++r)
+        x[r] = own * row[factor.rank[r] == a ? last : factor.rank[r]];
     factor.solve(x);
     double size = 0;
     for (const double value : x) size += std::fabs(value);
@@ -225,15 +237,16 @@ void svmcut_budget::remove(int64_t k) {
     const int64_t last = centres.count - 1;
     if (centres.owner[k] >= 0) place[centres.owner[k]] = -1;
     if (k != last && centres.owner[last] >= 0) place[centres.owner[last]] = static_cast<int32_t>(k);
-    if (options.maintenance == SVMCUT_PROJECT) factor.remove(static_cast<int32_t>(k), static_cast<int32_t>(last));
+    if (options.maintenance == SVMCUT_PROJECT)
+        factor.remove(static_cast<int32_t>(k), static_cast<int32_t>(last));
     centres.remove(k);
 }
 
 extern "C" {
 
 svmcut_budget* svmcut_budget_new(const svmcut_csr* X, const double* y, const double* weights,
-                                 const svmcut_kernel* kernel, const svmcut_budget_options* options, int threads,
-                                 int instructions) {
+                                 const svmcut_kernel* kernel, const svmcut_budget_options* options,
+                                 int threads, int instructions) {
     std::unique_ptr<svmcut_budget> run(new (std::nothrow) svmcut_budget);
     if (!run) return nullptr;
     run->X = *X;
@@ -271,7 +284,8 @@ void svmcut_budget_read(const svmcut_budget* run, svmcut_budget_state* state) {
 void svmcut_budget_save(const svmcut_budget* run, const svmcut_budget_arrays* to) {
     const svmcut::Centres& centres = run->centres;
     if (to->centres)
-        for (int64_t k = 0; k < centres.count; ++k) centres.get(k, to->centres + k * run->X.n_features);
+        for (int64_t k = 0; k < centres.count; ++k)
+            centres.get(k, to->centres + k * run->X.n_features);
     if (to->beta) std::copy_n(centres.beta.data(), centres.count, to->beta);
     if (to->owner) std::copy_n(centres.owner.data(), centres.count, to->owner);
     if (to->alpha) std::copy(run->alpha.begin(), run->alpha.end(), to->alpha);
@@ -282,7 +296,8 @@ void svmcut_budget_save(const svmcut_budget* run, const svmcut_budget_arrays* to
     if (to->rank) std::copy(run->factor.rank.begin(), run->factor.rank.end(), to->rank);
 }
 
-int svmcut_budget_restore(svmcut_budget* run, const svmcut_budget_state* state, const svmcut_budget_arrays* from) {
+int svmcut_budget_restore(svmcut_budget* run, const svmcut_budget_state* state,
+                          const svmcut_budget_arrays* from) {
     svmcut::Centres& centres = run->centres;
     const int64_t d = run->X.n_features, count = state->centres;
     try {
@@ -295,9 +310,11 @@ int svmcut_budget_restore(svmcut_budget* run, const svmcut_budget_state* state, 
         }
         if (!run->make_room()) return SVMCUT_NO_MEMORY;
         if (from->alpha) std::copy_n(from->alpha, run->alpha.size(), run->alpha.data());
-        if (from->preference) std::copy_n(from->preference, run->preference.size(), run->preference.data());
+        if (from->preference)
+            std::copy_n(from->preference, run->preference.size(), run->preference.data());
         if (from->credit) std::copy_n(from->credit, run->credit.size(), run->credit.data());
-        if (from->factor) run->factor.rows.assign(from->factor, from->factor + count * (count + 1) / 2);
+        if (from->factor)
+            run->factor.rows.assign(from->factor, from->factor + count * (count + 1) / 2);
         if (from->rank) run->factor.rank.assign(from->rank, from->rank + count);
         run->state = *state;
         if (from->schedule) {
@@ -313,28 +330,32 @@ int svmcut_budget_restore(svmcut_budget* run, const svmcut_budget_state* state, 
     return SVMCUT_OK;
 }
 
-int svmcut_budget_scores(const svmcut_budget* run, const svmcut_csr* rows, const int64_t* which, int64_t count,
-                         int threads, double* out) {
+int svmcut_budget_scores(const svmcut_budget* run, const svmcut_csr* rows, const int64_t* which,
+                         int64_t count, int threads, double* out) {
     const svmcut::Centres& centres = run->centres;
     const int64_t tiles = (centres.count + kTile - 1) / kTile, stride = kTilesAtOnce * kTile;
     std::atomic<bool> starved{false};
     svmcut::for_pieces((count + kQueriesAtOnce - 1) / kQueriesAtOnce, threads, [&](int64_t piece) {
-        const int64_t begin = piece * kQueriesAtOnce, here = std::min(kQueriesAtOnce, count - begin);
-        const svmcut_csr part{rows->data, rows->indices, rows->indptr + (which ? 0 : begin), rows->n_rows,
-                              rows->n_features};
+        const int64_t begin = piece * kQueriesAtOnce,
+                      here = std::min(kQueriesAtOnce, count - begin);
+        const svmcut_csr part{rows->data, rows->indices, rows->indptr + (which ? 0 : begin),
+                              rows->n_rows, rows->n_features};
         svmcut::Queries queries;
         const auto values = svmcut::lines<float>(here * stride);
-        if (!values || !queries.build(centres.points, part, which ? which + begin : nullptr, here)) {
+        if (!values ||
+            !queries.build(centres.points, part, which ? which + begin : nullptr, here)) {
             starved = true;
             return;
         }
         std::fill_n(out + begin, here, 0.0);
         for (int64_t t = 0; t < tiles; t += kTilesAtOnce) {
             const int64_t stop = std::min(t + kTilesAtOnce, tiles);
-            run->rows_code->evaluate(centres.points, queries.query.get(), here, t, stop, values.get(), stride, nullptr);
+            run->rows_code->evaluate(centres.points, queries.query.get(), here, t, stop,
+                                     values.get(), stride, nullptr);
             for (int64_t q = 0; q < here; ++q)
                 out[begin + q] += run->state.scale * run->code->dot(values.get() + q * stride,
-                                                                    centres.beta.data() + t * kTile, (stop - t) * kTile);
+                                                                    centres.beta.data() + t * kTile,
+                                                                    (stop - t) * kTile);
         }
     });
     return starved ? SVMCUT_NO_MEMORY : SVMCUT_OK;

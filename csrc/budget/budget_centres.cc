@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The centres of a budget: points in tiles that change one by one, and the factor of their Gram matrix.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The centres of a budget: points in tiles that change one by one, and the factor of their Gram
+// matrix.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,8 +14,9 @@ namespace svmcut {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/* Kernel values are float32. What they leave of a point outside the span of the others, squared, is not taken for less
- * than this part: the rounding of 1e-7 would be divided by it in every projection to come. */
+// Kernel values are float32. What they leave of a point outside the span of the others, squared, is
+// not taken for less than this part: the rounding of 1e-7 would be divided by it in every
+// projection to come.
 constexpr double kLeastPivot = 1e-4;
 
 }  // namespace
@@ -113,7 +114,7 @@ void Centres::remove(int64_t k) {
     count = last;
 }
 
-/* Products walk the entries of a query where those are few, else its dense copy. */
+// Products walk the entries of a query where those are few, else its dense copy.
 void Centres::settle(Probe& probe) const {
     Query& q = probe.query;
     const int64_t d = points.d;
@@ -136,7 +137,8 @@ void Centres::aim(Probe& probe, const svmcut_csr& X, int64_t row) const {
     q.columns = X.indices + begin;
     q.count = X.indptr[row + 1] - begin;
     q.squared = q.outside = 0;
-    for (int64_t e = 0; e < q.count; ++e) q.squared += static_cast<double>(q.values[e]) * q.values[e];
+    for (int64_t e = 0; e < q.count; ++e)
+        q.squared += static_cast<double>(q.values[e]) * q.values[e];
     settle(probe);
 }
 
@@ -152,7 +154,11 @@ void Centres::aim(Probe& probe, int64_t k) const {
         probe.values.push_back(x);
         probe.columns.push_back(static_cast<int32_t>(j));
     }
-    probe.query = {probe.values.data(), probe.columns.data(), static_cast<int64_t>(probe.values.size()), nullptr, squared,
+    probe.query = {probe.values.data(),
+                   probe.columns.data(),
+                   static_cast<int64_t>(probe.values.size()),
+                   nullptr,
+                   squared,
                    0.0};
     settle(probe);
 }
@@ -173,7 +179,8 @@ void Factor::append(const float* K, double diagonal, int32_t place) {
     rank.push_back(place);
 }
 
-/* Without row r, the rows below keep their products once the column they lose is rotated into the rest. */
+// Without row r, the rows below keep their products once the column they lose is rotated into the
+// rest.
 void Factor::remove(int32_t place, int32_t last) {
     const auto n = static_cast<int64_t>(rank.size());
     const int64_t r = std::find(rank.begin(), rank.end(), place) - rank.begin();
@@ -190,7 +197,8 @@ void Factor::remove(int32_t place, int32_t last) {
     rows.resize((n - 1) * n / 2);
     for (int64_t c = r; c < n - 1; ++c) {
         double* pivot = row(c) + c;
-        const double length = std::hypot(*pivot, lost[c + 1]), cosine = length / *pivot, sine = lost[c + 1] / *pivot;
+        const double length = std::hypot(*pivot, lost[c + 1]), cosine = length / *pivot,
+                     sine = lost[c + 1] / *pivot;
         *pivot = length;
         for (int64_t k = c + 1; k < n - 1; ++k) {
             double* at = row(k) + c;

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The vector loops of budgeted training, once for every set of instructions.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The vector loops of budgeted training, once for every set of instructions.
 #include <cmath>
 #include <limits>
 

@@ -1,19 +1,20 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The loops over the centres of a budget, on vectors of SVMCUT_LANE_BYTES, in namespace SVMCUT_LANES; budget_code.cc
- * includes this once for every set of instructions. Counts are multiples of kTile; among equals the lowest place wins.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The loops over the centres of a budget, on vectors of SVMCUT_LANE_BYTES, in namespace
+// SVMCUT_LANES; budget_code.cc includes this once for every set of instructions. Counts are
+// multiples of kTile; among equals the lowest place wins.
 #include "core/lanes.h"
 
 namespace svmcut {
 namespace SVMCUT_LANES {
 
-/* sum_k beta_k K_k */
+// sum_k beta_k K_k
 double dot(const float* K, const double* beta, int64_t count) {
     Doubles a{}, b{};
     for (int64_t k = 0; k < count; k += 2 * kWidth) {
         a += load<Doubles>(beta + k) * __builtin_convertvector(load<Floats>(K + k), Doubles);
-        b += load<Doubles>(beta + k + kWidth) * __builtin_convertvector(load<Floats>(K + k + kWidth), Doubles);
+        b += load<Doubles>(beta + k + kWidth) *
+             __builtin_convertvector(load<Floats>(K + k + kWidth), Doubles);
     }
     a += b;
     double sum = 0;
@@ -43,7 +44,7 @@ struct Least {
     }
 };
 
-/* The least |beta_k| root_k; root is infinite where there is no centre. */
+// The least |beta_k| root_k; root is infinite where there is no centre.
 int64_t smallest(const double* beta, const double* root, int64_t count) {
     Least least;
     for (int64_t k = 0; k < count; k += kWidth) {
@@ -53,9 +54,10 @@ int64_t smallest(const double* beta, const double* root, int64_t count) {
     return least.place();
 }
 
-/* The centre of own's sign that loses least when it is merged with one of weight own, itself set to 0 in beta for the
- * time; -1 when there is none. */
-int64_t partner(const float* kappa, const double* beta, double own, int64_t count, const float* table) {
+// The centre of own's sign that loses least when it is merged with one of weight own, itself set to
+// 0 in beta for the time; -1 when there is none.
+int64_t partner(const float* kappa, const double* beta, double own, int64_t count,
+                const float* table) {
     constexpr int kRun = 64;
     constexpr float kLast = kMergeGrid - 1;
     const float weight = static_cast<float>(std::fabs(own));

@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Which example a step of budgeted training visits. The epoch and the place in it say all there is to know, but for the
- * adaptive frequencies: Glasmachers and Dogan, Accelerated coordinate descent with adaptive coordinate frequencies, 2013,
- * Algorithms 2 and 3.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which example a step of budgeted training visits. The epoch and the place in it say all there is
+// to know, but for the adaptive frequencies: Glasmachers and Dogan, Accelerated coordinate descent
+// with adaptive coordinate frequencies, 2013, Algorithms 2 and 3.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +15,7 @@ using svmcut::prefetch;
 using svmcut::Random;
 
 constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
-constexpr double kRate = 0.3, kRarest = 0.05, kMostOften = 20; /* of preferences */
+constexpr double kRate = 0.3, kRarest = 0.05, kMostOften = 20;  // of preferences
 constexpr int64_t kRowsAhead = 4, kPointersAhead = 10, kLinesAhead = 4;
 
 uint64_t stream(uint64_t seed, int64_t epoch) {
@@ -50,7 +49,8 @@ void svmcut_budget::begin_epoch() {
                 const double due = credit[i] + static_cast<double>(n) * preference[i] / sum;
                 const double visits = std::floor(due);
                 credit[i] = static_cast<float>(due - visits);
-                schedule.insert(schedule.end(), static_cast<size_t>(visits), static_cast<int32_t>(i));
+                schedule.insert(schedule.end(), static_cast<size_t>(visits),
+                                static_cast<int32_t>(i));
             }
         }
     } else {
@@ -78,7 +78,7 @@ void svmcut_budget::fetch(int64_t position) const {
     }
 }
 
-/* In the first epoch mean_gain is a sum, and all are alike. */
+// In the first epoch mean_gain is a sum, and all are alike.
 void svmcut_budget::prefer(int64_t i, double gain) {
     const auto n = static_cast<double>(X.n_rows);
     if (state.epoch == 0) {
@@ -86,7 +86,8 @@ void svmcut_budget::prefer(int64_t i, double gain) {
         return;
     }
     if (state.mean_gain > 0) {
-        const double p = preference[i] * std::exp(std::min(kRate * (gain / state.mean_gain - 1), 10.0));
+        const double p =
+            preference[i] * std::exp(std::min(kRate * (gain / state.mean_gain - 1), 10.0));
         preference[i] = static_cast<float>(std::min(std::max(p, kRarest), kMostOften));
     }
     state.mean_gain += (gain - state.mean_gain) / n;

@@ -1,19 +1,19 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Two gaussians of weights m <= 1/2 and 1 - m at a and b, kappa = K(a, b) = e^-L, become one at z = h a + (1 - h) b:
- *
- *   s(h) = m kappa^((1-h)^2) + (1 - m) kappa^(h^2)   is its weight, and the largest s is the best
- *   loss = m^2 + (1-m)^2 + 2 m (1-m) kappa - s^2
- *
- * s' = 0 reads u = c + L tanh(u/2) with u = log((1-h)/h), c = log((1-m)/m) >= 0. On u >= 0, which is h <= 1/2, the
- * difference of both sides is convex and has one root above its minimum: Newton's method from the right never
- * overshoots. The table holds sqrt(loss) / m: it is 1 at kappa = 0, falls to 0 like 1 - kappa, and does not vanish with
- * m, so that interpolation tells candidates apart there as well. h is not tabulated: one root costs less than the
- * point it is for.
- *
- * Glasmachers and Qaadan, Speeding up budgeted stochastic gradient descent SVM training with precomputed golden section
- * search, 2018.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Two gaussians of weights m <= 1/2 and 1 - m at a and b, kappa = K(a, b) = e^-L, become one at z =
+// h a + (1 - h) b:
+//
+//   s(h) = m kappa^((1-h)^2) + (1 - m) kappa^(h^2)   is its weight, and the largest s is the best
+//   loss = m^2 + (1-m)^2 + 2 m (1-m) kappa - s^2
+//
+// s' = 0 reads u = c + L tanh(u/2) with u = log((1-h)/h), c = log((1-m)/m) >= 0. On u >= 0, which
+// is h <= 1/2, the difference of both sides is convex and has one root above its minimum: Newton's
+// method from the right never overshoots. The table holds sqrt(loss) / m: it is 1 at kappa = 0,
+// falls to 0 like 1 - kappa, and does not vanish with m, so that interpolation tells candidates
+// apart there as well. h is not tabulated: one root costs less than the point it is for.
+//
+// Glasmachers and Qaadan, Speeding up budgeted stochastic gradient descent SVM training with
+// precomputed golden section search, 2018.
 #include "budget/merge_table.h"
 
 #include <algorithm>
@@ -24,12 +24,12 @@
 namespace svmcut {
 namespace {
 
-/* The root of u = c + L tanh(u/2) from u at or above it. */
+// The root of u = c + L tanh(u/2) from u at or above it.
 double root(double c, double L, double u) {
     for (int k = 0; k < 100; ++k) {
         const double e = std::exp(-u), t = (1 - e) / (1 + e);
         const double slope = 1 - 0.5 * L * (1 - t * t);
-        if (!(slope > 0)) return u; /* at the double root of m = 1/2, L = 2 */
+        if (!(slope > 0)) return u;  // at the double root of m = 1/2, L = 2
         const double next = std::max(0.0, u - (u - c - L * t) / slope);
         if (!(next < u - 1e-14 * (1 + u))) return std::min(u, next);
         u = next;
@@ -72,7 +72,8 @@ void merge_table(float* table, int threads) {
         }
         const double c = std::max(0.0, std::log((1 - m) / m));
         double u = c - std::log(1.0 / last);
-        for (int64_t k = 1; k < last; ++k) { /* u falls with L, so the last root lies to the right of the next */
+        // u falls with L, so the last root lies to the right of the next
+        for (int64_t k = 1; k < last; ++k) {
             const double L = -std::log(static_cast<double>(k) / last);
             u = root(c, L, u);
             line[k] = static_cast<float>(std::sqrt(loss(m, L, place(u))) / m);

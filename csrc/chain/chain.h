@@ -1,13 +1,13 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Viterbi's recursion on a chain of tags of any transition order, for one sequence at a time.
- *
- *     score(y) = sum_t node[t][0][y_t] + node[t][1 + y_(t-1)][y_t] + sum_{j <= order} V_j[y_(t-j), ..., y_t]
- *
- * where a term whose history starts before the sequence is left out. A state is the last m = max(1, order) tags, fewer at
- * the start; its last tag runs along a vector. No back pointers are stored: going back, the best previous tag is found
- * again from the values. Ties go to the lowest tag.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Viterbi's recursion on a chain of tags of any transition order, for one sequence at a time.
+//
+//     score(y) = sum_t node[t][0][y_t] + node[t][1 + y_(t-1)][y_t]
+//                + sum_{j <= order} V_j[y_(t-j), ..., y_t]
+//
+// where a term whose history starts before the sequence is left out. A state is the last m = max(1,
+// order) tags, fewer at the start; its last tag runs along a vector. No back pointers are stored:
+// going back, the best previous tag is found again from the values. Ties go to the lowest tag.
 #ifndef SVMCUT_CHAIN_H
 #define SVMCUT_CHAIN_H
 
@@ -22,43 +22,49 @@ namespace svmcut {
 
 constexpr int kMostOrder = 3;
 
-/* Where the weights are: rows of S numbers, D * blocks of emissions (feature by feature), then V_1 to V_order. */
+// Where the weights are: rows of S numbers, D * blocks of emissions (feature by feature), then V_1
+// to V_order.
 struct ChainLayout {
     int64_t K, S, D, blocks;
     int order;
-    int64_t power[kMostOrder + 2]; /* K^j */
+    int64_t power[kMostOrder + 2];  // K^j
 
     explicit ChainLayout(const svmcut_chain* chain)
-        : K(chain->K), S(chain->stride), D(chain->n_features), blocks(chain->emission_order ? chain->K + 1 : 1),
+        : K(chain->K),
+          S(chain->stride),
+          D(chain->n_features),
+          blocks(chain->emission_order ? chain->K + 1 : 1),
           order(chain->transition_order) {
         power[0] = 1;
         for (int j = 1; j <= kMostOrder + 1; ++j) power[j] = j <= order + 1 ? power[j - 1] * K : 0;
     }
     int64_t emissions() const { return D * blocks * S; }
-    int64_t transitions(int j) const { /* where V_j starts behind the emissions */
+    int64_t transitions(int j) const {  // where V_j starts behind the emissions
         int64_t at = 0;
         for (int i = 1; i < j; ++i) at += power[i] * S;
         return at;
     }
     int64_t dim() const { return emissions() + transitions(order + 1); }
-    int memory() const { return order > 1 ? order : 1; } /* tags of a full state */
+    int memory() const { return order > 1 ? order : 1; }  // tags of a full state
 };
 
-/* Node scores of token i: row 0, and with emission order 1 the rows of the previous tags. Padding is lowest. */
+// Node scores of token i: row 0, and with emission order 1 the rows of the previous tags. Padding
+// is lowest.
 template <class Real>
-SVMCUT_INLINE void score_token(const ChainLayout& at, const svmcut_csr& X, int64_t i, const Real* w, Real start,
-                               bool first, Real* node) {
+SVMCUT_INLINE void score_token(const ChainLayout& at, const svmcut_csr& X, int64_t i, const Real* w,
+                               Real start, bool first, Real* node) {
     const int64_t begin = X.indptr[i], count = X.indptr[i + 1] - begin;
     const int64_t rows = first ? 1 : at.blocks;
     for (int64_t b = 0; b < rows; ++b) {
         Real* out = node + b * at.S;
         for (int64_t c = 0; c < at.S; ++c)
             out[c] = c >= at.K ? -std::numeric_limits<Real>::infinity() : b == 0 ? start : Real(0);
-        emit<Real>(X.data + begin, X.indices + begin, count, at.D, w + b * at.S, at.blocks * at.S, at.S, out);
+        emit<Real>(X.data + begin, X.indices + begin, count, at.D, w + b * at.S, at.blocks * at.S,
+                   at.S, out);
     }
 }
 
-/* Keeps the `beam` best states and lowers the others to -infinity. */
+// Keeps the `beam` best states and lowers the others to -infinity.
 template <class Real>
 inline void narrow(Real* states, int64_t count, int64_t beam, std::vector<Real>& room) {
     room.assign(states, states + count);
@@ -73,14 +79,15 @@ inline void narrow(Real* states, int64_t count, int64_t beam, std::vector<Real>&
             states[k] = -std::numeric_limits<Real>::infinity();
 }
 
-/* Room for one sequence; grows and is kept. */
+// Room for one sequence; grows and is kept.
 template <class Real>
 struct ChainRoom {
     std::vector<Real> nodes, states, sorted;
     std::vector<int32_t> tags;
 };
 
-/* V_1 with its rows as columns where states are single tags and transitions all that joins them; empty elsewhere. */
+// V_1 with its rows as columns where states are single tags and transitions all that joins them;
+// empty elsewhere.
 template <class Real>
 inline std::vector<Real> turn(const ChainLayout& at, const Real* V) {
     if (at.order != 1 || at.blocks > 1) return {};
@@ -90,14 +97,15 @@ inline std::vector<Real> turn(const ChainLayout& at, const Real* V) {
     return out;
 }
 
-/* One sequence's states, position after position. */
+// One sequence's states, position after position.
 template <class Real>
 struct Lattice {
     const ChainLayout& at;
-    const Real* nodes; /* (tokens, blocks, S) */
+    const Real* nodes;  // (tokens, blocks, S)
     const Real* V[kMostOrder + 1];
     int64_t beam;
-    const Real* turned = nullptr; /* V_1 with its rows as columns, or null: the way back reads columns */
+    // V_1 with its rows as columns, or null: the way back reads columns
+    const Real* turned = nullptr;
 
     Lattice(const ChainLayout& layout, const Real* nodes_, const Real* transitions, int64_t beam_)
         : at(layout), nodes(nodes_), beam(beam_) {
@@ -107,7 +115,7 @@ struct Lattice {
     int64_t size(int64_t i) const { return at.power[length(i) - 1] * at.S; }
     const Real* node(int64_t i) const { return nodes + i * at.blocks * at.S; }
 
-    /* Values of the states at position i from those at i - 1. */
+    // Values of the states at position i from those at i - 1.
     SVMCUT_INLINE void step(int64_t i, const Real* old, Real* now, std::vector<Real>& room) const {
         const int64_t K = at.K, S = at.S;
         const Real* token = node(i);
@@ -116,22 +124,21 @@ struct Lattice {
             const int64_t best = i == 0 ? 0 : std::max_element(old, old + K) - old;
             for (int64_t c = 0; c < S; ++c) now[c] = token[c] + (i == 0 ? Real(0) : old[best]);
         } else if (at.memory() == 1) {
-            if (emissions)
-                advance<Real, true>(old, 1, K, V[1], S, token + S, S, now);
-            else
-                advance<Real, false>(old, 1, K, V[1], S, nullptr, S, now);
+            if (emissions) advance<Real, true>(old, 1, K, V[1], S, token + S, S, now);
+            else advance<Real, false>(old, 1, K, V[1], S, nullptr, S, now);
             add_row(token, S, now);
         } else {
             const int64_t before = length(i - 1), rest = at.power[length(i) - 1];
             const bool full = before == at.memory();
-            const int top = static_cast<int>(full ? at.memory() - 1 : before); /* orders added after the maximum */
+            // orders added after the maximum
+            const int top = static_cast<int>(full ? at.memory() - 1 : before);
             for (int64_t r = 0; r < rest; ++r) {
                 const int64_t last = r % K, prefix = r / K;
                 Real* out = now + r * S;
                 if (full) {
                     const int64_t apart = at.power[at.memory() - 2] * S;
-                    advance<Real, false>(old + prefix * S + last, apart, K, V[at.memory()] + r * S, rest * S, nullptr,
-                                         S, out);
+                    advance<Real, false>(old + prefix * S + last, apart, K, V[at.memory()] + r * S,
+                                         rest * S, nullptr, S, out);
                 } else {
                     for (int64_t c = 0; c < S; ++c) out[c] = old[prefix * S + last];
                 }
@@ -143,13 +150,16 @@ struct Lattice {
         if (beam > 0) narrow(now, size(i), beam, room);
     }
 
-    /* The tag that left the state on the way to state (rest, c) at position i, and the value it brings along. */
-    int32_t oldest(int64_t i, const Real* old, int64_t rest, int64_t c, Real* brought = nullptr) const {
+    // The tag that left the state on the way to state (rest, c) at position i, and the value it
+    // brings along.
+    int32_t oldest(int64_t i, const Real* old, int64_t rest, int64_t c,
+                   Real* brought = nullptr) const {
         const int m = at.memory();
         int32_t best = 0;
         Real value = -std::numeric_limits<Real>::infinity();
         for (int64_t p = 0; p < at.K; ++p) {
-            const int64_t from = m == 1 ? p : (p * at.power[m - 2] + rest / at.K) * at.S + rest % at.K;
+            const int64_t from =
+                m == 1 ? p : (p * at.power[m - 2] + rest / at.K) * at.S + rest % at.K;
             Real sum = at.order == 0 ? Real(0) : V[m][(p * at.power[m - 1] + rest) * at.S + c];
             if (m == 1 && at.blocks > 1) sum += node(i)[(1 + p) * at.S + c];
             sum = old[from] + sum;
@@ -159,21 +169,21 @@ struct Lattice {
         return best;
     }
 
-    /* The same where V_1 is turned. */
+    // The same where V_1 is turned.
     SVMCUT_INLINE int32_t oldest(const Real* old, int64_t c, std::vector<Real>& room) const {
         if (static_cast<int64_t>(room.size()) < at.S) room.resize(at.S);
         return first_largest(old, turned + c * at.S, at.S, room.data());
     }
 
-    /* How many numbers the states of the first i positions are. */
+    // How many numbers the states of the first i positions are.
     int64_t total(int64_t i) const {
         int64_t sum = 0;
         for (int64_t k = 0; k < std::min<int64_t>(i, at.memory()); ++k) sum += size(k);
         return sum + std::max<int64_t>(0, i - at.memory()) * at.power[at.memory() - 1] * at.S;
     }
 
-    /* Writes the tags of the best state at position i, the last of them at labels[i]; its value. The lowest last tag
-     * comes first. */
+    // Writes the tags of the best state at position i, the last of them at labels[i]; its value.
+    // The lowest last tag comes first.
     Real unpack(int64_t i, const Real* now, int32_t* labels) const {
         const int64_t prefixes = at.power[length(i) - 1];
         int64_t rest = 0, c = 0;
@@ -189,7 +199,7 @@ struct Lattice {
         return value;
     }
 
-    /* The tags before labels[i] that its state remembers, as a number. */
+    // The tags before labels[i] that its state remembers, as a number.
     int64_t history(int64_t i, const int32_t* labels) const {
         int64_t rest = 0;
         for (int64_t k = i - at.memory() + 1; k < i; ++k) rest = rest * at.K + labels[k];
@@ -197,9 +207,10 @@ struct Lattice {
     }
 };
 
-/* The best labelling of T tokens and its value; states: all positions, kept. */
+// The best labelling of T tokens and its value; states: all positions, kept.
 template <class Real>
-SVMCUT_INLINE Real viterbi(const Lattice<Real>& lattice, int64_t T, ChainRoom<Real>& room, int32_t* labels) {
+SVMCUT_INLINE Real viterbi(const Lattice<Real>& lattice, int64_t T, ChainRoom<Real>& room,
+                           int32_t* labels) {
     const int64_t m = lattice.at.memory(), total = lattice.total(T);
     if (static_cast<int64_t>(room.states.size()) < total) room.states.resize(total);
     const Real* old = nullptr;
@@ -212,14 +223,15 @@ SVMCUT_INLINE Real viterbi(const Lattice<Real>& lattice, int64_t T, ChainRoom<Re
     const Real value = lattice.unpack(T - 1, old, labels);
     for (int64_t i = T - 1; i >= m; --i) {
         const Real* before = old - lattice.size(i - 1);
-        labels[i - m] = lattice.turned ? lattice.oldest(before, labels[i], room.sorted)
-                                       : lattice.oldest(i, before, lattice.history(i, labels), labels[i]);
+        labels[i - m] = lattice.turned
+                            ? lattice.oldest(before, labels[i], room.sorted)
+                            : lattice.oldest(i, before, lattice.history(i, labels), labels[i]);
         old = before;
     }
     return value;
 }
 
-/* score of a given labelling */
+// score of a given labelling
 template <class Real>
 inline double score_of(const Lattice<Real>& lattice, int64_t T, const int32_t* labels) {
     const ChainLayout& at = lattice.at;
@@ -237,20 +249,20 @@ inline double score_of(const Lattice<Real>& lattice, int64_t T, const int32_t* l
     return sum;
 }
 
-/* An entry of Psi(right) - Psi(labelling): of emissions in `column` of the rows of token `token`, counted within the
- * sequence; of transitions in `column` of all V. */
+// An entry of Psi(right) - Psi(labelling): of emissions in `column` of the rows of token `token`,
+// counted within the sequence; of transitions in `column` of all V.
 struct Entry {
     int32_t token, column;
     float sign;
 };
 
-/* All entries, and the number of wrong tags. */
+// All entries, and the number of wrong tags.
 inline double difference(const ChainLayout& at, const int32_t* gold, const int32_t* y, int64_t T,
                          std::vector<Entry>& emissions, std::vector<Entry>& transitions) {
     emissions.clear();
     transitions.clear();
     double wrong = 0;
-    int64_t changed = -1 - kMostOrder; /* the last position where the labellings differ */
+    int64_t changed = -1 - kMostOrder;  // the last position where the labellings differ
     auto enter = [&](int64_t i, int64_t column, float sign) {
         emissions.push_back({static_cast<int32_t>(i), static_cast<int32_t>(column), sign});
     };

@@ -2,13 +2,15 @@
 //
 // Block-coordinate ascent of the dual of a chain machine, one sequence at a time.
 //
-//     max over q of  sum_n C_n sum_j q_nj Delta_nj - 1/2 |w|^2,    w = sum_n C_n sum_j q_nj psi_nj,    q_n in the simplex
+//     max over q of  sum_n C_n sum_j q_nj Delta_nj - 1/2 |w|^2,
+//     w = sum_n C_n sum_j q_nj psi_nj,    q_n in the simplex
 //
-// A visit finds the sequence's most violated labelling and joins it to those it has met (psi = Psi(right) - Psi(labelling);
-// the right one, psi = 0, is always among them), then moves q_n to the optimum over these by steps between two labellings.
-// The first such step is that of block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt, Pletscher, ICML 2013,
-// Algorithm 4) with the pairwise direction of Osokin et al. (ICML 2016); the others read no features: the labellings'
-// values follow from their Gram matrix.
+// A visit finds the sequence's most violated labelling and joins it to those it has met (psi =
+// Psi(right) - Psi(labelling); the right one, psi = 0, is always among them), then moves q_n to the
+// optimum over these by steps between two labellings. The first such step is that of
+// block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt, Pletscher, ICML 2013, Algorithm 4)
+// with the pairwise direction of Osokin et al. (ICML 2016); the others read no features: the
+// labellings' values follow from their Gram matrix.
 
 #include <cmath>
 #include <new>
@@ -21,7 +23,8 @@ namespace {
 SVMCUT_INLINE void visit_body(svmcut_bcfw& run, int64_t n) {
     const ChainLayout& at = run.at;
     const svmcut_chain* chain = run.chain;
-    const int64_t begin = chain->sequences[n], T = chain->sequences[n + 1] - begin, size = at.blocks * at.S;
+    const int64_t begin = chain->sequences[n], T = chain->sequences[n + 1] - begin,
+                  size = at.blocks * at.S;
     auto& room = run.room;
     if (static_cast<int64_t>(room.nodes.size()) < T * size) room.nodes.resize(T * size);
     if (static_cast<int64_t>(room.tags.size()) < T) room.tags.resize(T);
@@ -49,7 +52,8 @@ SVMCUT_INLINE void visit_body(svmcut_bcfw& run, int64_t n) {
         y.value = value_of(y);
         mean += y.weight * y.value;
         most = std::max(most, y.value);
-        if (std::equal(y.tags.begin(), y.tags.end(), room.tags.begin())) found = static_cast<int64_t>(j);
+        if (std::equal(y.tags.begin(), y.tags.end(), room.tags.begin()))
+            found = static_cast<int64_t>(j);
     }
     if (found < 0 && !std::equal(gold, gold + T, room.tags.begin())) {
         Labelling y = run.labelling(begin, T, room.tags.data());
@@ -85,7 +89,8 @@ svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, const double* 
 
 void svmcut_bcfw_delete(svmcut_bcfw* run) { delete run; }
 
-int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, const volatile int* cancel) {
+int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state,
+                      const volatile int* cancel) {
     const int64_t n = run->chain->n_sequences;
     const auto visit = SVMCUT_PICK(visit);
     int status = SVMCUT_OK;
@@ -109,7 +114,8 @@ int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state,
                 ++run->visits;
                 ++done;
                 const bool quiet = block.gap < svmcut::kSmallGap * run->mean_gap;
-                block.rest = quiet ? std::min<int32_t>(2 * block.rest + 1, svmcut::kLongestRest) : 0;
+                block.rest =
+                    quiet ? std::min<int32_t>(2 * block.rest + 1, svmcut::kLongestRest) : 0;
                 block.due = static_cast<int32_t>(run->pass) + 1 + block.rest;
             } else {
                 run->gaps += block.gap;

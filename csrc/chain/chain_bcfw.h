@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The state of block-coordinate ascent on chains, and the moves that read no tokens but those of changed labellings.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The state of block-coordinate ascent on chains, and the moves that read no tokens but those of
+// changed labellings.
 #ifndef SVMCUT_CHAIN_BCFW_H
 #define SVMCUT_CHAIN_BCFW_H
 
@@ -15,12 +15,13 @@
 
 namespace svmcut {
 
-using Real = float;  // of w; Python asks for the sum of the labellings in double, from which the run then goes on
+// of w; Python asks for the sum of the labellings in double, from which the run then goes on
+using Real = float;
 
-constexpr int64_t kIdle = 2;        // visits a labelling of weight 0 is kept
-constexpr int32_t kLongestRest = 8; // passes a sequence without a gap is left out at most
-constexpr double kSmallGap = 0.1;   // of the mean: a sequence below it rests
-constexpr int kSteps = 20;          // of the inner problem, for each of its labellings
+constexpr int64_t kIdle = 2;         // visits a labelling of weight 0 is kept
+constexpr int32_t kLongestRest = 8;  // passes a sequence without a gap is left out at most
+constexpr double kSmallGap = 0.1;    // of the mean: a sequence below it rests
+constexpr int kSteps = 20;           // of the inner problem, for each of its labellings
 
 struct Labelling {
     double weight = 0, value = 0, moved = 0;
@@ -64,8 +65,15 @@ struct svmcut_bcfw {
     std::vector<int64_t> changed;
 
     svmcut_bcfw(const svmcut_chain* chain_, double C_, const double* weights, uint64_t seed)
-        : chain(chain_), at(chain_), C(C_), v(weights), random{seed}, w(at.dim()), scratch(at.dim()),
-          blocks(chain_->n_sequences), order(chain_->n_sequences) {
+        : chain(chain_),
+          at(chain_),
+          C(C_),
+          v(weights),
+          random{seed},
+          w(at.dim()),
+          scratch(at.dim()),
+          blocks(chain_->n_sequences),
+          order(chain_->n_sequences) {
         for (size_t n = 0; n < order.size(); ++n) order[n] = static_cast<int32_t>(n);
     }
 
@@ -77,10 +85,13 @@ struct svmcut_bcfw {
         for (const Entry& e : y.emissions) {
             const int64_t i = begin + e.token;
             const double weight = factor * e.sign;
-            for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
-                out[chain->X.indices[k] * row + e.column] += static_cast<Number>(weight * chain->X.data[k]);
+            for (int64_t k = chain->X.indptr[i];
+                 k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
+                out[chain->X.indices[k] * row + e.column] +=
+                    static_cast<Number>(weight * chain->X.data[k]);
         }
-        for (const Entry& e : y.transitions) out[base + e.column] += static_cast<Number>(factor * e.sign);
+        for (const Entry& e : y.transitions)
+            out[base + e.column] += static_cast<Number>(factor * e.sign);
     }
 
     double dot_scratch(int64_t begin, const Labelling& y) const {
@@ -89,7 +100,8 @@ struct svmcut_bcfw {
         for (const Entry& e : y.emissions) {
             const int64_t i = begin + e.token;
             double part = 0;
-            for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
+            for (int64_t k = chain->X.indptr[i];
+                 k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
                 part += scratch[chain->X.indices[k] * row + e.column] * chain->X.data[k];
             sum += e.sign * part;
         }
@@ -100,14 +112,16 @@ struct svmcut_bcfw {
     void clear_scratch(int64_t begin, const Labelling& y) {
         const int64_t row = at.blocks * at.S, base = at.emissions();
         for (const Entry& e : y.emissions)
-            for (int64_t i = begin + e.token, k = chain->X.indptr[i]; k < chain->X.indptr[i + 1]; ++k)
+            for (int64_t i = begin + e.token, k = chain->X.indptr[i]; k < chain->X.indptr[i + 1];
+                 ++k)
                 if (chain->X.indices[k] < at.D) scratch[chain->X.indices[k] * row + e.column] = 0;
         for (const Entry& e : y.transitions) scratch[base + e.column] = 0;
     }
 
     Labelling labelling(int64_t begin, int64_t T, const int32_t* y) const {
         Labelling out;
-        out.loss = svmcut::difference(at, chain->tags + begin, y, T, out.emissions, out.transitions);
+        out.loss =
+            svmcut::difference(at, chain->tags + begin, y, T, out.emissions, out.transitions);
         out.tags.assign(y, y + T);
         return out;
     }
@@ -152,7 +166,8 @@ struct svmcut_bcfw {
         const int64_t m = static_cast<int64_t>(kept.size());
         if (m == k) return;
         for (int64_t a = 0; a < m; ++a) {
-            for (int64_t b = 0; b < m; ++b) block.gram[a * m + b] = block.gram[kept[a] * k + kept[b]];
+            for (int64_t b = 0; b < m; ++b)
+                block.gram[a * m + b] = block.gram[kept[a] * k + kept[b]];
             if (kept[a] != a) all[a] = std::move(all[kept[a]]);
         }
         all.resize(m);
@@ -170,7 +185,8 @@ struct svmcut_bcfw {
         return gap;
     }
 
-    // w follows the weights of the labellings; where several err at one token, its features are read once a tag.
+    // w follows the weights of the labellings; where several err at one token, its features are
+    // read once a tag.
     void move(int64_t n, const Block& block) {
         const double C_n = most(n);
         const int64_t begin = chain->sequences[n], row = at.blocks * at.S, base = at.emissions();
@@ -184,14 +200,16 @@ struct svmcut_bcfw {
                 if (sum == 0) changed.push_back(e.token * row + e.column);
                 sum += C_n * y.moved * e.sign;
             }
-            for (const Entry& e : y.transitions) w[base + e.column] += static_cast<Real>(C_n * y.moved * e.sign);
+            for (const Entry& e : y.transitions)
+                w[base + e.column] += static_cast<Real>(C_n * y.moved * e.sign);
         }
         for (const int64_t place : changed) {
             const Real weight = static_cast<Real>(change[place]);
             change[place] = 0;
             if (weight == 0) continue;
             const int64_t i = begin + place / row, column = place % row;
-            for (int64_t k = chain->X.indptr[i]; k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
+            for (int64_t k = chain->X.indptr[i];
+                 k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
                 w[chain->X.indices[k] * row + column] += weight * chain->X.data[k];
         }
     }
@@ -213,9 +231,11 @@ struct svmcut_bcfw {
             if (down == -2 || up == down || most - least <= tol) break;
             const double* gu = up >= 0 ? block.gram.data() + up * k : nullptr;
             const double* gd = down >= 0 ? block.gram.data() + down * k : nullptr;
-            double curvature = (gu ? gu[up] : 0) + (gd ? gd[down] : 0) - (gu && gd ? 2 * gu[down] : 0);
+            double curvature =
+                (gu ? gu[up] : 0) + (gd ? gd[down] : 0) - (gu && gd ? 2 * gu[down] : 0);
             const double room = down >= 0 ? all[down].weight : right;
-            double delta = curvature > 0 ? std::min(room, (most - least) / (C_n * curvature)) : room;
+            double delta =
+                curvature > 0 ? std::min(room, (most - least) / (C_n * curvature)) : room;
             if (up >= 0) all[up].weight += delta, all[up].moved += delta;
             if (down >= 0) {
                 all[down].weight = delta == room ? 0 : all[down].weight - delta;
@@ -223,7 +243,8 @@ struct svmcut_bcfw {
             }
             if (up < 0) right += delta;
             if (down < 0) right = delta == room ? 0 : right - delta;
-            for (int64_t j = 0; j < k; ++j) all[j].value -= C_n * delta * ((gu ? gu[j] : 0) - (gd ? gd[j] : 0));
+            for (int64_t j = 0; j < k; ++j)
+                all[j].value -= C_n * delta * ((gu ? gu[j] : 0) - (gd ? gd[j] : 0));
         }
     }
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The state of block-coordinate ascent on chains, for runs that stop and go on. A labelling is kept as the tags that are
-// wrong; the Gram matrices follow from the labellings.
+// The state of block-coordinate ascent on chains, for runs that stop and go on. A labelling is kept
+// as the tags that are wrong; the Gram matrices follow from the labellings.
 
 #include "chain/chain_bcfw.h"
 #include "core/saved.h"
 
 namespace {
 
-constexpr double kLargestShare = 1 + 1e-6;   /* of a labelling: 1, and what rounding adds */
-constexpr double kLargestWeight = 1e37;      /* a float32 with room to grow */
+constexpr double kLargestShare = 1 + 1e-6;  // of a labelling: 1, and what rounding adds
+constexpr double kLargestWeight = 1e37;     // a float32 with room to grow
 
 }  // namespace
 
@@ -17,7 +17,9 @@ extern "C" {
 
 void svmcut_bcfw_save(const svmcut_bcfw* run, int64_t* integers, double* reals, int64_t* counts) {
     svmcut::Saver to(integers, reals);
-    for (const int64_t x : {static_cast<int64_t>(run->random.state), run->place, run->visits, run->pass}) to.integer(x);
+    for (const int64_t x :
+         {static_cast<int64_t>(run->random.state), run->place, run->visits, run->pass})
+        to.integer(x);
     for (const double x : {run->gaps, run->counted, run->mean_gap}) to.real(x);
     to.all_integers(run->order);
     to.all_reals(run->w);
@@ -32,13 +34,15 @@ void svmcut_bcfw_save(const svmcut_bcfw* run, int64_t* integers, double* reals, 
             to.integer(y.idle);
             to.integer(static_cast<int64_t>(y.loss));
             for (size_t i = 0; i < y.tags.size(); ++i)
-                if (y.tags[i] != gold[i]) to.integer(static_cast<int64_t>(i)), to.integer(y.tags[i]);
+                if (y.tags[i] != gold[i])
+                    to.integer(static_cast<int64_t>(i)), to.integer(y.tags[i]);
         }
     }
     to.count(counts);
 }
 
-int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* reals, const int64_t* counts) {
+int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* reals,
+                     const int64_t* counts) {
     svmcut::Loader from(integers, reals, counts);
     const int64_t N = run->chain->n_sequences;
     run->random.state = static_cast<uint64_t>(from.integer());
@@ -51,7 +55,8 @@ int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* re
         from.all_reals(run->w, -kLargestWeight, kLargestWeight);
         for (int64_t n = 0; n < N && from.ok(); ++n) {
             Block& block = run->blocks[n] = Block();
-            const int64_t begin = run->chain->sequences[n], T = run->chain->sequences[n + 1] - begin;
+            const int64_t begin = run->chain->sequences[n],
+                          T = run->chain->sequences[n + 1] - begin;
             block.gap = from.real_or_infinity(0);
             block.rest = static_cast<int32_t>(from.integer(0, svmcut::kLongestRest));
             block.due = static_cast<int32_t>(from.integer(0, run->pass + 1 + svmcut::kLongestRest));
@@ -66,7 +71,8 @@ int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* re
                 Labelling y = run->labelling(begin, T, tags.data());
                 y.weight = weight;
                 y.idle = idle;
-                run->join(begin, block, std::move(y));  // in the order they came: the Gram matrix is the same to the bit
+                // in the order they came: the Gram matrix is the same to the bit
+                run->join(begin, block, std::move(y));
             }
         }
     } catch (...) {

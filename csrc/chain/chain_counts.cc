@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Viterbi's recursion with the wrong tags counted. A state is that of chain.h with the number d of wrong tags so far,
+// Viterbi's recursion with the wrong tags counted. A state is that of chain.h with the number d of
+// wrong tags so far,
 //
 //     value[d][history, c] = best of step(value[d - (c is wrong)])[history, c]
 //
-// and d stays where it is once it has reached the most that is counted. For every d there is then the best labelling
-// with exactly d wrong tags, and any function of loss and score that grows with the score is maximised over d. Padding
-// behind the last tag is never read.
+// and d stays where it is once it has reached the most that is counted. For every d there is then
+// the best labelling with exactly d wrong tags, and any function of loss and score that grows with
+// the score is maximised over d. Padding behind the last tag is never read.
 
 #include <cstring>
 
@@ -48,17 +49,16 @@ struct Counting {
         return sum;
     }
 
-    // From the values of step for every d before to those of d with position i: wrong tags move up by one.
+    // From the values of step for every d before to those of d with position i: wrong tags move up
+    // by one.
     SVMCUT_INLINE void move_up(int64_t i, double* now) const {
         const int64_t S = lattice.at.S, size = lattice.size(i), before = i ? rows(i - 1) : 1;
         for (int64_t d = rows(i) - 1; d >= 0; --d)
             for (int64_t at = d * size; at < (d + 1) * size; at += S) {
                 double* row = now + at;
                 const double right = d < before ? row[gold[i]] : kNever;
-                if (d == 0)
-                    std::fill(row, row + S, kNever);
-                else if (d == before || d < most)
-                    std::memcpy(row, row - size, S * sizeof(double));
+                if (d == 0) std::fill(row, row + S, kNever);
+                else if (d == before || d < most) std::memcpy(row, row - size, S * sizeof(double));
                 else
                     for (int64_t c = 0; c < S; ++c) row[c] = std::max(row[c], row[c - size]);
                 row[gold[i]] = right;
@@ -77,8 +77,8 @@ struct Counting {
     }
 };
 
-SVMCUT_INLINE double find(const Counting& run, const Job& job, std::vector<double>& room, int32_t* labels,
-                          int64_t* count) {
+SVMCUT_INLINE double find(const Counting& run, const Job& job, std::vector<double>& room,
+                          int32_t* labels, int64_t* count) {
     const Lattice<double>& lattice = run.lattice;
     const int64_t T = run.T, m = lattice.at.memory();
     std::vector<double> unused;
@@ -112,7 +112,8 @@ SVMCUT_INLINE double find(const Counting& run, const Job& job, std::vector<doubl
     for (int64_t i = T - 1; i >= m; --i) {
         const double* before = old - run.rows(i - 1) * lattice.size(i - 1);
         d = run.previous(i, before, d, labels);
-        labels[i - m] = lattice.oldest(i, before + d * lattice.size(i - 1), lattice.history(i, labels), labels[i]);
+        labels[i - m] = lattice.oldest(i, before + d * lattice.size(i - 1),
+                                       lattice.history(i, labels), labels[i]);
         old = before;
     }
     return best;
@@ -139,10 +140,14 @@ SVMCUT_AVX512 void counted_avx512(const Job& j, int64_t a, int64_t b) { counted_
 
 }  // namespace
 
-extern "C" int svmcut_chain_counted(const svmcut_chain* chain, const double* nodes, const double* transitions,
-                                    int64_t most, const double* losses, const double* prices, int32_t* labels,
-                                    double* values, int64_t* counts, int threads, const volatile int* cancel) {
-    const Job job{chain, ChainLayout(chain), nodes, transitions, most, losses, prices, labels, values, counts};
+extern "C" int svmcut_chain_counted(const svmcut_chain* chain, const double* nodes,
+                                    const double* transitions, int64_t most, const double* losses,
+                                    const double* prices, int32_t* labels, double* values,
+                                    int64_t* counts, int threads, const volatile int* cancel) {
+    const Job job{
+        chain, ChainLayout(chain), nodes, transitions, most, losses, prices, labels, values,
+        counts};
     const Work work = SVMCUT_PICK(counted);
-    return svmcut::for_sequences(chain, threads, cancel, [&](int64_t first, int64_t last) { work(job, first, last); });
+    return svmcut::for_sequences(chain, threads, cancel,
+                                 [&](int64_t first, int64_t last) { work(job, first, last); });
 }

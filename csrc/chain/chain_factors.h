@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The state of the trainers that move chains factor by factor: gdmm_chain.cc, and soft_chain.cc for soft constraints.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The state of the trainers that move chains factor by factor: gdmm_chain.cc, and soft_chain.cc for
+// soft constraints.
 #ifndef SVMCUT_CHAIN_FACTORS_H
 #define SVMCUT_CHAIN_FACTORS_H
 
@@ -35,8 +35,9 @@ struct Link {
 struct svmcut_gdmm_chain {
     svmcut_chain chain;
     double unit, unit_rho;  // of a sequence of weight 1
-    double C, rho;          // of the sequence visited: C = unit v_n, rho = unit_rho / v_n, as of v_n sequences together
-    const double* v;        // of the sequences, or null for 1 each
+    // of the sequence visited: C = unit v_n, rho = unit_rho / v_n, as of v_n sequences together
+    double C, rho;
+    const double* v;  // of the sequences, or null for 1 each
     int parts, brute;
     bool soft = false;
     svmcut::Random random;

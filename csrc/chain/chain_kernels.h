@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The two inner loops of chains, over tags in vectors: emission scores and the maximum over the previous tag. All is
- * inlined into functions that chain.h compiles once for each instruction set. Sums and maxima have one order, and there
- * is no fused multiply-add: the bytes are the same on every processor.
- *
- * S, the stride of a row of tags, is 4, 8 or a multiple of 16; entries K to S - 1 are padding.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The two inner loops of chains, over tags in vectors: emission scores and the maximum over the
+// previous tag. All is inlined into functions that chain.h compiles once for each instruction set.
+// Sums and maxima have one order, and there is no fused multiply-add: the bytes are the same on
+// every processor.
+//
+// S, the stride of a row of tags, is 4, 8 or a multiple of 16; entries K to S - 1 are padding.
 #ifndef SVMCUT_CHAIN_KERNELS_H
 #define SVMCUT_CHAIN_KERNELS_H
 
@@ -17,7 +17,7 @@
 
 namespace svmcut {
 
-/* N numbers side by side; of 16, 32 or 64 bytes. */
+// N numbers side by side; of 16, 32 or 64 bytes.
 template <class Real, int N>
 struct Lanes {
     typedef Real Vector __attribute__((vector_size(N * sizeof(Real))));
@@ -31,11 +31,11 @@ struct Lanes {
     SVMCUT_INLINE void raise(const Lanes& b) { v = b.v > v ? b.v : v; }
 };
 
-/* out[c] += sum_j x[j] W[f[j]][c] over `count` entries, for M vectors of N columns; rows of W are `row` numbers apart.
- * Features of `d` and above weigh nothing. */
+// out[c] += sum_j x[j] W[f[j]][c] over `count` entries, for M vectors of N columns; rows of W are
+// `row` numbers apart. Features of `d` and above weigh nothing.
 template <class Real, int N, int M>
-SVMCUT_INLINE void emit_columns(const float* x, const int32_t* f, int64_t count, int64_t d, const Real* W, int64_t row,
-                                Real* out) {
+SVMCUT_INLINE void emit_columns(const float* x, const int32_t* f, int64_t count, int64_t d,
+                                const Real* W, int64_t row, Real* out) {
     Lanes<Real, N> sum[M], w;
     for (int k = 0; k < M; ++k) sum[k].load(out + k * N);
     for (int64_t j = 0; j < count && f[j] < d; ++j) {
@@ -49,10 +49,11 @@ SVMCUT_INLINE void emit_columns(const float* x, const int32_t* f, int64_t count,
     for (int k = 0; k < M; ++k) sum[k].store(out + k * N);
 }
 
-/* out[c] = max over p < K of from[p * apart] + T[p * row + c] (+ U[p * S + c] where Second), for M vectors. */
+// out[c] = max over p < K of from[p * apart] + T[p * row + c] (+ U[p * S + c] where Second), for M
+// vectors.
 template <class Real, int N, int M, bool Second>
-SVMCUT_INLINE void advance_columns(const Real* from, int64_t apart, int64_t K, const Real* T, int64_t row,
-                                   const Real* U, int64_t S, Real* out) {
+SVMCUT_INLINE void advance_columns(const Real* from, int64_t apart, int64_t K, const Real* T,
+                                   int64_t row, const Real* U, int64_t S, Real* out) {
     Lanes<Real, N> best[M], sum, extra;
     for (int k = 0; k < M; ++k) best[k].fill(-std::numeric_limits<Real>::infinity());
     for (int64_t p = 0; p < K; ++p) {
@@ -70,7 +71,8 @@ SVMCUT_INLINE void advance_columns(const Real* from, int64_t apart, int64_t K, c
     for (int k = 0; k < M; ++k) best[k].store(out + k * N);
 }
 
-/* The first of the largest a[p] + b[p] over S numbers, a multiple of 16 or 4 or 8; sums: room for S. */
+// The first of the largest a[p] + b[p] over S numbers, a multiple of 16 or 4 or 8; sums: room for
+// S.
 template <class Real>
 SVMCUT_INLINE int32_t first_largest(const Real* a, const Real* b, int64_t S, Real* sums) {
     constexpr int N = 64 / sizeof(Real) < 8 ? 64 / sizeof(Real) : 8;
@@ -99,15 +101,16 @@ SVMCUT_INLINE int32_t first_largest(const Real* a, const Real* b, int64_t S, Rea
     return 0;
 }
 
-/* The whole rows of S columns, in groups of up to four vectors. */
+// The whole rows of S columns, in groups of up to four vectors.
 template <class Real>
-SVMCUT_INLINE void emit(const float* x, const int32_t* f, int64_t count, int64_t d, const Real* W, int64_t row,
-                        int64_t S, Real* out) {
+SVMCUT_INLINE void emit(const float* x, const int32_t* f, int64_t count, int64_t d, const Real* W,
+                        int64_t row, int64_t S, Real* out) {
     constexpr int N = 64 / sizeof(Real);
     if (S == 4) return emit_columns<Real, 4, 1>(x, f, count, d, W, row, out);
     if (S == 8) return emit_columns<Real, 8, 1>(x, f, count, d, W, row, out);
     int64_t c = 0;
-    for (; c + 4 * N <= S; c += 4 * N) emit_columns<Real, N, 4>(x, f, count, d, W + c, row, out + c);
+    for (; c + 4 * N <= S; c += 4 * N)
+        emit_columns<Real, N, 4>(x, f, count, d, W + c, row, out + c);
     const int64_t left = (S - c) / N;
     if (left == 3) emit_columns<Real, N, 3>(x, f, count, d, W + c, row, out + c);
     if (left == 2) emit_columns<Real, N, 2>(x, f, count, d, W + c, row, out + c);
@@ -115,8 +118,8 @@ SVMCUT_INLINE void emit(const float* x, const int32_t* f, int64_t count, int64_t
 }
 
 template <class Real, bool Second>
-SVMCUT_INLINE void advance(const Real* from, int64_t apart, int64_t K, const Real* T, int64_t row, const Real* U,
-                           int64_t S, Real* out) {
+SVMCUT_INLINE void advance(const Real* from, int64_t apart, int64_t K, const Real* T, int64_t row,
+                           const Real* U, int64_t S, Real* out) {
     constexpr int N = 64 / sizeof(Real);
     if (S == 4) return advance_columns<Real, 4, 1, Second>(from, apart, K, T, row, U, S, out);
     if (S == 8) return advance_columns<Real, 8, 1, Second>(from, apart, K, T, row, U, S, out);
@@ -124,12 +127,15 @@ SVMCUT_INLINE void advance(const Real* from, int64_t apart, int64_t K, const Rea
     for (; c + 4 * N <= S; c += 4 * N)
         advance_columns<Real, N, 4, Second>(from, apart, K, T + c, row, U + c, S, out + c);
     const int64_t left = (S - c) / N;
-    if (left == 3) advance_columns<Real, N, 3, Second>(from, apart, K, T + c, row, U + c, S, out + c);
-    if (left == 2) advance_columns<Real, N, 2, Second>(from, apart, K, T + c, row, U + c, S, out + c);
-    if (left == 1) advance_columns<Real, N, 1, Second>(from, apart, K, T + c, row, U + c, S, out + c);
+    if (left == 3)
+        advance_columns<Real, N, 3, Second>(from, apart, K, T + c, row, U + c, S, out + c);
+    if (left == 2)
+        advance_columns<Real, N, 2, Second>(from, apart, K, T + c, row, U + c, S, out + c);
+    if (left == 1)
+        advance_columns<Real, N, 1, Second>(from, apart, K, T + c, row, U + c, S, out + c);
 }
 
-/* out[c] += row[c] */
+// out[c] += row[c]
 template <class Real>
 SVMCUT_INLINE void add_row(const Real* row, int64_t S, Real* out) {
     for (int64_t c = 0; c < S; ++c) out[c] += row[c];

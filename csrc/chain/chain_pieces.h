@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Sequences shared out over threads in pieces of about so many tokens, which do not depend on the number of threads.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sequences shared out over threads in pieces of about so many tokens, which do not depend on the
+// number of threads.
 #ifndef SVMCUT_CHAIN_PIECES_H
 #define SVMCUT_CHAIN_PIECES_H
 
@@ -15,7 +15,8 @@ namespace svmcut {
 
 constexpr int64_t kTokensPerPiece = 256;
 
-/* Calls work(first, last) for all ranges of sequences; a work that throws has met the end of memory. */
+// Calls work(first, last) for all ranges of sequences; a work that throws has met the end of
+// memory.
 template <class Work>
 int for_sequences(const svmcut_chain* chain, int threads, const volatile int* cancel, Work&& work) {
     std::atomic<int> status{SVMCUT_OK};

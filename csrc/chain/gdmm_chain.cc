@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Greedy direction method of multipliers for chains (Yen, Huang, Zhong, Zhang, Dhillon and Ravikumar, NIPS 2016,
-// Algorithm 4, section 3.2 "Indicator Factor" and "Inner-Product Factor").
+// Greedy direction method of multipliers for chains (Yen, Huang, Zhong, Zhang, Dhillon and
+// Ravikumar, NIPS 2016, Algorithm 4, section 3.2 "Indicator Factor" and "Inner-Product Factor").
 //
-//   alpha_t, alpha_f  C (e_gold - q) of a token and of a pair of neighbours, kept for the few states in use; C that of the
-//                     sequence
+//   alpha_t, alpha_f  C (e_gold - q) of a token and of a pair of neighbours, kept for the few
+//                     states in use; C that of the sequence
 //   W[k] = sum_t alpha_t(k) x_t,   V[k][l] = sum_f alpha_f(k, l)
-//   m(k)   = marginal(alpha_f)(k) - alpha_t(k) + lambda(k): one sparse message for each end of a pair
-//   token  g(k) = W[k].x + [k != gold] - rho sum m(k);  alpha <- projection of alpha - g / (|x|^2 + rho deg)      exact
+//   m(k)   = marginal(alpha_f)(k) - alpha_t(k) + lambda(k): one sparse message for each end of a
+//          pair
+//   token  g(k) = W[k].x + [k != gold] - rho sum m(k);
+//          alpha <- projection of alpha - g / (|x|^2 + rho deg), which is exact
 //   pair   g(k, l) = V[k][l] + rho (m_left(k) + m_right(l));  a few pairwise Frank-Wolfe steps
 //   lambda += marginal - token, after each visit
 //
-// The states tried beside those in use are the maximisers of g: for a token over one random part of the tags, for a pair
-// over all, by ordered rows, columns and entries of V (pair_order.h). No step costs K^2.
+// The states tried beside those in use are the maximisers of g: for a token over one random part of
+// the tags, for a pair over all, by ordered rows, columns and entries of V (pair_order.h). No step
+// costs K^2.
 //
-// (I1) w is that of the alphas after every visit. (I2) Messages of states never in use are 0 and not stored.
+// (I1) w is that of the alphas after every visit. (I2) Messages of states never in use are 0 and
+// not stored.
 
 #include <cmath>
 #include <memory>
@@ -23,6 +27,7 @@
 
 #include "chain/chain_factors.h"
 #include "core/add_scaled.h"
+#include "core/project.h"
 
 using namespace svmcut;
 
@@ -31,28 +36,6 @@ namespace {
 constexpr int64_t kPollEvery = 16;
 constexpr int kPairSteps = 3;
 constexpr double kIdle = 1e-12;  // of C: alphas below are 0
-constexpr double kFar = 1e4;     // of C
-
-// The point of {C (e_first - q) : q a distribution} next to target; the first entry is the right state.
-void project(const std::vector<double>& target, double C, std::vector<double>& sorted, double* out) {
-    const size_t m = target.size();
-    sorted.resize(m);
-    for (size_t i = 0; i < m; ++i) sorted[i] = (i == 0) - target[i] / C;
-    std::sort(sorted.begin(), sorted.end(), [](double a, double b) { return a > b; });
-    /* Far from the simplex, which a shift of all does not change, q would not sum to 1. */
-    const double top = std::fabs(sorted[0]) > kFar ? sorted[0] : 0.0;
-    double sum = 0, shift = 0;
-    for (size_t i = 0; i < m; ++i) {
-        sorted[i] -= top;
-        sum += sorted[i];
-        const double t = (sum - 1) / static_cast<double>(i + 1);
-        if (sorted[i] > t) shift = t;
-    }
-    for (size_t i = 0; i < m; ++i) {
-        const double q = std::max(0.0, (i == 0) - target[i] / C - top - shift);
-        out[i] = q > 0 || i == 0 ? C * ((i == 0) - q) : 0.0;
-    }
-}
 
 }  // namespace
 
@@ -70,14 +53,16 @@ double* svmcut_gdmm_chain::scan(int64_t t, int64_t from, int64_t to) {
 void svmcut_gdmm_chain::visit_token(int64_t t, bool first, bool last) {
     auto& states = tokens[t].states;
     const int32_t gold = chain.tags[t];
-    Messages* sides[2] = {first ? nullptr : &links[t - 1].message[1], last ? nullptr : &links[t].message[0]};
+    Messages* sides[2] = {first ? nullptr : &links[t - 1].message[1],
+                          last ? nullptr : &links[t].message[0]};
     const double curve = squared[t] + rho * (!first + !last);
     if (curve <= 0) return;
     for (Messages* side : sides)
         if (side) left.put(*side);
     // 1. the greedy tag of one part
     const int64_t K = chain.K, size = (K + parts - 1) / parts;
-    const int64_t from = std::min(K - 1, size * static_cast<int64_t>(random.below(static_cast<uint32_t>(parts))));
+    const int64_t from =
+        std::min(K - 1, size * static_cast<int64_t>(random.below(static_cast<uint32_t>(parts))));
     const int64_t to = std::min(K, from + size);
     double* s = scan(t, from, to);
     for (Messages* side : sides)
@@ -109,7 +94,8 @@ void svmcut_gdmm_chain::visit_token(int64_t t, bool first, bool last) {
         target[i] = states[i].alpha - g / curve;
     }
     clear();
-    project(target, C, sorted, moved.data());
+    sorted.resize(m);
+    project(target.data(), static_cast<int64_t>(m), 0, C, sorted.data(), moved.data());
     bool any = false;
     for (size_t i = 0; i < m; ++i) {
         const double value = std::fabs(moved[i]) < kIdle * C ? 0.0 : moved[i];
@@ -127,7 +113,8 @@ void svmcut_gdmm_chain::visit_token(int64_t t, bool first, bool last) {
             for (size_t i = 0; side && i < m; ++i)
                 if (moved[i] != 0) side->add(states[i].tag, -moved[i]);
     }
-    states.erase(std::remove_if(states.begin() + 1, states.end(), [](const TokenState& x) { return x.alpha == 0; }),
+    states.erase(std::remove_if(states.begin() + 1, states.end(),
+                                [](const TokenState& x) { return x.alpha == 0; }),
                  states.end());
 }
 
@@ -135,7 +122,8 @@ PairMax svmcut_gdmm_chain::greedy_pair(const Link& link) {
     left.put(link.message[0]);
     right.put(link.message[1]);
     const PairState& gold = link.states[0];
-    return brute ? pairs.scan(transitions(), link.message, left, rho, gold.left, gold.right, scores.data())
+    return brute ? pairs.scan(transitions(), link.message, left, rho, gold.left, gold.right,
+                              scores.data())
                  : pairs.find(transitions(), link.message, left, right, rho, gold.left, gold.right);
 }
 
@@ -146,7 +134,8 @@ void svmcut_gdmm_chain::visit_link(int64_t t) {
     // 1. the greedy pair
     const PairMax found = greedy_pair(link);
     bool known = found.left < 0;
-    for (const PairState& state : states) known = known || (state.left == found.left && state.right == found.right);
+    for (const PairState& state : states)
+        known = known || (state.left == found.left && state.right == found.right);
     if (!known) states.push_back({found.left, found.right, 0.0});
     const size_t m = states.size();
     target.resize(m);
@@ -222,8 +211,9 @@ int svmcut_gdmm_chain::run(double* weights, const volatile int* cancel) {
 
 extern "C" {
 
-svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, const double* v, double rho, int parts,
-                                         int brute, int soft, uint64_t seed) {
+svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, const double* v,
+                                         double rho, int parts, int brute, int soft,
+                                         uint64_t seed) {
     try {
         auto state = std::make_unique<svmcut_gdmm_chain>();
         state->chain = *chain;
@@ -248,7 +238,8 @@ svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, co
         for (int64_t i = 0; i < chain->n_sequences; ++i) {
             state->order[static_cast<size_t>(i)] = static_cast<int32_t>(i);
             for (int64_t t = chain->sequences[i]; t + 1 < chain->sequences[i + 1]; ++t)
-                state->links[static_cast<size_t>(t)].states.push_back({chain->tags[t], chain->tags[t + 1], 0.0});
+                state->links[static_cast<size_t>(t)].states.push_back(
+                    {chain->tags[t], chain->tags[t + 1], 0.0});
         }
         state->scores.assign(static_cast<size_t>(2 * chain->stride), 0);
         state->pairs.reset(chain->K, chain->stride, !brute);
@@ -270,8 +261,8 @@ int svmcut_gdmm_chain_pass(svmcut_gdmm_chain* state, double* w, const volatile i
     }
 }
 
-int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double* linear, double* residual,
-                             double* in_use) {
+int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double* linear,
+                             double* residual, double* in_use) {
     const svmcut_chain& chain = state->chain;
     std::fill_n(V2, chain.K * chain.stride, 0.0);
     *linear = *residual = *in_use = 0;
@@ -281,7 +272,7 @@ int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double*
             const double C = state->most(i);
             for (int64_t t = chain.sequences[i]; C > 0 && t < chain.sequences[i + 1]; ++t) {
                 const auto& left = state->tokens[t].states;
-                *linear += left[0].alpha; /* the others sum to its negative */
+                *linear += left[0].alpha;  // the others sum to its negative
                 *in_use += static_cast<double>(left.size());
                 if (t + 1 == chain.sequences[i + 1]) continue;
                 const Link& link = state->links[t];
@@ -292,7 +283,8 @@ int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double*
                 V2[left[0].tag * chain.stride + right[0].tag] += C;
                 for (size_t a = 0; a < left.size(); ++a)
                     for (size_t b = 0; b < right.size(); ++b)
-                        V2[left[a].tag * chain.stride + right[b].tag] -= C * q[a * right.size() + b];
+                        V2[left[a].tag * chain.stride + right[b].tag] -=
+                            C * q[a * right.size() + b];
             }
         }
     } catch (const std::bad_alloc&) {
@@ -301,8 +293,9 @@ int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double*
     return SVMCUT_OK;
 }
 
-void svmcut_pair_max(const double* V, int64_t K, int64_t stride, const double* a, const double* b, double rho,
-                     int32_t gold_left, int32_t gold_right, int brute, int32_t* left, int32_t* right, double* value) {
+void svmcut_pair_max(const double* V, int64_t K, int64_t stride, const double* a, const double* b,
+                     double rho, int32_t gold_left, int32_t gold_right, int brute, int32_t* left,
+                     int32_t* right, double* value) {
     Messages sides[2];
     for (int64_t k = 0; k < K; ++k) {
         if (a[k] != 0) sides[0].add(static_cast<int32_t>(k), a[k]);
@@ -310,19 +303,22 @@ void svmcut_pair_max(const double* V, int64_t K, int64_t stride, const double* a
     }
     PairOrder pairs;
     pairs.reset(K, stride, !brute);
-    std::vector<double> copy(static_cast<size_t>(K * stride), 0.0), scratch(static_cast<size_t>(stride));
+    std::vector<double> copy(static_cast<size_t>(K * stride), 0.0),
+        scratch(static_cast<size_t>(stride));
     for (int64_t k = 0; k < K; ++k)
         for (int64_t l = 0; l < K; ++l)
             if (V[k * stride + l] != 0)
-                pairs.change(copy.data(), static_cast<int32_t>(k), static_cast<int32_t>(l), V[k * stride + l]);
+                pairs.change(copy.data(), static_cast<int32_t>(k), static_cast<int32_t>(l),
+                             V[k * stride + l]);
     Spread spread[2];
     for (int i = 0; i < 2; ++i) {
         spread[i].reset(K);
         spread[i].put(sides[i]);
     }
     const PairMax found =
-        brute ? pairs.scan(copy.data(), sides, spread[0], rho, gold_left, gold_right, scratch.data())
-              : pairs.find(copy.data(), sides, spread[0], spread[1], rho, gold_left, gold_right);
+        brute
+            ? pairs.scan(copy.data(), sides, spread[0], rho, gold_left, gold_right, scratch.data())
+            : pairs.find(copy.data(), sides, spread[0], spread[1], rho, gold_left, gold_right);
     *left = found.left;
     *right = found.right;
     *value = found.value;

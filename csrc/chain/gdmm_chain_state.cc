@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The state of gdmm_chain.cc for runs that stop and go on. The order of the pairs follows from the transitions.
+// The state of gdmm_chain.cc for runs that stop and go on. The order of the pairs follows from the
+// transitions.
 
 #include <algorithm>
 #include <new>
@@ -12,7 +13,8 @@ using namespace svmcut;
 
 extern "C" {
 
-void svmcut_gdmm_chain_save(const svmcut_gdmm_chain* state, int64_t* integers, double* reals, int64_t* counts) {
+void svmcut_gdmm_chain_save(const svmcut_gdmm_chain* state, int64_t* integers, double* reals,
+                            int64_t* counts) {
     Saver to(integers, reals);
     to.integer(static_cast<int64_t>(state->random.state));
     to.all_integers(state->order);
@@ -22,17 +24,19 @@ void svmcut_gdmm_chain_save(const svmcut_gdmm_chain* state, int64_t* integers, d
     }
     for (const Link& link : state->links) {
         to.integer(static_cast<int64_t>(link.states.size()));
-        for (const PairState& x : link.states) to.integer(x.left), to.integer(x.right), to.real(x.alpha);
+        for (const PairState& x : link.states)
+            to.integer(x.left), to.integer(x.right), to.real(x.alpha);
         for (const Messages& message : link.message) {
             to.integer(static_cast<int64_t>(message.entries.size()));
-            for (const Message& m : message.entries) to.integer(m.tag), to.real(m.value), to.real(m.lambda);
+            for (const Message& m : message.entries)
+                to.integer(m.tag), to.real(m.value), to.real(m.lambda);
         }
     }
     to.count(counts);
 }
 
-int svmcut_gdmm_chain_load(svmcut_gdmm_chain* state, const double* w, const int64_t* integers, const double* reals,
-                           const int64_t* counts) {
+int svmcut_gdmm_chain_load(svmcut_gdmm_chain* state, const double* w, const int64_t* integers,
+                           const double* reals, const int64_t* counts) {
     const svmcut_chain& chain = state->chain;
     Loader from(integers, reals, counts);
     auto tag = [&] { return static_cast<int32_t>(from.integer(0, chain.K - 1)); };
@@ -47,10 +51,11 @@ int svmcut_gdmm_chain_load(svmcut_gdmm_chain* state, const double* w, const int6
                 const int32_t k = tag();
                 token.states.push_back({k, alpha()});
             }
-            from.require(!token.states.empty() && token.states[0].tag == chain.tags[&token - state->tokens.data()]);
+            from.require(!token.states.empty() &&
+                         token.states[0].tag == chain.tags[&token - state->tokens.data()]);
         }
         for (Link& link : state->links) {
-            const bool joins = !link.states.empty(); /* a new state knows where a sequence ends */
+            const bool joins = !link.states.empty();  // a new state knows where a sequence ends
             const PairState right = joins ? link.states[0] : PairState{};
             link.states.clear();
             for (int64_t left = from.size(); left > 0 && from.ok(); --left) {
@@ -59,7 +64,8 @@ int svmcut_gdmm_chain_load(svmcut_gdmm_chain* state, const double* w, const int6
             }
             from.require(joins == !link.states.empty());
             if (joins && from.ok())
-                from.require(link.states[0].left == right.left && link.states[0].right == right.right);
+                from.require(link.states[0].left == right.left &&
+                             link.states[0].right == right.right);
             for (Messages& message : link.message) {
                 message.entries.clear();
                 for (int64_t left = from.size(); left > 0 && from.ok(); --left) {

@@ -1,15 +1,15 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The maximiser of V[k][l] + rho (a(k) + b(l)) over pairs of tags where few a and b are not 0, without a look at all K^2:
- * the positive entries of V stand in order, by row, by column and all together (section 3.2 of the paper).
- *
- *     both messages 0     walk all entries from the largest
- *     b(l) alone not 0    walk column l to the first k without a message; rows likewise
- *     both not 0          every such pair
- *
- * Where no positive entry is left, a pair that is 0 is looked for, and met at once as V is sparse; only where there is none
- * either are all the entries in question read.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The maximiser of V[k][l] + rho (a(k) + b(l)) over pairs of tags where few a and b are not 0,
+// without a look at all K^2: the positive entries of V stand in order, by row, by column and all
+// together (section 3.2 of the paper).
+//
+//     both messages 0     walk all entries from the largest
+//     b(l) alone not 0    walk column l to the first k without a message; rows likewise
+//     both not 0          every such pair
+//
+// Where no positive entry is left, a pair that is 0 is looked for, and met at once as V is sparse;
+// only where there is none either are all the entries in question read.
 #ifndef SVMCUT_PAIR_ORDER_H
 #define SVMCUT_PAIR_ORDER_H
 
@@ -20,15 +20,14 @@
 #include <utility>
 #include <vector>
 
-
 namespace svmcut {
 
 struct Message {
     int32_t tag;
-    double value, lambda; /* value = marginal - token + lambda */
+    double value, lambda;  // value = marginal - token + lambda
 };
 
-/* The message of one end of a pair; tags not stored have 0. */
+// The message of one end of a pair; tags not stored have 0.
 struct Messages {
     std::vector<Message> entries;
 
@@ -40,7 +39,7 @@ struct Messages {
             }
         entries.push_back({tag, change, 0.0});
     }
-    /* lambda += marginal - token */
+    // lambda += marginal - token
     void advance() {
         size_t kept = 0;
         for (Message m : entries) {
@@ -58,7 +57,7 @@ struct Messages {
     }
 };
 
-/* A message spread over all tags for the time it is asked often. */
+// A message spread over all tags for the time it is asked often.
 class Spread {
   public:
     void reset(int64_t n_tags) {
@@ -101,7 +100,7 @@ class PairOrder {
         columns.assign(keep ? static_cast<size_t>(K) : 0, {});
     }
 
-    /* The order of the entries of V; O(K^2). */
+    // The order of the entries of V; O(K^2).
     void restore(const double* V) {
         reset(K, stride, kept);
         for (int64_t k = 0; kept && k < K; ++k)
@@ -113,7 +112,7 @@ class PairOrder {
                 }
     }
 
-    /* V[k][l] += by */
+    // V[k][l] += by
     void change(double* V, int32_t k, int32_t l, double by) {
         double& entry = V[k * stride + l];
         const double old = entry;
@@ -125,9 +124,9 @@ class PairOrder {
         move(columns[l], old, entry, static_cast<int64_t>(k));
     }
 
-    /* sides: the messages of the left and of the right end; a and b are the same, spread. */
-    PairMax find(const double* V, const Messages* sides, const Spread& a, const Spread& b, double rho,
-                 int32_t gold_left, int32_t gold_right) const {
+    // sides: the messages of the left and of the right end; a and b are the same, spread.
+    PairMax find(const double* V, const Messages* sides, const Spread& a, const Spread& b,
+                 double rho, int32_t gold_left, int32_t gold_right) const {
         PairMax best{-1, -1, -HUGE_VAL};
         auto offer = [&](int32_t k, int32_t l, double value) {
             if (value > best.value && !(k == gold_left && l == gold_right)) best = {k, l, value};
@@ -135,7 +134,8 @@ class PairOrder {
         auto right_pair = [&](int64_t k, int64_t l) { return k == gold_left && l == gold_right; };
         bool found = false;
         for (const auto& entry : all) {
-            const auto k = static_cast<int32_t>(entry.second / K), l = static_cast<int32_t>(entry.second % K);
+            const auto k = static_cast<int32_t>(entry.second / K),
+                       l = static_cast<int32_t>(entry.second % K);
             if (a.has(k) || b.has(l) || right_pair(k, l)) continue;
             offer(k, l, -entry.first);
             found = true;
@@ -162,9 +162,9 @@ class PairOrder {
         return best;
     }
 
-    /* The same by all entries; b: scratch of `stride` numbers. */
-    PairMax scan(const double* V, const Messages* sides, const Spread& left, double rho, int32_t gold_left,
-                 int32_t gold_right, double* b) const {
+    // The same by all entries; b: scratch of `stride` numbers.
+    PairMax scan(const double* V, const Messages* sides, const Spread& left, double rho,
+                 int32_t gold_left, int32_t gold_right, double* b) const {
         PairMax best{-1, -1, -HUGE_VAL};
         std::fill_n(b, K, 0.0);
         for (const Message& m : sides[1].entries) b[m.tag] = rho * m.value;
@@ -179,14 +179,16 @@ class PairOrder {
     }
 
   private:
-    using Ordered = std::set<std::pair<double, int64_t>>; /* negative value, place: the largest comes first */
+    // negative value, place: the largest comes first
+    using Ordered = std::set<std::pair<double, int64_t>>;
     int64_t K = 0, stride = 0;
     bool kept = false;
     Ordered all;
     std::vector<Ordered> rows, columns;
 
     double largest(const double* row, const double* b) const {
-        double most[8] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+        double most[8] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL,
+                          -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
         int64_t l = 0;
         for (; l + 8 <= K; l += 8)
             for (int i = 0; i < 8; ++i) {
@@ -208,10 +210,11 @@ class PairOrder {
         order.insert(std::move(node));
     }
 
-    /* The best of a row or column, entries `step` apart, among the tags without a message and but one. */
+    // The best of a row or column, entries `step` apart, among the tags without a message and but
+    // one.
     template <class Offer>
-    void walk(const Ordered& order, const Spread& taken, const double* entries, int64_t step, int32_t but,
-              Offer&& offer) const {
+    void walk(const Ordered& order, const Spread& taken, const double* entries, int64_t step,
+              int32_t but, Offer&& offer) const {
         for (const auto& entry : order) {
             const auto tag = static_cast<int32_t>(entry.second);
             if (!taken.has(tag) && tag != but) return offer(tag, -entry.first);
@@ -224,11 +227,12 @@ class PairOrder {
     }
 };
 
-/* q (left x right) with the row sums 1 or 0 - alpha/C of the left states and the column sums of the right ones, near the
- * pairs in use: shrink rows and columns that have too much, then spread what is missing. */
+// q (left x right) with the row sums 1 or 0 - alpha/C of the left states and the column sums of the
+// right ones, near the pairs in use: shrink rows and columns that have too much, then spread what
+// is missing.
 template <class Tokens, class Pairs>
-void couple(const Tokens& left, const Tokens& right, const Pairs& pairs, double C, std::vector<double>& q,
-            std::vector<double>& rows, std::vector<double>& columns) {
+void couple(const Tokens& left, const Tokens& right, const Pairs& pairs, double C,
+            std::vector<double>& q, std::vector<double>& rows, std::vector<double>& columns) {
     const size_t m = left.size(), n = right.size();
     q.assign(m * n, 0.0);
     rows.resize(m);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Chains with soft agreement of factors (Meshi, Srebro and Hazan, AISTATS 2015): the function of gdmm_chain.cc with all
-// multipliers at 0, minimised by Frank-Wolfe steps of one factor at a time. Every tag and every pair may be the best state.
+// Chains with soft agreement of factors (Meshi, Srebro and Hazan, AISTATS 2015): the function of
+// gdmm_chain.cc with all multipliers at 0, minimised by Frank-Wolfe steps of one factor at a time.
+// Every tag and every pair may be the best state.
 
 #include <cmath>
 
@@ -13,11 +14,13 @@ using namespace svmcut;
 void svmcut_gdmm_chain::soften_token(int64_t t, bool first, bool last) {
     auto& states = tokens[t].states;
     const int32_t gold = states[0].tag;
-    Messages* sides[2] = {first ? nullptr : &links[t - 1].message[1], last ? nullptr : &links[t].message[0]};
+    Messages* sides[2] = {first ? nullptr : &links[t - 1].message[1],
+                          last ? nullptr : &links[t].message[0]};
     double *g = scan(t, 0, chain.K), slope = 0, length = 0;
     for (int64_t k = 0; k < chain.K; ++k) g[k] += k != gold;
     for (Messages* side : sides)
-        for (size_t i = 0; side && i < side->entries.size(); ++i) g[side->entries[i].tag] -= rho * side->entries[i].value;
+        for (size_t i = 0; side && i < side->entries.size(); ++i)
+            g[side->entries[i].tag] -= rho * side->entries[i].value;
     const auto best = static_cast<int32_t>(std::max_element(g, g + chain.K) - g);
     bool known = false;
     for (const TokenState& x : states) known = known || x.tag == best;
@@ -48,7 +51,9 @@ void svmcut_gdmm_chain::soften_link(int64_t t) {
     double* V = transitions();
     const PairMax found = greedy_pair(link);
     const int32_t gold[2] = {states[0].left, states[0].right};
-    auto value = [&](int32_t k, int32_t l) { return V[k * chain.stride + l] + rho * (left.at(k) + right.at(l)); };
+    auto value = [&](int32_t k, int32_t l) {
+        return V[k * chain.stride + l] + rho * (left.at(k) + right.at(l));
+    };
     size_t best = 0;
     if (found.left >= 0 && found.value > value(gold[0], gold[1])) {
         for (best = 1; best < states.size(); ++best)
@@ -66,8 +71,9 @@ void svmcut_gdmm_chain::soften_link(int64_t t) {
     right.take(link.message[1]);
     for (size_t i = 0; i < m; ++i)
         for (size_t j = 0; j < m; ++j)
-            curve += moved[i] * moved[j] * ((i == j) + rho * ((states[i].left == states[j].left) +
-                                                             (states[i].right == states[j].right)));
+            curve += moved[i] * moved[j] *
+                     ((i == j) + rho * ((states[i].left == states[j].left) +
+                                        (states[i].right == states[j].right)));
     if (!(slope < 0) || !(curve > 0)) return;
     const double gamma = std::min(1.0, -slope / curve);
     for (size_t i = 0; i < m; ++i) {

@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Threads that stay for a run of many small jobs. Between jobs they look for the next one for some microseconds, then
- * sleep; a job never waits for a thread that has not taken a piece of it.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Threads that stay for a run of many small jobs. Between jobs they look for the next one for some
+// microseconds, then sleep; a job never waits for a thread that has not taken a piece of it.
 #ifndef SVMCUT_CREW_H
 #define SVMCUT_CREW_H
 
@@ -17,7 +16,7 @@ namespace svmcut {
 
 class Crew {
   public:
-    /* When the system gives no more threads, those there are do all the work. */
+    // When the system gives no more threads, those there are do all the work.
     explicit Crew(int threads) {
         try {
             for (int i = 1; i < threads; ++i) members.emplace_back([this] { serve(); });
@@ -35,18 +34,21 @@ class Crew {
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
 
-    /* Calls work(piece) once for every piece in [0, pieces), pieces < 65536, in any order. work must not throw. */
+    // Calls work(piece) once for every piece in [0, pieces), pieces < 65536, in any order. work
+    // must not throw.
     template <class Work>
     void run(int64_t pieces, Work&& work) {
         if (members.empty() || pieces <= 1) {
             for (int64_t piece = 0; piece < pieces; ++piece) work(piece);
             return;
         }
-        call = [](void* w, int64_t piece) { (*static_cast<std::remove_reference_t<Work>*>(w))(piece); };
+        call = [](void* w, int64_t piece) {
+            (*static_cast<std::remove_reference_t<Work>*>(w))(piece);
+        };
         subject = &work;
         left.store(pieces, std::memory_order_relaxed);
-        /* (I1) job holds round, pieces and next piece: who takes a piece takes it from the present round, which lasts
-         * until the piece is done. */
+        // (I1) job holds round, pieces and next piece: who takes a piece takes it from the present
+        // round, which lasts until the piece is done.
         const uint64_t round = (job.load(std::memory_order_relaxed) >> 32) + 1;
         job.store(round << 32 | static_cast<uint64_t>(pieces) << 16);
         if (asleep.load() > 0) {

@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Vectors of SVMCUT_LANE_BYTES of doubles, in namespace SVMCUT_LANES: included once for every set of instructions, by
- * the loops that are. Without a guard for that reason.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Vectors of SVMCUT_LANE_BYTES of doubles, in namespace SVMCUT_LANES: included once for every set
+// of instructions, by the loops that are. Without a guard for that reason.
 namespace svmcut {
 namespace SVMCUT_LANES {
 

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Fixed pieces of work over a few threads. The pieces do not depend on the number of threads, so neither do results.
- * std::thread and not OpenMP: it needs no extra runtime on any platform and leaves no spinning workers behind.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Fixed pieces of work over a few threads. The pieces do not depend on the number of threads, so
+// neither do results. std::thread and not OpenMP: it needs no extra runtime on any platform and
+// leaves no spinning workers behind.
 #ifndef SVMCUT_PARALLEL_H
 #define SVMCUT_PARALLEL_H
 
@@ -13,8 +13,8 @@
 
 namespace svmcut {
 
-/* Calls work(piece) once for every piece in [0, pieces), on up to `threads` threads, in any order.
- * work must not throw. When the system gives no more threads, the ones there are do all the work. */
+// Calls work(piece) once for every piece in [0, pieces), on up to `threads` threads, in any order.
+// work must not throw. When the system gives no more threads, the ones there are do all the work.
 template <class Work>
 void for_pieces(int64_t pieces, int threads, Work&& work) {
     if (threads > pieces) threads = static_cast<int>(pieces);
@@ -24,7 +24,8 @@ void for_pieces(int64_t pieces, int threads, Work&& work) {
     }
     std::atomic<int64_t> next{0};
     auto run = [&]() {
-        for (int64_t piece; (piece = next.fetch_add(1, std::memory_order_relaxed)) < pieces;) work(piece);
+        for (int64_t piece; (piece = next.fetch_add(1, std::memory_order_relaxed)) < pieces;)
+            work(piece);
     };
     std::vector<std::thread> crew;
     try {

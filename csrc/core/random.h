@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Random numbers whose whole state is one word: a run is resumed from it, and two words make two independent streams.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Random numbers whose whole state is one word: a run is resumed from it, and two words make two
+// independent streams.
 #ifndef SVMCUT_RANDOM_H
 #define SVMCUT_RANDOM_H
 
@@ -11,7 +11,7 @@
 
 namespace svmcut {
 
-struct Random { /* splitmix64 */
+struct Random {  // splitmix64
     uint64_t state;
     uint64_t next() {
         uint64_t z = (state += 0x9e3779b97f4a7c15u);
@@ -25,17 +25,20 @@ struct Random { /* splitmix64 */
 
 template <class Item>
 void shuffle(Item* items, int64_t count, Random& random) {
-    for (int64_t k = count - 1; k > 0; --k) std::swap(items[k], items[random.below(static_cast<uint32_t>(k + 1))]);
+    for (int64_t k = count - 1; k > 0; --k)
+        std::swap(items[k], items[random.below(static_cast<uint32_t>(k + 1))]);
 }
 
-/* Draws below: in proportion to weights, of which `sums` holds the n running sums. */
+// Draws below: in proportion to weights, of which `sums` holds the n running sums.
 
 inline int64_t draw_one(const double* sums, int64_t n, Random& random) {
-    const double* last = std::lower_bound(sums, sums + n, sums[n - 1]); /* whatever rounding says, of no weight of 0 */
+    // whatever rounding says, of no weight of 0
+    const double* last = std::lower_bound(sums, sums + n, sums[n - 1]);
     return std::upper_bound(sums, last, random.uniform() * sums[n - 1]) - sums;
 }
 
-/* `count` places in rising order by one random number: each as often as is due to it, rounded down or up. */
+// `count` places in rising order by one random number: each as often as is due to it, rounded down
+// or up.
 template <class Item>
 void draw_evenly(const double* sums, int64_t n, int64_t count, Random& random, Item* out) {
     const int64_t last = std::lower_bound(sums, sums + n, sums[n - 1]) - sums;

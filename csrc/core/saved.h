@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The state of a run as one array of integers and one of reals, for runs that stop and go on. save writes what load reads,
- * in the same order; with null arrays save counts.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The state of a run as one array of integers and one of reals, for runs that stop and go on. save
+// writes what load reads, in the same order; with null arrays save counts.
 #ifndef SVMCUT_SAVED_H
 #define SVMCUT_SAVED_H
 
@@ -16,8 +15,10 @@
 
 namespace svmcut {
 
-/* The largest of n weights, 1 where there are none: what a saved multiplier is held against. */
-inline double largest_weight(const double* v, int64_t n) { return v ? *std::max_element(v, v + n) : 1.0; }
+// The largest of n weights, 1 where there are none: what a saved multiplier is held against.
+inline double largest_weight(const double* v, int64_t n) {
+    return v ? *std::max_element(v, v + n) : 1.0;
+}
 
 class Saver {
   public:
@@ -50,7 +51,8 @@ class Saver {
     int64_t n_integers = 0, n_reals = 0;
 };
 
-/* Reads no further than the arrays go, and gives no number outside the bounds it is asked for and none but finite ones. */
+// Reads no further than the arrays go, and gives no number outside the bounds it is asked for and
+// none but finite ones.
 class Loader {
   public:
     Loader(const int64_t* integers_, const double* reals_, const int64_t* counts)
@@ -69,13 +71,13 @@ class Loader {
         --n_reals;
         return *reals++;
     }
-    /* As real, or infinity. */
+    // As real, or infinity.
     double real_or_infinity(double low) {
         if (!good || n_reals == 0 || !(*reals == HUGE_VAL)) return real(low);
         --n_reals;
         return *reals++;
     }
-    /* How many things follow, each of which takes an integer at least. */
+    // How many things follow, each of which takes an integer at least.
     int64_t size() {
         const int64_t value = integer(0);
         good = good && value <= n_integers;
@@ -83,13 +85,15 @@ class Loader {
     }
     template <class Items>
     void all_integers(Items& items, int64_t low, int64_t high) {
-        for (auto& value : items) value = static_cast<std::remove_reference_t<decltype(value)>>(integer(low, high));
+        for (auto& value : items)
+            value = static_cast<std::remove_reference_t<decltype(value)>>(integer(low, high));
     }
     template <class Items>
     void all_reals(Items& items, double low = -kAnyReal, double high = kAnyReal) {
-        for (auto& value : items) value = static_cast<std::remove_reference_t<decltype(value)>>(real(low, high));
+        for (auto& value : items)
+            value = static_cast<std::remove_reference_t<decltype(value)>>(real(low, high));
     }
-    /* The numbers 0 to the length of the order less 1, each once. */
+    // The numbers 0 to the length of the order less 1, each once.
     void permutation(std::vector<int32_t>& order) {
         const auto n = static_cast<int64_t>(order.size());
         all_integers(order, 0, n - 1);
@@ -100,8 +104,10 @@ class Loader {
         }
     }
     void require(bool holds) { good = good && holds; }
-    /* Whether all was there and nothing is left. */
-    int status() const { return good && n_integers == 0 && n_reals == 0 ? SVMCUT_OK : SVMCUT_BAD_INPUT; }
+    // Whether all was there and nothing is left.
+    int status() const {
+        return good && n_integers == 0 && n_reals == 0 ? SVMCUT_OK : SVMCUT_BAD_INPUT;
+    }
     bool ok() const { return good; }
 
   private:

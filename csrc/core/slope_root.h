@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The root of a rising piecewise linear function, which slopes of hinge losses along a line are.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The root of a rising piecewise linear function, which slopes of hinge losses along a line are.
 #ifndef SVMCUT_SLOPE_ROOT_H
 #define SVMCUT_SLOPE_ROOT_H
 
@@ -17,15 +16,17 @@ struct Breakpoint {
     double jump;  // by how much the slope of sum_i hinge_i rises there
 };
 
-// Smallest t with slope + t * curvature + C * (jumps at breakpoints <= t) >= 0, by selection: expected O(count).
-// On entry slope < 0; `candidates` is reordered.
-inline double root_of_slope(std::vector<Breakpoint>& candidates, double slope, double curvature, double C) {
+// Smallest t with slope + t * curvature + C * (jumps at breakpoints <= t) >= 0, by selection:
+// expected O(count). On entry slope < 0; `candidates` is reordered.
+inline double root_of_slope(std::vector<Breakpoint>& candidates, double slope, double curvature,
+                            double C) {
     int64_t begin = 0, end = static_cast<int64_t>(candidates.size());
     uint64_t lcg = 88172645463325252u;
     double passed = 0.0;  // jumps at breakpoints below the interval [begin, end)
     while (begin < end) {
         lcg = lcg * 6364136223846793005u + 1442695040888963407u;
-        const int64_t pick = begin + static_cast<int64_t>((lcg >> 33) % static_cast<uint64_t>(end - begin));
+        const int64_t pick =
+            begin + static_cast<int64_t>((lcg >> 33) % static_cast<uint64_t>(end - begin));
         const double pivot = candidates[pick].t;
         double below = 0.0, at = 0.0;
         int64_t low = begin, scan = begin, high = end;

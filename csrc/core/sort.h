@@ -1,13 +1,13 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Stable order of scores: ascending value, ties by row. The order is unique, so it is the same for any number of threads.
- *
- * A double is mapped to an unsigned integer of the same order. Keys are its 32 highest bits (of its difference to the
- * smallest, when all are near each other), sorted by counting passes of 11 bits over 8-byte items, least significant digit
- * first. Rows whose keys agree are put right afterwards from the values, at the second level at the latest: what is left
- * there fits in 32 bits.
- * O(n) time; items and scratch of n each.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Stable order of scores: ascending value, ties by row. The order is unique, so it is the same for
+// any number of threads.
+//
+// A double is mapped to an unsigned integer of the same order. Keys are its 32 highest bits (of its
+// difference to the smallest, when all are near each other), sorted by counting passes of 11 bits
+// over 8-byte items, least significant digit first. Rows whose keys agree are put right afterwards
+// from the values, at the second level at the latest: what is left there fits in 32 bits.
+// O(n) time; items and scratch of n each.
 #ifndef SVMCUT_SORT_H
 #define SVMCUT_SORT_H
 
@@ -19,7 +19,7 @@
 
 namespace svmcut {
 
-/* Asks for a cache line that is needed some rows ahead. */
+// Asks for a cache line that is needed some rows ahead.
 #define SVMCUT_PREFETCH(address) __builtin_prefetch(address)
 #define SVMCUT_PREFETCH_WRITE(address) __builtin_prefetch(address, 1)
 constexpr int64_t kAhead = 24;
@@ -29,16 +29,17 @@ struct Item {
     uint32_t row;
 };
 
-constexpr int64_t kSmallSort = 192;         /* below: comparison sort on the stack */
-constexpr int64_t kInsertion = 24;          /* runs of equal keys up to this long */
-constexpr int64_t kParallelSort = 1 << 16;  /* below: threads cost more than they bring */
+constexpr int64_t kSmallSort = 192;         // below: comparison sort on the stack
+constexpr int64_t kInsertion = 24;          // runs of equal keys up to this long
+constexpr int64_t kParallelSort = 1 << 16;  // below: threads cost more than they bring
 constexpr int kDigitBits = 11;
 constexpr int kDigits = 1 << kDigitBits;
 constexpr int kMaxPasses = 3;
-constexpr int kNarrow = 58; /* images spanning fewer bits are keyed from their smallest */
+constexpr int kNarrow = 58;  // images spanning fewer bits are keyed from their smallest
 constexpr int kMaxSortBlocks = 4;
 
-/* Unsigned image of a double: a < b exactly when image(a) < image(b), for numbers; -0 and 0 have one image. */
+// Unsigned image of a double: a < b exactly when image(a) < image(b), for numbers; -0 and 0 have
+// one image.
 inline uint64_t order_image(double value) {
     value += 0.0;
     uint64_t bits;
@@ -69,14 +70,15 @@ inline void small_sort(const double* value, int64_t n, Item* items, double* sort
     }
 }
 
-/* Counting passes; the items stand in `items` when `passes` is even, in `scratch` when it is odd, and end in `items`.
- * digits: per block, counts of every digit of its items as they stand at the start (right for the first pass only, and
- * for all of them when there is one block). */
+// Counting passes; the items stand in `items` when `passes` is even, in `scratch` when it is odd,
+// and end in `items`. digits: per block, counts of every digit of its items as they stand at the
+// start (right for the first pass only, and for all of them when there is one block).
 struct Digits {
     uint32_t count[kMaxPasses][kDigits];
 };
 
-inline void radix(Item* items, Item* scratch, int64_t n, int passes, Digits* digits, int blocks, int threads) {
+inline void radix(Item* items, Item* scratch, int64_t n, int passes, Digits* digits, int blocks,
+                  int threads) {
     Item* from = passes % 2 ? scratch : items;
     Item* to = passes % 2 ? items : scratch;
     for (int pass = 0; pass < passes; ++pass, std::swap(from, to)) {
@@ -104,9 +106,9 @@ inline void radix(Item* items, Item* scratch, int64_t n, int passes, Digits* dig
     }
 }
 
-/* Sorts the rows named in items, which ascend (identity: rows 0 to n - 1), and fills sorted. */
-inline void sort_subset(const double* value, int64_t n, Item* items, Item* scratch, double* sorted, bool identity,
-                        int threads) {
+// Sorts the rows named in items, which ascend (identity: rows 0 to n - 1), and fills sorted.
+inline void sort_subset(const double* value, int64_t n, Item* items, Item* scratch, double* sorted,
+                        bool identity, int threads) {
     const int blocks = sort_blocks(n, threads);
     Digits digits[kMaxSortBlocks];
     uint64_t low[kMaxSortBlocks], high[kMaxSortBlocks], base = 0;
@@ -123,7 +125,8 @@ inline void sort_subset(const double* value, int64_t n, Item* items, Item* scrat
             smallest = std::min(smallest, image);
             largest = std::max(largest, image);
             start[k] = {key, row};
-            for (int pass = 0; pass < kMaxPasses; ++pass) ++count[pass][(key >> (pass * kDigitBits)) & (kDigits - 1)];
+            for (int pass = 0; pass < kMaxPasses; ++pass)
+                ++count[pass][(key >> (pass * kDigitBits)) & (kDigits - 1)];
         }
         low[block] = smallest;
         high[block] = largest;
@@ -132,7 +135,7 @@ inline void sort_subset(const double* value, int64_t n, Item* items, Item* scrat
     int bits = 0;
     base = *std::min_element(low, low + blocks);
     for (uint64_t range = *std::max_element(high, high + blocks) - base; range; range >>= 1) ++bits;
-    if (bits <= kNarrow) { /* the plain upper half would tell too few values apart */
+    if (bits <= kNarrow) {  // the plain upper half would tell too few values apart
         if (!identity)
             for (int64_t k = 0; k < n; ++k) items[k] = scratch[k];
         shift = std::max(0, bits - 32);
@@ -151,7 +154,8 @@ inline void sort_subset(const double* value, int64_t n, Item* items, Item* scrat
         while (begin > 0 && items[begin - 1].key == items[k].key) --begin;
         while (end < n && items[end].key == items[k].key) ++end;
         if (end - begin > kInsertion) {
-            sort_subset(value, end - begin, items + begin, scratch + begin, sorted + begin, false, 1);
+            sort_subset(value, end - begin, items + begin, scratch + begin, sorted + begin, false,
+                        1);
         } else {
             for (int64_t i = k; i < end; ++i)
                 for (int64_t j = i; j > begin && sorted[j] < sorted[j - 1]; --j) {
@@ -165,12 +169,12 @@ inline void sort_subset(const double* value, int64_t n, Item* items, Item* scrat
 
 }  // namespace sort_detail
 
-/* items[k].row is the row of the k-th smallest of value[0..n), sorted[k] its value. n < 2^32. Does not allocate. */
-inline void sort_rows(const double* value, int64_t n, Item* items, Item* scratch, double* sorted, int threads) {
-    if (n <= kSmallSort)
-        sort_detail::small_sort(value, n, items, sorted);
-    else
-        sort_detail::sort_subset(value, n, items, scratch, sorted, true, threads);
+// items[k].row is the row of the k-th smallest of value[0..n), sorted[k] its value. n < 2^32. Does
+// not allocate.
+inline void sort_rows(const double* value, int64_t n, Item* items, Item* scratch, double* sorted,
+                      int threads) {
+    if (n <= kSmallSort) sort_detail::small_sort(value, n, items, sorted);
+    else sort_detail::sort_subset(value, n, items, scratch, sorted, true, threads);
 }
 
 }  // namespace svmcut

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * A random order of rows that costs half the time of a shuffle once the rows do not fit the caches, and as few epochs.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A random order of rows that costs half the time of a shuffle once the rows do not fit the caches,
+// and as few epochs.
 #ifndef SVMCUT_STRETCHES_H
 #define SVMCUT_STRETCHES_H
 
@@ -12,18 +12,19 @@
 
 namespace svmcut {
 
-constexpr int64_t kStretch = 256; /* neighbours met in order */
-constexpr int64_t kOpen = 32;     /* stretches open at once */
+constexpr int64_t kStretch = 256;  // neighbours met in order
+constexpr int64_t kOpen = 32;      // stretches open at once
 
 struct Stretch {
     int32_t next, end;
 };
 
-/* Room for the stretches of so many places. */
+// Room for the stretches of so many places.
 inline int64_t most_stretches(int64_t count) { return count / kStretch + 2; }
 
-/* Places 0 to count - 1, drawn from many open stretches of neighbours at once, each met in order: memory is read in
- * streams, and consecutive visits lie far apart, as neighbours in a file are often alike. */
+// Places 0 to count - 1, drawn from many open stretches of neighbours at once, each met in order:
+// memory is read in streams, and consecutive visits lie far apart, as neighbours in a file are
+// often alike.
 inline void draw_visits(int32_t* visits, int64_t count, Stretch* stretches, Random& random) {
     const int64_t offset = random.below(static_cast<uint32_t>(kStretch));
     const int64_t total = (count + offset + kStretch - 1) / kStretch;

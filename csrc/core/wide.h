@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Loops compiled for wider vectors too, without fused multiply-adds: the bytes are the same on every processor.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Loops compiled for wider vectors too, without fused multiply-adds: the bytes are the same on
+// every processor.
 #ifndef SVMCUT_WIDE_H
 #define SVMCUT_WIDE_H
 

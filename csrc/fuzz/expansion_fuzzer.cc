@@ -1,11 +1,9 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * libFuzzer target of the model lines: any bytes are parsed or refused within the arrays that counting allows, and what
- * was parsed is finite and in order.
- *
- *     clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined -Icsrc \
- *         csrc/fuzz/expansion_fuzzer.cc csrc/text/text.cc -o expansion_fuzzer && ./expansion_fuzzer -max_len=4096
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// libFuzzer target of the model lines: any bytes are parsed or refused within the arrays that
+// counting allows, and what was parsed is finite and in order.
+//
+//     make fuzz
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -16,7 +14,7 @@
 #include "include/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    /* Copied to the end of its own allocation, so that no overrun goes unseen. */
+    // Copied to the end of its own allocation, so that no overrun goes unseen.
     std::unique_ptr<char[]> text(new char[size]);
     if (size) std::memcpy(text.get(), data, size);
     int64_t lines = 0, colons = 0;
@@ -28,16 +26,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         std::unique_ptr<float[]> values(new float[colons]);
         int32_t fault = SVMCUT_EXPANSION_OK;
         int64_t where = -1;
-        const int status = svmcut_parse_expansion(text.get(), static_cast<int64_t>(size), lines, highest, alpha.get(),
-                                                  indptr.get(), columns.get(), values.get(), &fault, &where);
+        const int status = svmcut_parse_expansion(text.get(), static_cast<int64_t>(size), lines,
+                                                  highest, alpha.get(), indptr.get(), columns.get(),
+                                                  values.get(), &fault, &where);
         if (status == SVMCUT_BAD_INPUT) {
-            if (fault == SVMCUT_EXPANSION_OK || where < 0 || where > static_cast<int64_t>(size)) std::abort();
+            if (fault == SVMCUT_EXPANSION_OK || where < 0 || where > static_cast<int64_t>(size))
+                std::abort();
             continue;
         }
         for (int64_t i = 0; i < lines; ++i) {
-            if (!std::isfinite(alpha[i]) || indptr[i + 1] < indptr[i] || indptr[i + 1] > colons) std::abort();
+            if (!std::isfinite(alpha[i]) || indptr[i + 1] < indptr[i] || indptr[i + 1] > colons)
+                std::abort();
             for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
-                if (!std::isfinite(values[e]) || columns[e] < 0 || columns[e] >= highest) std::abort();
+                if (!std::isfinite(values[e]) || columns[e] < 0 || columns[e] >= highest)
+                    std::abort();
                 if (e > indptr[i] && columns[e] <= columns[e - 1]) std::abort();
             }
         }

@@ -1,10 +1,9 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * libFuzzer target of the scanner: any bytes, every road to the rows, the same rows or the same fault.
- *
- *     clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined -pthread -Icsrc \
- *         csrc/fuzz/scan_fuzzer.cc csrc/text/scan.cc -o scan_fuzzer && ./scan_fuzzer -max_len=4096
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// libFuzzer target of the scanner: any bytes, every road to the rows, the same rows or the same
+// fault.
+//
+//     make fuzz
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -21,8 +20,10 @@ void append(std::string& result, svmcut_array& array, size_t item) {
     svmcut_array_free(&array);
 }
 
-/* Rows or fault as bytes. The text is copied to the end of its own allocation, so that no overrun goes unseen. */
-std::string scan(const uint8_t* data, size_t size, int portable, int64_t piece_bytes, int threads, size_t cut, int labels) {
+// Rows or fault as bytes. The text is copied to the end of its own allocation, so that no overrun
+// goes unseen.
+std::string scan(const uint8_t* data, size_t size, int portable, int64_t piece_bytes, int threads,
+                 size_t cut, int labels) {
     svmcut_scan* scanner = svmcut_scan_new(portable, piece_bytes);
     svmcut_scan_format(scanner, labels != 0, labels == 2);
     std::string result;
@@ -34,7 +35,8 @@ std::string scan(const uint8_t* data, size_t size, int portable, int64_t piece_b
         const size_t bytes = (last ? size : cut) - from;
         char* text = static_cast<char*>(std::malloc(bytes ? bytes : 1));
         if (bytes) std::memcpy(text, data + from, bytes);
-        status = svmcut_scan_feed(scanner, text, static_cast<int64_t>(bytes), last, -1, threads, nullptr, &used, &fault);
+        status = svmcut_scan_feed(scanner, text, static_cast<int64_t>(bytes), last, -1, threads,
+                                  nullptr, &used, &fault);
         std::free(text);
         from += static_cast<size_t>(used);
         if (last) break;
@@ -52,7 +54,8 @@ std::string scan(const uint8_t* data, size_t size, int portable, int64_t piece_b
         append(result, rows.label_ids, 4);
         result += std::to_string(rows.n_features);
     } else {
-        result = std::to_string(fault.line) + ":" + std::to_string(fault.column) + ":" + fault.message;
+        result =
+            std::to_string(fault.line) + ":" + std::to_string(fault.column) + ":" + fault.message;
     }
     svmcut_scan_delete(scanner);
     return result;
@@ -61,7 +64,8 @@ std::string scan(const uint8_t* data, size_t size, int portable, int64_t piece_b
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    /* The first byte says what lines start with: a label, or labels with features counted from 1 or from 0. */
+    // The first byte says what lines start with: a label, or labels with features counted from 1 or
+    // from 0.
     const int labels = size ? data[0] % 3 : 0;
     const std::string expected = scan(data, size, 1, 0, 1, size, labels);
     const int64_t piece_bytes = size ? 1 + data[size / 2] : 1;

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The ABI of the risks' most violated constraints; the rules of svmcut.h hold.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The ABI of the risks' most violated constraints; the rules of svmcut.h hold.
 #ifndef SVMCUT_MEASURES_ABI_H
 #define SVMCUT_MEASURES_ABI_H
 
@@ -11,21 +10,24 @@
 extern "C" {
 #endif
 
-/* Bytes of workspace for the functions below; n rows in all (queries, or positives plus negatives), n < 2^31. */
+// Bytes of workspace for the functions below; n rows in all (queries, or positives plus negatives),
+// n < 2^31.
 int64_t svmcut_risk_workspace(int64_t n);
 
-/* Grades of labels, query by query: query q is rows start[q] to start[q + 1]. grade: 0-based rank of y among the distinct
- * labels of its query; n_grades[q]; pairs[q]: pairs with different labels. */
-int svmcut_ordinal_grades(const double* y, const int64_t* start, int64_t n_queries, int32_t* grade, int32_t* n_grades,
-                          int64_t* pairs, void* workspace, int threads);
+// Grades of labels, query by query: query q is rows start[q] to start[q + 1]. grade: 0-based rank
+// of y among the distinct labels of its query; n_grades[q]; pairs[q]: pairs with different labels.
+int svmcut_ordinal_grades(const double* y, const int64_t* start, int64_t n_queries, int32_t* grade,
+                          int32_t* n_grades, int64_t* pairs, void* workspace, int threads);
 
-/* Pairs (i, j) of one query with grade[i] > grade[j] and s_j + margin[q] > s_i. coef = weight[q] (pairs below minus pairs
- * above); cut_pairs[q]: their number; value[q]: sum of margin[q] - s_i + s_j over them, unweighted. */
-int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
-                       const int32_t* n_grades, const double* weight, const double* margin, double* coef,
-                       int64_t* cut_pairs, double* value, void* workspace, int threads);
+// Pairs (i, j) of one query with grade[i] > grade[j] and s_j + margin[q] > s_i. coef = weight[q]
+// (pairs below minus pairs above); cut_pairs[q]: their number; value[q]: sum of margin[q] - s_i +
+// s_j over them, unweighted.
+int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries,
+                       const int32_t* grade, const int32_t* n_grades, const double* weight,
+                       const double* margin, double* coef, int64_t* cut_pairs, double* value,
+                       void* workspace, int threads);
 
-/* Losses of contingency tables; the numbers are svm_perf's. */
+// Losses of contingency tables; the numbers are svm_perf's.
 enum svmcut_table_loss {
     SVMCUT_ZERO_ONE = 0,
     SVMCUT_F1 = 1,
@@ -35,41 +37,47 @@ enum svmcut_table_loss {
     SVMCUT_REC_AT_K = 5
 };
 
-/* The most violated labelling. positive, negative: rows of either class, increasing. value_offset: value and offset of
- * the cut (both 0, and coef all 0, when no labelling is violated). k serves the losses at k. */
-int svmcut_contingency_cut(const double* s, const int32_t* positive, int64_t n_positive, const int32_t* negative,
-                           int64_t n_negative, int loss, int slack_rescaling, int slack_norm, int64_t k, double* coef,
+// The most violated labelling. positive, negative: rows of either class, increasing. value_offset:
+// value and offset of the cut (both 0, and coef all 0, when no labelling is violated). k serves the
+// losses at k.
+int svmcut_contingency_cut(const double* s, const int32_t* positive, int64_t n_positive,
+                           const int32_t* negative, int64_t n_negative, int loss,
+                           int slack_rescaling, int slack_norm, int64_t k, double* coef,
                            double value_offset[2], void* workspace, int threads);
 
-/* The most violated ranking of  scale (1 - average precision) - weight sum over pairs ranked wrongly (s_p - s_n). */
-int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive, const int32_t* negative,
-                                 int64_t n_negative, double scale, double weight, double* coef, double value_offset[2],
+// The most violated ranking of  scale (1 - average precision) - weight sum over pairs ranked
+//                               wrongly (s_p - s_n).
+int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive,
+                                 const int32_t* negative, int64_t n_negative, double scale,
+                                 double weight, double* coef, double value_offset[2],
                                  void* workspace, int threads);
 
-/* The same of every query: 1 - average precision, and 2/(P N) for a pair. rows: of every query the relevant rows and then
- * the others, n_relevant[q] of the first. coef is times weight[q], value[q] and offset[q] are not; all are 0 for a query of
- * rows of one kind. */
+// The same of every query: 1 - average precision, and 2/(P N) for a pair. rows: of every query the
+// relevant rows and then the others, n_relevant[q] of the first. coef is times weight[q], value[q]
+// and offset[q] are not; all are 0 for a query of rows of one kind.
 int svmcut_map_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* rows,
-                   const int64_t* n_relevant, const double* weight, double* coef, double* value, double* offset,
-                   void* workspace, int threads);
+                   const int64_t* n_relevant, const double* weight, double* coef, double* value,
+                   double* offset, void* workspace, int threads);
 
-/* What the search for the most violated ranking of NDCG keeps at a time; the most of any query. */
+// What the search for the most violated ranking of NDCG keeps at a time; the most of any query.
 typedef struct {
-    int64_t states; /* counts of the grades among the first places */
-    int64_t steps;  /* (sum over grades of its rows that may stand there) (that sum + grades) */
+    int64_t states;  // counts of the grades among the first places
+    int64_t steps;   // (sum over grades of its rows that may stand there) (that sum + grades)
     int64_t grades;
     int64_t places;
 } svmcut_ndcg_size;
 
-/* Bytes of room for one thread. */
+// Bytes of room for one thread.
 int64_t svmcut_ndcg_room(const svmcut_ndcg_size* most);
 
-/* 1 - NDCG of the first `places`, and 2/pairs for a pair of rows of unequal grade. gain: of every row, equal within a grade
- * and rising with it; discount: of the first places, falling. Otherwise as svmcut_map_cut; n_rooms rooms. */
+// 1 - NDCG of the first `places`, and 2/pairs for a pair of rows of unequal grade. gain: of every
+// row, equal within a grade and rising with it; discount: of the first places, falling. Otherwise
+// as svmcut_map_cut; n_rooms rooms.
 int svmcut_ndcg_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
-                    const int32_t* n_grades, const double* gain, const double* discount, int64_t places,
-                    const double* weight, double* coef, double* value, double* offset, void* workspace,
-                    const svmcut_ndcg_size* most, void* rooms, int n_rooms);
+                    const int32_t* n_grades, const double* gain, const double* discount,
+                    int64_t places, const double* weight, double* coef, double* value,
+                    double* offset, void* workspace, const svmcut_ndcg_size* most, void* rooms,
+                    int n_rooms);
 
 #ifdef __cplusplus
 }

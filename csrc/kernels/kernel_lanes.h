@@ -1,19 +1,20 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Kernel rows on vectors of SVMCUT_LANE_BYTES, in namespace SVMCUT_LANES; kernel_rows.cc includes this once for every
- * set of instructions, each time under its own target. No header may be included from here.
- *
- * A product is summed in one accumulator, feature after feature, whether the query is stored dense or sparse and alone
- * or in a block: K(x, z) and K(z, x) have the same bytes.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Kernel rows on vectors of SVMCUT_LANE_BYTES, in namespace SVMCUT_LANES; kernel_rows.cc includes
+// this once for every set of instructions, each time under its own target. No header may be
+// included from here.
+//
+// A product is summed in one accumulator, feature after feature, whether the query is stored dense
+// or sparse and alone or in a block: K(x, z) and K(z, x) have the same bytes.
 namespace svmcut {
 namespace SVMCUT_LANES {
 
 typedef float Lane __attribute__((vector_size(SVMCUT_LANE_BYTES)));
 typedef uint32_t Bits __attribute__((vector_size(SVMCUT_LANE_BYTES)));
 constexpr int kWidth = SVMCUT_LANE_BYTES / 4;
-/* Accumulators that stay in registers: spans of points for one query, and for a few at once. */
-constexpr int kSpan = SVMCUT_LANE_BYTES == 64 ? 4 : 8, kBlockSpan = SVMCUT_LANE_BYTES == 64 ? 4 : SVMCUT_LANE_BYTES / 8;
+// Accumulators that stay in registers: spans of points for one query, and for a few at once.
+constexpr int kSpan = SVMCUT_LANE_BYTES == 64 ? 4 : 8,
+              kBlockSpan = SVMCUT_LANE_BYTES == 64 ? 4 : SVMCUT_LANE_BYTES / 8;
 constexpr int kQueries = SVMCUT_LANE_BYTES == 64 ? 6 : 3;
 
 inline Lane all(float x) { return x - Lane{}; }
@@ -24,7 +25,8 @@ inline Lane load(const float* p) {
 }
 inline void store(float* p, Lane x) { __builtin_memcpy(p, &x, sizeof x); }
 
-/* exp for x <= 0: relative error below 1.2e-7 (two units in the last place) for x >= -87.336, 0 below. */
+// exp for x <= 0: relative error below 1.2e-7 (two units in the last place) for x >= -87.336, 0
+// below.
 inline Lane exp_of(Lane x) {
     const Lane lowest = all(-87.3365447505531f), magic = all(12582912.0f);
     const Lane y = x < lowest ? lowest : x;
@@ -50,8 +52,10 @@ struct Shape {
     float minus_gamma, scale, offset;
     int32_t degree;
     explicit Shape(const svmcut_kernel& K)
-        : minus_gamma(static_cast<float>(-K.gamma)), scale(static_cast<float>(K.scale)),
-          offset(static_cast<float>(K.offset)), degree(K.degree) {}
+        : minus_gamma(static_cast<float>(-K.gamma)),
+          scale(static_cast<float>(K.scale)),
+          offset(static_cast<float>(K.offset)),
+          degree(K.degree) {}
 };
 
 inline Lane power_of(Lane x, int32_t degree) {
@@ -68,11 +72,13 @@ inline Lane tanh_of(Lane x) {
     return x < Lane{} ? -t : t;
 }
 
-/* From a product (or, for kType 4, a squared distance) to the kernel's value. */
+// From a product (or, for kType 4, a squared distance) to the kernel's value.
 template <int kType>
 inline Lane finish(Lane sum, const float* norm, Lane own, const Shape& shape) {
-    if constexpr (kType == SVMCUT_KERNEL_POLYNOMIAL) return power_of(all(shape.scale) * sum + all(shape.offset), shape.degree);
-    if constexpr (kType == SVMCUT_KERNEL_SIGMOID) return tanh_of(all(shape.scale) * sum + all(shape.offset));
+    if constexpr (kType == SVMCUT_KERNEL_POLYNOMIAL)
+        return power_of(all(shape.scale) * sum + all(shape.offset), shape.degree);
+    if constexpr (kType == SVMCUT_KERNEL_SIGMOID)
+        return tanh_of(all(shape.scale) * sum + all(shape.offset));
     if constexpr (kType == SVMCUT_KERNEL_RBF) {
         const Lane distance = (load(norm) + own) - (sum + sum);
         return exp_of(all(shape.minus_gamma) * (distance > Lane{} ? distance : Lane{}));
@@ -81,12 +87,14 @@ inline Lane finish(Lane sum, const float* norm, Lane own, const Shape& shape) {
     return sum;
 }
 
-inline float own_term(int type, const Query& q) { return static_cast<float>(type == 4 ? q.outside : q.squared); }
+inline float own_term(int type, const Query& q) {
+    return static_cast<float>(type == 4 ? q.outside : q.squared);
+}
 
-/* kCount dense queries against kRegisters vectors of points. */
+// kCount dense queries against kRegisters vectors of points.
 template <int kType, int kCount, int kRegisters>
-inline void dense_block(const Query* queries, const float* tile, const float* norm, int64_t d, const Shape& shape,
-                        float* out, int64_t stride) {
+inline void dense_block(const Query* queries, const float* tile, const float* norm, int64_t d,
+                        const Shape& shape, float* out, int64_t stride) {
     Lane sum[kCount][kRegisters] = {};
     const float* q[kCount];
     for (int k = 0; k < kCount; ++k) q[k] = queries[k].dense;
@@ -113,12 +121,14 @@ inline void dense_block(const Query* queries, const float* tile, const float* no
         const Lane own = all(own_term(kType, queries[k]));
 #pragma GCC unroll 8
         for (int r = 0; r < kRegisters; ++r)
-            store(out + k * stride + r * kWidth, finish<kType>(sum[k][r], norm + r * kWidth, own, shape));
+            store(out + k * stride + r * kWidth,
+                  finish<kType>(sum[k][r], norm + r * kWidth, own, shape));
     }
 }
 
 template <int kType>
-inline void sparse_row(const Query& query, const float* tile, const float* norm, const Shape& shape, float* out) {
+inline void sparse_row(const Query& query, const float* tile, const float* norm, const Shape& shape,
+                       float* out) {
     const Lane own = all(own_term(kType, query));
     for (int64_t at = 0; at < kTile; at += kSpan * kWidth) {
         Lane sum[kSpan] = {};
@@ -134,9 +144,10 @@ inline void sparse_row(const Query& query, const float* tile, const float* norm,
     }
 }
 
-/* As sparse_row on points of zeros and ones: a product with 1 is exact, so the sums are the same. */
+// As sparse_row on points of zeros and ones: a product with 1 is exact, so the sums are the same.
 template <int kType>
-inline void bit_row(const Query& query, const uint64_t* bits, const float* norm, const Shape& shape, float* out) {
+inline void bit_row(const Query& query, const uint64_t* bits, const float* norm, const Shape& shape,
+                    float* out) {
     const Lane own = all(own_term(kType, query));
     Bits lane;
     for (int r = 0; r < kWidth; ++r) lane[r] = 1u << r;
@@ -156,25 +167,26 @@ inline void bit_row(const Query& query, const uint64_t* bits, const float* norm,
 }
 
 template <int kType>
-void tile_rows(const Points& P, const Query* queries, int64_t count, int64_t t, const Shape& shape, float* out,
-               int64_t stride) {
+void tile_rows(const Points& P, const Query* queries, int64_t count, int64_t t, const Shape& shape,
+               float* out, int64_t stride) {
     const float* norm = P.norm.get() + t * kTile;
     int64_t k = 0;
     if constexpr (kType != 4)
         if (P.layout == Layout::kBits) {
-            for (; k < count; ++k) bit_row<kType>(queries[k], P.bits.get() + t * P.d, norm, shape, out + k * stride);
+            for (; k < count; ++k)
+                bit_row<kType>(queries[k], P.bits.get() + t * P.d, norm, shape, out + k * stride);
             return;
         }
     const float* tile = P.tile.get() + t * P.d * kTile;
     if (queries[0].dense) {
         for (; k + kQueries <= count; k += kQueries)
             for (int64_t at = 0; at < kTile; at += kBlockSpan * kWidth)
-                dense_block<kType, kQueries, kBlockSpan>(queries + k, tile + at, norm + at, P.d, shape,
-                                                         out + k * stride + at, stride);
+                dense_block<kType, kQueries, kBlockSpan>(queries + k, tile + at, norm + at, P.d,
+                                                         shape, out + k * stride + at, stride);
         for (; k < count; ++k)
             for (int64_t at = 0; at < kTile; at += kSpan * kWidth)
-                dense_block<kType, 1, kSpan>(queries + k, tile + at, norm + at, P.d, shape, out + k * stride + at,
-                                             stride);
+                dense_block<kType, 1, kSpan>(queries + k, tile + at, norm + at, P.d, shape,
+                                             out + k * stride + at, stride);
         return;
     }
     if constexpr (kType != 4)
@@ -182,8 +194,8 @@ void tile_rows(const Points& P, const Query* queries, int64_t count, int64_t t, 
 }
 
 template <int kType>
-void evaluate_tiles(const Points& P, const Query* queries, int64_t count, int64_t first, int64_t last, float* out,
-                    int64_t stride) {
+void evaluate_tiles(const Points& P, const Query* queries, int64_t count, int64_t first,
+                    int64_t last, float* out, int64_t stride) {
     const Shape shape(P.kernel);
     for (int64_t t = first; t < last; ++t) {
         const int64_t here = P.n - t * kTile;
@@ -200,7 +212,8 @@ void evaluate_tiles(const Points& P, const Query* queries, int64_t count, int64_
     }
 }
 
-/* float64 products of queries with a run of points, scattered feature by feature; sums: (the run), of the caller. */
+// float64 products of queries with a run of points, scattered feature by feature; sums: (the run),
+// of the caller.
 inline void scatter(const Points& P, const Query& q, int64_t begin, int64_t end, double* sums) {
     for (int64_t k = 0; k < end - begin; ++k) sums[k] = 0.0;
     for (int64_t e = 0; e < q.count; ++e) {
@@ -216,8 +229,8 @@ inline void scatter(const Points& P, const Query& q, int64_t begin, int64_t end,
 }
 
 template <int kType>
-void evaluate_columns(const Points& P, const Query* queries, int64_t count, int64_t first, int64_t last, float* out,
-                      int64_t stride, double* sums) {
+void evaluate_columns(const Points& P, const Query* queries, int64_t count, int64_t first,
+                      int64_t last, float* out, int64_t stride, double* sums) {
     const Shape shape(P.kernel);
     const int64_t begin = first * kTile, end = last * kTile < P.n ? last * kTile : P.n;
     for (int64_t k = 0; k < count; ++k, out += stride) {
@@ -245,31 +258,42 @@ void evaluate_columns(const Points& P, const Query* queries, int64_t count, int6
     }
 }
 
-inline void evaluate(const Points& P, const Query* queries, int64_t count, int64_t first, int64_t last, float* out,
-                     int64_t stride, double* sums) {
+inline void evaluate(const Points& P, const Query* queries, int64_t count, int64_t first,
+                     int64_t last, float* out, int64_t stride, double* sums) {
     if (P.layout == Layout::kColumns) {
         switch (P.kernel.type) {
             case SVMCUT_KERNEL_POLYNOMIAL:
-                return evaluate_columns<SVMCUT_KERNEL_POLYNOMIAL>(P, queries, count, first, last, out, stride, sums);
-            case SVMCUT_KERNEL_RBF: return evaluate_columns<4>(P, queries, count, first, last, out, stride, sums);
+                return evaluate_columns<SVMCUT_KERNEL_POLYNOMIAL>(P, queries, count, first, last,
+                                                                  out, stride, sums);
+            case SVMCUT_KERNEL_RBF:
+                return evaluate_columns<4>(P, queries, count, first, last, out, stride, sums);
             case SVMCUT_KERNEL_SIGMOID:
-                return evaluate_columns<SVMCUT_KERNEL_SIGMOID>(P, queries, count, first, last, out, stride, sums);
-            default: return evaluate_columns<SVMCUT_KERNEL_LINEAR>(P, queries, count, first, last, out, stride, sums);
+                return evaluate_columns<SVMCUT_KERNEL_SIGMOID>(P, queries, count, first, last, out,
+                                                               stride, sums);
+            default:
+                return evaluate_columns<SVMCUT_KERNEL_LINEAR>(P, queries, count, first, last, out,
+                                                              stride, sums);
         }
     }
     switch (P.layout == Layout::kDifferences ? 4 : P.kernel.type) {
         case SVMCUT_KERNEL_POLYNOMIAL:
-            return evaluate_tiles<SVMCUT_KERNEL_POLYNOMIAL>(P, queries, count, first, last, out, stride);
-        case SVMCUT_KERNEL_RBF: return evaluate_tiles<SVMCUT_KERNEL_RBF>(P, queries, count, first, last, out, stride);
+            return evaluate_tiles<SVMCUT_KERNEL_POLYNOMIAL>(P, queries, count, first, last, out,
+                                                            stride);
+        case SVMCUT_KERNEL_RBF:
+            return evaluate_tiles<SVMCUT_KERNEL_RBF>(P, queries, count, first, last, out, stride);
         case SVMCUT_KERNEL_SIGMOID:
-            return evaluate_tiles<SVMCUT_KERNEL_SIGMOID>(P, queries, count, first, last, out, stride);
-        case 4: return evaluate_tiles<4>(P, queries, count, first, last, out, stride);
-        default: return evaluate_tiles<SVMCUT_KERNEL_LINEAR>(P, queries, count, first, last, out, stride);
+            return evaluate_tiles<SVMCUT_KERNEL_SIGMOID>(P, queries, count, first, last, out,
+                                                         stride);
+        case 4:
+            return evaluate_tiles<4>(P, queries, count, first, last, out, stride);
+        default:
+            return evaluate_tiles<SVMCUT_KERNEL_LINEAR>(P, queries, count, first, last, out,
+                                                        stride);
     }
 }
 
-inline void weigh(const float* values, int64_t stride, const double* coef, int64_t queries, int64_t count,
-                  double* sums) {
+inline void weigh(const float* values, int64_t stride, const double* coef, int64_t queries,
+                  int64_t count, double* sums) {
     for (int64_t q = 0; q < queries; ++q, values += stride)
         for (int64_t k = 0; k < count; ++k) sums[k] += coef[q] * static_cast<double>(values[k]);
 }

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Kernel rows in float32 between queries and points laid out once; see kernel_points.h for the layouts. Which one serves
- * is decided from the counts of the features and, for the rbf kernel, from the error float32 products would make.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Kernel rows in float32 between queries and points laid out once; see kernel_points.h for the
+// layouts. Which one serves is decided from the counts of the features and, for the rbf kernel,
+// from the error float32 products would make.
 #include "include/kernels.h"
 
 #include <algorithm>
@@ -26,21 +26,24 @@ const KernelCode& kernel_code(int instructions) { return kernel_loops::code_for(
 namespace {
 
 constexpr int64_t kTilesPerPiece = 16, kColumnTilesPerPiece = 256, kQueriesAtOnce = 48;
-/* Below so many evaluations a thread costs more than it saves. */
+// Below so many evaluations a thread costs more than it saves.
 constexpr int64_t kWorthThreads = 1 << 18;
-/* float32 products are used while gamma |x - z|^2 stays this exact. */
+// float32 products are used while gamma |x - z|^2 stays this exact.
 constexpr double kExponentError = 4e-6;
 
 double squared_norm(const svmcut_csr& X, int64_t row) {
     double sum = 0;
-    for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) sum += static_cast<double>(X.data[e]) * X.data[e];
+    for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e)
+        sum += static_cast<double>(X.data[e]) * X.data[e];
     return sum;
 }
 
-/* Lists by feature touch `shared` pairs a row at about four cycles each, tiles n / 16 lines a feature at about two. */
+// Lists by feature touch `shared` pairs a row at about four cycles each, tiles n / 16 lines a
+// feature at about two.
 bool columns_pay(int64_t n, int64_t d, int64_t nnz, const int64_t* count) {
     double shared = 0;
-    for (int64_t j = 0; j < d; ++j) shared += static_cast<double>(count[j]) * static_cast<double>(count[j]);
+    for (int64_t j = 0; j < d; ++j)
+        shared += static_cast<double>(count[j]) * static_cast<double>(count[j]);
     const auto rows = static_cast<double>(n), entries = static_cast<double>(nnz);
     const double dense_bytes = 4 * rows * static_cast<double>(d);
     if (dense_bytes > 1e9 && dense_bytes > 32 * entries) return true;
@@ -51,10 +54,14 @@ bool columns_pay(int64_t n, int64_t d, int64_t nnz, const int64_t* count) {
 
 double diagonal_of(const svmcut_kernel& kernel, double squared) {
     switch (kernel.type) {
-        case SVMCUT_KERNEL_POLYNOMIAL: return std::pow(kernel.scale * squared + kernel.offset, kernel.degree);
-        case SVMCUT_KERNEL_RBF: return 1.0;
-        case SVMCUT_KERNEL_SIGMOID: return std::tanh(kernel.scale * squared + kernel.offset);
-        default: return squared;
+        case SVMCUT_KERNEL_POLYNOMIAL:
+            return std::pow(kernel.scale * squared + kernel.offset, kernel.degree);
+        case SVMCUT_KERNEL_RBF:
+            return 1.0;
+        case SVMCUT_KERNEL_SIGMOID:
+            return std::tanh(kernel.scale * squared + kernel.offset);
+        default:
+            return squared;
     }
 }
 
@@ -64,7 +71,8 @@ Layout tile_layout(const svmcut_kernel& kernel, int64_t d, double largest) {
     return d <= 4 || !(error <= kExponentError) ? Layout::kDifferences : Layout::kProducts;
 }
 
-bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t* order, int64_t count, int wanted) {
+bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t* order,
+                   int64_t count, int wanted) {
     X = rows;
     kernel = K;
     n = order ? count : X.n_rows;
@@ -106,7 +114,8 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
             sum += start[j];
             start[j] = sum;
         }
-        /* Filled from the back, start[j] comes to rest at the first entry of feature j, points in order. */
+        // Filled from the back, start[j] comes to rest at the first entry of feature j, points in
+        // order.
         for (int64_t p = n - 1; p >= 0; --p) {
             const int64_t row = order ? order[p] : p;
             for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) {
@@ -142,7 +151,8 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
     for (int64_t p = 0; p < n; ++p) {
         const int64_t row = order ? order[p] : p;
         float* column = tile.get() + p / kTile * kTile * d + p % kTile;
-        for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) column[X.indices[e] * kTile] = X.data[e];
+        for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e)
+            column[X.indices[e] * kTile] = X.data[e];
     }
     return true;
 }
@@ -151,15 +161,19 @@ double Points::value_error() const {
     constexpr double u = 0x1p-24;
     double largest = 0, terms = layout == Layout::kColumns ? 0.0 : static_cast<double>(d);
     for (int64_t p = 0; p < n; ++p) largest = std::max(largest, squared[p]);
-    if (layout == Layout::kBits && d < (1 << 24)) terms = 0; /* sums of ones are exact */
+    if (layout == Layout::kBits && d < (1 << 24)) terms = 0;  // sums of ones are exact
     const double reach = std::abs(kernel.scale) * largest + std::abs(kernel.offset);
     switch (kernel.type) {
-        case SVMCUT_KERNEL_POLYNOMIAL: return 2 * kernel.degree * (terms + 3) * u * std::pow(reach, kernel.degree);
-        case SVMCUT_KERNEL_SIGMOID: return ((terms + 3) * reach + 8) * u;
-        case SVMCUT_KERNEL_RBF: /* x e^-x <= 0.4 where the exponent's error is relative */
-            if (layout == Layout::kDifferences || layout == Layout::kColumns) return (0.4 * (terms + 4) + 3) * u;
+        case SVMCUT_KERNEL_POLYNOMIAL:
+            return 2 * kernel.degree * (terms + 3) * u * std::pow(reach, kernel.degree);
+        case SVMCUT_KERNEL_SIGMOID:
+            return ((terms + 3) * reach + 8) * u;
+        case SVMCUT_KERNEL_RBF:  // x e^-x <= 0.4 where the exponent's error is relative
+            if (layout == Layout::kDifferences || layout == Layout::kColumns)
+                return (0.4 * (terms + 4) + 3) * u;
             return (kernel.gamma * largest * (2 * terms + 12) + 3) * u;
-        default: return (terms + 2) * largest * u;
+        default:
+            return (terms + 2) * largest * u;
     }
 }
 
@@ -170,12 +184,14 @@ bool Queries::build(const Points& P, const svmcut_csr& X, const int64_t* rows, i
     if (!query) return false;
     int64_t entries = 0, mixed = 0;
     const auto is_mixed = [&](const Query& q) {
-        return std::any_of(q.columns, q.columns + q.count, [&](int32_t column) { return column >= P.d; });
+        return std::any_of(q.columns, q.columns + q.count,
+                           [&](int32_t column) { return column >= P.d; });
     };
     for (int64_t k = 0; k < count; ++k) {
         const int64_t row = rows ? rows[k] : k, begin = X.indptr[row];
         Query& q = query[k];
-        q = {X.data + begin, X.indices + begin, X.indptr[row + 1] - begin, nullptr, squared_norm(X, row), 0.0};
+        q = {X.data + begin, X.indices + begin,    X.indptr[row + 1] - begin,
+             nullptr,        squared_norm(X, row), 0.0};
         while (q.count && q.columns[q.count - 1] >= P.d) {
             --q.count;
             q.outside += static_cast<double>(q.values[q.count]) * q.values[q.count];
@@ -206,7 +222,8 @@ bool Queries::build(const Points& P, const svmcut_csr& X, const int64_t* rows, i
         }
     }
     if (P.layout == Layout::kColumns || P.layout == Layout::kBits) return true;
-    const double full = (count < 6 ? 0.8 : 0.5) * static_cast<double>(P.d) * static_cast<double>(count);
+    const double full =
+        (count < 6 ? 0.8 : 0.5) * static_cast<double>(P.d) * static_cast<double>(count);
     if (P.layout == Layout::kProducts && static_cast<double>(entries) < full) return true;
     dense = lines<float>(count * P.d);
     if (!dense) return false;
@@ -219,7 +236,7 @@ bool Queries::build(const Points& P, const svmcut_csr& X, const int64_t* rows, i
     return true;
 }
 
-/* Calls work(first tile, last tile, room for sums) on fixed runs of tiles. */
+// Calls work(first tile, last tile, room for sums) on fixed runs of tiles.
 template <class Work>
 static int over_tiles(const Points& P, int64_t queries, int threads, Work&& work) {
     const bool columns = P.layout == Layout::kColumns;
@@ -238,34 +255,38 @@ static int over_tiles(const Points& P, int64_t queries, int threads, Work&& work
     return starved ? SVMCUT_NO_MEMORY : SVMCUT_OK;
 }
 
-int accumulate(const Points& P, const KernelCode& code, const svmcut_csr& X, const int64_t* which, int64_t count,
-               const double* coef, double* out, int threads) {
+int accumulate(const Points& P, const KernelCode& code, const svmcut_csr& X, const int64_t* which,
+               int64_t count, const double* coef, double* out, int threads) {
     Queries block;
     if (count == 0 || P.n == 0) return SVMCUT_OK;
     if (!block.build(P, X, which, count)) return SVMCUT_NO_MEMORY;
     const bool columns = P.layout == Layout::kColumns;
     const int64_t run = columns ? kColumnTilesPerPiece : 1, together = columns ? 1 : kQueriesAtOnce;
     std::atomic<bool> starved{false};
-    const int status = over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
-        const auto values = lines<float>(run * kTile * together);
-        if (!values) {
-            starved = true;
-            return;
-        }
-        for (int64_t t = first; t < last; t += run) {
-            const int64_t stop = std::min(t + run, last), points = std::min(stop * kTile, P.n) - t * kTile;
-            for (int64_t k = 0; k < count; k += together) {
-                const int64_t here = std::min(together, count - k);
-                code.evaluate(P, block.query.get() + k, here, t, stop, values.get(), run * kTile, sums);
-                code.weigh(values.get(), run * kTile, coef + k, here, points, out + t * kTile);
+    const int status =
+        over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
+            const auto values = lines<float>(run * kTile * together);
+            if (!values) {
+                starved = true;
+                return;
             }
-        }
-    });
+            for (int64_t t = first; t < last; t += run) {
+                const int64_t stop = std::min(t + run, last),
+                              points = std::min(stop * kTile, P.n) - t * kTile;
+                for (int64_t k = 0; k < count; k += together) {
+                    const int64_t here = std::min(together, count - k);
+                    code.evaluate(P, block.query.get() + k, here, t, stop, values.get(),
+                                  run * kTile, sums);
+                    code.weigh(values.get(), run * kTile, coef + k, here, points, out + t * kTile);
+                }
+            }
+        });
     return starved ? SVMCUT_NO_MEMORY : status;
 }
 
-int accumulate_double(const Points& P, const KernelCode& code, const svmcut_csr& X, const int64_t* which, int64_t count,
-                      const double* coef, double* out, int threads) {
+int accumulate_double(const Points& P, const KernelCode& code, const svmcut_csr& X,
+                      const int64_t* which, int64_t count, const double* coef, double* out,
+                      int threads) {
     Queries block;
     if (count == 0 || P.n == 0) return SVMCUT_OK;
     if (!block.build(P, X, which, count)) return SVMCUT_NO_MEMORY;
@@ -291,7 +312,8 @@ struct svmcut_kernel_rows {
     const svmcut::KernelCode* code;
 };
 
-extern "C" svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr* X, const svmcut_kernel* kernel, int layout,
+extern "C" svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr* X,
+                                                      const svmcut_kernel* kernel, int layout,
                                                       int instructions) {
     std::unique_ptr<svmcut_kernel_rows> rows(new (std::nothrow) svmcut_kernel_rows);
     if (!rows || !rows->points.build(*X, *kernel, nullptr, 0, layout)) return nullptr;
@@ -309,22 +331,25 @@ extern "C" void svmcut_kernel_rows_diagonal(const svmcut_kernel_rows* rows, doub
     for (int64_t p = 0; p < rows->points.n; ++p) out[p] = rows->points.diagonal(p);
 }
 
-extern "C" int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
-                                           const int64_t* which, int64_t count, float* out, int threads) {
+extern "C" int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows* rows,
+                                           const svmcut_csr* queries, const int64_t* which,
+                                           int64_t count, float* out, int threads) {
     const svmcut::Points& P = rows->points;
     svmcut::Queries block;
     if (count == 0 || P.n == 0) return SVMCUT_OK;
     if (!block.build(P, *queries, which, count)) return SVMCUT_NO_MEMORY;
     return svmcut::over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
-        rows->code->evaluate(P, block.query.get(), count, first, last, out + first * kTile, P.n, sums);
+        rows->code->evaluate(P, block.query.get(), count, first, last, out + first * kTile, P.n,
+                             sums);
     });
 }
 
 namespace {
 
-constexpr int64_t kMirrored = 64; /* columns of a block that is mirrored at once */
+constexpr int64_t kMirrored = 64;  // columns of a block that is mirrored at once
 
-/* Pieces are tiles of queries, each with the tiles from its own on; what is below the diagonal is copied then. */
+// Pieces are tiles of queries, each with the tiles from its own on; what is below the diagonal is
+// copied then.
 template <class T, class Evaluate>
 int gram(const svmcut::Points& P, const svmcut_csr& X, T* out, int threads, Evaluate&& evaluate) {
     const int64_t n = P.n;
@@ -336,7 +361,8 @@ int gram(const svmcut::Points& P, const svmcut_csr& X, T* out, int threads, Eval
         svmcut::Queries block;
         svmcut::Lines<double> sums;
         if (!block.build(P, X, which, count) ||
-            (P.layout == svmcut::Layout::kColumns && !(sums = svmcut::lines<double>((P.tiles - tile) * kTile)))) {
+            (P.layout == svmcut::Layout::kColumns &&
+             !(sums = svmcut::lines<double>((P.tiles - tile) * kTile)))) {
             starved = true;
             return;
         }
@@ -354,42 +380,52 @@ int gram(const svmcut::Points& P, const svmcut_csr& X, T* out, int threads, Eval
 
 }  // namespace
 
-extern "C" int svmcut_kernel_rows_gram(const svmcut_kernel_rows* rows, const svmcut_csr* X, float* out, int threads) {
+extern "C" int svmcut_kernel_rows_gram(const svmcut_kernel_rows* rows, const svmcut_csr* X,
+                                       float* out, int threads) {
     const svmcut::Points& P = rows->points;
-    return gram(P, *X, out, threads, [&](const svmcut::Query* query, int64_t count, int64_t tile, float* at, double* sums) {
-        rows->code->evaluate(P, query, count, tile, P.tiles, at, P.n, sums);
-    });
+    return gram(
+        P, *X, out, threads,
+        [&](const svmcut::Query* query, int64_t count, int64_t tile, float* at, double* sums) {
+            rows->code->evaluate(P, query, count, tile, P.tiles, at, P.n, sums);
+        });
 }
 
-extern "C" int svmcut_kernel_rows_gram_double(const svmcut_kernel_rows* rows, const svmcut_csr* X, double* out,
-                                              int threads) {
+extern "C" int svmcut_kernel_rows_gram_double(const svmcut_kernel_rows* rows, const svmcut_csr* X,
+                                              double* out, int threads) {
     const svmcut::Points& P = rows->points;
-    return gram(P, *X, out, threads, [&](const svmcut::Query* query, int64_t count, int64_t tile, double* at, double*) {
-        rows->code->evaluate_double(P, query, count, tile, P.tiles, at, P.n);
-    });
+    return gram(P, *X, out, threads,
+                [&](const svmcut::Query* query, int64_t count, int64_t tile, double* at, double*) {
+                    rows->code->evaluate_double(P, query, count, tile, P.tiles, at, P.n);
+                });
 }
 
-extern "C" int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
-                                             const int64_t* which, int64_t count, const double* coef, double* out,
+extern "C" int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows* rows,
+                                             const svmcut_csr* queries, const int64_t* which,
+                                             int64_t count, const double* coef, double* out,
                                              int threads) {
-    return svmcut::accumulate(rows->points, *rows->code, *queries, which, count, coef, out, threads);
+    return svmcut::accumulate(rows->points, *rows->code, *queries, which, count, coef, out,
+                              threads);
 }
 
-extern "C" int svmcut_kernel_rows_evaluate_double(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
-                                                  const int64_t* which, int64_t count, double* out, int threads) {
+extern "C" int svmcut_kernel_rows_evaluate_double(const svmcut_kernel_rows* rows,
+                                                  const svmcut_csr* queries, const int64_t* which,
+                                                  int64_t count, double* out, int threads) {
     const svmcut::Points& P = rows->points;
     svmcut::Queries block;
     if (count == 0 || P.n == 0) return SVMCUT_OK;
     if (!block.build(P, *queries, which, count)) return SVMCUT_NO_MEMORY;
     return svmcut::over_tiles(P, count, threads, [&](int64_t first, int64_t last, double*) {
-        rows->code->evaluate_double(P, block.query.get(), count, first, last, out + first * kTile, P.n);
+        rows->code->evaluate_double(P, block.query.get(), count, first, last, out + first * kTile,
+                                    P.n);
     });
 }
 
-extern "C" int svmcut_kernel_rows_accumulate_double(const svmcut_kernel_rows* rows, const svmcut_csr* queries,
-                                                    const int64_t* which, int64_t count, const double* coef,
-                                                    double* out, int threads) {
-    return svmcut::accumulate_double(rows->points, *rows->code, *queries, which, count, coef, out, threads);
+extern "C" int svmcut_kernel_rows_accumulate_double(const svmcut_kernel_rows* rows,
+                                                    const svmcut_csr* queries, const int64_t* which,
+                                                    int64_t count, const double* coef, double* out,
+                                                    int threads) {
+    return svmcut::accumulate_double(rows->points, *rows->code, *queries, which, count, coef, out,
+                                     threads);
 }
 
 extern "C" void svmcut_kernel_exp(const float* x, int64_t n, float* out, int instructions) {

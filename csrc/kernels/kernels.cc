@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Sums of kernels over support vectors. The support vectors are turned into columns once, so that the products of one
- * row with all of them walk only the features the row has; each product still adds its features in their order.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sums of kernels over support vectors. The support vectors are turned into columns once, so that
+// the products of one row with all of them walk only the features the row has; each product still
+// adds its features in their order.
 #include "include/kernels.h"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ std::unique_ptr<T[]> allocate(int64_t n) {
     return std::unique_ptr<T[]>(new (std::nothrow) T[static_cast<size_t>(std::max<int64_t>(n, 1))]);
 }
 
-/* A product of features; Narrow rounds it to float32, which the scores that svm_multiclass prints show. */
+// A product of features; Narrow rounds it to float32, which the scores that svm_multiclass prints
+// show.
 template <bool Narrow>
 double product(double x, double z) {
     return Narrow ? static_cast<float>(x * z) : x * z;
@@ -31,26 +32,27 @@ double product(double x, double z) {
 template <bool Narrow>
 double squared_norm(const svmcut_csr& X, int64_t row) {
     double sum = 0;
-    for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) sum += product<Narrow>(X.data[e], X.data[e]);
+    for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e)
+        sum += product<Narrow>(X.data[e], X.data[e]);
     return sum;
 }
 
-/* hi + lo grows by a, to twice the digits (Knuth's two-sum). */
+// hi + lo grows by a, to twice the digits (Knuth's two-sum).
 void add_exactly(double a, double& hi, double& lo) {
     const double sum = hi + a, part = sum - hi;
     lo += (hi - (sum - part)) + (a - part);
     hi = sum;
 }
 
-/* The support vectors by feature, with their squared norms. */
+// The support vectors by feature, with their squared norms.
 template <bool Narrow>
 struct Columns {
-    std::unique_ptr<int64_t[]> start;   /* (d + 1) */
-    std::unique_ptr<int64_t[]> support; /* (nnz) */
-    std::unique_ptr<double[]> value;    /* (nnz) */
-    std::unique_ptr<double[]> norm;     /* (m) */
-    std::unique_ptr<double[]> rest;     /* (m): what norm lacks of |z|^2 */
-    double largest = 0;                 /* of norm */
+    std::unique_ptr<int64_t[]> start;    // (d + 1)
+    std::unique_ptr<int64_t[]> support;  // (nnz)
+    std::unique_ptr<double[]> value;     // (nnz)
+    std::unique_ptr<double[]> norm;      // (m)
+    std::unique_ptr<double[]> rest;      // (m): what norm lacks of |z|^2
+    double largest = 0;                  // of norm
 
     bool build(const svmcut_csr& Z) {
         const int64_t d = Z.n_features, first = Z.indptr[0], last = Z.indptr[Z.n_rows];
@@ -66,7 +68,8 @@ struct Columns {
             sum += start[j];
             start[j] = sum;
         }
-        /* Filled from the back, start[j] comes to rest at the first entry of column j, support vectors in order. */
+        // Filled from the back, start[j] comes to rest at the first entry of column j, support
+        // vectors in order.
         for (int64_t k = Z.n_rows - 1; k >= 0; --k) {
             norm[k] = squared_norm<Narrow>(Z, k);
             largest = std::max(largest, norm[k]);
@@ -83,7 +86,7 @@ struct Columns {
         return true;
     }
 
-    /* dot[k] = x.z_k */
+    // dot[k] = x.z_k
     void products(const svmcut_csr& X, int64_t row, int64_t d, int64_t m, double* dot) const {
         std::fill_n(dot, m, 0.0);
         for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) {
@@ -97,24 +100,26 @@ struct Columns {
     }
 };
 
-/* -gamma |x - z|^2 from norms and products is this exact, or distances are summed up as such. */
+// -gamma |x - z|^2 from norms and products is this exact, or distances are summed up as such.
 constexpr double kExponentError = 1e-12;
 
 bool far_from_zero(const svmcut_kernel& K, double largest, double own_norm) {
-    return K.type == SVMCUT_KERNEL_RBF && 4 * K.gamma * (largest + own_norm) * 0x1p-53 > kExponentError;
+    return K.type == SVMCUT_KERNEL_RBF &&
+           4 * K.gamma * (largest + own_norm) * 0x1p-53 > kExponentError;
 }
 
-/* out[k] = |x - z_k|^2: (x_j - z_j)^2 over the features of both, and what the norms have beside those. */
+// out[k] = |x - z_k|^2: (x_j - z_j)^2 over the features of both, and what the norms have beside
+// those.
 template <bool Narrow>
-void distances(const Columns<Narrow>& columns, const svmcut_csr& X, int64_t row, int64_t d, int64_t m, double own_norm,
-               double* hi, double* lo, double* out) {
+void distances(const Columns<Narrow>& columns, const svmcut_csr& X, int64_t row, int64_t d,
+               int64_t m, double own_norm, double* hi, double* lo, double* out) {
     std::fill_n(out, m, 0.0);
     for (int64_t k = 0; k < m; ++k) {
         hi[k] = columns.norm[k];
         lo[k] = columns.rest[k];
         add_exactly(own_norm, hi[k], lo[k]);
     }
-    double own = 0, own_rest = 0; /* |x|^2 to twice the digits, less own_norm */
+    double own = 0, own_rest = 0;  // |x|^2 to twice the digits, less own_norm
     for (int64_t e = X.indptr[row]; e < X.indptr[row + 1]; ++e) {
         const double x = X.data[e];
         add_exactly(x * x, own, own_rest);
@@ -135,35 +140,38 @@ void distances(const Columns<Narrow>& columns, const svmcut_csr& X, int64_t row,
     for (int64_t k = 0; k < m; ++k) out[k] += std::max(hi[k] + (lo[k] + own_rest), 0.0);
 }
 
-/* From products with the support vectors to kernel values, in place. */
-void kernel_values(const svmcut_kernel& K, int64_t m, const double* norm, double own_norm, double* dot) {
+// From products with the support vectors to kernel values, in place.
+void kernel_values(const svmcut_kernel& K, int64_t m, const double* norm, double own_norm,
+                   double* dot) {
     const double degree = K.degree;
     switch (K.type) {
         case SVMCUT_KERNEL_POLYNOMIAL:
             for (int64_t k = 0; k < m; ++k) dot[k] = std::pow(K.scale * dot[k] + K.offset, degree);
             break;
         case SVMCUT_KERNEL_RBF:
-            /* Rounding can leave a distance below zero, which exp would blow up for large norms. */
-            for (int64_t k = 0; k < m; ++k) dot[k] = std::exp(-K.gamma * std::max(norm[k] - 2 * dot[k] + own_norm, 0.0));
+            // Rounding can leave a distance below zero, which exp would blow up for large norms.
+            for (int64_t k = 0; k < m; ++k)
+                dot[k] = std::exp(-K.gamma * std::max(norm[k] - 2 * dot[k] + own_norm, 0.0));
             break;
         case SVMCUT_KERNEL_SIGMOID:
             for (int64_t k = 0; k < m; ++k) dot[k] = std::tanh(K.scale * dot[k] + K.offset);
             break;
-        default: break;
+        default:
+            break;
     }
 }
 
-/* Calls score(row, kernel values with the support vectors) for every row. */
+// Calls score(row, kernel values with the support vectors) for every row.
 template <bool Narrow, class Score>
-int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_kernel& kernel, int threads,
-              Score&& score) {
+int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_kernel& kernel,
+              int threads, Score&& score) {
     const int64_t n = rows.n_rows, m = support.n_rows;
     Columns<Narrow> columns;
     if (!columns.build(support)) return SVMCUT_NO_MEMORY;
     std::atomic<bool> starved{false};
     svmcut::for_pieces((n + kRowsPerPiece - 1) / kRowsPerPiece, threads, [&](int64_t piece) {
         const auto values = allocate<double>(m);
-        std::unique_ptr<double[]> room; /* for distances */
+        std::unique_ptr<double[]> room;  // for distances
         if (!values) {
             starved = true;
             return;
@@ -177,7 +185,8 @@ int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_ke
                     starved = true;
                     return;
                 }
-                distances(columns, rows, i, support.n_features, m, own_norm, room.get(), room.get() + m, values.get());
+                distances(columns, rows, i, support.n_features, m, own_norm, room.get(),
+                          room.get() + m, values.get());
                 for (int64_t k = 0; k < m; ++k) values[k] = std::exp(-kernel.gamma * values[k]);
             } else {
                 columns.products(rows, i, support.n_features, m, values.get());
@@ -191,20 +200,23 @@ int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_ke
 
 }  // namespace
 
-extern "C" int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* support, const double* alpha,
-                                    const svmcut_kernel* kernel, double b, int threads, double* out) {
+extern "C" int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* support,
+                                    const double* alpha, const svmcut_kernel* kernel, double b,
+                                    int threads, double* out) {
     const int64_t m = support->n_rows;
-    return over_rows<false>(*rows, *support, *kernel, threads, [&](int64_t i, const double* values) {
-        double sum = 0;
-        for (int64_t k = 0; k < m; ++k) sum += alpha[k] * values[k];
-        out[i] = sum - b;
-    });
+    return over_rows<false>(*rows, *support, *kernel, threads,
+                            [&](int64_t i, const double* values) {
+                                double sum = 0;
+                                for (int64_t k = 0; k < m; ++k) sum += alpha[k] * values[k];
+                                out[i] = sum - b;
+                            });
 }
 
-extern "C" int svmcut_kernel_machines(const svmcut_csr* rows, const svmcut_csr* support, int64_t machines,
-                                      const int64_t* starts, const int32_t* places, const double* alpha,
-                                      const svmcut_kernel* kernel, const double* b, int narrow, int threads,
-                                      double* out) {
+extern "C" int svmcut_kernel_machines(const svmcut_csr* rows, const svmcut_csr* support,
+                                      int64_t machines, const int64_t* starts,
+                                      const int32_t* places, const double* alpha,
+                                      const svmcut_kernel* kernel, const double* b, int narrow,
+                                      int threads, double* out) {
     const auto score = [&](int64_t i, const double* values) {
         for (int64_t j = 0; j < machines; ++j) {
             double sum = 0;

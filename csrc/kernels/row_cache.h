@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Kernel rows of one length, of float or double, in a fixed amount of memory; the row used longest ago makes room.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Kernel rows of one length, of float or double, in a fixed amount of memory; the row used longest
+// ago makes room.
 #ifndef SVMCUT_ROW_CACHE_H
 #define SVMCUT_ROW_CACHE_H
 
@@ -12,16 +12,17 @@
 
 namespace svmcut {
 
-/* Entries of a row with room for whole tiles. */
+// Entries of a row with room for whole tiles.
 inline int64_t padded_row(int64_t n) { return (n + kTile - 1) / kTile * kTile; }
 
 template <class T>
 class RowCache {
   public:
-    /* False when there is no memory. At least two rows always fit. */
+    // False when there is no memory. At least two rows always fit.
     bool open(int64_t n, double bytes) {
         const int64_t shortest = 2 * padded(n);
-        room = std::max(shortest, static_cast<int64_t>(std::min(bytes / sizeof(T), static_cast<double>(n) * padded(n))));
+        room = std::max(shortest, static_cast<int64_t>(std::min(
+                                      bytes / sizeof(T), static_cast<double>(n) * padded(n))));
         pool = lines<T>(room);
         if (!pool) return false;
         resize(n);
@@ -29,7 +30,7 @@ class RowCache {
     }
     static int64_t padded(int64_t n) { return padded_row(n); }
 
-    /* Forgets every row; rows have n entries from here on. */
+    // Forgets every row; rows have n entries from here on.
     void resize(int64_t n) {
         stride = std::max<int64_t>(padded(n), kTile);
         slot_of.assign(static_cast<size_t>(n), -1);
@@ -38,7 +39,8 @@ class RowCache {
         limit = std::min(room / stride, std::max<int64_t>(n, 2));
     }
 
-    /* The row of point p; *missing says that the caller has to fill it. It stands until two other rows were asked for. */
+    // The row of point p; *missing says that the caller has to fill it. It stands until two other
+    // rows were asked for.
     T* row(int64_t p, bool* missing) {
         int32_t s = slot_of[p];
         *missing = s < 0;
@@ -58,7 +60,7 @@ class RowCache {
         return pool.get() + s * stride;
     }
 
-    /* Keeps points keep[0] < keep[1] < ... alone, which become points 0, 1, ... */
+    // Keeps points keep[0] < keep[1] < ... alone, which become points 0, 1, ...
     void shrink(const std::vector<int64_t>& keep) {
         const auto n = static_cast<int64_t>(keep.size());
         const int64_t old_stride = stride;
@@ -76,7 +78,8 @@ class RowCache {
             for (int64_t k = 0; k < n; ++k) to[k] = from[keep[k]];
             std::fill(to + n, to + stride, T{0});
         }
-        limit = std::max(static_cast<int64_t>(slots.size()), std::min(room / stride, std::max<int64_t>(n, 2)));
+        limit = std::max(static_cast<int64_t>(slots.size()),
+                         std::min(room / stride, std::max<int64_t>(n, 2)));
     }
 
   private:

@@ -1,14 +1,17 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * max  sum_i beta_i y_i - 1/2 beta'K beta   with 0 <= beta_i y_i <= C_i, and sum beta = 0 where the bias is free
- * or, of targets y,  max  sum_i (beta_i y_i - tube |beta_i|) - 1/2 beta'K beta   with |beta_i| <= C_i
- *
- * Pairs by second-order selection (Fan, Chen, Lin, JMLR 6, 2005); without bias the one of the largest gain and the one
- * that gains most with it (Steinwart, Hush, Scovel, JMLR 12, 2011). v = y - K beta is held in float64;
- * kernel rows are float64 over few points and float32 over many, where `refresh` makes up for it. Points that sit on a bound and cannot be selected
- * soon are put aside (shrinking); the rest is laid out anew, so rows are as short as the active set. v of the points put
- * aside is made up for in one blocked pass over the coefficients that changed since v was last whole.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+//     labels y    max  sum_i beta_i y_i - 1/2 beta'K beta,                   0 <= beta_i y_i <= C_i
+//     targets y   max  sum_i (beta_i y_i - tube |beta_i|) - 1/2 beta'K beta,   |beta_i| <= C_i
+//
+// and sum beta = 0 where the bias is free.
+//
+// Pairs by second-order selection (Fan, Chen, Lin, JMLR 6, 2005); without bias the one of the
+// largest gain and the one that gains most with it (Steinwart, Hush, Scovel, JMLR 12, 2011). v = y
+// - K beta is held in float64; kernel rows are float64 over few points and float32 over many, where
+// `refresh` makes up for it. Points that sit on a bound and cannot be selected soon are put aside
+// (shrinking); the rest is laid out anew, so rows are as short as the active set. v of the points
+// put aside is made up for in one blocked pass over the coefficients that changed since v was last
+// whole.
 #include "kernels/smo.h"
 
 #include <algorithm>
@@ -20,7 +23,7 @@
 namespace svmcut {
 namespace {
 
-/* Points are put aside when so large a part of the active ones can go. */
+// Points are put aside when so large a part of the active ones can go.
 constexpr double kWorthShrinking = 0.1;
 
 }  // namespace
@@ -54,18 +57,18 @@ bool svmcut_smo::open(const double* labels, const double* weights, double cache_
 
 template <class Search>
 svmcut::Candidate svmcut_smo::search(svmcut::Crew& crew, Search&& part) {
-    svmcut::Candidate found[257];
-    found[0] = {0.0, -1};
+    svmcut::Candidate best[svmcut::kMostPieces];
+    best[0] = {0.0, -1};
     const int64_t size = piece(), count = pieces();
-    crew.run(count, [&](int64_t k) { found[k] = part(k * size, std::min((k + 1) * size, active)); });
+    crew.run(count, [&](int64_t k) { best[k] = part(k * size, std::min((k + 1) * size, active)); });
     for (int64_t k = 1; k < count; ++k)
-        if (found[k].at >= 0 && (found[0].at < 0 || found[k].value > found[0].value)) found[0] = found[k];
-    return found[0];
+        if (best[k].at >= 0 && (best[0].at < 0 || best[k].value > best[0].value)) best[0] = best[k];
+    return best[0];
 }
 
 template <class Update>
 svmcut::Extremes svmcut_smo::update(svmcut::Crew& crew, Update&& part) {
-    double low_end[257];
+    double low_end[svmcut::kMostPieces];
     const int64_t size = piece();
     const svmcut::Candidate best = search(crew, [&](int64_t begin, int64_t end) {
         const svmcut::Extremes found = part(begin, end);
@@ -76,12 +79,14 @@ svmcut::Extremes svmcut_smo::update(svmcut::Crew& crew, Update&& part) {
 }
 
 template <class Row>
-const Row* svmcut_smo::row(svmcut::RowCache<Row>& rows, int64_t p, svmcut::Crew& crew, int* status) {
+const Row* svmcut_smo::row(svmcut::RowCache<Row>& rows, int64_t p, svmcut::Crew& crew,
+                           int* status) {
     bool missing;
     Row* out = rows.row(p, &missing);
     if (!missing) return out;
     if (shared.values) {
-        const Row* const values = static_cast<const Row*>(shared.values) + columns[p] * shared.width;
+        const Row* const values =
+            static_cast<const Row*>(shared.values) + columns[p] * shared.width;
         for (int64_t k = 0; k < active; ++k) out[k] = values[columns[k]];
         std::fill(out + active, out + svmcut::padded_row(active), Row{0});
         return out;
@@ -93,7 +98,8 @@ const Row* svmcut_smo::row(svmcut::RowCache<Row>& rows, int64_t p, svmcut::Crew&
     }
     const int64_t tiles = piece() / svmcut::kTile;
     crew.run((points.tiles + tiles - 1) / tiles, [&](int64_t k) {
-        const int64_t first = k * tiles, last = std::min(first + tiles, points.tiles), at = first * svmcut::kTile;
+        const int64_t first = k * tiles, last = std::min(first + tiles, points.tiles),
+                      at = first * svmcut::kTile;
         if constexpr (sizeof(Row) == sizeof(double))
             rows_code->evaluate_double(points, query.query.get(), 1, first, last, out + at, active);
         else
@@ -105,24 +111,26 @@ const Row* svmcut_smo::row(svmcut::RowCache<Row>& rows, int64_t p, svmcut::Crew&
     return out;
 }
 
-/* Sets the next i and the extremes from v as it is. */
+// Sets the next i and the extremes from v as it is.
 void svmcut_smo::select() {
     const std::vector<float> zero(v.size(), 0.0f);
     const auto& loops = code->narrow[targets];
-    const auto found =
-        free_bias ? loops.update(v.data(), zero.data(), zero.data(), 0.0, tube, up.data(), low.data(), 0, active)
-                  : loops.update_two(v.data(), zero.data(), zero.data(), 0.0, 0.0, tube, diagonal.data(), up.data(),
-                                     low.data(), 0, active);
+    const auto found = free_bias
+                           ? loops.update(v.data(), zero.data(), zero.data(), 0.0, tube, up.data(),
+                                          low.data(), 0, active)
+                           : loops.update_two(v.data(), zero.data(), zero.data(), 0.0, 0.0, tube,
+                                              diagonal.data(), up.data(), low.data(), 0, active);
     next = found.highest;
     highest = free_bias ? next.value : -found.lowest;
     lowest = found.lowest;
 }
 
-/* Raises beta_i and lowers beta_j to their best point, b and a being slope and curvature here; tells how far. Where one
- * of them passes 0 the slope falls by twice the tube. */
+// Raises beta_i and lowers beta_j to their best point, b and a being slope and curvature here;
+// tells how far. Where one of them passes 0 the slope falls by twice the tube.
 double svmcut_smo::walk(int64_t i, int64_t j, double b, double a) {
     const double room_i = top(i) - beta[i], room_j = beta[j] - bottom(j);
-    const double bends[2] = {beta[i] < 0 ? -beta[i] : svmcut::kInfinity, beta[j] > 0 ? beta[j] : svmcut::kInfinity};
+    const double bends[2] = {beta[i] < 0 ? -beta[i] : svmcut::kInfinity,
+                             beta[j] > 0 ? beta[j] : svmcut::kInfinity};
     double s = b / a;
     if (tube > 0)
         for (const double bend : {std::min(bends[0], bends[1]), std::max(bends[0], bends[1])})
@@ -139,10 +147,10 @@ double svmcut_smo::walk(int64_t i, int64_t j, double b, double a) {
     return s;
 }
 
-/* The best of beta_i and beta_j in their box, each within what is allowed; j < 0: beta_i alone. */
+// The best of beta_i and beta_j in their box, each within what is allowed; j < 0: beta_i alone.
 template <class Row>
 void svmcut_smo::move_two(int64_t i, int64_t j, const Row* row_i, const Row* row_j, double* moves) {
-    struct Piece { /* of a box, and the slope of the dual in it */
+    struct Piece {  // of a box, and the slope of the dual in it
         double low, high, slope;
     };
     const auto pieces = [this](int64_t p, Piece* out) {
@@ -152,13 +160,15 @@ void svmcut_smo::move_two(int64_t i, int64_t j, const Row* row_i, const Row* row
         return 2;
     };
     const double a = std::max(static_cast<double>(row_i[i]), 1e-12), own = j < 0 ? 0.0 : beta[j];
-    const double c = j < 0 ? 0.0 : std::max(static_cast<double>(row_j[j]), 1e-12), K = j < 0 ? 0.0 : row_i[j];
+    const double c = j < 0 ? 0.0 : std::max(static_cast<double>(row_j[j]), 1e-12),
+                 K = j < 0 ? 0.0 : row_i[j];
     const double v_j = j < 0 ? 0.0 : v[j];
     double gain = 0.0, best_i = beta[i], best_j = own;
     const auto offer = [&](double to_i, double to_j) {
         const double s = to_i - beta[i], t = to_j - own;
         double value = s * v[i] + t * v_j - 0.5 * (a * s * s + 2 * K * s * t + c * t * t);
-        if (tube > 0) value -= tube * (std::abs(to_i) - std::abs(beta[i]) + std::abs(to_j) - std::abs(own));
+        if (tube > 0)
+            value -= tube * (std::abs(to_i) - std::abs(beta[i]) + std::abs(to_j) - std::abs(own));
         if (value > gain) {
             gain = value;
             best_i = to_i;
@@ -175,7 +185,8 @@ void svmcut_smo::move_two(int64_t i, int64_t j, const Row* row_i, const Row* row
             const double area = a * c - K * K;
             const double to_i = beta[i] + (p.slope * c - q.slope * K) / area;
             const double to_j = own + (q.slope * a - p.slope * K) / area;
-            if (area > 1e-12 * a * c && to_i >= p.low && to_i <= p.high && to_j >= q.low && to_j <= q.high) {
+            if (area > 1e-12 * a * c && to_i >= p.low && to_i <= p.high && to_j >= q.low &&
+                to_j <= q.high) {
                 offer(to_i, to_j);
                 continue;
             }
@@ -196,9 +207,10 @@ void svmcut_smo::move_two(int64_t i, int64_t j, const Row* row_i, const Row* row
     dual += gain;
 }
 
-/* Moves one pair; sets the next i and the extremes. */
+// Moves one pair; sets the next i and the extremes.
 template <class Row>
-int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& loops, svmcut::Crew& crew) {
+int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& loops,
+                     svmcut::Crew& crew) {
     int status = SVMCUT_OK;
     const int64_t i = next.at;
     auto lap = now();
@@ -208,9 +220,10 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
     svmcut::Extremes found;
     if (free_bias) {
         int64_t j = search(crew, [&](int64_t begin, int64_t end) {
-            return loops.partner(v.data(), row_i, diagonal.data(), rise(i), tube, diagonal[i], low.data(), begin, end);
-        }).at;
-        if (j < 0) /* gains that are no numbers; the most violating pair still moves */
+                        return loops.partner(v.data(), row_i, diagonal.data(), rise(i), tube,
+                                             diagonal[i], low.data(), begin, end);
+                    }).at;
+        if (j < 0)  // gains that are no numbers; the most violating pair still moves
             for (int64_t p = 0; p < active; ++p)
                 if (low[p] && (j < 0 || fall(p) < fall(j))) j = p;
         count(svmcut::kSelect, &lap);
@@ -227,9 +240,9 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
     } else {
         const double slope = up[i] && rise(i) > 0 ? rise(i) : fall(i);
         int64_t j = search(crew, [&](int64_t begin, int64_t end) {
-            return loops.companion(v.data(), row_i, diagonal.data(), slope, tube, diagonal[i], up.data(), low.data(),
-                                   begin, end);
-        }).at;
+                        return loops.companion(v.data(), row_i, diagonal.data(), slope, tube,
+                                               diagonal[i], up.data(), low.data(), begin, end);
+                    }).at;
         count(svmcut::kSelect, &lap);
         const Row* const row_j = j < 0 ? row_i : row(rows, j, crew, &status);
         if (status) return status;
@@ -239,8 +252,8 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
         move_two(i, j, row_i, row_j, moves);
         count(svmcut::kOptimizer, &lap);
         found = update(crew, [&](int64_t begin, int64_t end) {
-            return loops.update_two(v.data(), row_i, row_j, moves[0], moves[1], tube, diagonal.data(), up.data(),
-                                    low.data(), begin, end);
+            return loops.update_two(v.data(), row_i, row_j, moves[0], moves[1], tube,
+                                    diagonal.data(), up.data(), low.data(), begin, end);
         });
         highest = -found.lowest;
     }
@@ -252,8 +265,10 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
 }
 
 template <class T>
-static void rearrange(std::vector<T>& values, const std::vector<int64_t>& kept, const std::vector<int64_t>& aside) {
-    std::vector<T> old(values.begin(), values.begin() + static_cast<int64_t>(kept.size() + aside.size()));
+static void rearrange(std::vector<T>& values, const std::vector<int64_t>& kept,
+                      const std::vector<int64_t>& aside) {
+    std::vector<T> old(values.begin(),
+                       values.begin() + static_cast<int64_t>(kept.size() + aside.size()));
     size_t at = 0;
     for (int64_t p : kept) values[at++] = old[static_cast<size_t>(p)];
     for (int64_t p : aside) values[at++] = old[static_cast<size_t>(p)];
@@ -272,7 +287,7 @@ void svmcut_smo::permute(const std::vector<int64_t>& kept, const std::vector<int
     if (!weight.empty()) rearrange(weight, kept, aside);
 }
 
-/* Puts bounded points aside that neither extreme can meet soon; nothing where too few can go. */
+// Puts bounded points aside that neither extreme can meet soon; nothing where too few can go.
 int svmcut_smo::shrink() {
     restart_counter();
     std::vector<int64_t> kept, aside;
@@ -280,12 +295,13 @@ int svmcut_smo::shrink() {
         const bool idle = (!up[p] || rise(p) < lowest) && (!low[p] || fall(p) > highest);
         (idle ? aside : kept).push_back(p);
     }
-    if (static_cast<double>(aside.size()) < svmcut::kWorthShrinking * static_cast<double>(active)) return SVMCUT_OK;
+    if (static_cast<double>(aside.size()) < svmcut::kWorthShrinking * static_cast<double>(active))
+        return SVMCUT_OK;
     if (kept.empty()) return SVMCUT_OK;
     exact ? exact_cache.shrink(kept) : cache.shrink(kept);
     permute(kept, aside);
     active = static_cast<int64_t>(kept.size());
-    /* Vector loops run past the last active point: what follows must be no candidate. */
+    // Vector loops run past the last active point: what follows must be no candidate.
     std::fill(up.begin() + active, up.end(), 0);
     std::fill(low.begin() + active, low.end(), 0);
     if (!lay_out()) return SVMCUT_NO_MEMORY;
@@ -293,28 +309,31 @@ int svmcut_smo::shrink() {
     return SVMCUT_OK;
 }
 
-/* out += sum_k coef_k K(rows_k, .) at the points, in the precision of the rows. */
-int svmcut_smo::sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows, const double* coef, double* out,
-                         int threads) const {
+// out += sum_k coef_k K(rows_k, .) at the points, in the precision of the rows.
+int svmcut_smo::sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows,
+                         const double* coef, double* out, int threads) const {
     const auto sum = exact ? svmcut::accumulate_double : svmcut::accumulate;
-    return sum(at, *rows_code, X, rows.data(), static_cast<int64_t>(rows.size()), coef, out, threads);
+    return sum(at, *rows_code, X, rows.data(), static_cast<int64_t>(rows.size()), coef, out,
+               threads);
 }
 
-/* v of the points put aside += sum_k coef_k K(rows_k, .), from shared values. */
+// v of the points put aside += sum_k coef_k K(rows_k, .), from shared values.
 template <class Row>
 void svmcut_smo::sum_shared(const std::vector<int64_t>& rows, const std::vector<double>& coef) {
     for (size_t r = 0; r < rows.size(); ++r) {
-        const Row* const values = static_cast<const Row*>(shared.values) + shared.place[rows[r]] * shared.width;
+        const Row* const values =
+            static_cast<const Row*>(shared.values) + shared.place[rows[r]] * shared.width;
         for (int64_t p = active; p < n; ++p) v[p] += coef[r] * values[columns[p]];
     }
 }
 
-/* Makes v whole: every point is active again. */
+// Makes v whole: every point is active again.
 int svmcut_smo::make_whole(int threads) {
     if (active < n) {
         svmcut::Points aside;
         const int64_t count = n - active;
-        if (!shared.values && !aside.build(X, kernel, order.data() + active, count, layout)) return SVMCUT_NO_MEMORY;
+        if (!shared.values && !aside.build(X, kernel, order.data() + active, count, layout))
+            return SVMCUT_NO_MEMORY;
         std::vector<int64_t> rows;
         std::vector<double> change;
         for (int64_t p = 0; p < n; ++p)
@@ -342,8 +361,9 @@ int svmcut_smo::make_whole(int threads) {
 }
 
 extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const double* weights,
-                                      const svmcut_kernel* kernel, double C, double tube, int free_bias,
-                                      double cache_bytes, int instructions, const svmcut_shared_values* shared) {
+                                      const svmcut_kernel* kernel, double C, double tube,
+                                      int free_bias, double cache_bytes, int instructions,
+                                      const svmcut_shared_values* shared) {
     try {
         std::unique_ptr<svmcut_smo> smo(new svmcut_smo);
         smo->X = *X;
@@ -363,15 +383,16 @@ extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, cons
     }
 }
 
-extern "C" int svmcut_smo_run(svmcut_smo* smo, double tolerance, int64_t steps, double seconds, int threads,
-                              int* finished) {
+extern "C" int svmcut_smo_run(svmcut_smo* smo, double tolerance, int64_t steps, double seconds,
+                              int threads, int* finished) {
     using Clock = std::chrono::steady_clock;
     const auto began = Clock::now();
     *finished = 0;
     svmcut::Crew crew(threads);
     try {
         for (int64_t k = 0; k < steps; ++k) {
-            if (smo->next.at < 0 || !(smo->highest - smo->lowest > (smo->free_bias ? 1 : 2) * tolerance)) {
+            if (smo->next.at < 0 ||
+                !(smo->highest - smo->lowest > (smo->free_bias ? 1 : 2) * tolerance)) {
                 if (smo->active < smo->n) {
                     if (const int status = smo->make_whole(threads)) return status;
                     if (smo->highest - smo->lowest > (smo->free_bias ? 1 : 2) * tolerance) {
@@ -390,7 +411,9 @@ extern "C" int svmcut_smo_run(svmcut_smo* smo, double tolerance, int64_t steps, 
                 if (const int status = smo->shrink()) return status;
             }
             if (const int status = smo->step(crew)) return status;
-            if ((k & 15) == 15 && std::chrono::duration<double>(Clock::now() - began).count() > seconds) break;
+            if ((k & 15) == 15 &&
+                std::chrono::duration<double>(Clock::now() - began).count() > seconds)
+                break;
         }
     } catch (const std::bad_alloc&) {
         return SVMCUT_NO_MEMORY;

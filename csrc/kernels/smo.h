@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The state of SMO and the vector loops it calls. Inside the C++ side only.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The state of SMO and the vector loops it calls. Inside the C++ side only.
 #ifndef SVMCUT_SMO_H
 #define SVMCUT_SMO_H
 
@@ -28,29 +27,31 @@ struct Extremes {
     Candidate highest;
     double lowest;
 };
-/* The loops over rows of float or double. */
+// The loops over rows of float or double.
 template <class Row>
 struct SmoLoops {
-    Extremes (*update)(double*, const Row*, const Row*, double, double, const int8_t*, const int8_t*, int64_t, int64_t);
-    Candidate (*partner)(const double*, const Row*, const float*, double, double, float, const int8_t*, int64_t,
-                         int64_t);
-    Candidate (*companion)(const double*, const Row*, const float*, double, double, float, const int8_t*,
-                           const int8_t*, int64_t, int64_t);
-    Extremes (*update_two)(double*, const Row*, const Row*, double, double, double, const float*, const int8_t*,
-                           const int8_t*, int64_t, int64_t);
+    Extremes (*update)(double*, const Row*, const Row*, double, double, const int8_t*,
+                       const int8_t*, int64_t, int64_t);
+    Candidate (*partner)(const double*, const Row*, const float*, double, double, float,
+                         const int8_t*, int64_t, int64_t);
+    Candidate (*companion)(const double*, const Row*, const float*, double, double, float,
+                           const int8_t*, const int8_t*, int64_t, int64_t);
+    Extremes (*update_two)(double*, const Row*, const Row*, double, double, double, const float*,
+                           const int8_t*, const int8_t*, int64_t, int64_t);
 };
 struct SmoCode {
-    SmoLoops<float> narrow[2]; /* of the hinge, of the tube */
+    SmoLoops<float> narrow[2];  // of the hinge, of the tube
     SmoLoops<double> wide[2];
 };
 const SmoCode& smo_code(int instructions);
 
-/* Parts of a step whose seconds are counted where that was asked for. */
+// Parts of a step whose seconds are counted where that was asked for.
 enum Part { kKernel, kSelect, kOptimizer, kUpdate, kParts };
 
-/* Points a thread takes at once. */
-constexpr int64_t kPiece = 4096;
-/* Up to so many points kernel rows are float64: they all fit, and steps towards a large C need the digits. */
+// Points a thread takes at once; more where there would be more than kMostPieces pieces.
+constexpr int64_t kPiece = 4096, kMostPieces = 257;
+// Up to so many points kernel rows are float64: they all fit, and steps towards a large C need the
+// digits.
 constexpr int64_t kExactPoints = 2000;
 
 }  // namespace svmcut
@@ -59,22 +60,23 @@ struct svmcut_smo {
     svmcut_csr X;
     svmcut_kernel kernel;
     svmcut_shared_values shared{nullptr, nullptr, 0};
-    std::vector<int64_t> columns; /* of shared values, by position */
-    double C, tube; /* tube: 0 with the hinge */
-    bool free_bias, exact, targets, unshrunk = false; /* targets: y are numbers, not classes */
+    std::vector<int64_t> columns;                      // of shared values, by position
+    double C, tube;                                    // tube: 0 with the hinge
+    bool free_bias, exact, targets, unshrunk = false;  // targets: y are numbers, not classes
     const svmcut::KernelCode* rows_code;
     const svmcut::SmoCode* code;
     svmcut::Points points;
     svmcut::RowCache<float> cache;
-    svmcut::RowCache<double> exact_cache; /* in its place where `exact` */
+    svmcut::RowCache<double> exact_cache;  // in its place where `exact`
     int64_t n, active, iterations = 0, evaluations = 0, until_shrinking;
     double dual = 0, highest = svmcut::kInfinity, lowest = -svmcut::kInfinity;
     svmcut::Candidate next{0, -1};
-    /* By position; positions below `active` are laid out. Padded to whole tiles. */
+    // By position; positions below `active` are laid out. Padded to whole tiles.
     std::vector<int64_t> order;
     std::vector<double> v, beta, whole_v, whole_beta;
-    std::vector<double> y, weight; /* weight: empty where all are 1 */
-    std::vector<int8_t> up, low; /* 0 for what may not rise or fall, else what the tube adds to v in units of it */
+    std::vector<double> y, weight;  // weight: empty where all are 1
+    // 0 for what may not rise or fall, else what the tube adds to v in units of it
+    std::vector<int8_t> up, low;
     std::vector<float> diagonal;
     std::vector<double> sums;
 
@@ -82,7 +84,7 @@ struct svmcut_smo {
     double spent[svmcut::kParts] = {};
     using Clock = std::chrono::steady_clock;
     Clock::time_point now() const { return timed ? Clock::now() : Clock::time_point{}; }
-    /* Counts what has passed since *lap as that part, and begins the next lap. */
+    // Counts what has passed since *lap as that part, and begins the next lap.
     void count(svmcut::Part part, Clock::time_point* lap) {
         if (!timed) return;
         const Clock::time_point time = Clock::now();
@@ -91,7 +93,7 @@ struct svmcut_smo {
     }
 
     bool open(const double* labels, const double* weights, double cache_bytes);
-    /* C_i */
+    // C_i
     double most(int64_t p) const { return weight.empty() ? C : C * weight[static_cast<size_t>(p)]; }
     double bottom(int64_t p) const { return targets || !(y[p] > 0) ? -most(p) : 0.0; }
     double top(int64_t p) const { return targets || y[p] > 0 ? most(p) : 0.0; }
@@ -99,14 +101,15 @@ struct svmcut_smo {
         up[p] = beta[p] < top(p) ? (targets && beta[p] < 0 ? 1 : -1) : 0;
         low[p] = beta[p] > bottom(p) ? (targets && beta[p] <= 0 ? 1 : -1) : 0;
     }
-    /* What the dual gains by a small rise of beta_p, and what it loses by a small fall, where there can be one. */
+    // What the dual gains by a small rise of beta_p, and what it loses by a small fall, where there
+    // can be one.
     double rise(int64_t p) const { return v[p] + tube * up[p]; }
     double fall(int64_t p) const { return v[p] + tube * low[p]; }
-    /* The loss of p is this where it is above 0. */
+    // The loss of p is this where it is above 0.
     double excess(int64_t p, double b) const {
         return targets ? std::abs(v[p] - b) - tube : y[p] * (v[p] - b);
     }
-    /* 1/2 sum beta (y + v) - tube sum |beta|, the dual value where v is whole */
+    // 1/2 sum beta (y + v) - tube sum |beta|, the dual value where v is whole
     double dual_value() const {
         double sum = 0, size = 0;
         for (int64_t p = 0; p < n; ++p) {
@@ -119,7 +122,7 @@ struct svmcut_smo {
         if (shared.values) {
             columns.resize(static_cast<size_t>(n));
             for (int64_t p = 0; p < n; ++p) columns[p] = shared.place[order[p]];
-            if (layout >= 0) return true; /* what stands there serves bounds of errors alone */
+            if (layout >= 0) return true;  // what stands there serves bounds of errors alone
         }
         if (!points.build(X, kernel, order.data(), active, layout)) return false;
         sums.resize(points.layout == svmcut::Layout::kColumns ? static_cast<size_t>(active) : 0);
@@ -132,18 +135,21 @@ struct svmcut_smo {
     template <class Row>
     int step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& loops, svmcut::Crew& crew);
     int step(svmcut::Crew& crew) {
-        return exact ? step(exact_cache, code->wide[targets], crew) : step(cache, code->narrow[targets], crew);
+        return exact ? step(exact_cache, code->wide[targets], crew)
+                     : step(cache, code->narrow[targets], crew);
     }
     void forget_rows(int64_t points) { exact ? exact_cache.resize(points) : cache.resize(points); }
-    int sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows, const double* coef, double* out,
-                 int threads) const;
+    int sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows, const double* coef,
+                 double* out, int threads) const;
     template <class Row>
     void sum_shared(const std::vector<int64_t>& rows, const std::vector<double>& coef);
     int refresh(double b, int threads);
-    int fresh_values(double b, int64_t sample, int threads, std::vector<int64_t>* at, std::vector<double>* sums,
-                     int64_t* matter);
-    /* The loops over the active points, cut into pieces that depend on their number alone. */
-    int64_t piece() const { return std::max(svmcut::kPiece, svmcut::padded_row(active / 256)); }
+    int fresh_values(double b, int64_t sample, int threads, std::vector<int64_t>* at,
+                     std::vector<double>* sums, int64_t* matter);
+    // The loops over the active points, cut into pieces that depend on their number alone.
+    int64_t piece() const {
+        return std::max(svmcut::kPiece, svmcut::padded_row(active / (svmcut::kMostPieces - 1)));
+    }
     int64_t pieces() const { return (active + piece() - 1) / piece(); }
     template <class Search>
     svmcut::Candidate search(svmcut::Crew& crew, Search&& part);

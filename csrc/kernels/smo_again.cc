@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Training anew in the memory of a run: kernel rows stay where they are, so that many problems which differ in their
- * weights alone evaluate each of them once.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Training anew in the memory of a run: kernel rows stay where they are, so that many problems
+// which differ in their weights alone evaluate each of them once.
 #include <algorithm>
 #include <cstdint>
 #include <new>

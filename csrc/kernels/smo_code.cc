@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The vector loops of SMO, once for every set of instructions.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The vector loops of SMO, once for every set of instructions.
 #include "kernels/smo.h"
 
 #define SVMCUT_FAMILY smo_loops

@@ -1,15 +1,16 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * v of SMO formed anew from float64 kernel values: what a certificate is made of, and where iterative refinement goes on.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// v of SMO formed anew from float64 kernel values: what a certificate is made of, and where
+// iterative refinement goes on.
 #include <cmath>
 #include <new>
 
 #include "kernels/smo.h"
 
-/* v anew at the positions `at`, which where `sample` > 0 are so many of those that matter; `matter` counts all of these. */
-int svmcut_smo::fresh_values(double b, int64_t sample, int threads, std::vector<int64_t>* at, std::vector<double>* sums,
-                             int64_t* matter) {
+// v anew at the positions `at`, which where `sample` > 0 are so many of those that matter; `matter`
+// counts all of these.
+int svmcut_smo::fresh_values(double b, int64_t sample, int threads, std::vector<int64_t>* at,
+                             std::vector<double>* sums, int64_t* matter) {
     std::vector<int64_t> rows, places;
     std::vector<double> change;
     double size = 0;
@@ -19,7 +20,8 @@ int svmcut_smo::fresh_values(double b, int64_t sample, int threads, std::vector<
             change.push_back(-beta[p]);
             size += std::abs(beta[p]);
         }
-    /* v errs by one bound, and may have been formed afresh at another beta; b, a mean of v, errs as much. */
+    // v errs by one bound, and may have been formed afresh at another beta; b, a mean of v, errs as
+    // much.
     const double hidden = -4 * points.value_error() * size;
     for (int64_t p = 0; p < n; ++p)
         if (exact || beta[p] != 0 || !(excess(p, b) <= hidden)) at->push_back(p);
@@ -34,10 +36,12 @@ int svmcut_smo::fresh_values(double b, int64_t sample, int threads, std::vector<
     }
     if (at->empty()) return SVMCUT_OK;
     svmcut::Points fresh;
-    if (!fresh.build(X, kernel, places.data(), static_cast<int64_t>(places.size()), layout)) return SVMCUT_NO_MEMORY;
+    if (!fresh.build(X, kernel, places.data(), static_cast<int64_t>(places.size()), layout))
+        return SVMCUT_NO_MEMORY;
     evaluations += static_cast<int64_t>(places.size() * rows.size());
-    return svmcut::accumulate_double(fresh, *rows_code, X, rows.data(), static_cast<int64_t>(rows.size()), change.data(),
-                                     sums->data(), threads);
+    return svmcut::accumulate_double(fresh, *rows_code, X, rows.data(),
+                                     static_cast<int64_t>(rows.size()), change.data(), sums->data(),
+                                     threads);
 }
 
 int svmcut_smo::refresh(double b, int threads) {
@@ -61,12 +65,14 @@ extern "C" int svmcut_smo_refresh(svmcut_smo* smo, double b, int threads) {
     }
 }
 
-extern "C" int svmcut_smo_probe(svmcut_smo* smo, double b, int64_t sample, int threads, double* largest, double* total) {
+extern "C" int svmcut_smo_probe(svmcut_smo* smo, double b, int64_t sample, int threads,
+                                double* largest, double* total) {
     try {
         std::vector<int64_t> at;
         std::vector<double> sums;
         int64_t matter = 0;
-        if (const int status = smo->fresh_values(b, sample, threads, &at, &sums, &matter)) return status;
+        if (const int status = smo->fresh_values(b, sample, threads, &at, &sums, &matter))
+            return status;
         *largest = *total = 0;
         for (size_t k = 0; k < at.size(); ++k) {
             const double error = std::abs(sums[k] - smo->v[at[k]]);

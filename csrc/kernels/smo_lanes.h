@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The loops of SMO over the active points, on vectors of SVMCUT_LANE_BYTES, in namespace SVMCUT_LANES; smo_code.cc
- * includes this once for every set of instructions. Among equals the lowest position wins, whatever the width.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The loops of SMO over the active points, on vectors of SVMCUT_LANE_BYTES, in namespace
+// SVMCUT_LANES; smo_code.cc includes this once for every set of instructions. Among equals the
+// lowest position wins, whatever the width.
 #include "core/lanes.h"
 
 namespace svmcut {
@@ -29,24 +29,25 @@ struct Best {
         Candidate best{-kInfinity, -1};
         for (int r = 0; r < kWidth; ++r) {
             const int64_t at = block[r] + r;
-            if (block[r] >= 0 && (value[r] > best.value || (value[r] == best.value && at < best.at)))
+            if (block[r] >= 0 &&
+                (value[r] > best.value || (value[r] == best.value && at < best.at)))
                 best = {value[r], at};
         }
         return best;
     }
 };
 
-/* v where the tube is added as `way` says. */
+// v where the tube is added as `way` says.
 template <bool Tube>
 Doubles within(Doubles x, const int8_t* way, double tube) {
     if constexpr (Tube) return x + tube * __builtin_convertvector(load<Bytes>(way), Doubles);
     else return x;
 }
 
-/* v -= step (row_i - row_j), then the highest v that may rise and the lowest that may fall. */
+// v -= step (row_i - row_j), then the highest v that may rise and the lowest that may fall.
 template <class Row, bool Tube>
-Extremes update(double* v, const Row* row_i, const Row* row_j, double step, double tube, const int8_t* up,
-                const int8_t* low, int64_t begin, int64_t end) {
+Extremes update(double* v, const Row* row_i, const Row* row_j, double step, double tube,
+                const int8_t* up, const int8_t* low, int64_t begin, int64_t end) {
     const Doubles none = Doubles{} - kInfinity;
     Best best{none, Longs{} - 1};
     Doubles lowest = -none;
@@ -58,19 +59,22 @@ Extremes update(double* v, const Row* row_i, const Row* row_j, double step, doub
         lowest = falling < lowest ? falling : lowest;
     }
     Extremes result{best.result(), kInfinity};
-    for (int r = 0; r < kWidth; ++r) result.lowest = lowest[r] < result.lowest ? lowest[r] : result.lowest;
+    for (int r = 0; r < kWidth; ++r)
+        result.lowest = lowest[r] < result.lowest ? lowest[r] : result.lowest;
     return result;
 }
 
-/* The partner of i: largest (v_i - v_k)^2 / (K_ii + K_kk - 2 K_ik) over those that may fall with v_k < v_i. */
+// The partner of i: largest (v_i - v_k)^2 / (K_ii + K_kk - 2 K_ik) over those that may fall with
+// v_k < v_i.
 template <class Row, bool Tube>
-Candidate partner(const double* v, const Row* row_i, const float* diagonal, double v_i, double tube, float own,
-                  const int8_t* low, int64_t begin, int64_t end) {
+Candidate partner(const double* v, const Row* row_i, const float* diagonal, double v_i, double tube,
+                  float own, const int8_t* low, int64_t begin, int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const Floats least = Floats{} + 1e-12f;
     for (int64_t k = begin; k < end; k += kWidth) {
         const Doubles gap = v_i - within<Tube>(load<Doubles>(v + k), low + k, tube);
-        const Floats b = __builtin_convertvector((mask(low + k) & (gap > 0)) ? gap : Doubles{}, Floats);
+        const Floats b =
+            __builtin_convertvector((mask(low + k) & (gap > 0)) ? gap : Doubles{}, Floats);
         const Floats K = narrow(row_i + k);
         const Floats a = (load<Floats>(diagonal + k) + own) - (K + K);
         best.offer(__builtin_convertvector(b * b / (a > least ? a : least), Doubles), k);
@@ -78,11 +82,12 @@ Candidate partner(const double* v, const Row* row_i, const float* diagonal, doub
     return best.result();
 }
 
-/* Without bias, the partner of i: largest gain of beta_i and beta_k moving freely together, over those whose share of
- * the move is allowed. */
+// Without bias, the partner of i: largest gain of beta_i and beta_k moving freely together, over
+// those whose share of the move is allowed.
 template <class Row, bool Tube>
-Candidate companion(const double* v, const Row* row_i, const float* diagonal, double v_i, double tube, float own,
-                    const int8_t* up, const int8_t* low, int64_t begin, int64_t end) {
+Candidate companion(const double* v, const Row* row_i, const float* diagonal, double v_i,
+                    double tube, float own, const int8_t* up, const int8_t* low, int64_t begin,
+                    int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const double a = own;
     for (int64_t k = begin; k < end; k += kWidth) {
@@ -90,7 +95,7 @@ Candidate companion(const double* v, const Row* row_i, const float* diagonal, do
         const Doubles K = wide(row_i + k), c = wide(diagonal + k);
         const Doubles least = 1e-6 * a * c + 1e-30, area = a * c - K * K;
         Longs allowed = mask(up + k);
-        if constexpr (Tube) { /* what may rise rises where that pays, else it may fall */
+        if constexpr (Tube) {  // what may rise rises where that pays, else it may fall
             const Doubles rising = within<true>(x, up + k, tube);
             allowed = (rising * a - v_i * K > 0) & (allowed != 0);
             x = allowed ? rising : within<true>(x, low + k, tube);
@@ -105,32 +110,39 @@ Candidate companion(const double* v, const Row* row_i, const float* diagonal, do
     return best.result();
 }
 
-/* Without bias: v -= step_i row_i + step_j row_j, then the largest gain v_k^2 / K_kk of one coordinate, and the largest
- * violation. */
+// Without bias: v -= step_i row_i + step_j row_j, then the largest gain v_k^2 / K_kk of one
+// coordinate, and the largest violation.
 template <class Row, bool Tube>
-Extremes update_two(double* v, const Row* row_i, const Row* row_j, double step_i, double step_j, double tube,
-                    const float* diagonal, const int8_t* up, const int8_t* low, int64_t begin, int64_t end) {
+Extremes update_two(double* v, const Row* row_i, const Row* row_j, double step_i, double step_j,
+                    double tube, const float* diagonal, const int8_t* up, const int8_t* low,
+                    int64_t begin, int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const Floats least = Floats{} + 1e-12f;
     Doubles largest{};
     for (int64_t k = begin; k < end; k += kWidth) {
-        const Doubles x = load<Doubles>(v + k) - (step_i * wide(row_i + k) + step_j * wide(row_j + k));
+        const Doubles x =
+            load<Doubles>(v + k) - (step_i * wide(row_i + k) + step_j * wide(row_j + k));
         __builtin_memcpy(v + k, &x, sizeof x);
-        const Doubles rising = within<Tube>(x, up + k, tube), falling = within<Tube>(x, low + k, tube);
+        const Doubles rising = within<Tube>(x, up + k, tube),
+                      falling = within<Tube>(x, low + k, tube);
         const Longs rises = mask(up + k) & (rising > 0);
-        const Doubles size = (rises | (mask(low + k) & (falling < 0))) ? (rises ? rising : -falling) : Doubles{};
+        const Doubles size =
+            (rises | (mask(low + k) & (falling < 0))) ? (rises ? rising : -falling) : Doubles{};
         largest = size > largest ? size : largest;
         const Floats b = __builtin_convertvector(size, Floats), a = load<Floats>(diagonal + k);
         best.offer(__builtin_convertvector(b * b / (a > least ? a : least), Doubles), k);
     }
     Extremes result{best.result(), 0.0};
-    for (int r = 0; r < kWidth; ++r) result.lowest = -largest[r] < result.lowest ? -largest[r] : result.lowest;
+    for (int r = 0; r < kWidth; ++r)
+        result.lowest = -largest[r] < result.lowest ? -largest[r] : result.lowest;
     return result;
 }
 
 template <class Row, bool Tube>
-constexpr SmoLoops<Row> loops = {update<Row, Tube>, partner<Row, Tube>, companion<Row, Tube>, update_two<Row, Tube>};
-const SmoCode code = {{loops<float, false>, loops<float, true>}, {loops<double, false>, loops<double, true>}};
+constexpr SmoLoops<Row> loops = {update<Row, Tube>, partner<Row, Tube>, companion<Row, Tube>,
+                                 update_two<Row, Tube>};
+const SmoCode code = {{loops<float, false>, loops<float, true>},
+                      {loops<double, false>, loops<double, true>}};
 
 }  // namespace SVMCUT_LANES
 }  // namespace svmcut

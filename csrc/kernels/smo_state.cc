@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * What a run of SMO tells of itself, its state at another C, and all of it as two arrays, for runs that stop and go on.
- * Rows in the cache are not part of those: they are the same numbers when they are evaluated again.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a run of SMO tells of itself, its state at another C, and all of it as two arrays, for runs
+// that stop and go on. Rows in the cache are not part of those: they are the same numbers when they
+// are evaluated again.
 #include <algorithm>
 #include <cmath>
 #include <new>
@@ -11,8 +11,8 @@
 
 namespace {
 
-constexpr int64_t kIntegers = 6, kReals = 5; /* before the n integers and 4 n reals by position */
-constexpr int64_t kLongestWait = INT32_MAX;  /* steps to the next shrinking */
+constexpr int64_t kIntegers = 6, kReals = 5;  // before the n integers and 4 n reals by position
+constexpr int64_t kLongestWait = INT32_MAX;   // steps to the next shrinking
 
 }  // namespace
 
@@ -20,7 +20,9 @@ extern "C" void svmcut_smo_rescale(svmcut_smo* smo, double C) {
     const double factor = C / smo->C;
     smo->C = C;
     for (int64_t p = 0; p < smo->n; ++p) {
-        smo->beta[p] = !smo->up[p] ? smo->top(p) : !smo->low[p] ? smo->bottom(p) : smo->beta[p] * factor;
+        smo->beta[p] = !smo->up[p]    ? smo->top(p)
+                       : !smo->low[p] ? smo->bottom(p)
+                                      : smo->beta[p] * factor;
         smo->v[p] = smo->y[p] - factor * (smo->y[p] - smo->v[p]);
         smo->mark(p);
     }
@@ -75,24 +77,28 @@ extern "C" int svmcut_smo_load(svmcut_smo* smo, const int64_t* integers, const d
     std::sort(sorted.begin(), sorted.end());
     for (int64_t p = 0; p < n; ++p)
         if (sorted[static_cast<size_t>(p)] != p) return SVMCUT_BAD_INPUT;
-    std::vector<int64_t>& home = sorted; /* where every row is now */
+    std::vector<int64_t>& home = sorted;  // where every row is now
     for (int64_t p = 0; p < n; ++p) home[smo->order[p]] = p;
-    if (integers[0] < 1 || integers[0] > n || integers[5] < -1 || integers[5] >= integers[0]) return SVMCUT_BAD_INPUT;
-    if (integers[1] < 0 || integers[2] < 0 || integers[3] > kLongestWait || !(reals[0] > 0) || !std::isfinite(reals[0]))
+    if (integers[0] < 1 || integers[0] > n || integers[5] < -1 || integers[5] >= integers[0])
         return SVMCUT_BAD_INPUT;
-    /* the extremes of nothing are infinite, and so is the gain of no next step */
-    if (std::isnan(reals[2]) || std::isnan(reals[3]) || std::isnan(reals[4])) return SVMCUT_BAD_INPUT;
+    if (integers[1] < 0 || integers[2] < 0 || integers[3] > kLongestWait || !(reals[0] > 0) ||
+        !std::isfinite(reals[0]))
+        return SVMCUT_BAD_INPUT;
+    // the extremes of nothing are infinite, and so is the gain of no next step
+    if (std::isnan(reals[2]) || std::isnan(reals[3]) || std::isnan(reals[4]))
+        return SVMCUT_BAD_INPUT;
     for (int64_t k = 0; k < kReals + 4 * n; ++k) {
         const bool may_be_infinite = k == 2 || k == 3 || (k == 4 && integers[5] < 0);
         if (!may_be_infinite && !std::isfinite(reals[k])) return SVMCUT_BAD_INPUT;
     }
     for (int64_t p = 0; p < n; ++p)
         for (const double* beta : {reals + kReals + n, reals + kReals + 3 * n})
-            if (std::fabs(beta[p]) > reals[0] * (smo->weight.empty() ? 1 : smo->weight[home[kept[p]]]) * (1 + 1e-9))
+            if (std::fabs(beta[p]) >
+                reals[0] * (smo->weight.empty() ? 1 : smo->weight[home[kept[p]]]) * (1 + 1e-9))
                 return SVMCUT_BAD_INPUT;
     try {
-        smo->permute(home, {}); /* positions are rows again */
-        smo->permute(kept, {}); /* y and the diagonal go with the order */
+        smo->permute(home, {});  // positions are rows again
+        smo->permute(kept, {});  // y and the diagonal go with the order
         smo->active = integers[0];
         smo->iterations = integers[1];
         smo->evaluations = integers[2];

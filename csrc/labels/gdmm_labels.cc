@@ -1,29 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Greedy direction method of multipliers for label sets with pair weights (Yen, Huang, Zhong, Zhang, Dhillon and
-// Ravikumar, NIPS 2016, Algorithm 4 with binary factors, section 3.2 "Binary-Variable Interaction Factor").
+// Greedy direction method of multipliers for label sets with pair weights (Yen, Huang, Zhong,
+// Zhang, Dhillon and Ravikumar, NIPS 2016, Algorithm 4 with binary factors, section 3.2
+// "Binary-Variable Interaction Factor").
 //
-//   a_k     alpha of node k for y_k = 1: in [0, C] where k is gold, in [-C, 0] where it is not;  W[k] = sum_n a_nk x_n;
-//           C that of the example
-//   alpha_f of a pair factor: C (e_gold - q), q a distribution over 00, 01, 10, 11;  v[k][l] = sum_n alpha_f(11)
+//   a_k     alpha of node k for y_k = 1: in [0, C] where k is gold, in [-C, 0] where it is not;
+//           W[k] = sum_n a_nk x_n; C that of the example
+//   alpha_f of a pair factor: C (e_gold - q), q a distribution over 00, 01, 10, 11;
+//           v[k][l] = sum_n alpha_f(11)
 //   s_kf    = marginal_k(alpha_f) - a_k + lambda_kf, the scaled message; rho its weight
-//   node    a_k <- clip(a_k - g / (|x|^2 + 2 rho deg_k)),  g = W[k].x -+ 1 - 2 rho sum_f s_kf       exact
+//   node    a_k <- clip(a_k - g / (|x|^2 + 2 rho deg_k)),  g = W[k].x -+ 1 - 2 rho sum_f
+//           s_kf       exact
 //   pair    projected gradient on the four states with exact line search
 //   lambda  += marginal - node, after each visit
 //
-// (I1) W and v are those of the alphas after every visit. (I2) lambda = 0 and marginals = nodes where a factor enters.
+// (I1) W and v are those of the alphas after every visit. (I2) lambda = 0 and marginals = nodes
+// where a factor enters.
 //
-// Deviations from the paper: the factors of one example are swept together, so that its features are read once to score
-// and once to update all labels. A factor out of use carries q(11) = max(0, p_k + p_l - 1) and sends no message; it
-// leaves where both labels are off and it is not attractive any more; one enters where it is attractive (v > 0 and both labels may be on by the bounds of roof_dual.h) or forced
-// (p_k + p_l > 1), the worst of either kind at each visit. Every inactive factor of a moved label would otherwise hold the
-// label back.
+// Deviations from the paper: the factors of one example are swept together, so that its features
+// are read once to score and once to update all labels. A factor out of use carries q(11) = max(0,
+// p_k + p_l - 1) and sends no message; it leaves where both labels are off and it is not attractive
+// any more; one enters where it is attractive (v > 0 and both labels may be on by the bounds of
+// roof_dual.h) or forced (p_k + p_l > 1), the worst of either kind at each visit. Every inactive
+// factor of a moved label would otherwise hold the label back.
 
 #include <cmath>
 #include <memory>
 #include <new>
 #include <vector>
 
+#include "core/project.h"
 #include "labels/label_factors.h"
 #include "labels/label_row.h"
 
@@ -33,25 +39,8 @@ namespace {
 
 constexpr int64_t kPollEvery = 64;
 constexpr double kIdle = 1e-14;
-constexpr double kFar = 1e4;   // of C
-constexpr double kInUse = 10;  // what a label with p > 0 counts for when attractive factors are compared
-
-// The point of {C (e_gold - q) : q a distribution} next to target.
-void project(const double* target, int gold, double C, double* out) {
-    double q[4], sorted[4];
-    for (int y = 0; y < 4; ++y) sorted[y] = q[y] = (y == gold) - target[y] / C;
-    std::sort(sorted, sorted + 4, [](double a, double b) { return a > b; });
-    /* Far from the simplex, which a shift of all does not change, q would not sum to 1. */
-    const double top = std::fabs(sorted[0]) > kFar ? sorted[0] : 0.0;
-    double sum = 0, shift = 0;
-    for (int y = 0; y < 4; ++y) {
-        sorted[y] -= top;
-        sum += sorted[y];
-        const double t = (sum - 1) / (y + 1);
-        if (sorted[y] > t) shift = t;
-    }
-    for (int y = 0; y < 4; ++y) out[y] = C * ((y == gold) - std::max(0.0, q[y] - top - shift));
-}
+// what a label with p > 0 counts for when attractive factors are compared
+constexpr double kInUse = 10;
 
 }  // namespace
 
@@ -59,7 +48,8 @@ void svmcut_gdmm_labels::enter(int64_t n, int32_t k, int32_t l, double* v) {
     if (k > l) std::swap(k, l);
     if (in_use(k, l)) return;
     const double* row = a.data() + n * K;
-    const double p = on(row, k), r = on(row, l), both = gold[k] && gold[l] ? std::min(p, r) : std::max(0.0, p + r - 1);
+    const double p = on(row, k), r = on(row, l),
+                 both = gold[k] && gold[l] ? std::min(p, r) : std::max(0.0, p + r - 1);
     const double q[4] = {1 - p - r + both, r - both, p - both, both};
     LabelPair f{k, l, 2 * gold[k] + gold[l], {}, {0, 0}};
     for (int y = 0; y < 4; ++y) f.alpha[y] = C * ((y == f.gold) - q[y]);
@@ -87,7 +77,8 @@ void svmcut_gdmm_labels::admit(int64_t n, double* v) {
         for (int32_t l : friends[k]) {
             if (l <= k || v[k * K + l] <= 0) continue;
             const bool may = theta[l] + rise[l] > 0 || on(row, l) > 0;
-            const double here = theta[k] + theta[l] + v[k * K + l] + kInUse * ((on(row, k) > 0) + (on(row, l) > 0));
+            const double here =
+                theta[k] + theta[l] + v[k * K + l] + kInUse * ((on(row, k) > 0) + (on(row, l) > 0));
             if (may && here > gain && !in_use(k, l)) {
                 gain = here;
                 attractive[0] = k;
@@ -113,8 +104,10 @@ void svmcut_gdmm_labels::leave(int64_t n, const double* v) {
     all.erase(std::remove_if(all.begin(), all.end(),
                              [&](const LabelPair& f) {
                                  const int32_t k = f.k, l = f.l;
-                                 if (f.gold || f.alpha[3] != 0 || on(row, k) > 0 || on(row, l) > 0) return false;
-                                 return v[k * K + l] <= 0 || theta[k] + rise[k] <= 0 || theta[l] + rise[l] <= 0;
+                                 if (f.gold || f.alpha[3] != 0 || on(row, k) > 0 || on(row, l) > 0)
+                                     return false;
+                                 return v[k * K + l] <= 0 || theta[k] + rise[k] <= 0 ||
+                                        theta[l] + rise[l] <= 0;
                              }),
               all.end());
 }
@@ -135,16 +128,18 @@ void svmcut_gdmm_labels::move_pair(LabelPair& f, double* row, double* v) {
     double& weight = v[f.k * K + f.l];
     const double before = f.alpha[3], mk = f.marginal(0), ml = f.marginal(1);
     for (int step = 0; step < 3; ++step) {
-        const double s = f.marginal(0) - row[f.k] + f.lambda[0], t = f.marginal(1) - row[f.l] + f.lambda[1];
+        const double s = f.marginal(0) - row[f.k] + f.lambda[0],
+                     t = f.marginal(1) - row[f.l] + f.lambda[1];
         const double g[4] = {-rho * (s + t), rho * (t - s), rho * (s - t), weight + rho * (s + t)};
-        double target[4], d[4], slope = 0;
+        double target[4], sorted[4], d[4], slope = 0;
         for (int y = 0; y < 4; ++y) target[y] = f.alpha[y] - g[y] / (1 + 2 * rho);
-        project(target, f.gold, C, d);
+        project(target, 4, f.gold, C, sorted, d);
         for (int y = 0; y < 4; ++y) {
             d[y] -= f.alpha[y];
             slope += g[y] * d[y];
         }
-        const double di = d[2] + d[3], dj = d[1] + d[3], curve = d[3] * d[3] + 2 * rho * (di * di + dj * dj);
+        const double di = d[2] + d[3], dj = d[1] + d[3],
+                     curve = d[3] * d[3] + 2 * rho * (di * di + dj * dj);
         if (slope > -1e-16 * C * C || curve <= 0) break;
         const double gamma = std::min(1.0, -slope / curve);
         for (int y = 0; y < 4; ++y) f.alpha[y] += gamma * d[y];
@@ -155,7 +150,8 @@ void svmcut_gdmm_labels::move_pair(LabelPair& f, double* row, double* v) {
     message[f.l] += f.marginal(1) - ml;
 }
 
-// One Frank-Wolfe step of every factor of an example towards the best state of each; multipliers stay 0.
+// One Frank-Wolfe step of every factor of an example towards the best state of each; multipliers
+// stay 0.
 void svmcut_gdmm_labels::soften(int64_t n, double* row, double* v, bool with_pairs) {
     const double norm = squared[n];
     for (int64_t k = 0; k < K; ++k) {
@@ -169,14 +165,16 @@ void svmcut_gdmm_labels::soften(int64_t n, double* row, double* v, bool with_pai
     if (!with_pairs) return;
     for (LabelPair& f : pairs[n]) {
         const double s = f.marginal(0) - row[f.k], t = f.marginal(1) - row[f.l];
-        const double g[4] = {-rho * (s + t), rho * (t - s), rho * (s - t), v[f.k * K + f.l] + rho * (s + t)};
+        const double g[4] = {-rho * (s + t), rho * (t - s), rho * (s - t),
+                             v[f.k * K + f.l] + rho * (s + t)};
         const auto best = static_cast<int>(std::max_element(g, g + 4) - g);
         double d[4], slope = 0;
         for (int y = 0; y < 4; ++y) {
             d[y] = C * ((y == f.gold) - (y == best)) - f.alpha[y];
             slope += g[y] * d[y];
         }
-        const double di = d[2] + d[3], dj = d[1] + d[3], curve = d[3] * d[3] + 2 * rho * (di * di + dj * dj);
+        const double di = d[2] + d[3], dj = d[1] + d[3],
+                     curve = d[3] * d[3] + 2 * rho * (di * di + dj * dj);
         if (!(slope < 0)) continue;
         const double gamma = curve > 0 ? std::min(1.0, -slope / curve) : 1.0;
         for (int y = 0; y < 4; ++y) f.alpha[y] += gamma * d[y];
@@ -186,7 +184,8 @@ void svmcut_gdmm_labels::soften(int64_t n, double* row, double* v, bool with_pai
     }
 }
 
-void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs, int sweeps, int part, int parts) {
+void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs, int sweeps,
+                               int part, int parts) {
     C = most(n);
     if (C == 0) return;
     if (weights) rho = unit_rho / weights[n];
@@ -211,7 +210,8 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
     if (with_pairs) {
         mark_all(n);
         if (!soft) admit(n, v);
-        for (int32_t k = 0; soft && pairs[n].size() < static_cast<size_t>(K * (K - 1) / 2) && k < K; ++k)
+        for (int32_t k = 0; soft && pairs[n].size() < static_cast<size_t>(K * (K - 1) / 2) && k < K;
+             ++k)
             for (int32_t l = k + 1; l < K; ++l) enter(n, k, l, v);
         unmark_all(n);
     }
@@ -248,13 +248,15 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
         for (int32_t k : open) w[k] += x * base[k];
     };
     if (!open.empty()) {
-        for (int64_t e = X.indptr[n]; e < X.indptr[n + 1]; ++e) add(X.data[e], W + X.indices[e] * K);
+        for (int64_t e = X.indptr[n]; e < X.indptr[n + 1]; ++e)
+            add(X.data[e], W + X.indices[e] * K);
         if (bias != 0) add(bias, W + X.n_features * K);
     }
     for (int64_t e = sets.indptr[n]; e < sets.indptr[n + 1]; ++e) gold[sets.labels[e]] = 0;
 }
 
-int svmcut_gdmm_labels::run(double* W, double* v, bool with_pairs, int sweeps, int parts, const volatile int* cancel) {
+int svmcut_gdmm_labels::run(double* W, double* v, bool with_pairs, int sweeps, int parts,
+                            const volatile int* cancel) {
     shuffle(order.data(), X.n_rows, random);
     std::fill_n(rise.data(), K, 0.0);
     for (int64_t k = 0; with_pairs && k < K; ++k) {
@@ -267,7 +269,8 @@ int svmcut_gdmm_labels::run(double* W, double* v, bool with_pairs, int sweeps, i
     }
     for (int64_t i = 0; i < X.n_rows; ++i) {
         if (cancel && i % kPollEvery == 0 && *cancel) return SVMCUT_CANCELLED;
-        const int part = parts > 1 ? static_cast<int>(random.below(static_cast<uint32_t>(parts))) : 0;
+        const int part =
+            parts > 1 ? static_cast<int>(random.below(static_cast<uint32_t>(parts))) : 0;
         visit(order[i], W, v, with_pairs, sweeps, part, parts);
     }
     return SVMCUT_OK;
@@ -275,8 +278,9 @@ int svmcut_gdmm_labels::run(double* W, double* v, bool with_pairs, int sweeps, i
 
 extern "C" {
 
-svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
-                                           double C, const double* weights, double rho, int soft, uint64_t seed) {
+svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold,
+                                           int64_t K, double bias, double C, const double* weights,
+                                           double rho, int soft, uint64_t seed) {
     try {
         auto state = std::make_unique<svmcut_gdmm_labels>();
         const auto n = static_cast<size_t>(X->n_rows), k = static_cast<size_t>(K);
@@ -293,7 +297,8 @@ svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_lab
         state->squared.assign(n, bias * bias);
         state->pairs.resize(n);
         state->friends.resize(k);
-        for (auto* array : {&state->rise, &state->theta, &state->base, &state->message, &state->degree})
+        for (auto* array :
+             {&state->rise, &state->theta, &state->base, &state->message, &state->degree})
             array->assign(k, 0);
         state->gold.assign(k, 0);
         state->order.resize(n);
@@ -310,8 +315,8 @@ svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_lab
 
 void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state) { delete state; }
 
-int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int pairs, int sweeps, int parts,
-                            const volatile int* cancel) {
+int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int pairs, int sweeps,
+                            int parts, const volatile int* cancel) {
     try {
         return state->run(W, v, pairs != 0, sweeps, parts, cancel);
     } catch (const std::bad_alloc&) {
@@ -319,8 +324,8 @@ int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int
     }
 }
 
-int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, double* linear, int64_t* active,
-                              double* residual) {
+int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, double* linear,
+                              int64_t* active, double* residual) {
     const int64_t K = state->K;
     double C = state->unit;
     std::fill_n(v2, K * K, 0.0);
@@ -330,7 +335,9 @@ int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, doubl
         std::vector<char> gold(static_cast<size_t>(K), 0);
         std::vector<double> p(static_cast<size_t>(K));
         std::vector<int32_t> on;
-        auto carry = [&](int32_t k, int32_t l, double q) { v2[k * K + l] += C * ((gold[k] && gold[l]) - q); };
+        auto carry = [&](int32_t k, int32_t l, double q) {
+            v2[k * K + l] += C * ((gold[k] && gold[l]) - q);
+        };
         for (int64_t n = 0; n < state->X.n_rows; ++n) {
             C = state->most(n);
             if (C == 0) continue;
@@ -345,9 +352,11 @@ int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, doubl
                 if (p[k] > 0 || gold[k]) on.push_back(static_cast<int32_t>(k));
             }
             for (const LabelPair& f : state->pairs[n]) {
-                const double q = (f.gold == 3) - f.alpha[3] / C, low = std::max(0.0, p[f.k] + p[f.l] - 1);
+                const double q = (f.gold == 3) - f.alpha[3] / C,
+                             low = std::max(0.0, p[f.k] + p[f.l] - 1);
                 carry(f.k, f.l, std::min(std::max(q, low), std::min(p[f.k], p[f.l])));
-                *residual += std::fabs(f.marginal(0) - row[f.k]) + std::fabs(f.marginal(1) - row[f.l]);
+                *residual +=
+                    std::fabs(f.marginal(0) - row[f.k]) + std::fabs(f.marginal(1) - row[f.l]);
             }
             *active += static_cast<int64_t>(state->pairs[n].size());
             state->mark_all(n);

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The state of gdmm_labels.cc as two arrays, for runs that stop and go on.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The state of gdmm_labels.cc as two arrays, for runs that stop and go on.
 #include <algorithm>
 #include <new>
 
@@ -12,7 +11,8 @@ using namespace svmcut;
 
 extern "C" {
 
-void svmcut_gdmm_labels_save(const svmcut_gdmm_labels* state, int64_t* integers, double* reals, int64_t* counts) {
+void svmcut_gdmm_labels_save(const svmcut_gdmm_labels* state, int64_t* integers, double* reals,
+                             int64_t* counts) {
     Saver to(integers, reals);
     to.integer(static_cast<int64_t>(state->random.state));
     to.all_integers(state->order);
@@ -40,7 +40,8 @@ int svmcut_gdmm_labels_load(svmcut_gdmm_labels* state, const int64_t* integers, 
             pairs.clear();
             for (int64_t left = from.size(); left > 0 && from.ok(); --left) {
                 LabelPair f{};
-                for (int32_t* x : {&f.k, &f.l}) *x = static_cast<int32_t>(from.integer(0, state->K - 1));
+                for (int32_t* x : {&f.k, &f.l})
+                    *x = static_cast<int32_t>(from.integer(0, state->K - 1));
                 f.gold = static_cast<int32_t>(from.integer(0, 3));
                 from.require(f.k < f.l);
                 from.all_reals(f.alpha, -most, most);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One example at a time by its whole relaxed argmax: block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt and
-// Pletscher, ICML 2013, Algorithm 4) and stochastic subgradients (weighted averages of Pegasos' steps) on label sets.
+// One example at a time by its whole relaxed argmax: block-coordinate Frank-Wolfe (Lacoste-Julien,
+// Jaggi, Schmidt and Pletscher, ICML 2013, Algorithm 4) and stochastic subgradients (weighted
+// averages of Pegasos' steps) on label sets.
 //
-//   psi_n(p, q) = gold features - features of (p, q): per label (gold - p_k) x_n, per pair gold - q_kl
-//   BCFW  alpha_n <- (1 - gamma) alpha_n + gamma C_n psi_n(argmax),  gamma = clip(gap_n / |change|^2, 0, 1), exact on the line
+//   psi_n(p, q) = gold features - features of (p, q): per label (gold - p_k) x_n,
+//         per pair gold - q_kl
+//   BCFW  alpha_n <- (1 - gamma) alpha_n + gamma C_n psi_n(argmax),
+//         gamma = clip(gap_n / |change|^2, 0, 1), exact on the line
 //   SSG   z += v_n psi_n(argmax at w),  w = C n z / visits;  C_n = C v_n, v_n the example's weight
 //
-// (I1) W and v are the sums of the alphas (BCFW) or of all psi (SSG) after every visit. (I2) v is symmetric.
+// (I1) W and v are the sums of the alphas (BCFW) or of all psi (SSG) after every visit. (I2) v is
+// symmetric.
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +32,9 @@ namespace {
 struct PairShare {
     int32_t k, l;
     double alpha;
-    bool operator<(const PairShare& other) const { return k < other.k || (k == other.k && l < other.l); }
+    bool operator<(const PairShare& other) const {
+        return k < other.k || (k == other.k && l < other.l);
+    }
 };
 
 }  // namespace
@@ -62,22 +68,24 @@ struct svmcut_label_blocks {
     void move_pair(double* v, int32_t k, int32_t l, double by) {
         const double old = v[k * K + l], now = old + by;
         v[k * K + l] = v[l * K + k] = now;
-        const double up = std::max(0.0, now) - std::max(0.0, old), down = std::min(0.0, now) - std::min(0.0, old);
+        const double up = std::max(0.0, now) - std::max(0.0, old),
+                     down = std::min(0.0, now) - std::min(0.0, old);
         rise[k] += up;
         rise[l] += up;
         fall[k] += down;
         fall[l] += down;
     }
 
-    // The argmax at (W, v) times 1 / unit; change = gold - p, found = gold - q of the pairs where that is not 0. Returns
-    // its loss.
+    // The argmax at (W, v) times 1 / unit; change = gold - p, found = gold - q of the pairs where
+    // that is not 0. Returns its loss.
     double separate(int64_t n, const double* W, const double* v, double unit) {
         const svmcut_label_weights model{W, nullptr, X.n_features, K, bias};
         label_scores(X, n, model, scores.data());
         std::copy_n(scores.data(), K, theta.data());
         augment(sets, n, K, unit, theta.data());
         for (int64_t e = sets.indptr[n]; e < sets.indptr[n + 1]; ++e) gold[sets.labels[e]] = 1;
-        roof.solve(K, theta.data(), with_pairs ? v : nullptr, rise.data(), fall.data(), doubled.data());
+        roof.solve(K, theta.data(), with_pairs ? v : nullptr, rise.data(), fall.data(),
+                   doubled.data());
         double wrong = 0;
         on.clear();
         found.clear();
@@ -123,7 +131,8 @@ struct svmcut_label_blocks {
             const bool first = j == found.size() || (i < own.size() && own[i] < found[j]);
             const bool second = i == own.size() || (j < found.size() && found[j] < own[i]);
             const PairShare& at = second ? found[j] : own[i];
-            const double old = second ? 0.0 : own[i].alpha, now = first ? 0.0 : C_n * found[j].alpha;
+            const double old = second ? 0.0 : own[i].alpha,
+                         now = first ? 0.0 : C_n * found[j].alpha;
             merged.push_back({at.k, at.l, old});
             moves.push_back(now - old);
             gap -= (now - old) * v[at.k * K + at.l];
@@ -149,8 +158,9 @@ struct svmcut_label_blocks {
 
 extern "C" {
 
-svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K, double bias,
-                                             int pairs, double C, const double* weights, uint64_t seed) {
+svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold,
+                                             int64_t K, double bias, int pairs, double C,
+                                             const double* weights, uint64_t seed) {
     try {
         auto run = std::make_unique<svmcut_label_blocks>();
         const auto n = static_cast<size_t>(X->n_rows), k = static_cast<size_t>(K);
@@ -166,7 +176,8 @@ svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_l
         run->losses.assign(n, 0);
         run->shares.resize(n);
         run->squared.assign(n, bias * bias);
-        for (auto* array : {&run->scores, &run->theta, &run->change, &run->rise, &run->fall}) array->assign(k, 0);
+        for (auto* array : {&run->scores, &run->theta, &run->change, &run->rise, &run->fall})
+            array->assign(k, 0);
         run->doubled.assign(k, 0);
         run->gold.assign(k, 0);
         run->order.resize(n);
@@ -196,15 +207,16 @@ int svmcut_label_bcfw(svmcut_label_blocks* run, double* W, double* v, double* lo
     return SVMCUT_OK;
 }
 
-int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted, double* weighted_v,
-                     double* loss) {
+int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted,
+                     double* weighted_v, double* loss) {
     try {
         shuffle(run->order.data(), run->X.n_rows, run->random);
         run->sum_rows(zv);
         const auto n = static_cast<double>(run->X.n_rows);
         for (int32_t i : run->order) {
             const auto k = static_cast<double>(run->visits);
-            // the argmax of C n z / k plus the loss is that of z plus k / (C n) times the loss; z = 0 before the first
+            // the argmax of C n z / k plus the loss is that of z plus k / (C n) times the loss; z =
+            // 0 before the first
             const double unit = run->visits ? k / (run->C * n) : 1.0;
             const double own = run->weight(i);
             *loss += own * run->separate(i, z, zv, unit);
@@ -223,7 +235,8 @@ int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* we
     return SVMCUT_OK;
 }
 
-void svmcut_label_blocks_save(const svmcut_label_blocks* run, int64_t* integers, double* reals, int64_t* counts) {
+void svmcut_label_blocks_save(const svmcut_label_blocks* run, int64_t* integers, double* reals,
+                              int64_t* counts) {
     Saver to(integers, reals);
     to.integer(static_cast<int64_t>(run->random.state));
     to.integer(run->visits);

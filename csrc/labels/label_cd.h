@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * A group of machines of label_cd.cc, and the loops over its rows that are compiled for every set of instructions.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A group of machines of label_cd.cc, and the loops over its rows that are compiled for every set
+// of instructions.
 #ifndef SVMCUT_LABEL_CD_H
 #define SVMCUT_LABEL_CD_H
 
@@ -31,7 +31,10 @@ struct Group {
     int64_t n, dim, first, used;  // of its machines the first of the run's, and how many there are
 
     Group(const svmcut_label_cd& given, int64_t g)
-        : run(given), state(given.states[g]), n(given.X->n_rows), dim(given.X->n_features + (given.bias != 0)) {
+        : run(given),
+          state(given.states[g]),
+          n(given.X->n_rows),
+          dim(given.X->n_features + (given.bias != 0)) {
         const int64_t L = given.lanes;
         machines = given.machines + g * L;
         positive = given.positive + g * n;
@@ -51,19 +54,20 @@ struct Group {
     }
     uint8_t open() const {
         uint8_t bits = 0;
-        for (int64_t l = 0; l < used; ++l) bits |= static_cast<uint8_t>((machines[l].end == SVMCUT_LABEL_OPEN) << l);
+        for (int64_t l = 0; l < used; ++l)
+            bits |= static_cast<uint8_t>((machines[l].end == SVMCUT_LABEL_OPEN) << l);
         return bits;
     }
 };
 
-/* epoch: the rest of an epoch whose visits are drawn; false when cancelled. form: W of alpha, formed afresh, and its scores s
- * (n, lanes). */
+// epoch: the rest of an epoch whose visits are drawn; false when cancelled. form: W of alpha,
+// formed afresh, and its scores s (n, lanes).
 struct LabelCode {
     bool (*epoch)(const Group& group, const volatile int* cancel);
     void (*form)(const Group& group, double* s);
 };
 
-/* Of so many lanes. */
+// Of so many lanes.
 const LabelCode& label_code(int64_t lanes, int instructions);
 
 }  // namespace svmcut

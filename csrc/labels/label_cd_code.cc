@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The loops over rows of machines side by side, once for every set of instructions.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The loops over rows of machines side by side, once for every set of instructions.
 #include "labels/label_cd.h"
 
 #define SVMCUT_FAMILY label_loops

@@ -1,12 +1,12 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The loops over rows of machines side by side, in namespace SVMCUT_LANES; label_cd_code.cc includes this once for every
- * set of instructions. A machine's sums do not know of the others, so they are the same whatever the instructions.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The loops over rows of machines side by side, in namespace SVMCUT_LANES; label_cd_code.cc
+// includes this once for every set of instructions. A machine's sums do not know of the others, so
+// they are the same whatever the instructions.
 namespace svmcut {
 namespace SVMCUT_LANES {
 
-/* L machines, a lane each. */
+// L machines, a lane each.
 template <int L>
 struct Lanes {
     typedef double Doubles __attribute__((vector_size(8 * L)));
@@ -33,9 +33,10 @@ struct Lanes {
     }
 };
 
-/* W.(x_i, bias) */
+// W.(x_i, bias)
 template <int L>
-inline void score(const svmcut_label_cd& run, const double* W, int64_t i, typename Lanes<L>::Doubles& f) {
+inline void score(const svmcut_label_cd& run, const double* W, int64_t i,
+                  typename Lanes<L>::Doubles& f) {
     typedef Lanes<L> V;
     const float* x = run.X->data;
     const int32_t* j = run.X->indices;
@@ -51,9 +52,10 @@ inline void score(const svmcut_label_cd& run, const double* W, int64_t i, typena
     f = even + odd;
 }
 
-/* W += (x_i, bias) (outer) d */
+// W += (x_i, bias) (outer) d
 template <int L>
-inline void add(const svmcut_label_cd& run, int64_t i, const typename Lanes<L>::Doubles& d, double* W) {
+inline void add(const svmcut_label_cd& run, int64_t i, const typename Lanes<L>::Doubles& d,
+                double* W) {
     typedef Lanes<L> V;
     for (int64_t e = run.X->indptr[i]; e < run.X->indptr[i + 1]; ++e) {
         double* w = W + run.X->indices[e] * L;
@@ -64,11 +66,12 @@ inline void add(const svmcut_label_cd& run, int64_t i, const typename Lanes<L>::
     V::store(w, V::load(w) + run.bias * d);
 }
 
-/* Fetches the row and its alphas. */
+// Fetches the row and its alphas.
 template <int L>
 inline void fetch(const Group& group, int64_t i) {
     const svmcut_csr& X = *group.run.X;
-    const int64_t start = X.indptr[i], lines = std::min<int64_t>(12, (X.indptr[i + 1] - start + 15) / 16);
+    const int64_t start = X.indptr[i],
+                  lines = std::min<int64_t>(12, (X.indptr[i + 1] - start + 15) / 16);
     prefetch(group.alpha + i * L);
     for (int64_t k = 0; k < lines; ++k) {
         prefetch(X.indices + start + 16 * k);
@@ -95,8 +98,10 @@ bool epoch(const Group& group, const volatile int* cancel) {
     for (; k < active; ++k) {
         if (cancel && k % kPollEvery == 0 && k > began && *cancel) break;
         if (k + kRowsAhead < active) fetch<L>(group, group.order[group.visits[k + kRowsAhead]]);
-        const int64_t i = group.order[group.visits[k]], mine = group.rows[i], right = group.positive[i];
-        const double box = group.box(i), norm = run.norms[i], inverse = norm > 0 ? 1.0 / norm : kInfinity;
+        const int64_t i = group.order[group.visits[k]], mine = group.rows[i],
+                      right = group.positive[i];
+        const double box = group.box(i), norm = run.norms[i],
+                     inverse = norm > 0 ? 1.0 / norm : kInfinity;
         double* alpha = group.alpha + i * L;
         Doubles f;
         score<L>(run, group.W, i, f);
@@ -105,7 +110,8 @@ bool epoch(const Group& group, const volatile int* cancel) {
         const Doubles C = box - zero, y = sign ? one : -one, a = V::load(alpha), G = y * f - 1.0;
         const Doubles down = G < zero ? G : zero, up = G > zero ? G : zero;
         const Longs low = a == zero, full = a == C;
-        const Longs left = on & ((low & (G > above)) | (~low & full & (G < below))), here = on & ~left;
+        const Longs left = on & ((low & (G > above)) | (~low & full & (G < below))),
+                    here = on & ~left;
         const Doubles projected = here ? (low ? down : full ? up : G) : zero;  // 0 is no extreme
         Doubles wanted = a - G * inverse;
         wanted = wanted > zero ? wanted : zero;
@@ -117,14 +123,16 @@ bool epoch(const Group& group, const volatile int* cancel) {
         highest = highest > projected ? highest : projected;
         lowest = lowest < projected ? lowest : projected;
         moves += moved ? one : zero;
-        if (const int64_t lost = V::any(left & bits)) group.rows[i] = static_cast<uint8_t>(mine & ~lost);
+        if (const int64_t lost = V::any(left & bits))
+            group.rows[i] = static_cast<uint8_t>(mine & ~lost);
         if (!V::any(moved)) continue;
         V::store(alpha, next);
         add<L>(run, i, y * (next - a), group.W);
     }
     for (int l = 0; l < L; ++l) {
         svmcut_label_machine& m = group.machines[l];
-        m.highest = highest[l], m.lowest = lowest[l], m.sum = sum[l], m.moves = moves[l], m.visits = visits[l];
+        m.highest = highest[l], m.lowest = lowest[l], m.sum = sum[l], m.moves = moves[l],
+        m.visits = visits[l];
     }
     group.state.at = k;
     group.state.entries += entries;

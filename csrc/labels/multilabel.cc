@@ -2,8 +2,9 @@
 //
 // Scores, the relaxed argmax and decoding of label sets with pair weights.
 //
-// A row is scored for all labels at once: a feature touches K neighbouring weights. Most labels of a row are settled by
-// bounds (theta plus all pair weights that could help), so that the pair part costs O(K) and a little graph.
+// A row is scored for all labels at once: a feature touches K neighbouring weights. Most labels of
+// a row are settled by bounds (theta plus all pair weights that could help), so that the pair part
+// costs O(K) and a little graph.
 
 #include "include/labels.h"
 
@@ -37,7 +38,8 @@ struct Sums {
     }
 };
 
-// Runs work(piece, scratch of K doubles, roof dual) over pieces of rows; NO_MEMORY when anything throws.
+// Runs work(piece, scratch of K doubles, roof dual) over pieces of rows; NO_MEMORY when anything
+// throws.
 template <class Work>
 int over_rows(int64_t n, int64_t K, int threads, Work&& work) {
     std::atomic<bool> failed{false};
@@ -55,10 +57,13 @@ int over_rows(int64_t n, int64_t K, int threads, Work&& work) {
 }
 
 // 2 q of a pair of weight x whose labels are at p / 2 and r / 2.
-inline int together(double x, int p, int r) { return x > 0 ? std::min(p, r) : std::max(0, p + r - 2); }
+inline int together(double x, int p, int r) {
+    return x > 0 ? std::min(p, r) : std::max(0, p + r - 2);
+}
 
 // The best score of the pairs given 2 p, over the labels with p > 0.
-double pair_part(int64_t K, const double* v, const int32_t* on, size_t count, const int8_t* doubled) {
+double pair_part(int64_t K, const double* v, const int32_t* on, size_t count,
+                 const int8_t* doubled) {
     double sum = 0;
     for (size_t a = 0; a < count; ++a)
         for (size_t b = a + 1; b < count; ++b) {
@@ -68,7 +73,7 @@ double pair_part(int64_t K, const double* v, const int32_t* on, size_t count, co
     return sum;
 }
 
-/* The sums of a model's pair weights; null without memory. */
+// The sums of a model's pair weights; null without memory.
 std::unique_ptr<Sums> sums_of(const svmcut_label_weights& model) {
     try {
         return std::make_unique<Sums>(model);
@@ -78,8 +83,8 @@ std::unique_ptr<Sums> sums_of(const svmcut_label_weights& model) {
 }
 
 template <class Scores>
-int relax(int64_t n, const svmcut_label_weights* model, const svmcut_label_sets* gold, double loss, int8_t* doubled,
-          double* hinge, int threads, Scores&& scores) {
+int relax(int64_t n, const svmcut_label_weights* model, const svmcut_label_sets* gold, double loss,
+          int8_t* doubled, double* hinge, int threads, Scores&& scores) {
     const int64_t K = model->K;
     const std::unique_ptr<Sums> sums = sums_of(*model);
     if (!sums) return SVMCUT_NO_MEMORY;
@@ -103,15 +108,17 @@ int relax(int64_t n, const svmcut_label_weights* model, const svmcut_label_sets*
             const int32_t* labels = gold->labels + gold->indptr[i];
             const auto count = static_cast<size_t>(gold->indptr[i + 1] - gold->indptr[i]);
             for (size_t a = 0; a < count; ++a) {
-                value -= row[labels[a]]; /* theta of a gold label is its score - loss */
-                for (size_t b = a + 1; model->v && b < count; ++b) value -= model->v[labels[a] * K + labels[b]];
+                value -= row[labels[a]];  // theta of a gold label is its score - loss
+                for (size_t b = a + 1; model->v && b < count; ++b)
+                    value -= model->v[labels[a] * K + labels[b]];
             }
         }
         hinge[i] = std::max(0.0, value);
     });
 }
 
-// Flips single labels and pairs while the score grows. gain[k]: what label k adds to the others that are on.
+// Flips single labels and pairs while the score grows. gain[k]: what label k adds to the others
+// that are on.
 void climb(int64_t K, const double* v, double* gain, int8_t* y) {
     auto flip = [&](int64_t k) {
         const double sign = y[k] ? -1 : 1;
@@ -131,8 +138,8 @@ void climb(int64_t K, const double* v, double* gain, int8_t* y) {
                 for (int64_t l = k + 1; l < K; ++l) {
                     const double x = v[k * K + l];
                     if (x == 0) continue;
-                    const double change = (y[k] ? -gain[k] : gain[k]) + (y[l] ? -gain[l] : gain[l]) +
-                                          (y[k] == y[l] ? x : -x);
+                    const double change = (y[k] ? -gain[k] : gain[k]) +
+                                          (y[l] ? -gain[l] : gain[l]) + (y[k] == y[l] ? x : -x);
                     if (change > most) most = change, best = k, other = l;
                 }
         }
@@ -146,26 +153,29 @@ void climb(int64_t K, const double* v, double* gain, int8_t* y) {
 
 extern "C" {
 
-int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, double* s, int threads) {
-    return over_rows(X->n_rows, 0, threads,
-                     [&](int64_t i, double*, RoofDual&) { label_scores(*X, i, *model, s + i * model->K); });
+int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, double* s,
+                        int threads) {
+    return over_rows(X->n_rows, 0, threads, [&](int64_t i, double*, RoofDual&) {
+        label_scores(*X, i, *model, s + i * model->K);
+    });
 }
 
-int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, const svmcut_label_sets* gold,
-                       double loss, int8_t* doubled, double* hinge, int threads) {
+int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model,
+                       const svmcut_label_sets* gold, double loss, int8_t* doubled, double* hinge,
+                       int threads) {
     return relax(X->n_rows, model, gold, loss, doubled, hinge, threads,
                  [&](int64_t i, double* row) { label_scores(*X, i, *model, row); });
 }
 
 int svmcut_label_relax_scores(int64_t n, const double* s, const svmcut_label_weights* model,
-                              const svmcut_label_sets* gold, double loss, int8_t* doubled, double* hinge,
-                              int threads) {
+                              const svmcut_label_sets* gold, double loss, int8_t* doubled,
+                              double* hinge, int threads) {
     return relax(n, model, gold, loss, doubled, hinge, threads,
                  [&](int64_t i, double* row) { std::copy_n(s + i * model->K, model->K, row); });
 }
 
-int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled, const svmcut_label_sets* gold,
-                          const double* weights, double* out) {
+int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled,
+                          const svmcut_label_sets* gold, const double* weights, double* out) {
     std::fill_n(out, K * K, 0.0);
     try {
         std::vector<int32_t> on;
@@ -190,8 +200,8 @@ int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* d
     return SVMCUT_OK;
 }
 
-void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
-                          double bias, double* W) {
+void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count,
+                          const double* coef, int64_t K, double bias, double* W) {
     for (int64_t r = 0; r < count; ++r) {
         const int64_t i = rows[r];
         for (int64_t e = X->indptr[i]; e < X->indptr[i + 1]; ++e)
@@ -200,8 +210,8 @@ void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t coun
     }
 }
 
-int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,
-                        int32_t* halves, int threads) {
+int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method,
+                        int8_t* y, int32_t* halves, int threads) {
     const int64_t K = model->K;
     const std::unique_ptr<Sums> sums = sums_of(*model);
     if (!sums) return SVMCUT_NO_MEMORY;

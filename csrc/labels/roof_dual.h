@@ -1,10 +1,9 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The local-polytope relaxation of  max_y sum_i theta_i y_i + sum_{i<j} v_ij y_i y_j,  y in {0, 1}^m,  whose corners
- * have p in {0, 1/2, 1}: a minimum cut in the graph with a vertex for every variable and one for its complement (Hammer,
- * Hansen and Simeone 1984; Boros and Hammer 2002, section 5.1). With v >= 0 no variable is at 1/2 and the cut is the
- * exact maximiser.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The local-polytope relaxation of  max_y sum_i theta_i y_i + sum_{i<j} v_ij y_i y_j,  y in {0,
+// 1}^m,  whose corners have p in {0, 1/2, 1}: a minimum cut in the graph with a vertex for every
+// variable and one for its complement (Hammer, Hansen and Simeone 1984; Boros and Hammer 2002,
+// section 5.1). With v >= 0 no variable is at 1/2 and the cut is the exact maximiser.
 #ifndef SVMCUT_ROOF_DUAL_H
 #define SVMCUT_ROOF_DUAL_H
 
@@ -15,7 +14,8 @@
 
 namespace svmcut {
 
-/* Dinic's maximum flow on real capacities; residues below a rounding of the largest capacity count as 0. */
+// Dinic's maximum flow on real capacities; residues below a rounding of the largest capacity count
+// as 0.
 class Flow {
   public:
     void reset(int32_t vertices) {
@@ -32,7 +32,7 @@ class Flow {
         largest = std::max({largest, capacity, back});
     }
 
-    /* level[u] >= 0 afterwards on the smallest source side of a minimum cut. */
+    // level[u] >= 0 afterwards on the smallest source side of a minimum cut.
     void run(int32_t source, int32_t sink) {
         tiny = 1e-13 * largest;
         while (find_levels(source, sink)) {
@@ -82,12 +82,13 @@ class Flow {
     }
 };
 
-/* Works on the labels that bounds do not settle. */
+// Works on the labels that bounds do not settle.
 class RoofDual {
   public:
-    /* doubled[k] = 2 p_k for all K labels. theta is used up. v: (K, K) or null; rise, fall: (K,) sums of the positive and
-     * of the negative entries of each row of v. */
-    void solve(int64_t K, double* theta, const double* v, const double* rise, const double* fall, int8_t* doubled) {
+    // doubled[k] = 2 p_k for all K labels. theta is used up. v: (K, K) or null; rise, fall: (K,)
+    // sums of the positive and of the negative entries of each row of v.
+    void solve(int64_t K, double* theta, const double* v, const double* rise, const double* fall,
+               int8_t* doubled) {
         open.clear();
         on.clear();
         for (int64_t k = 0; k < K; ++k) {
@@ -106,7 +107,8 @@ class RoofDual {
     std::vector<double> above, below;
     Flow flow;
 
-    /* Off in every maximiser where even the best company gives no gain, on where the worst leaves one. */
+    // Off in every maximiser where even the best company gives no gain, on where the worst leaves
+    // one.
     void settle(int64_t K, double* theta, const double* v, int8_t* doubled) {
         const size_t m = open.size();
         above.assign(m, 0);
@@ -139,7 +141,8 @@ class RoofDual {
 
     void cut(int64_t K, const double* theta, const double* v, int8_t* doubled) {
         const auto m = static_cast<int32_t>(open.size());
-        const int32_t source = 2 * m, sink = 2 * m + 1; /* variable a is vertex a, its complement vertex m + a */
+        // variable a is vertex a, its complement vertex m + a
+        const int32_t source = 2 * m, sink = 2 * m + 1;
         flow.reset(2 * m + 2);
         above.assign(open.size(), 0);
         for (int32_t a = 0; a < m; ++a)
@@ -167,7 +170,8 @@ class RoofDual {
         }
         flow.run(source, sink);
         for (int32_t a = 0; a < m; ++a)
-            doubled[open[a]] = static_cast<int8_t>((flow.level[a] >= 0) + 1 - (flow.level[m + a] >= 0));
+            doubled[open[a]] =
+                static_cast<int8_t>((flow.level[a] >= 0) + 1 - (flow.level[m + a] >= 0));
     }
 };
 

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Dual coordinate descent for sums of losses, each of one score (losses.h). Of the hinge (Hsieh, Chang, Lin, Keerthi
-// and Sundararajan, ICML 2008, Algorithm 3):
+// Dual coordinate descent for sums of losses, each of one score (losses.h). Of the hinge (Hsieh,
+// Chang, Lin, Keerthi and Sundararajan, ICML 2008, Algorithm 3):
 //
-//   dual      min over alpha, 0 <= alpha_i <= C_i   1/2 |w|^2 - sum alpha,   w = sum_i alpha_i y_i (x_i, bias)
+//   dual      min over alpha, 0 <= alpha_i <= C_i   1/2 |w|^2 - sum alpha,
+//             w = sum_i alpha_i y_i (x_i, bias)
 //   step      alpha_i <- clip(alpha_i - G / |x_i|^2, 0, C_i),   G = y_i w.x_i - 1
-//   shrinking a coordinate at a bound whose G lies beyond the extremes of the last epoch is left out
+//   shrinking a coordinate at a bound whose G lies beyond the extremes of the last epoch is left
+//   out
 //
-// The squared hinge is of the same paper; the epsilon-insensitive loss of Ho and Lin, JMLR 2012, Algorithm 4; of the
-// logistic loss (Yu, Huang and Lin, Machine Learning 2011) the logit is the variable, and nothing is left out.
+// The squared hinge is of the same paper; the epsilon-insensitive loss of Ho and Lin, JMLR 2012,
+// Algorithm 4; of the logistic loss (Yu, Huang and Lin, Machine Learning 2011) the logit is the
+// variable, and nothing is left out.
 //
-// Deviations from the paper: the gap over the visited coordinates is summed on the way, which costs nothing and tells
-// the caller when an exact look is worth its passes; shrunk coordinates come back by exact scores (svmcut_dual_cd_wake)
-// and not by a pass of their own.
+// Deviations from the paper: the gap over the visited coordinates is summed on the way, which costs
+// nothing and tells the caller when an exact look is worth its passes; shrunk coordinates come back
+// by exact scores (svmcut_dual_cd_wake) and not by a pass of their own.
 
 #include <algorithm>
 #include <cmath>
@@ -39,11 +42,11 @@ using svmcut::Visit;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int32_t kShrunk = -1;
-constexpr double kIdle = 1e-12;        // projected gradients below this do not move a coordinate
+constexpr double kIdle = 1e-12;  // projected gradients below this do not move a coordinate
 constexpr int64_t kPollEvery = 1 << 8;
-constexpr int64_t kRowsAhead = 4;      // entries of the row so many visits ahead are fetched now
-constexpr int64_t kPointersAhead = 12; // and what belongs to the row itself before that
-constexpr int64_t kLinesAhead = 12;    // cache lines fetched of one row; the rest streams
+constexpr int64_t kRowsAhead = 4;       // entries of the row so many visits ahead are fetched now
+constexpr int64_t kPointersAhead = 12;  // and what belongs to the row itself before that
+constexpr int64_t kLinesAhead = 12;     // cache lines fetched of one row; the rest streams
 
 struct Descent {
     const svmcut_csr* X;
@@ -139,20 +142,27 @@ struct Descent {
 template <class With>
 auto with_loss(int loss, With&& with) {
     switch (loss) {
-        case SVMCUT_SQUARED_HINGE: return with(svmcut::SquaredHinge());
-        case SVMCUT_LOGISTIC: return with(svmcut::Logistic());
-        case SVMCUT_EPSILON_INSENSITIVE: return with(svmcut::EpsilonInsensitive());
-        default: return with(svmcut::Hinge());
+        case SVMCUT_SQUARED_HINGE:
+            return with(svmcut::SquaredHinge());
+        case SVMCUT_LOGISTIC:
+            return with(svmcut::Logistic());
+        case SVMCUT_EPSILON_INSENSITIVE:
+            return with(svmcut::EpsilonInsensitive());
+        default:
+            return with(svmcut::Hinge());
     }
 }
 
 template <class Loss>
-int64_t wake(const Descent& descent, int64_t n, const double* s, int32_t* order, const svmcut_dual_cd_state* state) {
+int64_t wake(const Descent& descent, int64_t n, const double* s, int32_t* order,
+             const svmcut_dual_cd_state* state) {
     int64_t front = 0;
     for (int64_t i = 0; i < n; ++i) {
         const double C_i = descent.v ? descent.C * descent.v[i] : descent.C;
         const Coordinate here = descent.at(i, s[i], C_i);
-        if ((C_i == 0.0 && here.alpha == 0.0) || Loss::visit(here, state->above, state->below).shrunk) continue;
+        if ((C_i == 0.0 && here.alpha == 0.0) ||
+            Loss::visit(here, state->above, state->below).shrunk)
+            continue;
         order[front++] = static_cast<int32_t>(i);
     }
     return front;
@@ -167,10 +177,12 @@ void svmcut_dual_cd_start(int64_t n, uint64_t seed, int32_t* order, svmcut_dual_
     *state = {n, kInfinity, -kInfinity, kInfinity, seed, 0, 0, 0};
 }
 
-int svmcut_dual_cd(const svmcut_csr* X, int loss, double tube, const double* y, const double* norms, const double* v,
-                   double bias, double C, int64_t epochs, double enough, double* alpha, double* logit, double* w,
-                   int32_t* order, svmcut_dual_cd_state* state, const volatile int* cancel) {
-    Descent descent{X, y, norms, v, bias, C, tube, alpha, logit, w, order, order + X->n_rows, state};
+int svmcut_dual_cd(const svmcut_csr* X, int loss, double tube, const double* y, const double* norms,
+                   const double* v, double bias, double C, int64_t epochs, double enough,
+                   double* alpha, double* logit, double* w, int32_t* order,
+                   svmcut_dual_cd_state* state, const volatile int* cancel) {
+    Descent descent{X,    y, norms, v, bias, C, tube, alpha, logit, w, order, order + X->n_rows,
+                    state};
     Random random{state->random};
     std::vector<Stretch> stretches;
     try {
@@ -192,11 +204,14 @@ int svmcut_dual_cd(const svmcut_csr* X, int loss, double tube, const double* y, 
     });
 }
 
-void svmcut_dual_cd_wake(int64_t n, int loss, double tube, const double* y, const double* s, const double* v,
-                         double* alpha, double* logit, double C, int32_t* order, svmcut_dual_cd_state* state) {
+void svmcut_dual_cd_wake(int64_t n, int loss, double tube, const double* y, const double* s,
+                         const double* v, double* alpha, double* logit, double C, int32_t* order,
+                         svmcut_dual_cd_state* state) {
     // norms have no part in it
-    const Descent descent{nullptr, y, s, v, 0, C, tube, alpha, logit, nullptr, order, nullptr, state};
-    state->active = with_loss(loss, [&](auto kind) { return wake<decltype(kind)>(descent, n, s, order, state); });
+    const Descent descent{nullptr, y,     s,       v,     0,       C,    tube,
+                          alpha,   logit, nullptr, order, nullptr, state};
+    state->active = with_loss(
+        loss, [&](auto kind) { return wake<decltype(kind)>(descent, n, s, order, state); });
 }
 
 }  // extern "C"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The hinge risk R(s) = sum_i v_i max(0, 1 - y_i s_i), v = 1 where there are no weights: its most violated constraint
-// (Joachims, KDD 2006, Algorithm 1, lines 5 to 7), its values on a grid of steps along a line, and the exact minimiser of
-// the primal along a line (Franc and Sonnenburg, ICML 2008).
+// The hinge risk R(s) = sum_i v_i max(0, 1 - y_i s_i), v = 1 where there are no weights: its most
+// violated constraint (Joachims, KDD 2006, Algorithm 1, lines 5 to 7), its values on a grid of
+// steps along a line, and the exact minimiser of the primal along a line (Franc and Sonnenburg,
+// ICML 2008).
 
 #include <algorithm>
 #include <cmath>
@@ -22,8 +23,8 @@ constexpr int64_t kPiece = 1 << 14, kGridPiece = 1 << 16, kWorthThreads = 1 << 1
 
 // value and offset of the cut of rows begin to end.
 template <bool kWeighted>
-std::pair<double, double> hinge_of(int64_t begin, int64_t end, const double* y, const double* s, const double* v,
-                                   double* coef) {
+std::pair<double, double> hinge_of(int64_t begin, int64_t end, const double* y, const double* s,
+                                   const double* v, double* coef) {
     double value = 0, offset = 0;
     int64_t hits = 0;
     for (int64_t i = begin; i < end; ++i) {
@@ -45,7 +46,8 @@ std::pair<double, double> hinge_of(int64_t begin, int64_t end, const double* y, 
 
 // sum of v y e over the rows inside the margin just right of t = 0.
 template <bool kWeighted>
-double rate_of(int64_t begin, int64_t end, const double* y, const double* s, const double* e, const double* v) {
+double rate_of(int64_t begin, int64_t end, const double* y, const double* s, const double* e,
+               const double* v) {
     double sum = 0;
     for (int64_t i = begin; i < end; ++i) {
         const double slack = 1.0 - y[i] * s[i], rate = y[i] * e[i];
@@ -56,10 +58,14 @@ double rate_of(int64_t begin, int64_t end, const double* y, const double* s, con
 
 // Which step of a grid, even up to one of them and increasing behind, is the first at or behind t.
 class Ladder {
-public:
+  public:
     Ladder(const double* grid, int64_t even, int64_t steps)
-        : grid_(grid), even_(even), steps_(steps), per_unit_(even > 0 ? static_cast<double>(even) / grid[even] : 0.0),
-          first_(key(grid[even])), behind_(key(grid[steps - 1]) - first_ + 2) {
+        : grid_(grid),
+          even_(even),
+          steps_(steps),
+          per_unit_(even > 0 ? static_cast<double>(even) / grid[even] : 0.0),
+          first_(key(grid[even])),
+          behind_(key(grid[steps - 1]) - first_ + 2) {
         for (size_t j = 0; j < behind_.size(); ++j) {
             double edge;
             const int64_t bits = (first_ + static_cast<int64_t>(j)) << kShift;
@@ -81,7 +87,7 @@ public:
         return k;
     }
 
-private:
+  private:
     static constexpr int kShift = 47;  // exponent and five more bits: 32 keys an octave
     static int64_t key(double t) {
         int64_t bits;
@@ -100,13 +106,14 @@ private:
 
 extern "C" {
 
-int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, double* coef, double* value,
-                 double* offset, int threads) {
+int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, double* coef,
+                 double* value, double* offset, int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     std::vector<std::pair<double, double>> parts(pieces);
     svmcut::for_pieces(pieces, n < kWorthThreads ? 1 : threads, [&](int64_t p) {
         const int64_t begin = p * kPiece, end = std::min(n, begin + kPiece);
-        parts[p] = v ? hinge_of<true>(begin, end, y, s, v, coef) : hinge_of<false>(begin, end, y, s, v, coef);
+        parts[p] = v ? hinge_of<true>(begin, end, y, s, v, coef)
+                     : hinge_of<false>(begin, end, y, s, v, coef);
     });
     *value = *offset = 0;
     for (const auto& part : parts) {
@@ -116,14 +123,15 @@ int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, d
     return SVMCUT_OK;
 }
 
-int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, const double* v, double wd,
-                      double dd, double C, double* step, int threads) {
+int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, const double* v,
+                      double wd, double dd, double C, double* step, int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     if (n < kWorthThreads) threads = 1;
     std::vector<double> part(pieces);
     svmcut::for_pieces(pieces, threads, [&](int64_t p) {
         const int64_t begin = p * kPiece, end = std::min(n, begin + kPiece);
-        part[p] = v ? rate_of<true>(begin, end, y, s, e, v) : rate_of<false>(begin, end, y, s, e, v);
+        part[p] =
+            v ? rate_of<true>(begin, end, y, s, e, v) : rate_of<false>(begin, end, y, s, e, v);
     });
     double active = 0;
     for (double value : part) active += value;
@@ -138,9 +146,12 @@ int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double*
         try {
             for (int64_t i = p * kPiece; i < std::min(n, (p + 1) * kPiece); ++i) {
                 const double slack = 1.0 - y[i] * s[i], rate = y[i] * e[i];
-                // slack and rate of one sign, t = slack / rate below `furthest`; compared without the division
-                if (rate > 0 ? (slack > 0 && slack <= furthest * rate) : (slack < 0 && slack >= furthest * rate))
-                    found[p].push_back({slack / rate, v ? v[i] * std::fabs(rate) : std::fabs(rate)});
+                // slack and rate of one sign, t = slack / rate below `furthest`; compared without
+                // the division
+                if (rate > 0 ? (slack > 0 && slack <= furthest * rate)
+                             : (slack < 0 && slack >= furthest * rate))
+                    found[p].push_back(
+                        {slack / rate, v ? v[i] * std::fabs(rate) : std::fabs(rate)});
             }
         } catch (...) {
             failed = true;
@@ -150,7 +161,8 @@ int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double*
         size_t total = 0;
         for (const auto& piece : found) total += piece.size();
         candidates.reserve(total);
-        for (const auto& piece : found) candidates.insert(candidates.end(), piece.begin(), piece.end());
+        for (const auto& piece : found)
+            candidates.insert(candidates.end(), piece.begin(), piece.end());
     } catch (...) {
         failed = true;
     }
@@ -159,11 +171,13 @@ int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double*
     return SVMCUT_OK;
 }
 
-int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double* target, const double* v, int64_t even,
-                      int64_t steps, const double* grid, double* values, double* slopes, int threads) {
+int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double* target,
+                      const double* v, int64_t even, int64_t steps, const double* grid,
+                      double* values, double* slopes, int threads) {
     constexpr int64_t kGridRun = 256;
     constexpr double kNever = std::numeric_limits<double>::infinity();
-    const int64_t pieces = std::max<int64_t>(1, (n + kGridPiece - 1) / kGridPiece), bins = steps + 1;
+    const int64_t pieces = std::max<int64_t>(1, (n + kGridPiece - 1) / kGridPiece),
+                  bins = steps + 1;
     std::vector<double> sums;
     std::optional<Ladder> ladder;
     try {
@@ -187,7 +201,8 @@ int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double*
                 weight[i] = v ? v[row] : 1.0;
             }
             int64_t count = 0;
-            for (int64_t i = 0; i < run; ++i) {  // all others are outside the margin and do not come nearer
+            // all others are outside the margin and do not come nearer
+            for (int64_t i = 0; i < run; ++i) {
                 moving[count] = static_cast<int16_t>(i);
                 count += (fall[i] < 0) | (slack[i] > 0);
             }
@@ -195,7 +210,8 @@ int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double*
                 const int64_t i = moving[j];
                 const int64_t k = 2 * ladder->behind(crossing[i]);
                 const double value = weight[i] * slack[i], slope = -weight[i] * fall[i];
-                const bool comes = fall[i] < 0;  // from step 0 on where it is there already; others are, and go
+                // from step 0 on where it is there already; others are, and go
+                const bool comes = fall[i] < 0;
                 at[0] += comes ? 0.0 : value;
                 at[1] += comes ? 0.0 : slope;
                 at[k] += comes ? value : -value;

@@ -1,21 +1,25 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Convex losses of one score f: label or target y, C_i the weight of the row in the objective.
- *
- *     loss                  l(f)                       h(g):  l(f) >= h(g) - g f for every g of its domain
- *     hinge                 max(0, 1 - y f)            y g                              y g in [0, 1]
- *     squared hinge         max(0, 1 - y f)^2          y g - g^2 / 4                    y g >= 0
- *     logistic              log(1 + exp(-y f))         -u log u - (1 - u) log(1 - u)    u = y g in [0, 1]
- *     epsilon-insensitive   max(0, |y - f| - tube)     g y - tube |g|                   g in [-1, 1]
- *
- * Dual coordinate descent maximises sum_i C_i h(alpha_i / C_i) - 1/2 |w|^2, w = sum_i alpha_i y_i x_i, where alpha_i
- * y_i / C_i = g (epsilon-insensitive: alpha_i / C_i = g, w = sum_i alpha_i x_i). Each loss knows
- *
- *     of(y, f, tube, delta)   value, tangent g, h(g) and curvature of the loss at f; of a loss with corners, g and
- *                             curvature are those of the loss smoothed over a width of delta, as newton.cc smooths hinges
- *     visit(...)              what one coordinate lacks to its optimum
- *     better(...)             its optimum with the others as they are
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Convex losses of one score f: label or target y, C_i the weight of the row in the objective.
+//
+//     loss                  l(f)                     h(g)
+//     hinge                 max(0, 1 - y f)          y g                             y g in [0, 1]
+//     squared hinge         max(0, 1 - y f)^2        y g - g^2 / 4                   y g >= 0
+//     logistic              log(1 + exp(-y f))       -u log u - (1 - u) log(1 - u)   u = y g, [0,
+//                           1]
+//     epsilon-insensitive   max(0, |y - f| - tube)   g y - tube |g|                  g in [-1, 1]
+//
+//     l(f) >= h(g) - g f for every g of its domain, the last column
+//
+// Dual coordinate descent maximises sum_i C_i h(alpha_i / C_i) - 1/2 |w|^2, w = sum_i alpha_i y_i
+// x_i, where alpha_i y_i / C_i = g (epsilon-insensitive: alpha_i / C_i = g, w = sum_i alpha_i x_i).
+// Each loss knows
+//
+//     of(y, f, tube, delta)   value, tangent g, h(g) and curvature of the loss at f; of a loss with
+//                             corners, g and curvature are those of the loss smoothed over a width
+//                             of delta, as newton.cc smooths hinges
+//     visit(...)              what one coordinate lacks to its optimum
+//     better(...)             its optimum with the others as they are
 #ifndef SVMCUT_LOSSES_H
 #define SVMCUT_LOSSES_H
 
@@ -25,18 +29,19 @@
 
 namespace svmcut {
 
-/* One loss at one score. */
+// One loss at one score.
 struct Tangent {
     double value, g, h, curvature;
 };
 
-/* One coordinate as a descent meets it: y, f = w.x, C_i, |x|^2, alpha, and where the loss has one, its logit. */
+// One coordinate as a descent meets it: y, f = w.x, C_i, |x|^2, alpha, and where the loss has one,
+// its logit.
 struct Coordinate {
     double y, f, C, norm, alpha, tube;
     double* logit;
 };
 
-/* Its gap, its projected gradient, and whether it is left out until it is woken. */
+// Its gap, its projected gradient, and whether it is left out until it is woken.
 struct Visit {
     double gap, projected;
     bool shrunk;
@@ -68,7 +73,8 @@ struct SquaredHinge {
 
     static Visit visit(const Coordinate& at, double above, double) {
         const double half = 0.5 * at.alpha / at.C, z = 1.0 - at.y * at.f, G = half - z;
-        const double lack = std::max(0.0, z) - half, gap = at.C * lack * lack + at.alpha * std::max(0.0, -z);
+        const double lack = std::max(0.0, z) - half,
+                     gap = at.C * lack * lack + at.alpha * std::max(0.0, -z);
         if (at.alpha == 0.0) return {gap, std::min(G, 0.0), G > above};
         return {gap, G, false};
     }
@@ -79,7 +85,8 @@ struct SquaredHinge {
     }
 };
 
-/* alpha = C s(logit), s(t) = 1 / (1 + exp(-t)): with the logit both alpha and C - alpha are known to the last digit. */
+// alpha = C s(logit), s(t) = 1 / (1 + exp(-t)): with the logit both alpha and C - alpha are known
+// to the last digit.
 struct Logistic {
     static constexpr bool kSigned = false;
     static constexpr int kMostSteps = 50;
@@ -91,19 +98,21 @@ struct Logistic {
     }
 
     static Tangent of(double y, double f, double, double) {
-        const double m = y * f, e = std::exp(-std::fabs(m)), less = e / (1.0 + e), log = std::log1p(e);
-        return {log + std::max(0.0, -m), y * (m > 0.0 ? less : 1.0 / (1.0 + e)), log + less * std::fabs(m),
-                less / (1.0 + e)};
+        const double m = y * f, e = std::exp(-std::fabs(m)), less = e / (1.0 + e),
+                     log = std::log1p(e);
+        return {log + std::max(0.0, -m), y * (m > 0.0 ? less : 1.0 / (1.0 + e)),
+                log + less * std::fabs(m), less / (1.0 + e)};
     }
 
     static Visit visit(const Coordinate& at, double, double) {
-        const double m = at.y * at.f, G = *at.logit + m, u = at.alpha / at.C, e = std::exp(-std::fabs(m));
+        const double m = at.y * at.f, G = *at.logit + m, u = at.alpha / at.C,
+                     e = std::exp(-std::fabs(m));
         const double curvature = std::max(u * (1.0 - u), e / ((1.0 + e) * (1.0 + e)));
         return {at.C * std::min(0.5 * curvature * G * G, std::fabs(G)), G, false};
     }
 
-    /* The root of t + m + |x|^2 (C s(t) - alpha), which rises in t. Mirrored so that it is at most 0, where s is convex
-     * and Newton's steps from above come down to it. */
+    // The root of t + m + |x|^2 (C s(t) - alpha), which rises in t. Mirrored so that it is at most
+    // 0, where s is convex and Newton's steps from above come down to it.
     static double better(const Coordinate& at) {
         const double m = at.y * at.f, A = at.norm * at.C, G = *at.logit + m, u = at.alpha / at.C;
         double k = m - at.norm * at.alpha, t = *at.logit;
@@ -143,9 +152,11 @@ struct EpsilonInsensitive {
 
     static Visit visit(const Coordinate& at, double above, double) {
         const double r = at.y - at.f, beyond = std::fabs(r) - at.tube;
-        const double gap = at.C * std::max(0.0, beyond) + at.tube * std::fabs(at.alpha) - at.alpha * r;
+        const double gap =
+            at.C * std::max(0.0, beyond) + at.tube * std::fabs(at.alpha) - at.alpha * r;
         if (at.alpha == 0.0) return {gap, std::max(0.0, beyond), beyond < -above};
-        const double rest = at.alpha > 0.0 ? r - at.tube : -r - at.tube;  // above 0: |alpha| is to rise
+        // above 0: |alpha| is to rise
+        const double rest = at.alpha > 0.0 ? r - at.tube : -r - at.tube;
         if (std::fabs(at.alpha) == at.C) return {gap, std::max(0.0, -rest), rest > above};
         return {gap, std::fabs(rest), false};
     }
@@ -153,7 +164,8 @@ struct EpsilonInsensitive {
     static double better(const Coordinate& at) {
         const double r = at.y - at.f;
         if (!(at.norm > 0)) return std::fabs(r) <= at.tube ? 0.0 : r > 0 ? at.C : -at.C;
-        const double u = at.alpha + r / at.norm, size = std::max(0.0, std::fabs(u) - at.tube / at.norm);
+        const double u = at.alpha + r / at.norm,
+                     size = std::max(0.0, std::fabs(u) - at.tube / at.norm);
         return std::copysign(std::min(size, at.C), u);
     }
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The smoothed hinge loss and the parts of its Newton step. Sums run over pieces whose bounds depend on the shape of
-// the data alone and are added in the order of the pieces: the same bytes for any number of threads.
+// The smoothed hinge loss and the parts of its Newton step. Sums run over pieces whose bounds
+// depend on the shape of the data alone and are added in the order of the pieces: the same bytes
+// for any number of threads.
 
 #include <algorithm>
 #include <cmath>
@@ -22,11 +23,11 @@ constexpr int64_t kPiece = 1 << 14;
 constexpr int64_t kChunk = 256;  // terms that wait in the first cache for their sum
 constexpr int64_t kRowsPerPiece = 1 << 11;
 constexpr int64_t kMostPieces = 16;
-constexpr int64_t kPollEvery = 64;       // rows between two looks at the cancel flag
-constexpr int kGroup = 8;                 // full rows taken together
-constexpr int64_t kTogether = 4;          // rows of a factorisation that read another one at once
+constexpr int64_t kPollEvery = 64;      // rows between two looks at the cancel flag
+constexpr int kGroup = 8;               // full rows taken together
+constexpr int64_t kTogether = 4;        // rows of a factorisation that read another one at once
 constexpr int64_t kGramRoom = 1 << 22;  // doubles of private sums
-constexpr double kSmallPivot = 1e-13;  // of the diagonal; below it the pivot is rounding
+constexpr double kSmallPivot = 1e-13;   // of the diagonal; below it the pivot is rounding
 
 inline double sum_of(const double* x, int64_t n) {
     double s[8] = {0};
@@ -53,8 +54,8 @@ struct Slope {
 };
 
 // The loops are short and many because compilers make vectors of those.
-SVMCUT_WIDE Losses losses_of(int64_t n, const double* y, const double* s, const double* weights, double delta,
-                             double* coef) {
+SVMCUT_WIDE Losses losses_of(int64_t n, const double* y, const double* s, const double* weights,
+                             double delta, double* coef) {
     const double rate = 1 / delta, half = 0.5 * delta;
     double z[kChunk], u[kChunk], positive[kChunk], term[kChunk], room[kChunk];
     Losses sums;
@@ -89,8 +90,8 @@ SVMCUT_WIDE Losses losses_of(int64_t n, const double* y, const double* s, const 
     return sums;
 }
 
-SVMCUT_WIDE Slope slope_of(int64_t n, const double* y, const double* s, const double* e, const double* weights,
-                           double t, double delta) {
+SVMCUT_WIDE Slope slope_of(int64_t n, const double* y, const double* s, const double* e,
+                           const double* weights, double t, double delta) {
     const double rate = 1 / delta;
     double u[kChunk], r[kChunk], room[kChunk];
     Slope sums;
@@ -145,9 +146,11 @@ void add_outer(const Row& row, int64_t dim, double* __restrict H) {
         double* __restrict line = H + j[a] * dim;
         const double value = row.weight * x[a];
         int64_t b = 0;
-        for (; b + 4 <= a + 1; b += 4) {  // columns of a row differ, so the four updates are independent
+        // columns of a row differ, so the four updates are independent
+        for (; b + 4 <= a + 1; b += 4) {
             const double p = line[j[b]] + value * x[b], q = line[j[b + 1]] + value * x[b + 1];
-            const double r = line[j[b + 2]] + value * x[b + 2], t = line[j[b + 3]] + value * x[b + 3];
+            const double r = line[j[b + 2]] + value * x[b + 2],
+                         t = line[j[b + 3]] + value * x[b + 3];
             line[j[b]] = p;
             line[j[b + 1]] = q;
             line[j[b + 2]] = r;
@@ -158,20 +161,24 @@ void add_outer(const Row& row, int64_t dim, double* __restrict H) {
 }
 
 // A group of rows without zeros at once: less traffic with H.
-SVMCUT_WIDE void add_outer_full(const double* const* x, const double* weight, int64_t dim, double* H) {
-    const double *p = x[0], *q = x[1], *r = x[2], *s = x[3], *t = x[4], *u = x[5], *v = x[6], *w = x[7];
+SVMCUT_WIDE void add_outer_full(const double* const* x, const double* weight, int64_t dim,
+                                double* H) {
+    const double *p = x[0], *q = x[1], *r = x[2], *s = x[3], *t = x[4], *u = x[5], *v = x[6],
+                 *w = x[7];
     for (int64_t a = 0; a < dim; ++a) {
         double* __restrict line = H + a * dim;
-        const double pa = weight[0] * p[a], qa = weight[1] * q[a], ra = weight[2] * r[a], sa = weight[3] * s[a];
-        const double ta = weight[4] * t[a], ua = weight[5] * u[a], va = weight[6] * v[a], wa = weight[7] * w[a];
+        const double pa = weight[0] * p[a], qa = weight[1] * q[a], ra = weight[2] * r[a],
+                     sa = weight[3] * s[a];
+        const double ta = weight[4] * t[a], ua = weight[5] * u[a], va = weight[6] * v[a],
+                     wa = weight[7] * w[a];
         for (int64_t b = 0; b <= a; ++b)
             line[b] += ((pa * p[b] + qa * q[b]) + (ra * r[b] + sa * s[b])) +
                        ((ta * t[b] + ua * u[b]) + (va * v[b] + wa * w[b]));
     }
 }
 
-void gram_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t end, const double* v, double bias,
-             int64_t dim, Row* buffer, double* H, const volatile int* cancel) {
+void gram_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t end, const double* v,
+             double bias, int64_t dim, Row* buffer, double* H, const volatile int* cancel) {
     int waiting = 0;
     for (int64_t k = begin; k < end; ++k) {
         if (cancel && k % kPollEvery == 0 && *cancel) return;
@@ -194,20 +201,22 @@ void gram_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t en
     while (waiting > 0) add_outer(buffer[--waiting], dim, H);
 }
 
-void product_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t end, const double* v, double bias,
-                const double* p, double* out) {
+void product_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t end,
+                const double* v, double bias, const double* p, double* out) {
     const int64_t d = X->n_features;
     for (int64_t k = begin; k < end; ++k) {
         const int64_t start = X->indptr[rows[k]], count = X->indptr[rows[k] + 1] - start;
         const float* x = X->data + start;
         const int32_t* j = X->indices + start;
-        const double sum = row_dot(x, j, count, p, bias != 0 ? bias * p[d] : 0.0), f = v ? v[rows[k]] * sum : sum;
+        const double sum = row_dot(x, j, count, p, bias != 0 ? bias * p[d] : 0.0),
+                     f = v ? v[rows[k]] * sum : sum;
         row_add(x, j, count, f, out);
         if (bias != 0) out[d] += f * bias;
     }
 }
 
-// Runs add(begin, end, out) over pieces of [0, count) with private outputs of `size` doubles, summed in order.
+// Runs add(begin, end, out) over pieces of [0, count) with private outputs of `size` doubles,
+// summed in order.
 template <class Add>
 int reduce(int64_t count, int64_t pieces, int64_t size, double* out, int threads, Add&& add) {
     if (pieces <= 1) {
@@ -266,8 +275,8 @@ inline void dots(const double* rows, int64_t dim, const double* b, int64_t n, do
     out[3] = sum(t0, t1);
 }
 
-// Cholesky's factors of a symmetric positive definite matrix, some rows at once, and H^-1 g. False where a pivot is not
-// finite.
+// Cholesky's factors of a symmetric positive definite matrix, some rows at once, and H^-1 g. False
+// where a pivot is not finite.
 SVMCUT_WIDE bool solve(int64_t dim, double* H, double* g) {
     int64_t known = 0, last = 0;  // columns that rows before `last` have already
     for (int64_t i = 0; i < dim; ++i) {
@@ -284,10 +293,12 @@ SVMCUT_WIDE bool solve(int64_t dim, double* H, double* g) {
             known = i;
             last = i + kTogether;
         }
-        for (int64_t j = i < last ? known : 0; j < i; ++j) row[j] = (row[j] - dot(row, H + j * dim, j)) / H[j * dim + j];
+        for (int64_t j = i < last ? known : 0; j < i; ++j)
+            row[j] = (row[j] - dot(row, H + j * dim, j)) / H[j * dim + j];
         const double diagonal = row[i];
         double pivot = diagonal - dot(row, row, i);
-        // I + scale H is positive definite; a pivot lost to rounding is replaced, which shortens the step there
+        // I + scale H is positive definite; a pivot lost to rounding is replaced, which shortens
+        // the step there
         if (pivot < kSmallPivot * diagonal) pivot = diagonal;
         if (!(pivot > 0) || !std::isfinite(pivot)) return false;
         row[i] = std::sqrt(pivot);
@@ -305,14 +316,14 @@ SVMCUT_WIDE bool solve(int64_t dim, double* H, double* g) {
 
 extern "C" {
 
-int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, const double* v, double delta, double* coef,
-                        double* sums, int64_t* band, int threads) {
+int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, const double* v, double delta,
+                        double* coef, double* sums, int64_t* band, int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     std::vector<Losses> parts(pieces);
     svmcut::for_pieces(pieces, threads_for(n, threads), [&](int64_t p) {
         const int64_t begin = p * kPiece;
-        parts[p] = losses_of(std::min(n - begin, kPiece), y + begin, s + begin, v ? v + begin : nullptr, delta,
-                             coef + begin);
+        parts[p] = losses_of(std::min(n - begin, kPiece), y + begin, s + begin,
+                             v ? v + begin : nullptr, delta, coef + begin);
     });
     std::fill(sums, sums + 4, 0.0);
     *band = 0;
@@ -326,14 +337,15 @@ int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, const doubl
     return SVMCUT_OK;
 }
 
-int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, const double* v, double t,
-                        double delta, double* slope, double* curvature, int threads) {
+int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e,
+                        const double* v, double t, double delta, double* slope, double* curvature,
+                        int threads) {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     std::vector<Slope> parts(pieces);
     svmcut::for_pieces(pieces, threads_for(n, threads), [&](int64_t p) {
         const int64_t begin = p * kPiece;
-        parts[p] = slope_of(std::min(n - begin, kPiece), y + begin, s + begin, e + begin, v ? v + begin : nullptr, t,
-                            delta);
+        parts[p] = slope_of(std::min(n - begin, kPiece), y + begin, s + begin, e + begin,
+                            v ? v + begin : nullptr, t, delta);
     });
     *slope = *curvature = 0;
     for (const Slope& part : parts) {
@@ -354,26 +366,28 @@ int64_t svmcut_band_rows(int64_t n, const double* coef, const double* v, int32_t
     return count;
 }
 
-int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v, double bias,
-                     int64_t dim, double* H, int threads, const volatile int* cancel) {
+int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v,
+                     double bias, int64_t dim, double* H, int threads, const volatile int* cancel) {
     std::atomic<bool> failed{false};
     const int64_t pieces = std::min(pieces_of(count), kGramRoom / (dim * dim));
-    const int status = reduce(count, pieces, dim * dim, H, threads, [&](int64_t begin, int64_t end, double* out) {
-        try {
-            std::vector<Row> buffer(kGroup, Row(dim));
-            gram_of(X, rows, begin, end, v, bias, dim, buffer.data(), out, cancel);
-        } catch (...) {
-            failed = true;
-        }
-    });
+    const int status =
+        reduce(count, pieces, dim * dim, H, threads, [&](int64_t begin, int64_t end, double* out) {
+            try {
+                std::vector<Row> buffer(kGroup, Row(dim));
+                gram_of(X, rows, begin, end, v, bias, dim, buffer.data(), out, cancel);
+            } catch (...) {
+                failed = true;
+            }
+        });
     if (failed) return SVMCUT_NO_MEMORY;
     return cancel && *cancel ? SVMCUT_CANCELLED : status;
 }
 
-int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v, double bias,
-                        const double* p, double* out, int threads) {
+int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v,
+                        double bias, const double* p, double* out, int threads) {
     const int64_t dim = X->n_features + (bias != 0);
-    const int64_t entries = X->n_rows > 0 ? (X->indptr[X->n_rows] - X->indptr[0]) / X->n_rows * count : 0;
+    const int64_t entries =
+        X->n_rows > 0 ? (X->indptr[X->n_rows] - X->indptr[0]) / X->n_rows * count : 0;
     const int64_t pieces = std::min(pieces_of(count), entries / (8 * dim + 1));
     return reduce(count, pieces, dim, out, threads, [&](int64_t begin, int64_t end, double* sums) {
         product_of(X, rows, begin, end, v, bias, p, sums);

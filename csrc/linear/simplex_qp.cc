@@ -2,10 +2,11 @@
 //
 //     minimise  f(beta) = C/2 beta'H beta - b'beta   over   beta >= 0, sum beta = 1
 //
-// A primal active-set method. The free indices F carry all the mass; each step minimises f over the affine hull of F by
-// a Cholesky factor of the reduced Hessian, walks there until a coordinate meets zero, and once the hull's minimum is
-// reached takes in the index of the steepest gradient. Between steps f never rises. Certificate: for any feasible beta,
-// f(beta) - min f <= beta'g - min_i g_i (Frank and Wolfe, 1956).
+// A primal active-set method. The free indices F carry all the mass; each step minimises f over the
+// affine hull of F by a Cholesky factor of the reduced Hessian, walks there until a coordinate
+// meets zero, and once the hull's minimum is reached takes in the index of the steepest gradient.
+// Between steps f never rises. Certificate: for any feasible beta, f(beta) - min f <= beta'g -
+// min_i g_i (Frank and Wolfe, 1956).
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,8 @@
 
 namespace {
 
-constexpr int64_t kPatience = 200, kPatienceEach = 4;  // steps without a smaller gap, and more for every index
+// steps without a smaller gap, and more for every index
+constexpr int64_t kPatience = 200, kPatienceEach = 4;
 
 struct Simplex {
     int64_t k;
@@ -46,7 +48,8 @@ struct Simplex {
         return mean - lowest;
     }
 
-    // Descent direction in the affine hull of F, the pivot (largest beta) eliminated. False where there is none.
+    // Descent direction in the affine hull of F, the pivot (largest beta) eliminated. False where
+    // there is none.
     bool hull_direction() {
         const int64_t m = static_cast<int64_t>(free_set.size()) - 1;
         if (m < 1) return false;
@@ -59,12 +62,14 @@ struct Simplex {
             const int64_t i = free_set[p];
             for (int64_t q = 0; q <= p; ++q) {
                 const int64_t j = free_set[q];
-                reduced[p * m + q] = C * (H[i * k + j] - H[i * k + r] - H[r * k + j] + H[r * k + r]);
+                reduced[p * m + q] =
+                    C * (H[i * k + j] - H[i * k + r] - H[r * k + j] + H[r * k + r]);
             }
             scale = std::max(scale, reduced[p * m + p]);
             direction[p] = -(gradient[i] - gradient[r]);
         }
-        // A ridge at rounding level turns flat directions into long steps, which the walls then cut.
+        // A ridge at rounding level turns flat directions into long steps, which the walls then
+        // cut.
         const double ridge = scale > 0 ? 1e-14 * scale : 1.0;
         for (int64_t p = 0; p < m; ++p) {
             double* row = reduced + p * m;
@@ -94,7 +99,8 @@ struct Simplex {
         return std::isfinite(total);
     }
 
-    // Walks along `direction` to the line's minimum or the first wall; indices at zero leave F. Returns the descent.
+    // Walks along `direction` to the line's minimum or the first wall; indices at zero leave F.
+    // Returns the descent.
     double walk(bool* met_wall) {
         const int64_t m = static_cast<int64_t>(free_set.size());
         double slope = 0, curvature = 0;
@@ -129,7 +135,8 @@ struct Simplex {
     }
 
     void drop_zeros() {
-        free_set.erase(std::remove_if(free_set.begin(), free_set.end(), [&](int64_t i) { return beta[i] <= 0; }),
+        free_set.erase(std::remove_if(free_set.begin(), free_set.end(),
+                                      [&](int64_t i) { return beta[i] <= 0; }),
                        free_set.end());
         double sum = 0;
         for (int64_t i : free_set) sum += beta[i];
@@ -159,9 +166,9 @@ struct Simplex {
 
 }  // namespace
 
-extern "C" int svmcut_simplex_qp(int64_t k, const double* H, const double* b, double C, double tol, int64_t max_steps,
-                                 double* beta, double* work, double* gap, int64_t* steps,
-                                 const volatile int* cancel) {
+extern "C" int svmcut_simplex_qp(int64_t k, const double* H, const double* b, double C, double tol,
+                                 int64_t max_steps, double* beta, double* work, double* gap,
+                                 int64_t* steps, const volatile int* cancel) {
     const auto cancelled = [cancel] { return cancel && *cancel; };
     Simplex qp{k, H, b, C, beta, work, work + k, work + 2 * k, {}};
     try {
@@ -177,7 +184,7 @@ extern "C" int svmcut_simplex_qp(int64_t k, const double* H, const double* b, do
         qp.drop_zeros();
         std::vector<double> best(beta, beta + k);
         double best_gap = std::numeric_limits<double>::infinity(), mark = best_gap;
-        int64_t stalls = 0, fell = 0; /* fell: the step at which the gap last fell by a thousandth */
+        int64_t stalls = 0, fell = 0;  // fell: the step at which the gap last fell by a thousandth
         for (*steps = 0;; ++*steps) {
             qp.refresh_gradient();
             int64_t steepest = 0;
@@ -189,9 +196,10 @@ extern "C" int svmcut_simplex_qp(int64_t k, const double* H, const double* b, do
             if (here < 0.999 * mark) mark = here, fell = *steps;
             double scale = 0;
             for (int64_t j : qp.free_set) scale = std::max(scale, std::fabs(qp.gradient[j] + b[j]));
-            if (here <= std::max(tol, 4e-16 * scale) || *steps >= max_steps || stalls > 20 || cancelled())
+            if (here <= std::max(tol, 4e-16 * scale) || *steps >= max_steps || stalls > 20 ||
+                cancelled())
                 break;
-            /* where H cancels, gains are rounding and never end */
+            // where H cancels, gains are rounding and never end
             if (*steps - fell > kPatience + kPatienceEach * k) break;
             // to the minimum of the current hull, dropping indices on the way
             double gained = 0;

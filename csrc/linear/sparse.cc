@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Products with sparse rows and the vector operations between them. Sums run over pieces whose bounds depend on the
-// shape of the data alone and are added in the order of the pieces: the same bytes for any number of threads.
+// Products with sparse rows and the vector operations between them. Sums run over pieces whose
+// bounds depend on the shape of the data alone and are added in the order of the pieces: the same
+// bytes for any number of threads.
 
 #include <algorithm>
 #include <cstring>
@@ -20,9 +21,10 @@ using svmcut::row_dot;
 
 constexpr int64_t kEntriesPerPiece = 1 << 16;
 constexpr int64_t kVectorPiece = 1 << 14;
-constexpr int64_t kSumPiece = 1 << 12;  // sums of a piece stay in the first cache
+constexpr int64_t kSumPiece = 1 << 12;                  // sums of a piece stay in the first cache
 constexpr int64_t kRowsAhead = 8, kEntriesAhead = 128;  // of rows whose entries are asked for early
-constexpr int64_t kWorthThreads = 1 << 20;  // entries; below, starting a thread costs more than it saves
+// entries; below, starting a thread costs more than it saves
+constexpr int64_t kWorthThreads = 1 << 20;
 
 int64_t entries(const svmcut_csr* X) { return X->indptr[X->n_rows] - X->indptr[0]; }
 
@@ -31,7 +33,8 @@ std::vector<int64_t> balanced_rows(const svmcut_csr* X, int64_t pieces) {
     std::vector<int64_t> bound(pieces + 1);
     const int64_t first = X->indptr[0], total = entries(X);
     for (int64_t k = 0; k <= pieces; ++k) {
-        const int64_t target = first + static_cast<int64_t>(static_cast<double>(total) * k / pieces);
+        const int64_t target =
+            first + static_cast<int64_t>(static_cast<double>(total) * k / pieces);
         bound[k] = std::lower_bound(X->indptr, X->indptr + X->n_rows, target) - X->indptr;
     }
     bound[0] = 0;
@@ -39,8 +42,8 @@ std::vector<int64_t> balanced_rows(const svmcut_csr* X, int64_t pieces) {
     return bound;
 }
 
-// Rows begin to end, of each the entries from first to last, where these are given. Rows are skipped, so the processor
-// does not see which come next.
+// Rows begin to end, of each the entries from first to last, where these are given. Rows are
+// skipped, so the processor does not see which come next.
 void add_rows(const svmcut_csr* X, const double* coef, int64_t begin, int64_t end, double* out,
               const int32_t* first = nullptr, const int32_t* last = nullptr) {
     const auto start = [&](int64_t i) { return X->indptr[i] + (first ? first[i] : 0); };
@@ -60,7 +63,8 @@ void add_rows(const svmcut_csr* X, const double* coef, int64_t begin, int64_t en
 }
 
 // Many rows, few columns: private sums per piece of rows, added in order.
-int adjoint_by_rows(const svmcut_csr* X, const double* coef, double* out, int64_t pieces, int threads) {
+int adjoint_by_rows(const svmcut_csr* X, const double* coef, double* out, int64_t pieces,
+                    int threads) {
     const int64_t d = X->n_features;
     std::vector<double> sums;
     try {
@@ -69,16 +73,18 @@ int adjoint_by_rows(const svmcut_csr* X, const double* coef, double* out, int64_
         return SVMCUT_NO_MEMORY;
     }
     const auto bound = balanced_rows(X, pieces);
-    svmcut::for_pieces(pieces, threads,
-                       [&](int64_t p) { add_rows(X, coef, bound[p], bound[p + 1], sums.data() + p * d); });
+    svmcut::for_pieces(pieces, threads, [&](int64_t p) {
+        add_rows(X, coef, bound[p], bound[p + 1], sums.data() + p * d);
+    });
     for (int64_t p = 0; p < pieces; ++p)
         for (int64_t j = 0; j < d; ++j) out[j] += sums[p * d + j];
     return SVMCUT_OK;
 }
 
-// Many columns: every thread owns a range of columns and meets the rows in order, so each column's sum is the one a
-// single thread forms.
-void adjoint_by_columns(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds, int ranges) {
+// Many columns: every thread owns a range of columns and meets the rows in order, so each column's
+// sum is the one a single thread forms.
+void adjoint_by_columns(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds,
+                        int ranges) {
     svmcut::for_pieces(ranges, ranges, [&](int64_t r) {
         add_rows(X, coef, 0, X->n_rows, out, r ? bounds + (r - 1) * X->n_rows : nullptr,
                  r + 1 < ranges ? bounds + r * X->n_rows : nullptr);
@@ -117,9 +123,10 @@ double vector_dot_piece(const svmcut_vector& v, const double* a, int64_t begin, 
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
-// Numbers begin to end of the sum of the vectors, to out[0] and on; as many as kSumPiece are quickest.
-void combine_piece(int64_t count, const double* weights, const svmcut_vector* vectors, int64_t begin, int64_t end,
-                   double* out) {
+// Numbers begin to end of the sum of the vectors, to out[0] and on; as many as kSumPiece are
+// quickest.
+void combine_piece(int64_t count, const double* weights, const svmcut_vector* vectors,
+                   int64_t begin, int64_t end, double* out) {
     std::fill(out, out + (end - begin), 0.0);
     for (int64_t k = 0; k < count; ++k) {
         const double weight = weights[k];
@@ -127,7 +134,8 @@ void combine_piece(int64_t count, const double* weights, const svmcut_vector* ve
         if (weight == 0.0) continue;
         if (const int32_t* first = vectors[k].indices) {
             const int32_t* last = first + vectors[k].count;
-            for (const int32_t* i = std::lower_bound(first, last, begin); i != last && *i < end; ++i)
+            for (const int32_t* i = std::lower_bound(first, last, begin); i != last && *i < end;
+                 ++i)
                 out[*i - begin] += weight * v[i - first];
         } else {
             for (int64_t i = begin; i < end; ++i) out[i - begin] += weight * v[i];
@@ -144,8 +152,9 @@ double piecewise_sum(int64_t n, int threads, Term&& term) {
     const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
     if (pieces <= 1) return term(0, n);
     std::vector<double> part(pieces);
-    svmcut::for_pieces(pieces, n < 16 * kVectorPiece ? 1 : threads,
-                       [&](int64_t p) { part[p] = term(p * kVectorPiece, std::min(n, (p + 1) * kVectorPiece)); });
+    svmcut::for_pieces(pieces, n < 16 * kVectorPiece ? 1 : threads, [&](int64_t p) {
+        part[p] = term(p * kVectorPiece, std::min(n, (p + 1) * kVectorPiece));
+    });
     double sum = 0;
     for (double value : part) sum += value;
     return sum;
@@ -162,13 +171,15 @@ int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double*
     svmcut::for_pieces(pieces, threads, [&](int64_t p) {
         for (int64_t i = bound[p]; i < bound[p + 1]; ++i) {
             const int64_t start = X->indptr[i];
-            s[i] = row_dot(X->data + start, X->indices + start, X->indptr[i + 1] - start, w) + constant;
+            s[i] = row_dot(X->data + start, X->indices + start, X->indptr[i + 1] - start, w) +
+                   constant;
         }
     });
     return SVMCUT_OK;
 }
 
-int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s, int threads) {
+int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s,
+                   int threads) {
     const int64_t pieces = std::max<int64_t>(1, std::min(X->n_rows, entries(X) / kEntriesPerPiece));
     const auto bound = balanced_rows(X, pieces);
     svmcut::for_pieces(pieces, threads, [&](int64_t p) {
@@ -187,12 +198,14 @@ int svmcut_adjoint_ranges(const svmcut_csr* X, int threads) {
     return static_cast<int>(std::min<int64_t>(threads, 1 + entries(X) / (4 * X->n_rows)));
 }
 
-void svmcut_adjoint_bounds(const svmcut_csr* X, const int64_t* columns, int ranges, int32_t* bounds) {
+void svmcut_adjoint_bounds(const svmcut_csr* X, const int64_t* columns, int ranges,
+                           int32_t* bounds) {
     const int64_t pieces = std::min(X->n_rows, entries(X) / kEntriesPerPiece + 1);
     const auto bound = balanced_rows(X, pieces);
     svmcut::for_pieces(pieces, ranges, [&](int64_t p) {
         for (int64_t i = bound[p]; i < bound[p + 1]; ++i) {
-            const int32_t *begin = X->indices + X->indptr[i], *end = X->indices + X->indptr[i + 1], *at = begin;
+            const int32_t *begin = X->indices + X->indptr[i], *end = X->indices + X->indptr[i + 1],
+                          *at = begin;
             for (int64_t r = 1; r < ranges; ++r) {
                 at = std::lower_bound(at, end, static_cast<int32_t>(columns[r]));
                 bounds[(r - 1) * X->n_rows + i] = static_cast<int32_t>(at - begin);
@@ -201,22 +214,22 @@ void svmcut_adjoint_bounds(const svmcut_csr* X, const int64_t* columns, int rang
     });
 }
 
-int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds, int ranges,
-                   int threads) {
+int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds,
+                   int ranges, int threads) {
     if (const int64_t pieces = adjoint_pieces(X))
         return adjoint_by_rows(X, coef, out, pieces, entries(X) < kWorthThreads ? 1 : threads);
-    if (ranges > 1)
-        adjoint_by_columns(X, coef, out, bounds, ranges);
-    else
-        add_rows(X, coef, 0, X->n_rows, out);
+    if (ranges > 1) adjoint_by_columns(X, coef, out, bounds, ranges);
+    else add_rows(X, coef, 0, X->n_rows, out);
     return SVMCUT_OK;
 }
 
 double svmcut_dot(int64_t n, const double* a, const double* b, int threads) {
-    return piecewise_sum(n, threads, [&](int64_t begin, int64_t end) { return dot_piece(a, b, begin, end); });
+    return piecewise_sum(n, threads,
+                         [&](int64_t begin, int64_t end) { return dot_piece(a, b, begin, end); });
 }
 
-int svmcut_dots(int64_t n, int64_t count, const svmcut_vector* vectors, const double* a, double* out, int threads) {
+int svmcut_dots(int64_t n, int64_t count, const svmcut_vector* vectors, const double* a,
+                double* out, int threads) {
     const int64_t pieces = std::max<int64_t>(1, (n + kVectorPiece - 1) / kVectorPiece);
     std::vector<double> part;
     try {
@@ -227,7 +240,8 @@ int svmcut_dots(int64_t n, int64_t count, const svmcut_vector* vectors, const do
     if (numbers(count, vectors) < kWorthThreads) threads = 1;
     svmcut::for_pieces(pieces * count, threads, [&](int64_t k) {
         const int64_t begin = k % pieces * kVectorPiece;
-        part[k] = vector_dot_piece(vectors[k / pieces], a, begin, std::min(n, begin + kVectorPiece));
+        part[k] =
+            vector_dot_piece(vectors[k / pieces], a, begin, std::min(n, begin + kVectorPiece));
     });
     for (int64_t k = 0; k < count; ++k) {
         out[k] = 0;
@@ -236,27 +250,29 @@ int svmcut_dots(int64_t n, int64_t count, const svmcut_vector* vectors, const do
     return SVMCUT_OK;
 }
 
-void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
-                    int threads) {
+void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors,
+                    double* out, int threads) {
     const int64_t pieces = (n + kSumPiece - 1) / kSumPiece;
-    svmcut::for_pieces(pieces, numbers(count, vectors) < kWorthThreads ? 1 : threads, [&](int64_t p) {
-        const int64_t begin = p * kSumPiece, end = std::min(n, begin + kSumPiece);
-        combine_piece(count, weights, vectors, begin, end, out + begin);
-    });
+    svmcut::for_pieces(
+        pieces, numbers(count, vectors) < kWorthThreads ? 1 : threads, [&](int64_t p) {
+            const int64_t begin = p * kSumPiece, end = std::min(n, begin + kSumPiece);
+            combine_piece(count, weights, vectors, begin, end, out + begin);
+        });
 }
 
-void svmcut_combine_floats(int64_t n, int64_t count, const double* weights, const float* const* vectors, double* out,
-                           int threads) {
+void svmcut_combine_floats(int64_t n, int64_t count, const double* weights,
+                           const float* const* vectors, double* out, int threads) {
     const int64_t pieces = (n + kSumPiece - 1) / kSumPiece;
     svmcut::for_pieces(pieces, n * count < kWorthThreads ? 1 : threads, [&](int64_t p) {
         const int64_t begin = p * kSumPiece, size = std::min(n - begin, kSumPiece);
         std::fill_n(out + begin, size, 0.0);
-        for (int64_t k = 0; k < count; ++k) add_floats(size, weights[k], vectors[k] + begin, out + begin);
+        for (int64_t k = 0; k < count; ++k)
+            add_floats(size, weights[k], vectors[k] + begin, out + begin);
     });
 }
 
-double svmcut_combined_square(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors,
-                              int threads) {
+double svmcut_combined_square(int64_t n, int64_t count, const double* weights,
+                              const svmcut_vector* vectors, int threads) {
     if (n < 16 * kVectorPiece) {  // too few pieces to be shared evenly
         std::vector<double> sum(n);
         svmcut_combine(n, count, weights, vectors, sum.data(), threads);
@@ -265,7 +281,8 @@ double svmcut_combined_square(int64_t n, int64_t count, const double* weights, c
     return piecewise_sum(n, threads, [&](int64_t begin, int64_t end) {
         alignas(64) static thread_local double sum[kVectorPiece];
         for (int64_t at = begin; at < end; at += kSumPiece)
-            combine_piece(count, weights, vectors, at, std::min(end, at + kSumPiece), sum + (at - begin));
+            combine_piece(count, weights, vectors, at, std::min(end, at + kSumPiece),
+                          sum + (at - begin));
         return dot_piece(sum, sum, 0, end - begin);
     });
 }
@@ -302,7 +319,9 @@ int svmcut_gram(const svmcut_csr* X, double constant, double* out) {
         for (int64_t k = start; k < stop; ++k) row[X->indices[k]] = X->data[k];
         for (int64_t j = 0; j <= i; ++j) {
             const int64_t at = X->indptr[j];
-            out[i * n + j] = row_dot(X->data + at, X->indices + at, X->indptr[j + 1] - at, row.data()) + constant;
+            out[i * n + j] =
+                row_dot(X->data + at, X->indices + at, X->indptr[j + 1] - at, row.data()) +
+                constant;
             out[j * n + i] = out[i * n + j];
         }
         for (int64_t k = start; k < stop; ++k) row[X->indices[k]] = 0;
@@ -310,7 +329,8 @@ int svmcut_gram(const svmcut_csr* X, double constant, double* out) {
     return SVMCUT_OK;
 }
 
-void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads) {
+void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out,
+                  int threads) {
     const int64_t pieces = (n + kVectorPiece - 1) / kVectorPiece;
     svmcut::for_pieces(pieces, n < 16 * kVectorPiece ? 1 : threads, [&](int64_t k) {
         const int64_t begin = k * kVectorPiece, end = std::min(n, begin + kVectorPiece);
@@ -325,15 +345,16 @@ void svmcut_row_norms(const svmcut_csr* X, double* squared, int threads) {
             double s[4] = {0};
             int64_t k = X->indptr[i];
             for (; k + 4 <= X->indptr[i + 1]; k += 4)
-                for (int m = 0; m < 4; ++m) s[m] += static_cast<double>(X->data[k + m]) * X->data[k + m];
+                for (int m = 0; m < 4; ++m)
+                    s[m] += static_cast<double>(X->data[k + m]) * X->data[k + m];
             for (; k < X->indptr[i + 1]; ++k) s[0] += static_cast<double>(X->data[k]) * X->data[k];
             squared[i] = (s[0] + s[1]) + (s[2] + s[3]);
         }
     });
 }
 
-void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr, float* data,
-                      int32_t* indices) {
+void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count,
+                      const int64_t* indptr, float* data, int32_t* indices) {
     for (int64_t k = 0; k < count; ++k) {
         const int64_t from = X->indptr[rows[k]], length = indptr[k + 1] - indptr[k];
         std::copy(X->data + from, X->data + from + length, data + indptr[k]);

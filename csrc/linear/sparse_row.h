@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * One sparse row: its columns j differ. The order of the sums is part of every result.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One sparse row: its columns j differ. The order of the sums is part of every result.
 #ifndef SVMCUT_SPARSE_ROW_H
 #define SVMCUT_SPARSE_ROW_H
 
@@ -9,8 +8,9 @@
 
 namespace svmcut {
 
-/* first + x.w: four independent sums hide the latency of the gathers. */
-inline double row_dot(const float* x, const int32_t* j, int64_t count, const double* w, double first = 0) {
+// first + x.w: four independent sums hide the latency of the gathers.
+inline double row_dot(const float* x, const int32_t* j, int64_t count, const double* w,
+                      double first = 0) {
     double a = first, b = 0, c = 0, d = 0;
     int64_t k = 0;
     for (; k + 4 <= count; k += 4) {
@@ -23,10 +23,11 @@ inline double row_dot(const float* x, const int32_t* j, int64_t count, const dou
     return (a + b) + (c + d);
 }
 
-/* out += c x */
+// out += c x
 inline void row_add(const float* x, const int32_t* j, int64_t count, double c, double* out) {
     int64_t k = 0;
-    for (; k + 4 <= count; k += 4) {  // columns of a row differ, so the four updates are independent
+    // columns of a row differ, so the four updates are independent
+    for (; k + 4 <= count; k += 4) {
         out[j[k]] += c * x[k];
         out[j[k + 1]] += c * x[k + 1];
         out[j[k + 2]] += c * x[k + 2];

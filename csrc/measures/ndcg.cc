@@ -1,22 +1,24 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Most violated ranking for NDCG at K, exact, any grades:
- *   R = max over rankings of  1 - DCG/Z - m sum over pairs of unequal grade ranked wrongly (s_hi - s_lo).
- *
- * Rows of one grade stand in the order of their scores. Behind place K a ranking costs its pairs alone, and the order by
- * score is the best for each of them. So what is open is the grades of the first K places, d_1 .. d_K. Against the order by
- * score, a row d in place r changes the objective by
- *
- *   - D(r) G(d)/Z - m sum of max(0, s_x - s_d) over the rows x of other grades that are not placed yet
- *
- * which depends on how many of each grade stand before it and on nothing else: a longest path over these counts, whose
- * states are numbered with the last grade fastest. With ways(g, R) the ways to choose counts of the grades from g on that
- * sum to at most R, and A(g, R) their sum over 0..R, counts c have the number
- *
- *   sum over g of A(g + 1, R_g) - A(g + 1, R_g - c_g),     R_g = K - c_0 - .. - c_(g-1)
- *
- * At most (K + M choose M) states of M grades, M^2 steps each.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Most violated ranking for NDCG at K, exact, any grades:
+//   R = max over rankings of  1 - DCG/Z
+//                             - m sum over pairs of unequal grade ranked wrongly (s_hi - s_lo).
+//
+// Rows of one grade stand in the order of their scores. Behind place K a ranking costs its pairs
+// alone, and the order by score is the best for each of them. So what is open is the grades of the
+// first K places, d_1 .. d_K. Against the order by score, a row d in place r changes the objective
+// by
+//
+//   - D(r) G(d)/Z - m sum of max(0, s_x - s_d) over the rows x of other grades not yet placed
+//
+// which depends on how many of each grade stand before it and on nothing else: a longest path over
+// these counts, whose states are numbered with the last grade fastest. With ways(g, R) the ways to
+// choose counts of the grades from g on that sum to at most R, and A(g, R) their sum over 0..R,
+// counts c have the number
+//
+//   sum over g of A(g + 1, R_g) - A(g + 1, R_g - c_g),     R_g = K - c_0 - .. - c_(g-1)
+//
+// At most (K + M choose M) states of M grades, M^2 steps each.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -27,23 +29,24 @@
 namespace svmcut {
 namespace {
 
-constexpr int64_t kFewRows = 4096; /* below: threads cost more than they bring */
+constexpr int64_t kFewRows = 4096;  // below: threads cost more than they bring
 
 struct Room {
-    double* best;      /* states: longest path */
-    uint16_t* last;    /* states: grade of its last step */
-    double* step;      /* steps: pairs lost as row a of grade g is placed behind b rows of grade h */
-    int64_t* sums;     /* (grades + 1) (places + 2): A */
-    int64_t* after;    /* grades + 1: number of the counts of the later grades, where one more place is left */
-    int64_t* left;     /* grades + 1: R */
-    int32_t* begin;    /* grades + 1: first row of a grade, in the order of grades */
-    int32_t* column;   /* grades + 1: first column of a grade in a row of steps */
-    int32_t* count;    /* grades */
-    int32_t* end;      /* grades */
-    int32_t* seen;     /* grades */
-    int32_t* here;     /* grades */
-    double* gain;      /* grades */
-    uint16_t* prefix;  /* places */
+    double* best;    // states: longest path
+    uint16_t* last;  // states: grade of its last step
+    double* step;    // steps: pairs lost as row a of grade g is placed behind b rows of grade h
+    int64_t* sums;   // (grades + 1) (places + 2): A
+    // grades + 1: number of the counts of the later grades, where one more place is left
+    int64_t* after;
+    int64_t* left;     // grades + 1: R
+    int32_t* begin;    // grades + 1: first row of a grade, in the order of grades
+    int32_t* column;   // grades + 1: first column of a grade in a row of steps
+    int32_t* count;    // grades
+    int32_t* end;      // grades
+    int32_t* seen;     // grades
+    int32_t* here;     // grades
+    double* gain;      // grades
+    uint16_t* prefix;  // places
 };
 
 int64_t lay_out_room(const svmcut_ndcg_size& most, void* memory, Room* out) {
@@ -56,7 +59,8 @@ int64_t lay_out_room(const svmcut_ndcg_size& most, void* memory, Room* out) {
     room.sums = static_cast<int64_t*>(region(M * (most.places + 2) * 8));
     room.after = static_cast<int64_t*>(region(M * 8));
     room.left = static_cast<int64_t*>(region(M * 8));
-    for (int32_t** part : {&room.begin, &room.column, &room.count, &room.end, &room.seen, &room.here})
+    for (int32_t** part :
+         {&room.begin, &room.column, &room.count, &room.end, &room.seen, &room.here})
         *part = static_cast<int32_t*>(region(M * 4));
     room.gain = static_cast<double*>(region(M * 8));
     room.prefix = static_cast<uint16_t*>(region(most.places * 2));
@@ -66,16 +70,18 @@ int64_t lay_out_room(const svmcut_ndcg_size& most, void* memory, Room* out) {
 
 struct Query {
     int64_t n, M, K;
-    double m, over; /* weight of a pair, 1/Z */
+    double m, over;  // weight of a pair, 1/Z
     const double* discount;
-    const double* score; /* grade by grade, descending */
+    const double* score;  // grade by grade, descending
     Room r;
 
     int64_t size(int64_t g) const { return r.begin[g + 1] - r.begin[g]; }
     int64_t top(int64_t g) const { return std::min(size(g), K); }
-    /* A(g, R), 0 for R = -1. */
+    // A(g, R), 0 for R = -1.
     int64_t sum(int64_t g, int64_t R) const { return r.sums[g * (K + 2) + R + 1]; }
-    int64_t skipped(int64_t g, int64_t R, int64_t c) const { return sum(g + 1, R) - sum(g + 1, R - c); }
+    int64_t skipped(int64_t g, int64_t R, int64_t c) const {
+        return sum(g + 1, R) - sum(g + 1, R - c);
+    }
 
     void count_states() const {
         for (int64_t g = M; g >= 0; --g) {
@@ -92,7 +98,8 @@ struct Query {
         return found;
     }
 
-    /* step[(rows of earlier grades + a) columns + column[h] + b] = m sum over i >= b of max(0, s_i of h - s_a of g) */
+    // step[(rows of earlier grades + a) columns + column[h] + b] = m sum over i >= b of max(0, s_i
+    // of h - s_a of g)
     void price_steps() const {
         const int64_t columns = r.column[M];
         double* row = r.step;
@@ -104,9 +111,9 @@ struct Query {
                     if (h == g) continue;
                     const double* other = score + r.begin[h];
                     const int64_t open = top(h);
-                    int64_t i = std::lower_bound(other, other + size(h), x, [](double y, double limit) {
-                                    return y > limit;
-                                }) - other;
+                    int64_t i = std::lower_bound(other, other + size(h), x,
+                                                 [](double y, double limit) { return y > limit; }) -
+                                other;
                     double lost = 0.0;
                     while (--i >= 0) {
                         lost += other[i] - x;
@@ -117,7 +124,7 @@ struct Query {
         }
     }
 
-    /* The next counts of all grades but the last; false behind the last of them. */
+    // The next counts of all grades but the last; false behind the last of them.
     bool advance() const {
         for (int64_t g = M - 2; g >= 0; --g) {
             if (r.count[g] < top(g) && r.left[M - 1] > 0) {
@@ -131,8 +138,9 @@ struct Query {
         return false;
     }
 
-    /* Longest paths to all counts; r.end: those of the best full prefix. Counts that differ in the last grade alone have
-     * numbers in a row, and so have those they are reached from by a step of one other grade. */
+    // Longest paths to all counts; r.end: those of the best full prefix. Counts that differ in the
+    // last grade alone have numbers in a row, and so have those they are reached from by a step of
+    // one other grade.
     void search() const {
         const int64_t columns = r.column[M], z = M - 1;
         bool found = false;
@@ -145,15 +153,17 @@ struct Query {
             double* best = r.best + state;
             uint16_t* last = r.last + state;
             const int64_t open = r.left[z], run = std::min(top(z), open);
-            const double* discounted = discount + (K - open); /* of the next place */
+            const double* discounted = discount + (K - open);  // of the next place
             r.after[z] = 0;
             for (int64_t h = z - 1; h > 0; --h)
-                r.after[h] = r.left[h] < K ? r.after[h + 1] + skipped(h, r.left[h] + 1, r.count[h]) : 0;
+                r.after[h] =
+                    r.left[h] < K ? r.after[h + 1] + skipped(h, r.left[h] + 1, r.count[h]) : 0;
             int64_t before = 0, rows = 0;
             bool reached = false;
             for (int64_t g = 0; g < z; rows += top(g++)) {
                 if (r.count[g] == 0) continue;
-                const double* from = r.best + before + skipped(g, r.left[g], r.count[g] - 1) + r.after[g + 1];
+                const double* from =
+                    r.best + before + skipped(g, r.left[g], r.count[g] - 1) + r.after[g + 1];
                 const double* step = r.step + (rows + r.count[g] - 1) * columns;
                 const double gained = over * r.gain[g];
                 double lost = 0.0;
@@ -211,7 +221,8 @@ struct Job {
 };
 
 void cut_query(const Job& job, int64_t query, const Room& r) {
-    const int64_t first = job.start[query], n = job.start[query + 1] - first, M = job.n_grades[query];
+    const int64_t first = job.start[query], n = job.start[query + 1] - first,
+                  M = job.n_grades[query];
     double* coef = job.coef + first;
     job.value[query] = job.offset[query] = 0.0;
     if (M < 2) {
@@ -235,11 +246,12 @@ void cut_query(const Job& job, int64_t query, const Room& r) {
     for (int64_t g = 0; g < M; ++g) {
         const double size = r.begin[g + 1];
         same += size * size;
-        r.column[g + 1] = r.column[g] + static_cast<int32_t>(std::min<int64_t>(r.begin[g + 1], K)) + 1;
+        r.column[g + 1] =
+            r.column[g] + static_cast<int32_t>(std::min<int64_t>(r.begin[g + 1], K)) + 1;
         r.begin[g + 1] += r.begin[g];
         r.seen[g] = r.begin[g];
     }
-    int32_t* member = w.nodes; /* place by score, grade by grade */
+    int32_t* member = w.nodes;  // place by score, grade by grade
     for (int64_t k = 0; k < n; ++k) {
         const int32_t at = r.seen[grade[w.items[k].row]]++;
         w.extra[at] = w.sorted[k];
@@ -247,7 +259,8 @@ void cut_query(const Job& job, int64_t query, const Room& r) {
     }
     double ideal = 0.0;
     for (int64_t g = M - 1, place = 0; place < K; --g)
-        for (int64_t end = std::min<int64_t>(K, place + r.begin[g + 1] - r.begin[g]); place < end; ++place)
+        for (int64_t end = std::min<int64_t>(K, place + r.begin[g + 1] - r.begin[g]); place < end;
+             ++place)
             ideal += job.discount[place] * r.gain[g];
     const double pairs = 0.5 * (static_cast<double>(n) * static_cast<double>(n) - same);
     const Query q{n, M, K, 2.0 / pairs, 1.0 / ideal, job.discount, w.extra, r};
@@ -257,8 +270,10 @@ void cut_query(const Job& job, int64_t query, const Room& r) {
 
     std::fill(r.seen, r.seen + M, 0);
     std::fill(r.here, r.here + M, 0);
-    int32_t* net = w.nodes + n; /* by score: pairs ranked wrongly in which a row is the lower, less those where the higher */
-    auto rank = [&](int64_t place, int64_t g) { /* behind the rows in `seen`, and those of lower grade in `here` */
+    // by score: pairs ranked wrongly in which a row is the lower, less those where the higher
+    int32_t* net = w.nodes + n;
+    // behind the rows in `seen`, and those of lower grade in `here`
+    auto rank = [&](int64_t place, int64_t g) {
         int64_t wrong = 0;
         for (int64_t h = 0; h < g; ++h) wrong -= r.seen[h] + r.here[h];
         for (int64_t h = g + 1; h < M; ++h) wrong += q.size(h) - r.seen[h];
@@ -271,16 +286,17 @@ void cut_query(const Job& job, int64_t query, const Room& r) {
         rank(member[r.begin[g] + r.seen[g]], g);
         ++r.seen[g];
     }
-    int32_t* placed = r.end; /* the search is over */
+    int32_t* placed = r.end;  // the search is over
     std::copy(r.seen, r.seen + M, placed);
-    auto behind = [&](int64_t k) { /* whether row k by score stands behind the prefix */
+    auto behind = [&](int64_t k) {  // whether row k by score stands behind the prefix
         const int64_t g = grade[w.items[k].row];
         return placed[g] == 0 || k > member[r.begin[g] + placed[g] - 1];
     };
-    for (int64_t k = 0, end; k < n; k = end) { /* of equal scores the lower grade first: a pair that costs nothing */
+    // of equal scores the lower grade first: a pair that costs nothing
+    for (int64_t k = 0, end; k < n; k = end) {
         for (end = k; end < n && w.sorted[end] == w.sorted[k]; ++end)
             if (behind(end)) ++r.here[grade[w.items[end].row]];
-        if (end == k) end = k + 1; /* nan */
+        if (end == k) end = k + 1;  // nan
         for (int64_t i = k; i < end; ++i)
             if (behind(i)) rank(i, grade[w.items[i].row]);
         for (int64_t i = k; i < end; ++i) {
@@ -291,7 +307,8 @@ void cut_query(const Job& job, int64_t query, const Room& r) {
         }
     }
 
-    /* coef.s from gaps of the scores times exact sums of counts: no cancellation between large scores. */
+    // coef.s from gaps of the scores times exact sums of counts: no cancellation between large
+    // scores.
     const double price = job.weight[query] * q.m;
     int64_t before = 0;
     double wrong = 0.0, block = 0.0;
@@ -306,7 +323,7 @@ void cut_query(const Job& job, int64_t query, const Room& r) {
     }
     job.offset[query] = 1.0 - reached / ideal;
     const double value = job.offset[query] + q.m * (wrong + block);
-    job.value[query] = value < 0.0 ? 0.0 : value; /* by rounding alone; nan stays */
+    job.value[query] = value < 0.0 ? 0.0 : value;  // by rounding alone; nan stays
 }
 
 }  // namespace
@@ -314,11 +331,14 @@ void cut_query(const Job& job, int64_t query, const Room& r) {
 
 using namespace svmcut;
 
-extern "C" int64_t svmcut_ndcg_room(const svmcut_ndcg_size* most) { return lay_out_room(*most, nullptr, nullptr); }
+extern "C" int64_t svmcut_ndcg_room(const svmcut_ndcg_size* most) {
+    return lay_out_room(*most, nullptr, nullptr);
+}
 
-extern "C" int svmcut_ndcg_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
-                               const int32_t* n_grades, const double* gain, const double* discount, int64_t places,
-                               const double* weight, double* coef, double* value, double* offset, void* workspace,
+extern "C" int svmcut_ndcg_cut(const double* s, const int64_t* start, int64_t n_queries,
+                               const int32_t* grade, const int32_t* n_grades, const double* gain,
+                               const double* discount, int64_t places, const double* weight,
+                               double* coef, double* value, double* offset, void* workspace,
                                const svmcut_ndcg_size* most, void* rooms, int n_rooms) {
     if (start[n_queries] >= INT32_MAX || most->grades > UINT16_MAX) return SVMCUT_BAD_INPUT;
     Job job{s, start, grade, n_grades, gain, discount, places, weight, coef, value, offset, {}};

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * How the constraint builders share one block of memory: regions per row, each starting on its own cache line.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How the constraint builders share one block of memory: regions per row, each starting on its own
+// cache line.
 #ifndef SVMCUT_WORKSPACE_H
 #define SVMCUT_WORKSPACE_H
 
@@ -11,21 +11,22 @@
 
 namespace svmcut {
 
-constexpr int64_t kBlock = 4096; /* rows summed as one: partial sums do not depend on the number of threads */
+// rows summed as one: partial sums do not depend on the number of threads
+constexpr int64_t kBlock = 4096;
 
 struct Workspace {
-    Item* items;      /* n */
-    Item* scratch;    /* n */
-    double* sorted;   /* n */
-    double* extra;    /* n + 2 blocks + 64 */
-    int32_t* grade;   /* n */
-    int32_t* nodes;   /* 4 n + 64 */
-    double* blocks;   /* 6 per block */
+    Item* items;     // n
+    Item* scratch;   // n
+    double* sorted;  // n
+    double* extra;   // n + 2 blocks + 64
+    int32_t* grade;  // n
+    int32_t* nodes;  // 4 n + 64
+    double* blocks;  // 6 per block
 };
 
 constexpr int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/* Memory dealt out in cache lines; without any, only counted. */
+// Memory dealt out in cache lines; without any, only counted.
 class Regions {
   public:
     explicit Regions(void* memory) : base((reinterpret_cast<uintptr_t>(memory) + 63) / 64 * 64) {}
@@ -56,7 +57,7 @@ inline int64_t lay_out(int64_t n, void* memory, Workspace* out) {
     return region.bytes();
 }
 
-/* What belongs to the rows of a query that begins at `first`; blocks belong to none. */
+// What belongs to the rows of a query that begins at `first`; blocks belong to none.
 inline Workspace from_row(const Workspace& w, int64_t first) {
     return {w.items + first, w.scratch + first,   w.sorted + first, w.extra + first,
             w.grade + first, w.nodes + 4 * first, nullptr};

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Dual ascent of the classes of Crammer and Singer over kernel values, a block of rows at a time (Crammer and Singer,
-// JMLR 2, 2001; Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, on rows of a kernel).
+// Dual ascent of the classes of Crammer and Singer over kernel values, a block of rows at a time
+// (Crammer and Singer, JMLR 2, 2001; Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, on rows
+// of a kernel).
 //
 //   dual      max over alpha   - sum_ik alpha_ik L(y_i, k) - 1/2 sum_k alpha_k' H alpha_k,
-//             alpha_ik <= C_i [k = y_i],   sum_k alpha_ik = 0;   L: the losses, H: the kernel values
+//             alpha_ik <= C_i [k = y_i],   sum_k alpha_ik = 0;   L: losses, H: kernel values
 //   scores    s_k = H alpha_k,   G_ik = L(y_i, k) + s_ik
-//   gap       of a row: C_i (max_k G_ik - s_iy) + sum_k alpha_ik G_ik; their sum is the gap of alpha
-//   step      a row's alphas to their optimum, exactly: alpha_ik = min(C_i [k = y_i], (t - B_k) / H_ii) with
-//             B = G - H_ii alpha, the level t by the largest B_k + H_ii C_i [k = y_i]
+//   gap       of a row: C_i (max_k G_ik - s_iy) + sum_k alpha_ik G_ik; their sum is the gap of
+//             alpha
+//   step      a row's alphas to their optimum, exactly: alpha_ik = min(C_i [k = y_i], (t - B_k) /
+//             H_ii) with B = G - H_ii alpha, the level t by the largest B_k + H_ii C_i [k = y_i]
 //
-// Deviations from the papers: steps stay within the block, on its own square of kernel values, until its gap has fallen
-// to a part; the scores of all rows follow once for the block.
+// Deviations from the papers: steps stay within the block, on its own square of kernel values,
+// until its gap has fallen to a part; the scores of all rows follow once for the block.
 
 #include <algorithm>
 #include <cmath>
@@ -25,9 +27,10 @@
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr int64_t kRun = 512;               // rows whose scores stay in the first cache
-constexpr int64_t kWorthThreads = 1 << 20;  // multiplications below which a thread costs more than it saves
-constexpr int64_t kPicked = 8;              // largest numbers picked one by one; the rest is sorted
+constexpr int64_t kRun = 512;  // rows whose scores stay in the first cache
+// multiplications below which a thread costs more than it saves
+constexpr int64_t kWorthThreads = 1 << 20;
+constexpr int64_t kPicked = 8;  // largest numbers picked one by one; the rest is sorted
 
 double loss_of(const double* losses, int64_t K, int64_t y, int64_t k) {
     return losses ? losses[y * K + k] : static_cast<double>(y != k);
@@ -38,7 +41,8 @@ struct Row {
 };
 
 // What a row whose alphas are `alpha` and scores s[k * stride] lacks.
-Row look(int64_t K, int64_t y, double C, const double* losses, const double* alpha, const double* s, int64_t stride) {
+Row look(int64_t K, int64_t y, double C, const double* losses, const double* alpha, const double* s,
+         int64_t stride) {
     Row row;
     for (int64_t k = 0; k < K; ++k) {
         const double g = loss_of(losses, K, y, k) + s[k * stride];
@@ -51,7 +55,8 @@ Row look(int64_t K, int64_t y, double C, const double* losses, const double* alp
     return row;
 }
 
-// About what the best step of a row gains: along its worst pair of classes, and no more than its gap.
+// About what the best step of a row gains: along its worst pair of classes, and no more than its
+// gap.
 double gain_of(const Row& row, double A) {
     const double worst = row.most - row.least;
     if (!(worst > 0) || !(row.gap > 0)) return 0.0;
@@ -90,7 +95,8 @@ struct Block {
         return found;
     }
 
-    // The alphas of row i to their best; how many changed, with the changes in `changed` and `change`.
+    // The alphas of row i to their best; how many changed, with the changes in `changed` and
+    // `change`.
     int64_t solve(int64_t i, double A) {
         const int64_t right = y[i];
         double* own = alpha + i * K;
@@ -115,7 +121,8 @@ struct Block {
         };
         for (int64_t k = 0; k < K; ++k) {
             if (k == right) continue;
-            // a row whose kernel values are 0 is lost to its worst class, unless it loses nothing there
+            // a row whose kernel values are 0 is lost to its worst class, unless it loses nothing
+            // there
             const double all = k == worst && loss_of(losses, K, right, k) > 0 ? -C[i] : 0.0;
             const double value = A > 0 ? std::min(0.0, (t - B[k]) / A) : all;
             others += value;
@@ -146,20 +153,22 @@ struct Block {
 
 extern "C" {
 
-void svmcut_class_gains(int64_t n, int64_t K, const int32_t* y, const double* C, const double* losses,
-                        const double* diagonal, const double* alpha, const double* s, double* gain, double* gap,
-                        int threads) {
-    svmcut::for_pieces((n + kRun - 1) / kRun, n * K < kWorthThreads ? 1 : threads, [&](int64_t piece) {
-        for (int64_t i = piece * kRun; i < std::min(n, (piece + 1) * kRun); ++i) {
-            const Row row = look(K, y[i], C[i], losses, alpha + i * K, s + i, n);
-            gain[i] = gain_of(row, diagonal[i]);
-            gap[i] = row.gap;
-        }
-    });
+void svmcut_class_gains(int64_t n, int64_t K, const int32_t* y, const double* C,
+                        const double* losses, const double* diagonal, const double* alpha,
+                        const double* s, double* gain, double* gap, int threads) {
+    svmcut::for_pieces(
+        (n + kRun - 1) / kRun, n * K < kWorthThreads ? 1 : threads, [&](int64_t piece) {
+            for (int64_t i = piece * kRun; i < std::min(n, (piece + 1) * kRun); ++i) {
+                const Row row = look(K, y[i], C[i], losses, alpha + i * K, s + i, n);
+                gain[i] = gain_of(row, diagonal[i]);
+                gap[i] = row.gap;
+            }
+        });
 }
 
-int svmcut_class_block(int64_t q, int64_t K, const int32_t* y, const double* C, const double* losses,
-                       const double* values, double part, int64_t sweeps, double* alpha, double* s, int64_t* steps) {
+int svmcut_class_block(int64_t q, int64_t K, const int32_t* y, const double* C,
+                       const double* losses, const double* values, double part, int64_t sweeps,
+                       double* alpha, double* s, int64_t* steps) {
     Block block{q, K, y, C, losses, values, alpha, s, {}, {}, {}, {}};
     try {
         block.reserve();
@@ -171,16 +180,18 @@ int svmcut_class_block(int64_t q, int64_t K, const int32_t* y, const double* C, 
     return SVMCUT_OK;
 }
 
-void svmcut_class_add(int64_t n, int64_t q, int64_t K, const double* values, const int64_t* places, const double* change,
-                      double* s, int threads) {
-    svmcut::for_pieces((n + kRun - 1) / kRun, n * q * K < kWorthThreads ? 1 : threads, [&](int64_t piece) {
-        const int64_t first = piece * kRun, here = std::min(kRun, n - first);
-        for (int64_t r = 0; r < q; ++r) {
-            const double* row = values + places[r] * n + first;
-            for (int64_t k = 0; k < K; ++k)
-                if (change[r * K + k] != 0.0) svmcut::add_scaled(here, change[r * K + k], row, s + k * n + first);
-        }
-    });
+void svmcut_class_add(int64_t n, int64_t q, int64_t K, const double* values, const int64_t* places,
+                      const double* change, double* s, int threads) {
+    svmcut::for_pieces(
+        (n + kRun - 1) / kRun, n * q * K < kWorthThreads ? 1 : threads, [&](int64_t piece) {
+            const int64_t first = piece * kRun, here = std::min(kRun, n - first);
+            for (int64_t r = 0; r < q; ++r) {
+                const double* row = values + places[r] * n + first;
+                for (int64_t k = 0; k < K; ++k)
+                    if (change[r * K + k] != 0.0)
+                        svmcut::add_scaled(here, change[r * K + k], row, s + k * n + first);
+            }
+        });
 }
 
 }  // extern "C"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The risk of Crammer and Singer, R(s) = sum_i v_i max_k ([k != y_i] + s_ik - s_iy), and its minimum on a line.
+// The risk of Crammer and Singer, R(s) = sum_i v_i max_k ([k != y_i] + s_ik - s_iy), and its
+// minimum on a line.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +15,8 @@ namespace {
 
 constexpr int64_t kPiece = 1 << 15;  // scores
 constexpr int64_t kClasses = 64;     // at a time
-constexpr double kPart = 1e-3;       // a line is searched until no more than this part of what is gained is left
+// a line is searched until no more than this part of what is gained is left
+constexpr double kPart = 1e-3;
 
 struct Sums {
     double value = 0, other = 0;
@@ -22,19 +24,21 @@ struct Sums {
 
 // The sums of all rows from those of fixed pieces; one(i) gives a row's, without its weight.
 template <class One>
-Sums over_rows(int64_t n, int64_t K, const double* v, int threads, std::vector<Sums>& parts, One&& one) {
+Sums over_rows(int64_t n, int64_t K, const double* v, int threads, std::vector<Sums>& parts,
+               One&& one) {
     const int64_t rows = std::max<int64_t>(1, kPiece / K);
-    svmcut::for_pieces(static_cast<int64_t>(parts.size()), n * K < 8 * kPiece ? 1 : threads, [&](int64_t p) {
-        Sums sums;
-        for (int64_t i = p * rows; i < std::min(n, (p + 1) * rows); ++i) {
-            const double weight = v ? v[i] : 1.0;
-            if (v && weight == 0) continue;
-            const Sums row = one(i);
-            sums.value += weight * row.value;
-            sums.other += weight * row.other;
-        }
-        parts[p] = sums;
-    });
+    svmcut::for_pieces(static_cast<int64_t>(parts.size()), n * K < 8 * kPiece ? 1 : threads,
+                       [&](int64_t p) {
+                           Sums sums;
+                           for (int64_t i = p * rows; i < std::min(n, (p + 1) * rows); ++i) {
+                               const double weight = v ? v[i] : 1.0;
+                               if (v && weight == 0) continue;
+                               const Sums row = one(i);
+                               sums.value += weight * row.value;
+                               sums.other += weight * row.other;
+                           }
+                           parts[p] = sums;
+                       });
     Sums all;
     for (const Sums& part : parts) {
         all.value += part.value;
@@ -58,8 +62,8 @@ struct Tangent {
 
 extern "C" {
 
-int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v, double* coef,
-                          double* value, double* offset, int threads) {
+int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v,
+                          double* coef, double* value, double* offset, int threads) {
     try {
         std::vector<Sums> parts = pieces(n, K);
         std::fill_n(coef, n * K, 0.0);
@@ -84,8 +88,9 @@ int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* 
     return SVMCUT_OK;
 }
 
-int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const double* s, const double* e,
-                               const double* v, double wd, double dd, double C, double* step, int threads) {
+int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const double* s,
+                               const double* e, const double* v, double wd, double dd, double C,
+                               double* step, int threads) {
     *step = 0;
     try {
         std::vector<Sums> parts = pieces(n, K);
@@ -97,7 +102,8 @@ int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const dou
                 double most = 0, slope = 0, slack[kClasses];
                 for (int64_t first = 0; first < K; first += kClasses) {
                     const int64_t count = std::min(kClasses, K - first);
-                    for (int64_t k = 0; k < count; ++k) slack[k] = 1.0 + (row[first + k] + t * rates[first + k]) - own;
+                    for (int64_t k = 0; k < count; ++k)
+                        slack[k] = 1.0 + (row[first + k] + t * rates[first + k]) - own;
                     if (first <= y[i] && y[i] < first + count) slack[y[i] - first] = -1.0;
                     double here = -1.0;
                     for (int64_t k = 0; k < count; ++k) here = std::max(here, slack[k]);
@@ -112,8 +118,11 @@ int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const dou
             });
             return {t, sums.value, sums.other};
         };
-        auto phi = [&](const Tangent& at) { return 0.5 * at.t * (at.t * dd + 2 * wd) + C * at.value; };
-        // Cutting planes in one dimension: between two tangents the model is a parabola, minimised in closed form.
+        auto phi = [&](const Tangent& at) {
+            return 0.5 * at.t * (at.t * dd + 2 * wd) + C * at.value;
+        };
+        // Cutting planes in one dimension: between two tangents the model is a parabola, minimised
+        // in closed form.
         Tangent low = tangent(0), high{std::numeric_limits<double>::infinity(), 0, 0};
         if (!(wd + C * low.slope < 0) || !(dd > 0)) return SVMCUT_OK;
         const double first = phi(low);

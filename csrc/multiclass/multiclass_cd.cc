@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Dual coordinate descent for the risk of Crammer and Singer, all classes of a row at once (Keerthi, Sundararajan, Chang,
-// Hsieh and Lin, KDD 2008, section 3; Fan, Chang, Hsieh, Wang and Lin, JMLR 9, 2008, appendix E).
+// Dual coordinate descent for the risk of Crammer and Singer, all classes of a row at once
+// (Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3; Fan, Chang, Hsieh, Wang and
+// Lin, JMLR 9, 2008, appendix E).
 //
 //   dual      min over alpha   1/2 |W|^2 - sum_i alpha_iy,   W_k = sum_i alpha_ik (x_i, bias),
 //             alpha_ik <= C_i [k = y_i],   sum_k alpha_ik = 0
-//   G_k       [k != y_i] + W_k.x_i;   the row's violation is max G - min {G_k: alpha_k below its bound}
-//   step      with A = |x_i|^2, B = G - A alpha, D_k = B_k + A C_i [k = y_i], all exactly: alpha_k = min(C_i [k = y_i],
-//             (t - B_k) / A), the level t by the largest D (I1)
-//   shrinking a class other than y with alpha_k = 0 whose G_k is below that minimum, by more than a part of the mean
-//             violation of the last epoch; a row of y alone; one whose alpha is C_i and -C_i, where G differs by more
+//   G_k       [k != y_i] + W_k.x_i;   the row's violation is max G - min {G_k: alpha_k below its
+//             bound}
+//   step      with A = |x_i|^2, B = G - A alpha, D_k = B_k + A C_i [k = y_i], all exactly: alpha_k
+//             = min(C_i [k = y_i], (t - B_k) / A), the level t by the largest D (I1)
+//   shrinking a class other than y with alpha_k = 0 whose G_k is below that minimum, by more than a
+//             part of the mean violation of the last epoch; a row of y alone; one whose alpha is
+//             C_i and -C_i, where G differs by more
 //   rise      a step delta raises the dual by -delta.G - A |delta|^2 / 2
 //
-// (I1) sum_k alpha_ik = 0: alpha_iy is minus the sum of the others. (I2) The right class of a row stands first among
-// its labels in use.
+// (I1) sum_k alpha_ik = 0: alpha_iy is minus the sum of the others. (I2) The right class of a row
+// stands first among its labels in use.
 //
-// Deviations from the papers: the step is no iteration; the gap over the visited rows is summed on the way, which tells
-// the caller when an exact look is worth its pass; shrunk classes come back by exact scores (svmcut_multiclass_wake).
+// Deviations from the papers: the step is no iteration; the gap over the visited rows is summed on
+// the way, which tells the caller when an exact look is worth its pass; shrunk classes come back by
+// exact scores (svmcut_multiclass_wake).
 
 #include <algorithm>
 #include <cmath>
@@ -41,10 +45,12 @@ using svmcut::Stretch;
 constexpr int32_t kShrunk = -1;
 constexpr double kIdle = 1e-12;  // violations below this do not move a row
 constexpr int64_t kPollEvery = 1 << 7;
-constexpr int64_t kDense = 6;    // one changed class costs as much as so many where all are changed at once
-constexpr int64_t kRowsAhead = 1;  // visits ahead whose weights are fetched now; entries and places twice, thrice that
+// one changed class costs as much as so many where all are changed at once
+constexpr int64_t kDense = 6;
+// visits ahead whose weights are fetched now; entries and places twice, thrice that
+constexpr int64_t kRowsAhead = 1;
 constexpr double kShrinking = 0.2;  // of the mean violation
-constexpr int64_t kPicked = 8;   // largest numbers picked one by one; the rest is sorted
+constexpr int64_t kPicked = 8;      // largest numbers picked one by one; the rest is sorted
 
 struct Descent {
     const svmcut_csr* X;
@@ -74,11 +80,21 @@ struct Descent {
         const float* x = X->data + start;
         const int32_t* j = X->indices + start;
         switch (2 * m < K ? m : 0) {
-            case 2: score_some<2>(x, j, count, W, K, used, G.data()); break;
-            case 3: score_some<3>(x, j, count, W, K, used, G.data()); break;
-            case 4: score_some<4>(x, j, count, W, K, used, G.data()); break;
-            case 5: score_some<5>(x, j, count, W, K, used, G.data()); break;
-            case 6: score_some<6>(x, j, count, W, K, used, G.data()); break;
+            case 2:
+                score_some<2>(x, j, count, W, K, used, G.data());
+                break;
+            case 3:
+                score_some<3>(x, j, count, W, K, used, G.data());
+                break;
+            case 4:
+                score_some<4>(x, j, count, W, K, used, G.data());
+                break;
+            case 5:
+                score_some<5>(x, j, count, W, K, used, G.data());
+                break;
+            case 6:
+                score_some<6>(x, j, count, W, K, used, G.data());
+                break;
             default:
                 score_all(x, j, count, W, K, all.data());
                 for (int64_t t = 0; t < m; ++t) G[t] = all[used[t]];
@@ -121,8 +137,10 @@ struct Descent {
         a[1] = -C_i;
     }
 
-    // A visit of a row with one class beside the right one, whose alpha moves by the difference of their G alone.
-    bool visit_pair(int64_t i, double C_i, double tolerance, double& violation, double& gap, int64_t& moved) {
+    // A visit of a row with one class beside the right one, whose alpha moves by the difference of
+    // their G alone.
+    bool visit_pair(int64_t i, double C_i, double tolerance, double& violation, double& gap,
+                    int64_t& moved) {
         const int64_t start = X->indptr[i], count = X->indptr[i + 1] - start;
         const float* x = X->data + start;
         const int32_t* j = X->indices + start;
@@ -285,7 +303,8 @@ struct Descent {
             if (!visit(i, tolerance, violation, gap, moved)) order[visits[k]] = kShrunk;
         }
         state->active = std::remove(order, order + active, kShrunk) - order;
-        state->violation = violation > 0 ? violation / static_cast<double>(active) : std::numeric_limits<double>::infinity();
+        state->violation = violation > 0 ? violation / static_cast<double>(active)
+                                         : std::numeric_limits<double>::infinity();
         state->gap = gap;
         state->entries += entries;
         state->moved = moved;
@@ -297,12 +316,14 @@ struct Descent {
 
 extern "C" {
 
-int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, const double* v, double bias, double C,
-                         int64_t epochs, double enough, double share, double dual, double* alpha, double* W,
-                         int32_t* order, int32_t* labels, int32_t* counts, svmcut_multiclass_state* state,
+int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, const double* v,
+                         double bias, double C, int64_t epochs, double enough, double share,
+                         double dual, double* alpha, double* W, int32_t* order, int32_t* labels,
+                         int32_t* counts, svmcut_multiclass_state* state,
                          const volatile int* cancel) {
-    Descent descent{X, K, norms, v, bias, C, alpha, W, order, order + X->n_rows, labels, counts, state, dual,
-                    {}, {}, {}, {}, {}, {}, {}};
+    Descent descent{X,      K,      norms, v,    bias, C,  alpha, W,  order, order + X->n_rows,
+                    labels, counts, state, dual, {},   {}, {},    {}, {},    {},
+                    {}};
     Random random{state->random};
     std::vector<Stretch> stretches;
     try {
@@ -321,9 +342,9 @@ int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, co
     return SVMCUT_OK;
 }
 
-void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v,
-                            const double* alpha, double C, int32_t* order, int32_t* labels, int32_t* counts,
-                            svmcut_multiclass_state* state) {
+void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double* s,
+                            const double* v, const double* alpha, double C, int32_t* order,
+                            int32_t* labels, int32_t* counts, svmcut_multiclass_state* state) {
     int64_t front = 0;
     for (int64_t i = 0; i < n; ++i) {
         const double C_i = v ? C * v[i] : C;
@@ -335,9 +356,11 @@ void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double
         int64_t m = 0;
         used[m++] = y[i];
         for (int64_t k = 0; k < K; ++k)
-            if (k != y[i] && (own[k] < 0.0 || 1.0 + row[k] >= least - state->violation)) used[m++] = static_cast<int32_t>(k);
+            if (k != y[i] && (own[k] < 0.0 || 1.0 + row[k] >= least - state->violation))
+                used[m++] = static_cast<int32_t>(k);
         counts[i] = static_cast<int32_t>(m);
-        const bool settled = m == 2 && own[y[i]] == C_i && 1.0 + row[used[1]] - row[y[i]] > state->violation;
+        const bool settled =
+            m == 2 && own[y[i]] == C_i && 1.0 + row[used[1]] - row[y[i]] > state->violation;
         if (m > 1 && C_i > 0.0 && !settled) order[front++] = static_cast<int32_t>(i);
     }
     state->active = front;

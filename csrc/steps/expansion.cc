@@ -1,22 +1,23 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Expansions over training points: a kernel row is computed piece by piece and added to the responses while the piece is
- * in the nearest cache. Positives stand before negatives, so that a class is one run of memory.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Expansions over training points: a kernel row is computed piece by piece and added to the
+// responses while the piece is in the nearest cache. Positives stand before negatives, so that a
+// class is one run of memory.
 #include "steps/expansion.h"
 
 #include <algorithm>
 #include <memory>
 #include <new>
 
-int svmcut_expansion::add(int64_t p, double step, double weight, double* c, double* correction, svmcut::Crew& crew,
-                          double* means) {
+int svmcut_expansion::add(int64_t p, double step, double weight, double* c, double* correction,
+                          svmcut::Crew& crew, double* means) {
     using svmcut::kStretch;
     using svmcut::kTile;
     svmcut::Queries query;
     if (!query.build(points, X, &p, 1)) return SVMCUT_NO_MEMORY;
     const bool columns = points.layout == svmcut::Layout::kColumns;
-    const int64_t tiles = (columns ? 8 : 1) * kStretch / kTile, pieces = (points.tiles + tiles - 1) / tiles;
+    const int64_t tiles = (columns ? 8 : 1) * kStretch / kTile,
+                  pieces = (points.tiles + tiles - 1) / tiles;
     const int own = sign(p);
     std::vector<double> found(static_cast<size_t>(2 * pieces), 0.0);
     crew.run(pieces, [&](int64_t piece) {
@@ -30,7 +31,8 @@ int svmcut_expansion::add(int64_t p, double step, double weight, double* c, doub
             if (from >= to) return 0.0;
             const double s = own * side;
             const float* K = values + (from - begin);
-            return correction ? code->add_two(c + from, correction + from, K, s * step, s * weight, to - from)
+            return correction ? code->add_two(c + from, correction + from, K, s * step, s * weight,
+                                              to - from)
                               : code->add(c + from, K, s * step, to - from);
         };
         found[2 * piece] = run(begin, std::min(end, positives), 1);
@@ -47,8 +49,9 @@ int svmcut_expansion::add(int64_t p, double step, double weight, double* c, doub
     return SVMCUT_OK;
 }
 
-extern "C" svmcut_expansion* svmcut_expansion_new(const svmcut_csr* X, int64_t positives, int64_t trained,
-                                                  const int8_t* signs, const svmcut_kernel* kernel, int instructions) {
+extern "C" svmcut_expansion* svmcut_expansion_new(const svmcut_csr* X, int64_t positives,
+                                                  int64_t trained, const int8_t* signs,
+                                                  const svmcut_kernel* kernel, int instructions) {
     try {
         std::unique_ptr<svmcut_expansion> made(new svmcut_expansion);
         made->X = *X;

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The loops over responses, once for every set of instructions.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The loops over responses, once for every set of instructions.
 #include "steps/expansion.h"
 
 #define SVMCUT_FAMILY expansion_loops
@@ -10,6 +9,8 @@
 
 namespace svmcut {
 
-const ExpansionCode& expansion_code(int instructions) { return expansion_loops::code_for(instructions); }
+const ExpansionCode& expansion_code(int instructions) {
+    return expansion_loops::code_for(instructions);
+}
 
 }  // namespace svmcut

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The loops over responses on vectors of eight, in namespace SVMCUT_LANES; expansion_code.cc includes this once for every
- * set of instructions. Sums have eight lanes whatever the instructions.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The loops over responses on vectors of eight, in namespace SVMCUT_LANES; expansion_code.cc
+// includes this once for every set of instructions. Sums have eight lanes whatever the
+// instructions.
 namespace svmcut {
 namespace SVMCUT_LANES {
 
@@ -24,7 +24,7 @@ inline double total(const Doubles& x) {
     return sum;
 }
 
-/* c += step row; returns the sum of the row. */
+// c += step row; returns the sum of the row.
 double add(double* c, const float* row, double step, int64_t count) {
     Doubles sum{};
     int64_t k = 0;
@@ -41,8 +41,9 @@ double add(double* c, const float* row, double step, int64_t count) {
     return total(sum) + rest;
 }
 
-/* As add, and correction += weight row. */
-double add_two(double* c, double* correction, const float* row, double step, double weight, int64_t count) {
+// As add, and correction += weight row.
+double add_two(double* c, double* correction, const float* row, double step, double weight,
+               int64_t count) {
     Doubles sum{};
     int64_t k = 0;
     for (; k + kWidth <= count; k += kWidth) {
@@ -61,7 +62,7 @@ double add_two(double* c, double* correction, const float* row, double step, dou
     return total(sum) + rest;
 }
 
-/* Number and sum of the responses below the threshold. */
+// Number and sum of the responses below the threshold.
 Below below(const double* c, double threshold, int64_t count) {
     Doubles sum{};
     Longs found{};
@@ -106,10 +107,10 @@ Below below_weighted(const double* c, const double* v, double threshold, int64_t
     return result;
 }
 
-/* Number and sum of the responses below `low`; those in [low, high) go to out, in order. */
+// Number and sum of the responses below `low`; those in [low, high) go to out, in order.
 template <bool kWeighted>
-inline Below collect_any(const double* c, const double* v, double low, double high, int64_t first, int64_t count,
-                         Response* out, int64_t* taken) {
+inline Below collect_any(const double* c, const double* v, double low, double high, int64_t first,
+                         int64_t count, Response* out, int64_t* taken) {
     constexpr int64_t kGroup = 64;
     Doubles sum{}, mass{};
     Longs found{};
@@ -157,25 +158,28 @@ inline Below collect_any(const double* c, const double* v, double low, double hi
     return rest;
 }
 
-Below collect(const double* c, double low, double high, int64_t first, int64_t count, Response* out, int64_t* taken) {
+Below collect(const double* c, double low, double high, int64_t first, int64_t count, Response* out,
+              int64_t* taken) {
     return collect_any<false>(c, nullptr, low, high, first, count, out, taken);
 }
 
-Below collect_weighted(const double* c, const double* v, double low, double high, int64_t first, int64_t count,
-                       Response* out, int64_t* taken) {
+Below collect_weighted(const double* c, const double* v, double low, double high, int64_t first,
+                       int64_t count, Response* out, int64_t* taken) {
     return collect_any<true>(c, v, low, high, first, count, out, taken);
 }
 
-/* mass += weight where c <= threshold. */
+// mass += weight where c <= threshold.
 void weigh(const double* c, double threshold, double weight, double* mass, int64_t count) {
     for (int64_t k = 0; k < count; ++k) mass[k] += c[k] <= threshold ? weight : 0.0;
 }
 
-void weigh_weighted(const double* c, const double* v, double threshold, double weight, double* mass, int64_t count) {
+void weigh_weighted(const double* c, const double* v, double threshold, double weight, double* mass,
+                    int64_t count) {
     for (int64_t k = 0; k < count; ++k) mass[k] += c[k] <= threshold ? weight * v[k] : 0.0;
 }
 
-const ExpansionCode code = {add, add_two, below, collect, weigh, below_weighted, collect_weighted, weigh_weighted};
+const ExpansionCode code = {
+    add, add_two, below, collect, weigh, below_weighted, collect_weighted, weigh_weighted};
 
 }  // namespace SVMCUT_LANES
 }  // namespace svmcut

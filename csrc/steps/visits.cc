@@ -1,12 +1,13 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Kernel trainers that visit one point after the other and read its response: Pegasos (Shalev-Shwartz, Singer, Srebro and
- * Cotter, Math. Prog. 127, 2011), dual coordinate ascent (Hsieh et al., ICML 2008) and the perceptron. Only a visit that
- * changes a coefficient computes a kernel row.
- *
- * With weights of the points Pegasos and the perceptron visit a point as often as its weight says, an epoch being as many
- * visits as there are points; the box of dual coordinate ascent is C v_i, and every point has its turn.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Kernel trainers that visit one point after the other and read its response: Pegasos
+// (Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. 127, 2011), dual coordinate ascent (Hsieh
+// et al., ICML 2008) and the perceptron. Only a visit that changes a coefficient computes a kernel
+// row.
+//
+// With weights of the points Pegasos and the perceptron visit a point as often as its weight says,
+// an epoch being as many visits as there are points; the box of dual coordinate ascent is C v_i,
+// and every point has its turn.
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -17,13 +18,15 @@
 namespace svmcut {
 namespace {
 
-/* What the visit adds to a_i. */
-double change_of(const svmcut_expansion& expansion, int rule, const svmcut_visits_state& state, int64_t i) {
+// What the visit adds to a_i.
+double change_of(const svmcut_expansion& expansion, int rule, const svmcut_visits_state& state,
+                 int64_t i) {
     const double c = state.c[i], C = state.weights ? state.C * state.weights[i] : state.C;
     if (rule == SVMCUT_PERCEPTRON) return c <= 0 ? 1.0 : 0.0;
     if (rule == SVMCUT_PEGASOS) {
         const auto before = static_cast<double>(state.visits);
-        const double all = state.sums ? state.sums[expansion.trained - 1] : static_cast<double>(expansion.trained);
+        const double all =
+            state.sums ? state.sums[expansion.trained - 1] : static_cast<double>(expansion.trained);
         return all * state.C * c < before || before == 0 ? 1.0 : 0.0;
     }
     const double own = expansion.points.diagonal(i);
@@ -36,7 +39,8 @@ int64_t next_of(const svmcut_expansion& expansion, svmcut_visits_state& state) {
     int64_t i;
     if (state.order) {
         const int64_t at = state.visits % expansion.trained;
-        if (at == 0 && state.sums) draw_evenly(state.sums, expansion.trained, expansion.trained, random, state.order);
+        if (at == 0 && state.sums)
+            draw_evenly(state.sums, expansion.trained, expansion.trained, random, state.order);
         if (at == 0) shuffle(state.order, expansion.trained, random);
         i = state.order[at];
     } else if (state.sums) {
@@ -51,8 +55,9 @@ int64_t next_of(const svmcut_expansion& expansion, svmcut_visits_state& state) {
 }  // namespace
 }  // namespace svmcut
 
-extern "C" int svmcut_visits_run(const svmcut_expansion* expansion, int rule, svmcut_visits_state* state, int64_t visits,
-                                 double seconds, int threads) {
+extern "C" int svmcut_visits_run(const svmcut_expansion* expansion, int rule,
+                                 svmcut_visits_state* state, int64_t visits, double seconds,
+                                 int threads) {
     using Clock = std::chrono::steady_clock;
     const auto began = Clock::now();
     auto& own = *const_cast<svmcut_expansion*>(expansion);
@@ -63,7 +68,8 @@ extern "C" int svmcut_visits_run(const svmcut_expansion* expansion, int rule, sv
             const double change = svmcut::change_of(own, rule, *state, i);
             ++state->visits;
             if (change != 0) {
-                if (const int status = own.add(i, change, 0.0, state->c, nullptr, crew, nullptr)) return status;
+                if (const int status = own.add(i, change, 0.0, state->c, nullptr, crew, nullptr))
+                    return status;
                 state->a[i] += change;
                 ++state->changes;
                 state->evaluations += own.n;

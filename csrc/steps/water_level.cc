@@ -1,19 +1,20 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The water level of the stochastic batch perceptron (Cotter, Shalev-Shwartz and Srebro, ICML 2012, Appendix B).
- *
- *   one basin    g with sum_i max(0, g - c_i) = volume: Newton's method, which from the right of the answer falls to it
- *                in finitely many passes
- *   two basins   a_1 <= a_2 <= .. of the positives, b_1 <= .. of the negatives, as many of either covered:
- *                F_k = k (a_k + b_k) - sum_{i<=k} (a_i + b_i), k the largest with F_k <= volume, and what is left lifts
- *                both levels, neither beyond its next response
- *   weights v    sum_i v_i max(0, g - c_i) = volume; of two basins as much weight is covered of either, the last response
- *                of one perhaps in part
- *
- * Deviation: the listing of Algorithm 3 cannot be run as printed, and sorting costs more than a kernel row. Here the
- * ranks near the last answer are known from a window of responses that one pass collects; a window that turns out not to
- * hold the answer grows until it does, in the end to all responses.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The water level of the stochastic batch perceptron (Cotter, Shalev-Shwartz and Srebro, ICML 2012,
+// Appendix B).
+//
+//   one basin    g with sum_i max(0, g - c_i) = volume: Newton's method, which from the right of
+//                the answer falls to it in finitely many passes
+//   two basins   a_1 <= a_2 <= .. of the positives, b_1 <= .. of the negatives, as many of either
+//                covered: F_k = k (a_k + b_k) - sum_{i<=k} (a_i + b_i), k the largest with F_k <=
+//                volume, and what is left lifts both levels, neither beyond its next response
+//   weights v    sum_i v_i max(0, g - c_i) = volume; of two basins as much weight is covered of
+//                either, the last response of one perhaps in part
+//
+// Deviation: the listing of Algorithm 3 cannot be run as printed, and sorting costs more than a
+// kernel row. Here the ranks near the last answer are known from a window of responses that one
+// pass collects; a window that turns out not to hold the answer grows until it does, in the end to
+// all responses.
 #include <algorithm>
 #include <cmath>
 #include <new>
@@ -25,10 +26,11 @@ namespace svmcut {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-/* Responses the first window should hold. Later a window that missed the answer is wider at the next step, and any other
- * narrower. */
+// Responses the first window should hold. Later a window that missed the answer is wider at the
+// next step, and any other narrower.
 constexpr double kWanted = 96, kWiden = 1.5, kNarrow = 0.95;
-constexpr int64_t kNear = 24; /* responses on either side whose mean move foretells that of the level */
+// responses on either side whose mean move foretells that of the level
+constexpr int64_t kNear = 24;
 
 }  // namespace
 
@@ -42,7 +44,9 @@ WaterLevel::WaterLevel(const ExpansionCode& use, int64_t positives, int64_t trai
         side.before.resize(static_cast<size_t>((side.count + kStretch - 1) / kStretch));
         if (v) side.weights.resize(side.before.size());
     }
-    if (two) room.resize(static_cast<size_t>(trained + 2 * (basin[0].before.size() + basin[1].before.size())));
+    if (two)
+        room.resize(
+            static_cast<size_t>(trained + 2 * (basin[0].before.size() + basin[1].before.size())));
 }
 
 bool WaterLevel::find(const double* c, double volume, Crew& crew) {
@@ -93,14 +97,14 @@ bool WaterLevel::find_one(const double* c, double volume, Crew& crew) {
         covered = under.count;
         mass = under.mass;
     } else {
-        bool right = false; /* of the answer, since the first step */
+        bool right = false;  // of the answer, since the first step
         for (;;) {
             const Below under = count_below(c, g, crew);
             if (!std::isfinite(under.sum) || (g == kInfinite && under.count < n)) return false;
             if (!(under.mass > 0)) {
                 const double lowest = lowest_of(c);
                 if (!std::isfinite(lowest)) return false;
-                if (right || !(lowest + volume > lowest)) { /* less water than rounding */
+                if (right || !(lowest + volume > lowest)) {  // less water than rounding
                     level = lowest + volume;
                     g = std::nextafter(lowest, kInfinite);
                     const Below ties = count_below(c, g, crew);
@@ -136,10 +140,10 @@ void WaterLevel::scan(Basin& side, const double* c, Crew& crew) {
     crew.run(pieces, [&](int64_t piece) {
         const int64_t begin = piece * kStretch, first = side.first + begin;
         const int64_t size = std::min(kStretch, side.count - begin);
-        found[piece] = v ? code.collect_weighted(c + first, v + first, side.low, side.high, first, size,
-                                                 out + begin + piece, &taken[piece])
-                         : code.collect(c + first, side.low, side.high, first, size, out + begin + piece,
-                                        &taken[piece]);
+        found[piece] = v ? code.collect_weighted(c + first, v + first, side.low, side.high, first,
+                                                 size, out + begin + piece, &taken[piece])
+                         : code.collect(c + first, side.low, side.high, first, size,
+                                        out + begin + piece, &taken[piece]);
         side.before[piece] = found[piece].count;
         if (v) side.weights[piece] = found[piece].mass;
     });
@@ -164,7 +168,7 @@ bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
         one.high = width[side] > 0 ? centre[side] + 0.5 * width[side] : kInfinite;
         scan(one, c, crew);
     }
-    /* Ranks k of both classes, with what is below them in the window set apart from what is above. */
+    // Ranks k of both classes, with what is below them in the window set apart from what is above.
     struct Ranks {
         int64_t k;
         double value[2], sum[2], filled;
@@ -173,24 +177,27 @@ bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
         Ranks ranks{k, {0, 0}, {0, 0}, 0};
         for (int side : {0, 1}) {
             Basin& one = basin[side];
-            const auto begin = one.window.begin() - one.below.count - 1; /* of rank 0 */
+            const auto begin = one.window.begin() - one.below.count - 1;  // of rank 0
             const auto from = after ? begin + after->k + 1 : one.window.begin();
             const auto to = before ? begin + before->k : one.window.end();
             std::nth_element(from, begin + k, to, earlier);
             ranks.value[side] = (begin + k)->value;
-            ranks.sum[side] = std::accumulate(from, begin + k + 1, after ? after->sum[side] : one.below.sum,
-                                              [](double sum, const Response& x) { return sum + x.value; });
+            ranks.sum[side] =
+                std::accumulate(from, begin + k + 1, after ? after->sum[side] : one.below.sum,
+                                [](double sum, const Response& x) { return sum + x.value; });
         }
-        /* F_1 is 0 whatever rounding says: nu = 0 must find the lowest of each class. */
+        // F_1 is 0 whatever rounding says: nu = 0 must find the lowest of each class.
         if (k > 1)
-            ranks.filled = static_cast<double>(k) * (ranks.value[0] + ranks.value[1]) - (ranks.sum[0] + ranks.sum[1]);
+            ranks.filled = static_cast<double>(k) * (ranks.value[0] + ranks.value[1]) -
+                           (ranks.sum[0] + ranks.sum[1]);
         return ranks;
     };
     bool missed[2] = {false, false};
     Ranks at{}, above{};
     for (int look = 0;; ++look) {
         if (look == kLooks) return false;
-        const int64_t first = std::max(up.below.count, down.below.count) + 1, last = std::min(up.end(), down.end());
+        const int64_t first = std::max(up.below.count, down.below.count) + 1,
+                      last = std::min(up.end(), down.end());
         bool lower[2] = {false, false}, higher[2] = {false, false};
         if (first > last) {
             for (int side : {0, 1}) {
@@ -206,7 +213,8 @@ bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
                 const Ranks middle = place(at.k + (above.k - at.k) / 2, &at, &above);
                 (middle.filled <= volume ? at : above) = middle;
             }
-            for (int side : {0, 1}) higher[side] = at.k == basin[side].end() && at.k < basin[side].count;
+            for (int side : {0, 1})
+                higher[side] = at.k == basin[side].end() && at.k < basin[side].count;
             if (!higher[0] && !higher[1]) break;
         }
         for (int side : {0, 1}) {
@@ -216,11 +224,13 @@ bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
         }
     }
     const int64_t k = at.k;
-    const auto room_of = [&](int side) { /* to the next response of the class */
+    const auto room_of = [&](int side) {  // to the next response of the class
         const Basin& one = basin[side];
         if (k == one.count) return kInfinite;
         if (above.k > k) return above.value[side] - at.value[side];
-        return std::min_element(one.window.begin() + (k - one.below.count), one.window.end(), earlier)->value -
+        return std::min_element(one.window.begin() + (k - one.below.count), one.window.end(),
+                                earlier)
+                   ->value -
                at.value[side];
     };
     const double rest = (volume - at.filled) / static_cast<double>(k);
@@ -237,7 +247,7 @@ bool WaterLevel::find_two(const double* c, double volume, Crew& crew) {
     return std::isfinite(level) && std::isfinite(bias);
 }
 
-/* A window that missed the answer, larger where it may be. */
+// A window that missed the answer, larger where it may be.
 void WaterLevel::widen(Basin& one, bool lower, bool higher, int look, const double* c, Crew& crew) {
     const double reach = one.high - one.low;
     if (look >= kLooks / 2) {
@@ -250,7 +260,8 @@ void WaterLevel::widen(Basin& one, bool lower, bool higher, int look, const doub
     scan(one, c, crew);
 }
 
-/* The last covered response of a class, and how wide the window around it should be at the next step. */
+// The last covered response of a class, and how wide the window around it should be at the next
+// step.
 void WaterLevel::remember(int side, double value, bool missed) {
     const Basin& one = basin[side];
     edge[side] = centre[side] = value;
@@ -269,7 +280,8 @@ void WaterLevel::follow(const double* c, double shift) {
     for (int side = 0; side < 2 && two; ++side) {
         const Basin& one = basin[side];
         const int64_t at = one.last, size = static_cast<int64_t>(one.window.size());
-        const int64_t first = std::max<int64_t>(0, at - kNear), last = std::min(size, at + kNear + 1);
+        const int64_t first = std::max<int64_t>(0, at - kNear),
+                      last = std::min(size, at + kNear + 1);
         double sum = 0;
         for (int64_t k = first; k < last; ++k) sum += c[one.window[k].at] - one.window[k].value;
         centre[side] += sum / static_cast<double>(last - first);
@@ -278,7 +290,8 @@ void WaterLevel::follow(const double* c, double shift) {
 
 int64_t WaterLevel::point(const double* c, int side, int64_t rank) const {
     const Basin& one = basin[side];
-    if (two && rank >= one.below.count) return one.window[static_cast<size_t>(rank - one.below.count)].at;
+    if (two && rank >= one.below.count)
+        return one.window[static_cast<size_t>(rank - one.below.count)].at;
     size_t piece = 0;
     while (rank >= one.before[piece]) rank -= one.before[piece++];
     int64_t at = one.first + static_cast<int64_t>(piece) * kStretch;
@@ -288,11 +301,13 @@ int64_t WaterLevel::point(const double* c, int side, int64_t rank) const {
 
 }  // namespace svmcut
 
-extern "C" int svmcut_water_level(const double* c, const double* v, int64_t positives, int64_t n, double volume,
-                                  int free_bias, double* level, double* bias, int64_t* covered, double* mass) {
+extern "C" int svmcut_water_level(const double* c, const double* v, int64_t positives, int64_t n,
+                                  double volume, int free_bias, double* level, double* bias,
+                                  int64_t* covered, double* mass) {
     try {
         svmcut::Crew alone(1);
-        svmcut::WaterLevel water(svmcut::expansion_code(SVMCUT_FASTEST), positives, n, free_bias, v);
+        svmcut::WaterLevel water(svmcut::expansion_code(SVMCUT_FASTEST), positives, n, free_bias,
+                                 v);
         if (!water.find(c, volume, alone)) return SVMCUT_BAD_INPUT;
         *level = water.level;
         *bias = water.bias;

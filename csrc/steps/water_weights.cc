@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Water levels of responses with weights: two basins, and draws of what is under water.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Water levels of responses with weights: two basins, and draws of what is under water.
 #include <algorithm>
 #include <cmath>
 
@@ -9,12 +8,14 @@
 
 namespace svmcut {
 
-/* As find_two: the weight m covered of either class rises from one end of a response to the next. Between two ends the
- * levels are the responses themselves; at an end a class may rise to its next response, which takes m times the way. */
+// As find_two: the weight m covered of either class rises from one end of a response to the next.
+// Between two ends the levels are the responses themselves; at an end a class may rise to its next
+// response, which takes m times the way.
 bool WaterLevel::find_two_weighted(const double* c, double volume, Crew& crew) {
     for (int side : {0, 1}) {
         Basin& one = basin[side];
-        if (!std::any_of(v + one.first, v + one.first + one.count, [](double x) { return x > 0; })) return false;
+        if (!std::any_of(v + one.first, v + one.first + one.count, [](double x) { return x > 0; }))
+            return false;
         one.low = width[side] > 0 ? centre[side] - 0.5 * width[side] : -HUGE_VAL;
         one.high = width[side] > 0 ? centre[side] + 0.5 * width[side] : HUGE_VAL;
         scan(one, c, crew);
@@ -46,12 +47,13 @@ bool WaterLevel::find_two_weighted(const double* c, double volume, Crew& crew) {
                 higher[side] = true;
                 continue;
             }
-            for (int high : {0, 1}) /* all of this class weighs no more than what is below the window of one */
-                lower[high] = lower[high] || basin[high].below.mass == start;
+            // all of this class weighs no more than what is below the window of one
+            for (int high : {0, 1}) lower[high] = lower[high] || basin[high].below.mass == start;
         }
         if (!lower[0] && !lower[1] && !higher[0] && !higher[1]) {
             if (start == 0) filled = 0;
-            for (int side : {0, 1}) lower[side] = filled > volume && basin[side].below.mass == start;
+            for (int side : {0, 1})
+                lower[side] = filled > volume && basin[side].below.mass == start;
         }
         while (!lower[0] && !lower[1] && !higher[0] && !higher[1]) {
             mass = std::min(ends[0], ends[1]);
@@ -60,7 +62,8 @@ bool WaterLevel::find_two_weighted(const double* c, double volume, Crew& crew) {
                 const auto next = static_cast<size_t>(one.last) + 1;
                 room[side] = 0;
                 if (ends[side] > mass) continue;
-                if (next < one.window.size()) room[side] = one.window[next].value - one.window[next - 1].value;
+                if (next < one.window.size())
+                    room[side] = one.window[next].value - one.window[next - 1].value;
                 else if (one.end() < one.count) higher[side] = true;
                 else room[side] = HUGE_VAL;
             }
@@ -70,7 +73,8 @@ bool WaterLevel::find_two_weighted(const double* c, double volume, Crew& crew) {
             filled += way;
             for (int side : {0, 1}) {
                 Basin& one = basin[side];
-                if (ends[side] == mass) ends[side] += v[one.window[static_cast<size_t>(++one.last)].at];
+                if (ends[side] == mass)
+                    ends[side] += v[one.window[static_cast<size_t>(++one.last)].at];
             }
         }
         if (!lower[0] && !lower[1] && !higher[0] && !higher[1]) break;
@@ -83,10 +87,12 @@ bool WaterLevel::find_two_weighted(const double* c, double volume, Crew& crew) {
     }
     const double rest = (volume - filled) / mass;
     double value[2];
-    for (int side : {0, 1}) value[side] = basin[side].window[static_cast<size_t>(basin[side].last)].value;
+    for (int side : {0, 1})
+        value[side] = basin[side].window[static_cast<size_t>(basin[side].last)].value;
     const double lift = std::min(room[0], std::max(rest / 2, rest - room[1]));
     const double g_up = value[0] + lift, g_down = value[1] + (rest - lift);
-    covered = std::min(basin[0].below.count + basin[0].last, basin[1].below.count + basin[1].last) + 1;
+    covered =
+        std::min(basin[0].below.count + basin[0].last, basin[1].below.count + basin[1].last) + 1;
     level = (g_up + g_down) / 2;
     bias = (g_down - g_up) / 2;
     for (int side : {0, 1}) remember(side, value[side], missed[side]);
@@ -95,7 +101,7 @@ bool WaterLevel::find_two_weighted(const double* c, double volume, Crew& crew) {
 
 int64_t WaterLevel::point_at(const double* c, int side, double place) const {
     const Basin& one = basin[side];
-    int64_t found = -1; /* where rounding leaves nothing, the last that has a weight */
+    int64_t found = -1;  // where rounding leaves nothing, the last that has a weight
     size_t piece = 0;
     while (piece < one.before.size() && place >= one.weights[piece]) place -= one.weights[piece++];
     if (piece < one.before.size()) {

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Every road from decimal text to float and double against the C library's, on text that is hard to round.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every road from decimal text to float and double against the C library's, on text that is hard to
+// round.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -16,7 +16,9 @@ static int failures = 0;
 template <class Real>
 static void expect(const char* road, const std::string& text, Real found, Real wanted) {
     if (found == wanted && std::signbit(found) == std::signbit(wanted)) return;
-    if (++failures < 20) std::printf("%s of %s: %a, expected %a\n", road, text.c_str(), double(found), double(wanted));
+    if (++failures < 20)
+        std::printf("%s of %s: %a, expected %a\n", road, text.c_str(), double(found),
+                    double(wanted));
 }
 
 static void check(const std::string& text) {
@@ -55,22 +57,42 @@ int main() {
         const double middle = (static_cast<double>(y) + static_cast<double>(next)) / 2;
         std::snprintf(text, sizeof text, "%.*e", static_cast<int>(bits % 40), middle);
         check(text);
-        std::snprintf(text, sizeof text, "%.*g", static_cast<int>(bits % 17) + 1, static_cast<double>(y));
+        std::snprintf(text, sizeof text, "%.*g", static_cast<int>(bits % 17) + 1,
+                      static_cast<double>(y));
         check(text);
-        std::snprintf(text, sizeof text, "%.*f", static_cast<int>(bits % 12), static_cast<double>(bits % 4000000007) / 65536);
+        std::snprintf(text, sizeof text, "%.*f", static_cast<int>(bits % 12),
+                      static_cast<double>(bits % 4000000007) / 65536);
         check(text);
-        if (i % 100 == 0 && std::fabs(middle) < 1e30) { /* a midpoint to its last digit, and one digit past it */
+        // a midpoint to its last digit, and one digit past it
+        if (i % 100 == 0 && std::fabs(middle) < 1e30) {
             std::snprintf(text, sizeof text, "%.1100f", middle);
             check(text);
             check(std::string(text) + "1");
         }
     }
-    for (const char* edge : {"0", "-0", "+0.0", "5.", ".5", "1e-400", "1e400", "-1e39", "3.4028235e38", "3.4028236e38",
-                             "3.40282356779733661637539395458142568448e38", "1.401298464324817e-45", "7.006492321624085e-46",
-                             "7.006492321624086e-46", "4.9406564584124654e-324", "2.4703282292062327e-324",
-                             "1.7976931348623159e308", "2.2250738585072011e-308", "9007199254740993",
-                             "0.00000000000000000000000000000000000000000000001e47", "1e99999999999999999999",
-                             "1e-99999999999999999999", "100000000000000000000000000000000000000000000000e-47"})
+    for (const char* edge : {"0",
+                             "-0",
+                             "+0.0",
+                             "5.",
+                             ".5",
+                             "1e-400",
+                             "1e400",
+                             "-1e39",
+                             "3.4028235e38",
+                             "3.4028236e38",
+                             "3.40282356779733661637539395458142568448e38",
+                             "1.401298464324817e-45",
+                             "7.006492321624085e-46",
+                             "7.006492321624086e-46",
+                             "4.9406564584124654e-324",
+                             "2.4703282292062327e-324",
+                             "1.7976931348623159e308",
+                             "2.2250738585072011e-308",
+                             "9007199254740993",
+                             "0.00000000000000000000000000000000000000000000001e47",
+                             "1e99999999999999999999",
+                             "1e-99999999999999999999",
+                             "100000000000000000000000000000000000000000000000e-47"})
         check(edge);
     std::printf(failures ? "%d failures\n" : "ok\n", failures);
     return failures != 0;

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Doubles as printf's %g writes them in the C locale.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Doubles as printf's %g writes them in the C locale.
 #ifndef SVMCUT_GENERAL_TEXT_H
 #define SVMCUT_GENERAL_TEXT_H
 
@@ -11,11 +10,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "include/scaling.h"
+
 namespace svmcut {
 
-constexpr int general_width = 32; /* "-1.2345678901234567e-308" with room */
+constexpr int general_width = SVMCUT_GENERAL_WIDTH;  // "-1.2345678901234567e-308" with room
 
-/* "%.*g" of a finite value; the first byte behind it. */
+// "%.*g" of a finite value; the first byte behind it.
 inline char* put_general(char* out, double value, int digits) {
 #if defined(__cpp_lib_to_chars) && !defined(SVMCUT_NO_CHARCONV)
     return std::to_chars(out, out + general_width, value, std::chars_format::general, digits).ptr;
@@ -23,7 +24,8 @@ inline char* put_general(char* out, double value, int digits) {
     char* end = out + std::snprintf(out, general_width, "%.*g", digits, value);
     char* to = out;
     bool pointed = false;
-    for (const char* from = out; from < end; ++from) { /* a locale's decimal point may take several bytes */
+    // a locale's decimal point may take several bytes
+    for (const char* from = out; from < end; ++from) {
         const bool own = std::strchr("0123456789e+-", *from) != nullptr;
         if (own || !pointed) *to++ = own ? *from : '.';
         pointed = !own;
@@ -32,8 +34,8 @@ inline char* put_general(char* out, double value, int digits) {
 #endif
 }
 
-/* "%g" of a finite value. Six digits of most numbers come from one product, which has one rounding: it decides them
- * unless it falls beside the midpoint of two. */
+// "%g" of a finite value. Six digits of most numbers come from one product, which has one rounding:
+// it decides them unless it falls beside the midpoint of two.
 inline char* put_g(char* out, double value) {
     static constexpr double from[] = {1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5};
     static constexpr double factor[] = {1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1e0};
@@ -52,7 +54,7 @@ inline char* put_g(char* out, double value) {
     int length = 6;
     while (length > 1 && digits[length - 1] == '0') --length;
     if (value < 0) *out++ = '-';
-    const int whole = place - 3; /* digits before the point, where there are any */
+    const int whole = place - 3;  // digits before the point, where there are any
     if (whole <= 0) {
         *out++ = '0';
         *out++ = '.';

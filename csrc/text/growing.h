@@ -1,10 +1,9 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Arrays that grow without a copy and without touching pages before they are needed.
- *
- * Large ones are mappings of their own where the system can move mappings, on huge pages where it has them: the faults
- * of 4 KiB pages cost about as much as reading the numbers that fill them.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Arrays that grow without a copy and without touching pages before they are needed.
+//
+// Large ones are mappings of their own where the system can move mappings, on huge pages where it
+// has them: the faults of 4 KiB pages cost about as much as reading the numbers that fill them.
 #ifndef SVMCUT_GROWING_H
 #define SVMCUT_GROWING_H
 
@@ -26,10 +25,11 @@ constexpr int64_t page = 4096, huge_page = 2 << 20, smallest_mapping = 8 << 20;
 inline int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 #if defined(__linux__)
-/* A mapping on a boundary of huge pages, or null. */
+// A mapping on a boundary of huge pages, or null.
 inline void* map_pages(int64_t bytes) {
     const auto wanted = static_cast<size_t>(bytes), spare = static_cast<size_t>(huge_page);
-    void* got = mmap(nullptr, wanted + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* got =
+        mmap(nullptr, wanted + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (got == MAP_FAILED) return nullptr;
     char* start = static_cast<char*>(got);
     const auto over = reinterpret_cast<uintptr_t>(start) % spare;
@@ -40,12 +40,14 @@ inline void* map_pages(int64_t bytes) {
 }
 #endif
 
-/* Moves an allocation of `mapped` bytes (0: from malloc), of which `used` matter, to one of at least `bytes`. */
+// Moves an allocation of `mapped` bytes (0: from malloc), of which `used` matter, to one of at
+// least `bytes`.
 inline bool resize(void*& data, int64_t& mapped, int64_t used, int64_t bytes) {
 #if defined(__linux__)
     if (mapped && bytes < mapped) {
         const int64_t kept = round_up(bytes ? bytes : 1, page);
-        if (kept < mapped) munmap(static_cast<char*>(data) + kept, static_cast<size_t>(mapped - kept));
+        if (kept < mapped)
+            munmap(static_cast<char*>(data) + kept, static_cast<size_t>(mapped - kept));
         mapped = kept < mapped ? kept : mapped;
         return true;
     }
@@ -58,7 +60,8 @@ inline bool resize(void*& data, int64_t& mapped, int64_t used, int64_t bytes) {
                 moved = map_pages(size);
                 if (!moved) return false;
                 const auto whole = static_cast<size_t>(mapped);
-                if (mremap(data, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED, moved) == MAP_FAILED) {
+                if (mremap(data, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED, moved) ==
+                    MAP_FAILED) {
                     munmap(moved, static_cast<size_t>(size));
                     return false;
                 }
@@ -105,7 +108,7 @@ class Growing {
     T* data() const { return static_cast<T*>(memory); }
     int64_t size() const { return length; }
 
-    /* Room for `wanted` in all. When there is none yet, `expected` is asked for if it is more. */
+    // Room for `wanted` in all. When there is none yet, `expected` is asked for if it is more.
     bool reserve(int64_t wanted, int64_t expected) {
         if (wanted <= capacity) return true;
         int64_t room = expected > wanted ? expected : wanted;
@@ -120,7 +123,7 @@ class Growing {
         return true;
     }
 
-    void set_size(int64_t size) { length = size; } /* within capacity */
+    void set_size(int64_t size) { length = size; }  // within capacity
 
     void move_out(svmcut_array& array) {
         const auto bytes = length * static_cast<int64_t>(sizeof(T));

@@ -1,11 +1,10 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Scaling of example files in two passes over their text: ranges, then rows.
- *
- * (I1) A feature that rows leave out is 0 in them. Where that scales to something else the rows must name it: the text
- *      of all such features stands in `fill`, in their order, and what a row leaves out between two features it names is
- *      one piece of it.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Scaling of example files in two passes over their text: ranges, then rows.
+//
+// (I1) A feature that rows leave out is 0 in them. Where that scales to something else the rows
+//      must name it: the text of all such features stands in `fill`, in their order, and what a row
+//      leaves out between two features it names is one piece of it.
 #include "include/scaling.h"
 
 #include <algorithm>
@@ -26,7 +25,7 @@ double scale(double value, double low, double high, double lower, double upper) 
     return lower + (upper - lower) * (value - low) / (high - low);
 }
 
-/* Which of two equal numbers, 0 and -0, is kept shows in the text of the range. */
+// Which of two equal numbers, 0 and -0, is kept shows in the text of the range.
 void widen(double& low, double& high, double value) {
     low = low < value ? low : value;
     high = high > value ? high : value;
@@ -47,28 +46,31 @@ struct svmcut_scaling {
     svmcut_scaling_counts counts{};
     int64_t lines = 0, varying = 0;
     bool started = false;
-    /* From here on for the second pass. */
+    // From here on for the second pass.
     double lower = 0, upper = 0;
     bool scales_labels = false, checked = false;
     svmcut_scaling_range label_range{};
     Text fill, out;
-    std::vector<int64_t> page_places; /* where the text of a page's features begins in fill */
+    std::vector<int64_t> page_places;  // where the text of a page's features begins in fill
     std::vector<int32_t> missing;
-    int64_t place = 0; /* fill up to here is in the row, or stood for by a feature it names */
+    int64_t place = 0;  // fill up to here is in the row, or stood for by a feature it names
 
     int64_t fill_before_page(int64_t number) const {
-        return number < static_cast<int64_t>(page_places.size()) ? page_places[static_cast<size_t>(number)] : fill.size();
+        return number < static_cast<int64_t>(page_places.size())
+                   ? page_places[static_cast<size_t>(number)]
+                   : fill.size();
     }
 
     Feature& unknown(int64_t index);
-    int start(const int32_t* indices, const double* low, const double* high, int64_t n, int64_t* where);
+    int start(const int32_t* indices, const double* low, const double* high, int64_t n,
+              int64_t* where);
 };
 
 namespace {
 
 constexpr size_t most_missing = 16;
 
-/* What the first pass does with a line. */
+// What the first pass does with a line.
 struct Measure {
     svmcut_scaling& s;
     static constexpr bool check = true;
@@ -95,7 +97,7 @@ struct Measure {
     void other_line(const char*, const char*) {}
 };
 
-/* What the second pass does with it. */
+// What the second pass does with it.
 struct Write {
     svmcut_scaling& s;
     const bool check;
@@ -108,10 +110,8 @@ struct Write {
         if (!std::isfinite(value)) return false;
         char* to = s.out.room(general_width + 1);
         const auto small = static_cast<int>(std::fabs(value) < 1e9 ? value : 0);
-        if (small == value && small)
-            to = std::to_chars(to, to + 12, small).ptr;
-        else
-            to = put_general(to, value, 17);
+        if (small == value && small) to = std::to_chars(to, to + 12, small).ptr;
+        else to = put_general(to, value, 17);
         *to++ = ' ';
         s.out.end_at(to);
         return true;
@@ -142,7 +142,7 @@ struct Write {
         s.place = s.fill.size();
         s.out.append('\n');
     }
-    /* Behind the features, in front of the line's end. */
+    // Behind the features, in front of the line's end.
     void comment(const char* from, const char* stop) {
         s.out.append(s.fill.data() + s.place, s.fill.size() - s.place);
         s.place = s.fill.size();
@@ -154,10 +154,10 @@ struct Write {
     }
 };
 
-/* Lines until `full` or the end of the whole ones. */
+// Lines until `full` or the end of the whole ones.
 template <class Visitor, class Full>
-int read_lines(svmcut_scaling& s, Visitor visitor, const char* text, int64_t bytes, bool last, int64_t* used,
-               svmcut_scan_fault* fault, Full full) {
+int read_lines(svmcut_scaling& s, Visitor visitor, const char* text, int64_t bytes, bool last,
+               int64_t* used, svmcut_scan_fault* fault, Full full) {
     *used = 0;
     const char *p = text, *stop = text + bytes;
     if (!last)
@@ -177,7 +177,7 @@ int read_lines(svmcut_scaling& s, Visitor visitor, const char* text, int64_t byt
 
 }  // namespace
 
-/* The entry of a feature without a range, for where it stands between those that have one. */
+// The entry of a feature without a range, for where it stands between those that have one.
 Feature& svmcut_scaling::unknown(int64_t index) {
     const int64_t number = index >> page_bits;
     const bool fresh = !table.page(number);
@@ -194,7 +194,8 @@ Feature& svmcut_scaling::unknown(int64_t index) {
     return f;
 }
 
-int svmcut_scaling::start(const int32_t* indices, const double* low, const double* high, int64_t n, int64_t* where) {
+int svmcut_scaling::start(const int32_t* indices, const double* low, const double* high, int64_t n,
+                          int64_t* where) {
     table = Table();
     counts = {};
     lines = 0;
@@ -239,10 +240,11 @@ void svmcut_scaling_count(const svmcut_scaling* scaling, svmcut_scaling_counts* 
     counts->bytes = scaling->table.bytes() + scaling->fill.size() + scaling->out.size();
 }
 
-int svmcut_scaling_measure(svmcut_scaling* scaling, const char* text, int64_t bytes, int last, int64_t* used,
-                           svmcut_scan_fault* fault) {
+int svmcut_scaling_measure(svmcut_scaling* scaling, const char* text, int64_t bytes, int last,
+                           int64_t* used, svmcut_scan_fault* fault) {
     try {
-        return read_lines(*scaling, Measure{*scaling}, text, bytes, last != 0, used, fault, [] { return false; });
+        return read_lines(*scaling, Measure{*scaling}, text, bytes, last != 0, used, fault,
+                          [] { return false; });
     } catch (const std::bad_alloc&) {
         return SVMCUT_NO_MEMORY;
     }
@@ -263,7 +265,8 @@ int64_t svmcut_scaling_varying(svmcut_scaling* scaling) {
     return count;
 }
 
-void svmcut_scaling_ranges(const svmcut_scaling* scaling, int32_t* indices, double* low, double* high) {
+void svmcut_scaling_ranges(const svmcut_scaling* scaling, int32_t* indices, double* low,
+                           double* high) {
     for (int64_t number = 0; number < scaling->table.page_count(); ++number) {
         const Feature* features = scaling->table.page(number);
         for (int64_t i = 0; features && i < page_size; ++i) {
@@ -276,8 +279,9 @@ void svmcut_scaling_ranges(const svmcut_scaling* scaling, int32_t* indices, doub
     }
 }
 
-int svmcut_scaling_start(svmcut_scaling* scaling, double lower, double upper, const int32_t* indices, const double* low,
-                         const double* high, int64_t n, const svmcut_scaling_range* label, int checked, int64_t* where) {
+int svmcut_scaling_start(svmcut_scaling* scaling, double lower, double upper,
+                         const int32_t* indices, const double* low, const double* high, int64_t n,
+                         const svmcut_scaling_range* label, int checked, int64_t* where) {
     scaling->lower = lower;
     scaling->upper = upper;
     scaling->scales_labels = label != nullptr;
@@ -290,8 +294,9 @@ int svmcut_scaling_start(svmcut_scaling* scaling, double lower, double upper, co
     }
 }
 
-int svmcut_scaling_write(svmcut_scaling* scaling, const char* text, int64_t bytes, int last, int64_t enough,
-                         int64_t* used, const char** out, int64_t* out_bytes, svmcut_scan_fault* fault) {
+int svmcut_scaling_write(svmcut_scaling* scaling, const char* text, int64_t bytes, int last,
+                         int64_t enough, int64_t* used, const char** out, int64_t* out_bytes,
+                         svmcut_scan_fault* fault) {
     svmcut_scaling& s = *scaling;
     s.out.clear();
     try {

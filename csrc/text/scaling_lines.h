@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Lines of example files for a visitor, numbers as doubles.
- *
- * This reads plain tokens. What it is not sure of, faults included, and what it passes over, keys and comments, is left
- * to the grammar of scan_piece.h, so that both accept and refuse the same files.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Lines of example files for a visitor, numbers as doubles.
+//
+// This reads plain tokens. What it is not sure of, faults included, and what it passes over, keys
+// and comments, is left to the grammar of scan_piece.h, so that both accept and refuse the same
+// files.
 #ifndef SVMCUT_SCALING_LINES_H
 #define SVMCUT_SCALING_LINES_H
 
@@ -30,7 +30,7 @@ inline const char* token_end(const char* p, const char* end) {
     return p;
 }
 
-/* The number at p, up to the end of its token; null where there is none, or none that is finite. */
+// The number at p, up to the end of its token; null where there is none, or none that is finite.
 inline const char* number_at(const char* p, const char* end, double& value) {
     Decimal number;
     const char* q = read_decimal(p, end, number);
@@ -39,16 +39,18 @@ inline const char* number_at(const char* p, const char* end, double& value) {
     return std::isfinite(value) ? q : nullptr;
 }
 
-/* Reads lines for a visitor. */
+// Reads lines for a visitor.
 template <class Visitor>
 class Reader {
   public:
-    Reader(Visitor visitor, int64_t line, svmcut_scan_fault* fault) : visitor(visitor), line(line), fault(fault) {}
+    Reader(Visitor visitor, int64_t line, svmcut_scan_fault* fault)
+        : visitor(visitor), line(line), fault(fault) {}
 
-    /* One line of [p, end); the start of the next, or null after a refusal. */
+    // One line of [p, end); the start of the next, or null after a refusal.
     const char* read(const char* p, const char* end) {
         const char* const begin = p;
-        const char* newline = static_cast<const char*>(std::memchr(p, '\n', static_cast<size_t>(end - p)));
+        const char* newline =
+            static_cast<const char*>(std::memchr(p, '\n', static_cast<size_t>(end - p)));
         const char* const next = newline ? newline + 1 : end;
         end = newline ? newline : end;
         unusual = false;
@@ -69,8 +71,8 @@ class Reader {
     Visitor visitor;
     const int64_t line;
     svmcut_scan_fault* const fault;
-    bool unusual = false; /* something of the line was passed over */
-    const char* refused = nullptr; /* a number whose scaled value is none */
+    bool unusual = false;           // something of the line was passed over
+    const char* refused = nullptr;  // a number whose scaled value is none
 
     bool example(const char* p, const char* end, const char* text_end) {
         double value = 0;
@@ -93,8 +95,10 @@ class Reader {
             int64_t index = 0;
             p += *p == '+';
             const char* const digits = p;
-            for (; p < end && is_digit(*p) && index <= largest_index; ++p) index = index * 10 + (*p - '0');
-            if (p == digits || p == end || *p != ':' || index <= last || index > largest_index) return false;
+            for (; p < end && is_digit(*p) && index <= largest_index; ++p)
+                index = index * 10 + (*p - '0');
+            if (p == digits || p == end || *p != ':' || index <= last || index > largest_index)
+                return false;
             p = number_at(p + 1, end, value);
             if (!p) return false;
             if (!visitor.feature(index, value)) {
@@ -111,7 +115,7 @@ class Reader {
         return true;
     }
 
-    /* Whether the grammar accepts the line; else the fault says why. */
+    // Whether the grammar accepts the line; else the fault says why.
     bool accepted(const char* begin, const char* next) {
         const auto room = static_cast<size_t>((next - begin) / 4 + 1);
         std::vector<int32_t> indices(room);
@@ -135,7 +139,8 @@ class Reader {
             const char* stop = token_end(where, next);
             fault->line = line;
             fault->column = where - begin + 1;
-            std::snprintf(fault->message, sizeof fault->message, "%.*s is too far outside its range to be scaled",
+            std::snprintf(fault->message, sizeof fault->message,
+                          "%.*s is too far outside its range to be scaled",
                           static_cast<int>(std::min<int64_t>(stop - where, 60)), where);
         }
         return nullptr;

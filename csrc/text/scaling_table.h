@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * What scaling keeps: features by index, and text.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What scaling keeps: features by index, and text.
 #ifndef SVMCUT_SCALING_TABLE_H
 #define SVMCUT_SCALING_TABLE_H
 
@@ -19,19 +18,22 @@ enum class Known : int32_t { no, yes, told };
 
 struct Feature {
     double low, high;
-    int64_t place; /* measuring: the last row that names it, from 1; writing: where its text in `fill` would begin */
-    int32_t length; /* of that text */
+    // measuring: the last row that names it, from 1; writing: where its text in `fill` would begin
+    int64_t place;
+    int32_t length;  // of that text
     Known known;
 };
 
 constexpr int page_bits = 8;
 constexpr int64_t page_size = 1 << page_bits;
 
-/* Features by index, in pages that are there where the file has some of theirs. */
+// Features by index, in pages that are there where the file has some of theirs.
 class Table {
   public:
     Feature* page(int64_t number) const {
-        return number < static_cast<int64_t>(pages.size()) ? pages[static_cast<size_t>(number)].get() : nullptr;
+        return number < static_cast<int64_t>(pages.size())
+                   ? pages[static_cast<size_t>(number)].get()
+                   : nullptr;
     }
     int64_t page_count() const { return static_cast<int64_t>(pages.size()); }
     Feature* find(int64_t index) const {
@@ -47,7 +49,8 @@ class Table {
         return *find(index);
     }
     int64_t bytes() const {
-        return made * page_size * static_cast<int64_t>(sizeof(Feature)) + 8 * static_cast<int64_t>(pages.capacity());
+        return made * page_size * static_cast<int64_t>(sizeof(Feature)) +
+               8 * static_cast<int64_t>(pages.capacity());
     }
 
   private:
@@ -55,7 +58,7 @@ class Table {
     int64_t made = 0;
 };
 
-/* Text that grows. */
+// Text that grows.
 class Text {
   public:
     const char* data() const { return text.data(); }

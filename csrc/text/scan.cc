@@ -1,11 +1,12 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Text to rows. The text is cut into pieces of whole lines; pieces are scanned by any number of threads and joined in
- * the order of the file, so rows, line numbers and the fault that is reported do not depend on the threads.
- *
- * (I1) After a feed or join that returned OK all arrays hold the same rows; after any other only the fault is of use.
- * (I2) With one piece in flight features go straight to their place; row data always pass through the piece.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Text to rows. The text is cut into pieces of whole lines; pieces are scanned by any number of
+// threads and joined in the order of the file, so rows, line numbers and the fault that is reported
+// do not depend on the threads.
+//
+// (I1) After a feed or join that returned OK all arrays hold the same rows; after any other only
+// the fault is of use. (I2) With one piece in flight features go straight to their place; row data
+// always pass through the piece.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -21,14 +22,14 @@ namespace {
 
 constexpr int64_t default_piece = 256 << 10;
 
-/* Behind the byte order mark a text may begin with. */
+// Behind the byte order mark a text may begin with.
 const char* past_mark(const char* p, const char* stop) {
     return stop - p >= 3 && !std::memcmp(p, "\xef\xbb\xbf", 3) ? p + 3 : p;
 }
 
 }  // namespace
 
-/* A piece with room of its own for its features. */
+// A piece with room of its own for its features.
 struct svmcut_scan_part {
     Piece piece;
     Growing<int32_t> indices;
@@ -54,11 +55,11 @@ struct svmcut_scan {
     int64_t piece_bytes = default_piece;
     bool multilabel = false, zero_based = false, unlabelled = false;
     bool started = false;
-    int64_t lines = 0;   /* since the file began */
-    int64_t skipped = 0; /* of them, those that hold no row of this set */
-    int64_t bytes_seen = 0;         /* since the last take */
+    int64_t lines = 0;       // since the file began
+    int64_t skipped = 0;     // of them, those that hold no row of this set
+    int64_t bytes_seen = 0;  // since the last take
     int32_t largest = 0;
-    int64_t wanted = 0; /* bytes of an allocation that failed */
+    int64_t wanted = 0;  // bytes of an allocation that failed
     Growing<float> values;
     Growing<int32_t> indices, label_ids;
     Growing<int64_t> indptr, qids, skips;
@@ -71,21 +72,24 @@ struct svmcut_scan {
                8 * (indptr.size() + qids.size() + labels.size() + costs.size() + skips.size());
     }
 
-    /* Room for `more` elements, and for what bytes_left of the same kind of text will bring. */
+    // Room for `more` elements, and for what bytes_left of the same kind of text will bring.
     template <class T>
     bool make_room(Growing<T>& array, int64_t more, int64_t bytes_left) {
         const int64_t wanted_size = array.size() + more;
         int64_t expected = 0;
         if (bytes_left > 0 && bytes_seen > 0) {
-            const double growth = 1.0 + 1.01 * static_cast<double>(bytes_left) / static_cast<double>(bytes_seen);
-            expected = static_cast<int64_t>(std::min(static_cast<double>(array.size()) * growth, 1e15)) + more;
+            const double growth =
+                1.0 + 1.01 * static_cast<double>(bytes_left) / static_cast<double>(bytes_seen);
+            expected =
+                static_cast<int64_t>(std::min(static_cast<double>(array.size()) * growth, 1e15)) +
+                more;
         }
         if (array.reserve(wanted_size, expected)) return true;
         wanted = static_cast<int64_t>(sizeof(T)) * std::max(wanted_size, expected);
         return false;
     }
 
-    /* Appends the pieces' skips, counted from the start of the file. */
+    // Appends the pieces' skips, counted from the start of the file.
     bool add_skips(const Piece& piece) {
         const int64_t before = skipped;
         if (skips.size() == 0 && before && !make_room(skips, 2, -1)) return false;
@@ -110,7 +114,8 @@ struct svmcut_scan {
     }
 
     template <class T>
-    bool add_column(Growing<T>& column, const Piece& piece, T Row::*field, bool present, T absent, int64_t left) {
+    bool add_column(Growing<T>& column, const Piece& piece, T Row::* field, bool present, T absent,
+                    int64_t left) {
         const auto more = static_cast<int64_t>(piece.rows.size());
         const int64_t before = labels.size();
         if (!present && column.size() == 0) return true;
@@ -125,7 +130,9 @@ struct svmcut_scan {
     bool add_rows(const Piece& piece, int64_t left) {
         const auto more = static_cast<int64_t>(piece.rows.size());
         const int64_t before = values.size();
-        if (!add_skips(piece) || !make_room(indptr, more + 1, left) || !make_room(labels, more, left)) return false;
+        if (!add_skips(piece) || !make_room(indptr, more + 1, left) ||
+            !make_room(labels, more, left))
+            return false;
         if (!add_column(qids, piece, &Row::qid, piece.has_qid, int64_t{0}, left)) return false;
         if (!add_column(costs, piece, &Row::cost, piece.has_cost, 1.0, left)) return false;
         const auto n_labels = static_cast<int64_t>(piece.labels.size());
@@ -152,8 +159,8 @@ struct svmcut_scan {
         return true;
     }
 
-    int feed(const char* text, int64_t bytes, bool last, int64_t left, int threads, const volatile int* cancel,
-             int64_t* used, svmcut_scan_fault* fault);
+    int feed(const char* text, int64_t bytes, bool last, int64_t left, int threads,
+             const volatile int* cancel, int64_t* used, svmcut_scan_fault* fault);
     int scan_round(int threads, int64_t left, const volatile int* cancel, svmcut_scan_fault* fault);
     int scan_in_place(Piece& piece, int64_t left, svmcut_scan_fault* fault);
     int join(const Piece& piece, int64_t left, svmcut_scan_fault* fault);
@@ -161,7 +168,7 @@ struct svmcut_scan {
     bool next_piece(const char*& p, const char* stop, Piece& piece) const;
 };
 
-/* Whole lines of about piece_bytes; false at the end of the text. */
+// Whole lines of about piece_bytes; false at the end of the text.
 bool svmcut_scan::next_piece(const char*& p, const char* stop, Piece& piece) const {
     if (p == stop) return false;
     const char* end = stop;
@@ -187,19 +194,22 @@ int svmcut_scan::refuse(const Piece& piece, svmcut_scan_fault* fault) const {
     return piece.status;
 }
 
-/* Appends a piece that was scanned elsewhere. */
+// Appends a piece that was scanned elsewhere.
 int svmcut_scan::join(const Piece& piece, int64_t left, svmcut_scan_fault* fault) {
     if (piece.status != SVMCUT_OK) return refuse(piece, fault);
     if (left >= 0) left += piece.end - piece.begin;
-    if (!make_room(values, piece.entries, left) || !make_room(indices, piece.entries, left)) return SVMCUT_NO_MEMORY;
+    if (!make_room(values, piece.entries, left) || !make_room(indices, piece.entries, left))
+        return SVMCUT_NO_MEMORY;
     std::copy_n(piece.values, piece.entries, values.data() + values.size());
     std::copy_n(piece.indices, piece.entries, indices.data() + indices.size());
     return add_rows(piece, left) ? SVMCUT_OK : SVMCUT_NO_MEMORY;
 }
 
 int svmcut_scan::scan_in_place(Piece& piece, int64_t left, svmcut_scan_fault* fault) {
-    const int64_t bytes = piece.end - piece.begin, room = bytes / 4 + 1, ahead = left < 0 ? -1 : left + bytes;
-    if (!make_room(values, room, ahead) || !make_room(indices, room, ahead)) return SVMCUT_NO_MEMORY;
+    const int64_t bytes = piece.end - piece.begin, room = bytes / 4 + 1,
+                  ahead = left < 0 ? -1 : left + bytes;
+    if (!make_room(values, room, ahead) || !make_room(indices, room, ahead))
+        return SVMCUT_NO_MEMORY;
     piece.values = values.data() + values.size();
     piece.indices = indices.data() + indices.size();
     scan_piece(piece);
@@ -207,21 +217,21 @@ int svmcut_scan::scan_in_place(Piece& piece, int64_t left, svmcut_scan_fault* fa
     return add_rows(piece, ahead) ? SVMCUT_OK : SVMCUT_NO_MEMORY;
 }
 
-int svmcut_scan::scan_round(int threads, int64_t left, const volatile int* cancel, svmcut_scan_fault* fault) {
+int svmcut_scan::scan_round(int threads, int64_t left, const volatile int* cancel,
+                            svmcut_scan_fault* fault) {
     if (cancel && *cancel) return SVMCUT_CANCELLED;
     if (round.size() == 1) return scan_in_place(round[0], left, fault);
     if (parts.size() < round.size()) parts = std::vector<svmcut_scan_part>(round.size());
     for_pieces(static_cast<int64_t>(round.size()), threads, [&](int64_t i) {
         svmcut_scan_part& part = parts[static_cast<size_t>(i)];
         part.piece = std::move(round[static_cast<size_t>(i)]);
-        if (cancel && *cancel)
-            part.piece.status = SVMCUT_CANCELLED;
-        else
-            part.scan(scan_piece);
+        if (cancel && *cancel) part.piece.status = SVMCUT_CANCELLED;
+        else part.scan(scan_piece);
     });
     int64_t ahead = left;
     if (left >= 0)
-        for (size_t i = 0; i < round.size(); ++i) ahead += parts[i].piece.end - parts[i].piece.begin;
+        for (size_t i = 0; i < round.size(); ++i)
+            ahead += parts[i].piece.end - parts[i].piece.begin;
     for (size_t i = 0; i < round.size(); ++i) {
         const Piece& piece = parts[i].piece;
         if (left >= 0) ahead -= piece.end - piece.begin;
@@ -246,13 +256,15 @@ int svmcut_scan::feed(const char* text, int64_t bytes, bool last, int64_t left, 
     for (Piece piece; next_piece(p, stop, piece);) {
         const bool long_lines = piece.end - piece.begin > 4 * piece_bytes;
         if (long_lines && !round.empty()) {
-            const int status = scan_round(threads, left < 0 ? -1 : left + (stop - piece.begin), cancel, fault);
+            const int status =
+                scan_round(threads, left < 0 ? -1 : left + (stop - piece.begin), cancel, fault);
             round.clear();
             if (status != SVMCUT_OK) return status;
         }
         round.push_back(std::move(piece));
         if (p == stop || long_lines || round.size() == most) {
-            const int status = scan_round(threads, left < 0 ? -1 : left + (stop - p), cancel, fault);
+            const int status =
+                scan_round(threads, left < 0 ? -1 : left + (stop - p), cancel, fault);
             round.clear();
             if (status != SVMCUT_OK) return status;
         }
@@ -279,8 +291,9 @@ void svmcut_scan_unlabelled(svmcut_scan* scan) { scan->unlabelled = true; }
 
 void svmcut_scan_delete(svmcut_scan* scan) { delete scan; }
 
-int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last, int64_t bytes_left, int threads,
-                     const volatile int* cancel, int64_t* used, svmcut_scan_fault* fault) {
+int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last,
+                     int64_t bytes_left, int threads, const volatile int* cancel, int64_t* used,
+                     svmcut_scan_fault* fault) {
     try {
         return scan->feed(text, bytes, last != 0, bytes_left, threads, cancel, used, fault);
     } catch (const std::bad_alloc&) {
@@ -292,8 +305,8 @@ svmcut_scan_part* svmcut_scan_part_new(void) { return new (std::nothrow) svmcut_
 
 void svmcut_scan_part_delete(svmcut_scan_part* part) { delete part; }
 
-void svmcut_scan_part_scan(svmcut_scan_part* part, const svmcut_scan* scan, const char* text, int64_t bytes,
-                           int first) {
+void svmcut_scan_part_scan(svmcut_scan_part* part, const svmcut_scan* scan, const char* text,
+                           int64_t bytes, int first) {
     part->piece = Piece{};
     part->piece.multilabel = scan->multilabel;
     part->piece.zero_based = scan->zero_based;
@@ -303,7 +316,8 @@ void svmcut_scan_part_scan(svmcut_scan_part* part, const svmcut_scan* scan, cons
     part->scan(scan->scan_piece);
 }
 
-int svmcut_scan_join(svmcut_scan* scan, const svmcut_scan_part* part, int64_t bytes_left, svmcut_scan_fault* fault) {
+int svmcut_scan_join(svmcut_scan* scan, const svmcut_scan_part* part, int64_t bytes_left,
+                     svmcut_scan_fault* fault) {
     scan->started = true;
     return scan->join(part->piece, bytes_left, fault);
 }

@@ -1,16 +1,16 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The grammar of example files, for one piece of whole lines:
- *
- *     LABEL [qid:N] [sid:N] [cost:F] INDEX:VALUE ... [# text]
- *
- * or, for multilabel files, with LABEL,LABEL,... in front, a line that starts with a blank having no label; or, in a
- * file without labels, with any word in front but those behind. Indices start at 1, or at 0 where the piece says so.
- *
- * Everything is decided here, one token at a time. A Run is a faster reader of the plain tokens in between: it takes
- * any number of features it is sure of and leaves the rest, faults included, to this file. So every Run, the empty one
- * too, gives the same rows and the same refusals.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The grammar of example files, for one piece of whole lines:
+//
+//     LABEL [qid:N] [sid:N] [cost:F] INDEX:VALUE ... [# text]
+//
+// or, for multilabel files, with LABEL,LABEL,... in front, a line that starts with a blank having
+// no label; or, in a file without labels, with any word in front but those behind. Indices start at
+// 1, or at 0 where the piece says so.
+//
+// Everything is decided here, one token at a time. A Run is a faster reader of the plain tokens in
+// between: it takes any number of features it is sure of and leaves the rest, faults included, to
+// this file. So every Run, the empty one too, gives the same rows and the same refusals.
 #ifndef SVMCUT_SCAN_PIECE_H
 #define SVMCUT_SCAN_PIECE_H
 
@@ -27,32 +27,34 @@
 
 namespace svmcut {
 
-constexpr int32_t largest_index = INT32_MAX - 1; /* 1-based, as in the file */
+constexpr size_t most_quoted = 40;                // bytes of the text in a message
+constexpr int32_t largest_index = INT32_MAX - 1;  // 1-based, as in the file
 
 struct Row {
     double label;
-    int64_t end; /* entries of the piece up to and with this row */
+    int64_t end;  // entries of the piece up to and with this row
     int64_t qid;
     double cost;
 };
 
 struct Skip {
-    int64_t row;   /* before which row of the piece */
-    int64_t lines; /* how many lines without an example stand before it, in all */
+    int64_t row;    // before which row of the piece
+    int64_t lines;  // how many lines without an example stand before it, in all
 };
 
 struct Piece {
     const char* begin;
     const char* end;
-    int32_t* indices; /* room for (end - begin) / 4 entries: no feature takes less than " 1:1" */
+    int32_t* indices;  // room for (end - begin) / 4 entries: no feature takes less than " 1:1"
     float* values;
     int64_t entries = 0;
     int64_t lines = 0;
-    int32_t largest = 0; /* 1-based */
+    int32_t largest = 0;  // 1-based
     bool has_qid = false, has_cost = false;
     bool multilabel = false, zero_based = false, unlabelled = false;
-    bool wide = false; /* values beyond float are none of its faults; for whoever reads them as double */
-    std::vector<int32_t> labels; /* of multilabel rows, one after the other; Row::label counts them */
+    // values beyond float are none of its faults; for whoever reads them as double
+    bool wide = false;
+    std::vector<int32_t> labels;  // of multilabel rows, one after the other; Row::label counts them
     std::vector<Row> rows;
     std::vector<Skip> skips;
     int status = SVMCUT_OK;
@@ -67,7 +69,7 @@ class Lines {
   public:
     explicit Lines(Piece& piece) : piece(piece), end(piece.end), run(piece.begin, piece.end) {}
 
-    /* Fills the piece; throws std::bad_alloc only. */
+    // Fills the piece; throws std::bad_alloc only.
     void scan() {
         const char* p = piece.begin;
         int64_t skipped = 0;
@@ -80,8 +82,7 @@ class Lines {
                 ++skipped;
                 if (!piece.skips.empty() && piece.skips.back().row == row)
                     piece.skips.back().lines = skipped;
-                else
-                    piece.skips.push_back({row, skipped});
+                else piece.skips.push_back({row, skipped});
             } else {
                 p = example(p);
             }
@@ -108,17 +109,18 @@ class Lines {
         return p;
     }
 
-    /* From the comment or line end at p to the next line. */
+    // From the comment or line end at p to the next line.
     const char* past_line(const char* p) {
         if (p == end) return p;
         if (*p == '\n') return p + 1;
         const void* found = std::memchr(p, '\n', static_cast<size_t>(end - p));
         const char* stop = found ? static_cast<const char*>(found) : end;
-        if (const void* nul = std::memchr(p, 0, static_cast<size_t>(stop - p))) return refuse_nul(nul);
+        if (const void* nul = std::memchr(p, 0, static_cast<size_t>(stop - p)))
+            return refuse_nul(nul);
         return stop == end ? end : stop + 1;
     }
 
-    /* The whole line but its comment; returns where it stops, or null after a refusal. */
+    // The whole line but its comment; returns where it stops, or null after a refusal.
     const char* example(const char* p) {
         row = Row{0.0, 0, 0, 1.0};
         qid_given = sid_given = cost_given = false;
@@ -140,7 +142,8 @@ class Lines {
 
     const char* label(const char* p) {
         const bool sign = *p == '-' || *p == '+';
-        if (end - p > 2 && is_digit(p[sign]) && ends_token(p[sign + 1])) { /* -1, +1, grades; no branch on the sign */
+        // -1, +1, grades; no branch on the sign
+        if (end - p > 2 && is_digit(p[sign]) && ends_token(p[sign + 1])) {
             const double factors[] = {1.0, -1.0};
             row.label = (p[sign] - '0') * factors[*p == '-'];
             return p + sign + 1;
@@ -152,26 +155,30 @@ class Lines {
         return std::isfinite(row.label) ? q : refuse_label(p);
     }
 
-    /* Whatever stands in place of a label; a feature or a query there is one that the line would lose. */
+    // Whatever stands in place of a label; a feature or a query there is one that the line would
+    // lose.
     const char* word(const char* p) {
         const char* stop = token_end(p);
         const std::string_view token(p, static_cast<size_t>(stop - p));
         const bool is_feature = is_digit(p[*p == '+' && token.size() > 1]) && names_feature(p);
-        const bool is_key = token.substr(0, 4) == "qid:" || token.substr(0, 4) == "sid:" || token.substr(0, 5) == "cost:";
+        const bool is_key = token.substr(0, 4) == "qid:" || token.substr(0, 4) == "sid:" ||
+                            token.substr(0, 5) == "cost:";
         return is_feature || is_key || token.find('\0') != token.npos ? refuse_label(p) : stop;
     }
 
-    /* Labels with commas in between, each perhaps with blanks behind it: "3,17" or "3, 17". None where the line starts
-     * with a blank and a feature. */
+    // Labels with commas in between, each perhaps with blanks behind it: "3,17" or "3, 17". None
+    // where the line starts with a blank and a feature.
     const char* labels(const char* p) {
         const auto before = piece.labels.size();
-        while (!(p > line && is_blank(*line) && piece.labels.size() == before && names_feature(p))) {
+        while (
+            !(p > line && is_blank(*line) && piece.labels.size() == before && names_feature(p))) {
             int64_t id = 0;
             const char* digits = p;
             for (; p < end && is_digit(*p); ++p)
                 if (id <= largest_index) id = id * 10 + (*p - '0');
             const bool comma = p < end && *p == ',';
-            if (p == digits || id > largest_index || (p < end && !comma && !ends_token(*p))) return refuse_labels(digits);
+            if (p == digits || id > largest_index || (p < end && !comma && !ends_token(*p)))
+                return refuse_labels(digits);
             piece.labels.push_back(static_cast<int32_t>(id));
             if (!comma) break;
             p = past_blanks(p + 1);
@@ -186,12 +193,16 @@ class Lines {
 
     const char* refuse_labels(const char* token) {
         const char* stop = token_end(token);
-        if (const void* nul = std::memchr(token, 0, static_cast<size_t>(stop - token))) return refuse_nul(nul);
+        if (const void* nul = std::memchr(token, 0, static_cast<size_t>(stop - token)))
+            return refuse_nul(nul);
         if (names_feature(token))
-            return refuse(token, "%s stands where labels are expected; a line without labels starts with a blank", token,
-                          stop);
-        return refuse(token, "label %s is not a whole number from 0 to 2147483646; expected LABEL,LABEL,...", token,
-                      stop);
+            return refuse(
+                token,
+                "%s stands where labels are expected; a line without labels starts with a blank",
+                token, stop);
+        return refuse(
+            token, "label %s is not a whole number from 0 to 2147483646; expected LABEL,LABEL,...",
+            token, stop);
     }
 
     const char* feature(const char* token, int32_t& last) {
@@ -206,7 +217,8 @@ class Lines {
         if (!q || (q < end && !ends_token(*q))) return refuse_feature(token, last);
         const float value = to_float(number);
         const bool fits = std::isfinite(value) || (piece.wide && std::isfinite(to_double(number)));
-        if (index <= last || index > largest_index - piece.zero_based || !fits) return refuse_feature(token, last);
+        if (index <= last || index > largest_index - piece.zero_based || !fits)
+            return refuse_feature(token, last);
         last = static_cast<int32_t>(index);
         piece.indices[piece.entries] = last - 1;
         piece.values[piece.entries++] = value;
@@ -216,7 +228,9 @@ class Lines {
     const char* keyed(const char* token) {
         const char* stop = token_end(token);
         const auto length = static_cast<size_t>(stop - token);
-        auto starts = [&](const char* key, size_t size) { return length >= size && !std::memcmp(token, key, size); };
+        auto starts = [&](const char* key, size_t size) {
+            return length >= size && !std::memcmp(token, key, size);
+        };
         if (const void* nul = std::memchr(token, 0, length)) return refuse_nul(nul);
         if (starts("qid:", 4)) {
             if (qid_given) return refuse(token, "%s follows another qid", token, stop);
@@ -226,12 +240,14 @@ class Lines {
             int64_t sid = 0;
             if (sid_given) return refuse(token, "%s follows another sid", token, stop);
             if (!whole_number(token + 4, stop, "slack id", sid)) return nullptr;
-            if (sid < 1) return refuse(token + 4, "slack id %s; expected 1 or more", token + 4, stop);
+            if (sid < 1)
+                return refuse(token + 4, "slack id %s; expected 1 or more", token + 4, stop);
             sid_given = true;
         } else if (starts("cost:", 5)) {
             if (cost_given) return refuse(token, "%s follows another cost", token, stop);
             Decimal number;
-            if (read_decimal(token + 5, stop, number) != stop) return refuse_number(token + 5, stop, "cost");
+            if (read_decimal(token + 5, stop, number) != stop)
+                return refuse_number(token + 5, stop, "cost");
             row.cost = to_double(number);
             if (!std::isfinite(row.cost)) return refuse_number(token + 5, stop, "cost");
             cost_given = piece.has_cost = true;
@@ -242,7 +258,7 @@ class Lines {
     }
 
     bool whole_number(const char* text, const char* stop, const char* what, int64_t& value) {
-        char message[48];
+        char message[SVMCUT_MESSAGE_BYTES];
         const char* p = text + (text < stop && (*text == '-' || *text == '+'));
         const uint64_t limit = static_cast<uint64_t>(INT64_MAX) + (p > text && *text == '-');
         bool number = p < stop, fits = true;
@@ -265,53 +281,63 @@ class Lines {
 
     const char* refuse_label(const char* token) {
         const char* stop = token_end(token);
-        if (const void* nul = std::memchr(token, 0, static_cast<size_t>(stop - token))) return refuse_nul(nul);
+        if (const void* nul = std::memchr(token, 0, static_cast<size_t>(stop - token)))
+            return refuse_nul(nul);
         if (std::memchr(token, ':', static_cast<size_t>(stop - token)))
             return refuse(token, "line starts with %s; expected a label", token, stop);
         if (is_digit(*token) && std::memchr(token, ',', static_cast<size_t>(stop - token)))
-            return refuse(token, "label %s is not a number\n; lists of labels are for {task=multilabel}", token, stop);
+            return refuse(token,
+                          "label %s is not a number\n; lists of labels are for {task=multilabel}",
+                          token, stop);
         return refuse_number(token, stop, "label");
     }
 
     const char* refuse_feature(const char* token, int64_t last) {
         const char* stop = token_end(token);
-        if (const void* nul = std::memchr(token, 0, static_cast<size_t>(stop - token))) return refuse_nul(nul);
+        if (const void* nul = std::memchr(token, 0, static_cast<size_t>(stop - token)))
+            return refuse_nul(nul);
         const void* found = std::memchr(token, ':', static_cast<size_t>(stop - token));
         if (!found) return refuse(token, "%s is no feature; expected INDEX:VALUE", token, stop);
         const char* colon = static_cast<const char*>(found);
-        if (colon == token) return refuse(token, "%s has no feature index; expected INDEX:VALUE", token, stop);
+        if (colon == token)
+            return refuse(token, "%s has no feature index; expected INDEX:VALUE", token, stop);
         const char* p = token + (*token == '+' || *token == '-');
         uint64_t index = 0;
         for (; p < colon && is_digit(*p); ++p)
             if (index <= largest_index) index = index * 10 + static_cast<uint64_t>(*p - '0');
         if (p < colon || !is_digit(colon[-1]))
-            return refuse(token, "feature index %s is not an integer; expected INDEX:VALUE", token, colon);
+            return refuse(token, "feature index %s is not an integer; expected INDEX:VALUE", token,
+                          colon);
         if (*token == '-' || (index == 0 && !piece.zero_based))
-            return refuse(token,
-                          piece.zero_based ? "feature index %s; indices start at 0"
-                          : *token == '-'  ? "feature index %s; indices start at 1"
-                                           : "feature index %s; indices start at 1\n, or at 0 with {zero_based=True}",
-                          token, colon);
+            return refuse(
+                token,
+                piece.zero_based ? "feature index %s; indices start at 0"
+                : *token == '-'
+                    ? "feature index %s; indices start at 1"
+                    : "feature index %s; indices start at 1\n, or at 0 with {zero_based=True}",
+                token, colon);
         if (index > largest_index || (piece.zero_based && index == largest_index))
             return refuse(token,
                           piece.zero_based ? "feature index %s is above the largest, 2147483645"
                                            : "feature index %s is above the largest, 2147483646",
                           token, colon);
         if (static_cast<int64_t>(index) <= last) {
-            char message[96];
+            char message[SVMCUT_MESSAGE_BYTES];
             const bool again = static_cast<int64_t>(index) == last;
-            std::snprintf(message, sizeof message, "feature index %d %s %d; indices must increase within a line",
-                          static_cast<int>(index), again ? "repeats" : "follows", static_cast<int>(last));
+            std::snprintf(message, sizeof message,
+                          "feature index %d %s %d; indices must increase within a line",
+                          static_cast<int>(index), again ? "repeats" : "follows",
+                          static_cast<int>(last));
             return refuse(token, message, token, token);
         }
         return refuse_number(colon + 1, stop, "feature value");
     }
 
-    /* Why [text, stop) is no number that fits. */
+    // Why [text, stop) is no number that fits.
     const char* refuse_number(const char* text, const char* stop, const char* what) {
-        char message[96];
+        char message[SVMCUT_MESSAGE_BYTES];
         Decimal number;
-        const char* why = "%s is not a number"; /* the quoted text */
+        const char* why = "%s is not a number";  // the quoted text
         const char* word = text + (text < stop && (*text == '+' || *text == '-'));
         auto same = [&](const char* name) {
             if (static_cast<size_t>(stop - word) != std::strlen(name)) return false;
@@ -319,12 +345,9 @@ class Lines {
                 if ((*p | 0x20) != name[p - word]) return false;
             return true;
         };
-        if (text == stop)
-            why = "is missing";
-        else if (same("nan") || same("inf") || same("infinity"))
-            why = "%s is not finite";
-        else if (read_decimal(text, stop, number) == stop)
-            why = "%s is out of range";
+        if (text == stop) why = "is missing";
+        else if (same("nan") || same("inf") || same("infinity")) why = "%s is not finite";
+        else if (read_decimal(text, stop, number) == stop) why = "%s is out of range";
         std::snprintf(message, sizeof message, "%s %s", what, why);
         return refuse(text, message, text, stop);
     }
@@ -334,16 +357,15 @@ class Lines {
         return refuse(p, "NUL byte; this is not a text file", p, p);
     }
 
-    /* format has one %s for the quoted text, or none. */
-    std::nullptr_t refuse(const char* where, const char* format, const char* text, const char* stop) {
-        char quoted[64];
+    // format has one %s for the quoted text, or none.
+    std::nullptr_t refuse(const char* where, const char* format, const char* text,
+                          const char* stop) {
+        char quoted[most_quoted + sizeof("\\xff...")];
         size_t used = 0;
-        for (; text < stop && used < 40; ++text) {
+        for (; text < stop && used < most_quoted; ++text) {
             const auto c = static_cast<unsigned char>(*text);
-            if (c >= 0x20 && c < 0x7f)
-                quoted[used++] = *text;
-            else
-                used += static_cast<size_t>(std::snprintf(quoted + used, 5, "\\x%02x", c));
+            if (c >= 0x20 && c < 0x7f) quoted[used++] = *text;
+            else used += static_cast<size_t>(std::snprintf(quoted + used, 5, "\\x%02x", c));
         }
         std::snprintf(quoted + used, sizeof quoted - used, text < stop ? "..." : "");
         piece.status = SVMCUT_BAD_INPUT;
@@ -354,7 +376,7 @@ class Lines {
     }
 };
 
-/* Leaves every token to Lines. */
+// Leaves every token to Lines.
 struct NoRun {
     NoRun(const char*, const char*) {}
     const char* features(const char* p, int32_t&, Piece&) { return p; }

@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Numbers to text and back, with a point whatever the locale says, and correctly rounded.
- * std::to_chars and std::from_chars where the library has them for floating point; else the C library, with its
- * decimal point exchanged.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Numbers to text and back, with a point whatever the locale says, and correctly rounded.
+// std::to_chars and std::from_chars where the library has them for floating point; else the C
+// library, with its decimal point exchanged.
 #include "include/text.h"
 
 #include <charconv>
@@ -23,7 +22,7 @@
 namespace {
 
 #ifndef SVMCUT_CHARCONV
-/* The decimal point of the locale is whatever stands between two digits and is none of "0-9eE+-". */
+// The decimal point of the locale is whatever stands between two digits and is none of "0-9eE+-".
 char* with_point(char* out, int length) {
     char *to = out, *from = out, *end = out + length;
     bool pointed = false;
@@ -53,7 +52,8 @@ char* print(char* out, double value, Style style, int digits = 8) {
     if (std::isnan(value)) return copy(out, "nan");
     if (std::isinf(value)) return copy(out, value < 0 ? "-inf" : "inf");
 #ifdef SVMCUT_CHARCONV
-    const auto format = style == Style::fixed ? std::chars_format::fixed : std::chars_format::general;
+    const auto format =
+        style == Style::fixed ? std::chars_format::fixed : std::chars_format::general;
     return std::to_chars(out, out + SVMCUT_SCORE_WIDTH - 1, value, format, digits).ptr;
 #else
     const char* format = style == Style::fixed ? "%.*f" : "%.*g";
@@ -64,7 +64,7 @@ char* print(char* out, double value, Style style, int digits = 8) {
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The end of a decimal number [+-]digits[.digits][e[+-]digits], or nullptr: no hex, no inf, no nan. */
+// The end of a decimal number [+-]digits[.digits][e[+-]digits], or nullptr: no hex, no inf, no nan.
 const char* decimal_end(const char* p, const char* end) {
     if (p < end && (*p == '+' || *p == '-')) ++p;
     int64_t digits = 0;
@@ -83,7 +83,8 @@ const char* decimal_end(const char* p, const char* end) {
 }
 
 #ifdef SVMCUT_CHARCONV
-/* from_chars does not say whether a number out of range is huge or tiny; the place of its first nonzero digit does. */
+// from_chars does not say whether a number out of range is huge or tiny; the place of its first
+// nonzero digit does.
 bool is_huge(const char* p, const char* end) {
     int64_t power = 0, exponent = 0;
     bool after = false, nonzero = false;
@@ -121,7 +122,8 @@ Real by_strto(const char* p, const char* end) {
 }
 #endif
 
-/* Reads a finite number of exactly [p, end); false where it overflows. Tiny numbers become 0 or denormal. */
+// Reads a finite number of exactly [p, end); false where it overflows. Tiny numbers become 0 or
+// denormal.
 template <class Real>
 bool parse_real(const char* p, const char* end, Real* value) {
     if (*p == '+') ++p;
@@ -135,7 +137,7 @@ bool parse_real(const char* p, const char* end, Real* value) {
     return std::isfinite(*value);
 }
 
-/* Eight digits where they read back as the same float, else the nine that always do. */
+// Eight digits where they read back as the same float, else the nine that always do.
 char* print_exact(char* out, float value) {
     char* end = print(out, value, Style::general);
     float read = 0;
@@ -164,11 +166,12 @@ Fault parse_alpha(Line& line, double* alpha) {
     const char* stop = decimal_end(start, line.end);
     if (!stop) return {SVMCUT_EXPANSION_ALPHA, start};
     line.p = stop;
-    if (!line.at_boundary() || !parse_real(start, stop, alpha)) return {SVMCUT_EXPANSION_ALPHA, start};
+    if (!line.at_boundary() || !parse_real(start, stop, alpha))
+        return {SVMCUT_EXPANSION_ALPHA, start};
     return {};
 }
 
-/* The kernel id that some models carry before the pairs; it has no effect. */
+// The kernel id that some models carry before the pairs; it has no effect.
 Fault skip_kernel_id(Line& line) {
     line.skip_blanks();
     if (line.end - line.p < 4 || std::memcmp(line.p, "qid:", 4) != 0) return {};
@@ -188,14 +191,16 @@ Fault parse_pair(Line& line, int64_t highest, int64_t last, int32_t* column, flo
     const char* digits = line.p;
     for (; line.p < line.end && is_digit(*line.p); ++line.p)
         if (index <= highest) index = index * 10 + (*line.p - '0');
-    if (line.p == digits || line.p == line.end || *line.p != ':') return {SVMCUT_EXPANSION_PAIR, start};
+    if (line.p == digits || line.p == line.end || *line.p != ':')
+        return {SVMCUT_EXPANSION_PAIR, start};
     if (index < 1 || index > highest) return {SVMCUT_EXPANSION_INDEX, start};
     if (index <= last) return {SVMCUT_EXPANSION_ORDER, start};
     const char* number = ++line.p;
     const char* stop = decimal_end(number, line.end);
     if (!stop) return {SVMCUT_EXPANSION_VALUE, number};
     line.p = stop;
-    if (!line.at_boundary() || !parse_real(number, stop, value)) return {SVMCUT_EXPANSION_VALUE, number};
+    if (!line.at_boundary() || !parse_real(number, stop, value))
+        return {SVMCUT_EXPANSION_VALUE, number};
     *column = static_cast<int32_t>(index - 1);
     return {};
 }
@@ -213,12 +218,14 @@ int64_t svmcut_format_scores(const double* scores, int64_t n, char* out) {
     return p - out;
 }
 
-int64_t svmcut_format_pairs(const int32_t* columns, const float* values, int64_t n, int exact, char* out) {
+int64_t svmcut_format_pairs(const int32_t* columns, const float* values, int64_t n, int exact,
+                            char* out) {
     char* p = out;
     for (int64_t i = 0; i < n; ++i) {
         p = std::to_chars(p, p + SVMCUT_INTEGER_WIDTH, static_cast<int64_t>(columns[i]) + 1).ptr;
         *p++ = ':';
-        p = exact ? print_exact(p, values[i]) : print(p, static_cast<double>(values[i]), Style::general);
+        p = exact ? print_exact(p, values[i])
+                  : print(p, static_cast<double>(values[i]), Style::general);
         *p++ = ' ';
     }
     return p - out;
@@ -243,8 +250,9 @@ void svmcut_count_expansion(const char* text, int64_t size, int64_t* lines, int6
     *colons = n_colons;
 }
 
-int svmcut_parse_expansion(const char* text, int64_t size, int64_t n_lines, int64_t highest, double* alpha,
-                           int64_t* indptr, int32_t* columns, float* values, int32_t* fault, int64_t* where) {
+int svmcut_parse_expansion(const char* text, int64_t size, int64_t n_lines, int64_t highest,
+                           double* alpha, int64_t* indptr, int32_t* columns, float* values,
+                           int32_t* fault, int64_t* where) {
     const char* const stop = text + size;
     const char* p = text;
     auto refuse = [&](Fault found) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/budget/budget.cc csrc/budget/budget_centres.cc csrc/budget/budget_visits.cc csrc/budget/budget_code.cc csrc/budget/merge_table.cc
-# distutils: libraries = svmcut_kernel_rows
+# sources: csrc/budget/budget.cc csrc/budget/budget_centres.cc csrc/budget/budget_visits.cc
+# sources: csrc/budget/budget_code.cc csrc/budget/merge_table.cc
+# libraries: svmcut_kernel_rows
 """Budgeted training; see csrc/include/budget.h."""
 
 import numpy as np
@@ -39,22 +40,24 @@ cdef extern from "include/budget.h" nogil:
         int32_t* schedule
         double* factor
         int32_t* rank
-    svmcut_budget* svmcut_budget_new(const svmcut_csr*, const double*, const double*, const svmcut_kernel*,
-                                     const svmcut_budget_options*, int, int)
+    svmcut_budget* svmcut_budget_new(const svmcut_csr*, const double*, const double*,
+                                     const svmcut_kernel*, const svmcut_budget_options*, int, int)
     void svmcut_budget_delete(svmcut_budget*)
     int svmcut_budget_run(svmcut_budget*, int64_t, double)
     void svmcut_budget_read(const svmcut_budget*, svmcut_budget_state*)
     void svmcut_budget_save(const svmcut_budget*, const svmcut_budget_arrays*)
-    int svmcut_budget_restore(svmcut_budget*, const svmcut_budget_state*, const svmcut_budget_arrays*)
-    int svmcut_budget_scores(const svmcut_budget*, const svmcut_csr*, const int64_t*, int64_t, int, double*)
+    int svmcut_budget_restore(svmcut_budget*, const svmcut_budget_state*,
+                              const svmcut_budget_arrays*)
+    int svmcut_budget_scores(const svmcut_budget*, const svmcut_csr*, const int64_t*, int64_t, int,
+                             double*)
     int svmcut_budget_norm(svmcut_budget*, double*)
     int64_t svmcut_merge_table(float*, int)
     double svmcut_merge_place(double, double)
 
 MAINTENANCE = ("merge", "project", "remove")
 SAMPLING = ("shuffled", "independent", "adaptive")
-COUNTS = ("steps", "moves", "maintained", "removed", "evaluations", "epoch", "position", "scheduled", "centres",
-          "scale", "sum_alpha", "mean_gain")
+COUNTS = ("steps", "moves", "maintained", "removed", "evaluations", "epoch", "position",
+          "scheduled", "centres", "scale", "sum_alpha", "mean_gain")
 
 
 def _first(array):
@@ -63,7 +66,8 @@ def _first(array):
 
 
 cdef class Budget:
-    """f = sum_k beta_k K(z_k, .) over at most `budget` centres, and the coefficients of the examples behind it.
+    """f = sum_k beta_k K(z_k, .) over at most `budget` centres, and the coefficients of the
+    examples behind it.
 
     Parameters
     ----------
@@ -88,8 +92,8 @@ cdef class Budget:
     instructions : {0, 1, 2}
         Fastest, portable, AVX2.
     weights : (n,) float64 or None
-        Of the examples' losses; None for 1 each. In the dual an example's C is C weights_i; in the primal it is visited as
-        often as its weight says, an epoch being n visits.
+        Of the examples' losses; None for 1 each. In the dual an example's C is C weights_i; in the
+        primal it is visited as often as its weight says, an epoch being n visits.
     tube : float or None
         Of the epsilon-insensitive loss of targets; None for the hinge.
 
@@ -105,9 +109,9 @@ cdef class Budget:
     cdef svmcut_budget* _run
     cdef public int threads
 
-    def __cinit__(self, X, const double[::1] y, kernel, double C, int64_t budget, bint dual=True, maintenance="merge",
-                  sampling="shuffled", uint64_t seed=0, bint append=False, int threads=1, int instructions=0,
-                  const double[::1] weights=None, tube=None):
+    def __cinit__(self, X, const double[::1] y, kernel, double C, int64_t budget, bint dual=True,
+                  maintenance="merge", sampling="shuffled", uint64_t seed=0, bint append=False,
+                  int threads=1, int instructions=0, const double[::1] weights=None, tube=None):
         cdef svmcut_kernel K = kernel_of(kernel)
         self.X, self._rows, self.threads, self._y = X, Rows(X), threads, y
         if not 1 <= self._rows.csr.n_rows < 2**31 or y.shape[0] != self._rows.csr.n_rows:
@@ -115,7 +119,8 @@ cdef class Budget:
         if budget < 1 or not C > 0:
             raise ValueError("budget and C must be positive")
         self._options.dual, self._options.append = dual, append
-        self._options.maintenance, self._options.sampling = MAINTENANCE.index(maintenance), SAMPLING.index(sampling)
+        self._options.maintenance = MAINTENANCE.index(maintenance)
+        self._options.sampling = SAMPLING.index(sampling)
         self._options.budget, self._options.C, self._options.seed = budget, C, seed
         self._options.tube = -1.0 if tube is None else tube
         if maintenance == "merge" and kernel.name != "rbf":
@@ -127,7 +132,8 @@ cdef class Budget:
             v = NULL  # the draws are then those without
         self._weights = weights
         with nogil:
-            self._run = svmcut_budget_new(&self._rows.csr, &y[0], v, &K, &self._options, threads, instructions)
+            self._run = svmcut_budget_new(&self._rows.csr, &y[0], v, &K, &self._options, threads,
+                                          instructions)
         if self._run == NULL:
             raise MemoryError(f"no memory for {budget} centres of {X.n_features} features")
 
@@ -141,23 +147,27 @@ cdef class Budget:
         return state
 
     def counts(self):
-        """The numbers named in COUNTS, a dict: visits, those that moved f, maintenance, kernel values, ..."""
+        """The numbers named in COUNTS, a dict: visits, those that moved f, maintenance, kernel
+        values, ..."""
         return self._read()
 
     def run(self, int64_t steps, double seconds=1e300):
-        """Goes on for so many visits, or until so many seconds have passed; returns the visits made."""
+        """Goes on for so many visits, or until so many seconds have passed; returns the visits
+        made."""
         cdef int status
         cdef int64_t before = self._read().steps
         with nogil:
             status = svmcut_budget_run(self._run, steps, seconds)
         if status != SVMCUT_OK:
-            raise MemoryError(f"no memory for {self._read().centres} centres of {self.X.n_features} features")
+            raise MemoryError(f"no memory for {self._read().centres} centres "
+                              f"of {self.X.n_features} features")
         return self._read().steps - before
 
     def expansion(self):
         """(m, d) float32 centres and (m,) float64 coefficients."""
         cdef svmcut_budget_state state = self._read()
-        arrays = {"Z": np.empty((state.centres, self.X.n_features), np.float32), "beta": np.empty(state.centres)}
+        arrays = {"Z": np.empty((state.centres, self.X.n_features), np.float32),
+                  "beta": np.empty(state.centres)}
         self._save(arrays)
         return arrays["Z"], arrays["beta"] * state.scale
 
@@ -195,7 +205,8 @@ cdef class Budget:
     def state(self):
         """All that a run goes on from: the counts, and arrays."""
         counts = self._read()
-        arrays = {name: np.empty(shape, dtype) for name, (shape, dtype) in self._shapes(counts).items()}
+        arrays = {name: np.empty(shape, dtype)
+                  for name, (shape, dtype) in self._shapes(counts).items()}
         self._save(arrays)
         return counts | arrays
 
@@ -208,10 +219,13 @@ cdef class Budget:
         }
         schemas.checked(state, schemas.fields(**kinds))
         begun = state["epoch"] >= 0
-        scheduled = schemas.count(1, 100 * n) if adaptive and begun else schemas.count(n * begun, n * begun)
-        schemas.checked(state, schemas.fields(scheduled=scheduled, position=schemas.count(0, state["scheduled"])))
+        least, most = (1, 100 * n) if adaptive and begun else (n * begun, n * begun)
+        schemas.checked(state, schemas.fields(
+            scheduled=schemas.count(least, most),
+            position=schemas.count(0, state["scheduled"])))
         bounds = {
-            "alpha": (0 if self._options.tube < 0 else None, None), "preference": (1e-3, 1e3), "credit": (0, 1), "owner": (-1, n - 1),
+            "alpha": (0 if self._options.tube < 0 else None, None), "preference": (1e-3, 1e3),
+            "credit": (0, 1), "owner": (-1, n - 1),
             "schedule": (0, n - 1), "rank": (0, state["centres"] - 1),
         }
         for name, (shape, dtype) in self._shapes(state).items():
@@ -235,12 +249,14 @@ cdef class Budget:
         cdef int status
         self._check(state)
         counts = {name: state[name] for name in COUNTS}
-        held = {name: np.ascontiguousarray(state[name], dtype) for name, (_, dtype) in self._shapes(state).items()}
+        held = {name: np.ascontiguousarray(state[name], dtype)
+                for name, (_, dtype) in self._shapes(state).items()}
         arrays = self._arrays(held)
         with nogil:
             status = svmcut_budget_restore(self._run, &counts, &arrays)
         if status != SVMCUT_OK:
-            raise MemoryError(f"no memory for {counts.centres} centres of {self.X.n_features} features")
+            raise MemoryError(
+                f"no memory for {counts.centres} centres of {self.X.n_features} features")
 
     def scores(self, X, rows=None):
         """(q,) float64 f(x_r) of the rows of X that are named, or of all."""
@@ -259,7 +275,8 @@ cdef class Budget:
         cdef double[::1] out = np.empty(count)
         if count:
             with nogil:
-                status = svmcut_budget_scores(self._run, &points.csr, start, count, self.threads, &out[0])
+                status = svmcut_budget_scores(self._run, &points.csr, start, count, self.threads,
+                                              &out[0])
         if status != SVMCUT_OK:
             raise MemoryError(f"no memory for scores of {count} rows")
         return np.asarray(out)
@@ -275,7 +292,8 @@ cdef class Budget:
 
 
 def merge_table(int threads=1):
-    """(400, 400) float32: what merging loses at m = i / 798 and kappa = k / 399, as a part of the smaller weight."""
+    """(400, 400) float32: what merging loses at m = i / 798 and kappa = k / 399, as a part of the
+    smaller weight."""
     cdef float[:, ::1] table = np.empty((400, 400), np.float32)
     if svmcut_merge_table(&table[0, 0], threads) != 400:
         raise AssertionError("the table has another size")
@@ -283,5 +301,6 @@ def merge_table(int threads=1):
 
 
 def merge_place(double m, double kappa):
-    """h in [0, 1/2] of the best merged point h x_a + (1 - h) x_j, for the weight m <= 1/2 of x_a and kappa = K(x_a, x_j)."""
+    """h in [0, 1/2] of the best merged point h x_a + (1 - h) x_j, for the weight m <= 1/2 of x_a
+    and kappa = K(x_a, x_j)."""
     return svmcut_merge_place(m, kappa)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/chain/chain.cc csrc/chain/chain_counts.cc
+# sources: csrc/chain/chain.cc csrc/chain/chain_counts.cc
 """Thin wrapper of csrc/chain/chain.cc and chain_counts.cc."""
 
 from libc.stdint cimport int32_t, int64_t
 
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
 
 
@@ -19,18 +19,22 @@ cdef extern from "include/chain.h" nogil:
         const double* values
         const double* rates
     int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes, int threads)
-    int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes, int loss, int64_t beam,
-                            int32_t* labels, double* values, double* losses, int threads, const int* cancel)
-    int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights, double* out)
+    int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes,
+                            int loss, int64_t beam, int32_t* labels, double* values, double* losses,
+                            int threads, const int* cancel)
+    int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights,
+                           double* out)
     int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
-                          const double* node_rates, const double* transition_rates, double t, int64_t beam,
-                          const svmcut_chain_point* below, const svmcut_chain_point* above, int32_t* labels,
-                          double* values, double* losses, double* rates, int threads)
-    void svmcut_chain_rates(const svmcut_chain* chain, const int32_t* labels, const double* node_rates,
-                            const double* transition_rates, double* rates)
-    int svmcut_chain_counted(const svmcut_chain* chain, const double* nodes, const double* transitions, int64_t most,
-                             const double* losses, const double* prices, int32_t* labels, double* values,
-                             int64_t* counts, int threads, const int* cancel)
+                          const double* node_rates, const double* transition_rates, double t,
+                          int64_t beam, const svmcut_chain_point* below,
+                          const svmcut_chain_point* above, int32_t* labels, double* values,
+                          double* losses, double* rates, int threads)
+    void svmcut_chain_rates(const svmcut_chain* chain, const int32_t* labels,
+                            const double* node_rates, const double* transition_rates, double* rates)
+    int svmcut_chain_counted(const svmcut_chain* chain, const double* nodes,
+                             const double* transitions, int64_t most, const double* losses,
+                             const double* prices, int32_t* labels, double* values, int64_t* counts,
+                             int threads, const int* cancel)
 
 
 DECODE = SVMCUT_CHAIN_DECODE
@@ -49,8 +53,9 @@ cdef class Chains:
 
     n_tags = property(lambda self: (<Chains>self).chain.K)
 
-    def __init__(self, Rows X, const int64_t[::1] sequences, const int32_t[::1] tags, int64_t n_features, int64_t K,
-                 int64_t stride, int transition_order, int emission_order):
+    def __init__(self, Rows X, const int64_t[::1] sequences, const int32_t[::1] tags,
+                 int64_t n_features, int64_t K, int64_t stride, int transition_order,
+                 int emission_order):
         cdef int64_t n = sequences.shape[0] - 1, i, tokens = X.csr.n_rows
         if n < 0 or sequences[0] != 0 or sequences[n] != tokens or tags.shape[0] != tokens:
             raise ValueError("sequences, tags and rows do not belong together")
@@ -77,7 +82,7 @@ cdef class Chains:
         self.emissions = n_features * self.node_size
         self.dim = self.emissions
         cdef int64_t rows = 1
-        for i in range(transition_order):
+        for _ in range(transition_order):
             rows *= K
             self.dim += rows * stride
 
@@ -108,13 +113,17 @@ def nodes(Chains chains, const double[::1] w, double[::1] out, int threads):
     _check(status)
 
 
-def argmax(Chains chains, const double[::1] w, const double[::1] nodes, int loss, int64_t beam, int32_t[::1] labels,
-           double[::1] values, double[::1] losses, int threads, const int[::1] cancel=None):
-    """The best labelling of every sequence; nodes may be None. False when cancel[0] became nonzero."""
+def argmax(Chains chains, const double[::1] w, const double[::1] nodes, int loss, int64_t beam,
+           int32_t[::1] labels, double[::1] values, double[::1] losses, int threads,
+           const int[::1] cancel=None):
+    """The best labelling of every sequence; nodes may be None. False when cancel[0] became
+    nonzero."""
     cdef int64_t n = chains.n_sequences
-    if w.shape[0] != chains.dim or labels.shape[0] != chains.n_tokens or values.shape[0] != n or beam < 0:
+    if w.shape[0] != chains.dim or labels.shape[0] != chains.n_tokens or beam < 0:
         raise ValueError("an array has the wrong length")
-    if losses.shape[0] != n or (nodes is not None and nodes.shape[0] < chains.n_tokens * chains.node_size):
+    if values.shape[0] != n or losses.shape[0] != n:
+        raise ValueError("an array has the wrong length")
+    if nodes is not None and nodes.shape[0] < chains.n_tokens * chains.node_size:
         raise ValueError("an array has the wrong length")
     if n == 0:
         return True
@@ -123,15 +132,17 @@ def argmax(Chains chains, const double[::1] w, const double[::1] nodes, int loss
     cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
     cdef int status
     with nogil:
-        status = svmcut_chain_argmax(&chains.chain, weights, given, loss, beam, &labels[0], &values[0], &losses[0],
-                                     threads, flag)
+        status = svmcut_chain_argmax(&chains.chain, weights, given, loss, beam, &labels[0],
+                                     &values[0], &losses[0], threads, flag)
     _check(status)
     return status != SVMCUT_CANCELLED
 
 
-cdef const double* _weights(Chains chains, const int32_t[::1] labels, const double[::1] weights) except? NULL:
+cdef const double* _weights(Chains chains, const int32_t[::1] labels,
+                            const double[::1] weights) except? NULL:
     cdef int64_t i
-    if labels.shape[0] != chains.n_tokens or (weights is not None and weights.shape[0] != chains.n_sequences):
+    if labels.shape[0] != chains.n_tokens or (weights is not None
+                                              and weights.shape[0] != chains.n_sequences):
         raise ValueError("labels or weights has the wrong length")
     for i in range(labels.shape[0]):
         if not 0 <= labels[i] < chains.chain.K:
@@ -140,7 +151,8 @@ cdef const double* _weights(Chains chains, const int32_t[::1] labels, const doub
 
 
 def joint(Chains chains, const int32_t[::1] labels, const double[::1] weights, double[::1] out):
-    """out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); all weights are 1 where weights is None."""
+    """out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); all weights are 1 where weights
+    is None."""
     cdef const double* factors = _weights(chains, labels, weights)
     cdef int status
     if out.shape[0] != chains.dim:
@@ -151,8 +163,8 @@ def joint(Chains chains, const int32_t[::1] labels, const double[::1] weights, d
         _check(status)
 
 
-cdef svmcut_chain_point _point(Chains chains, double t, const int32_t[::1] labels, const double[::1] values,
-                               const double[::1] rates) except *:
+cdef svmcut_chain_point _point(Chains chains, double t, const int32_t[::1] labels,
+                               const double[::1] values, const double[::1] rates) except *:
     cdef int64_t n = chains.n_sequences
     if labels.shape[0] != chains.n_tokens or values.shape[0] != n or rates.shape[0] != n:
         raise ValueError("an array of a point has the wrong length")
@@ -161,11 +173,14 @@ cdef svmcut_chain_point _point(Chains chains, double t, const int32_t[::1] label
     return point
 
 
-def line(Chains chains, const double[::1] s, const double[::1] e, double t, int64_t beam, int32_t[::1] labels,
-         double[::1] values, double[::1] losses, double[::1] rates, int threads, below=None, above=None):
-    """Labels, slacks, losses and the slacks' rates at the scores s + t e: nodes, and the transitions behind them.
+def line(Chains chains, const double[::1] s, const double[::1] e, double t, int64_t beam,
+         int32_t[::1] labels, double[::1] values, double[::1] losses, double[::1] rates,
+         int threads, below=None, above=None):
+    """Labels, slacks, losses and the slacks' rates at the scores s + t e: nodes, and the
+    transitions behind them.
 
-    below: labels at a smaller t, and above: (t, labels, slacks, rates) at a larger one, spare the search between them.
+    below: labels at a smaller t, and above: (t, labels, slacks, rates) at a larger one, spare the
+    search between them.
     """
     cdef int64_t nodes = chains.n_tokens * chains.node_size, n = chains.n_sequences
     cdef int64_t size = nodes + chains.dim - chains.emissions
@@ -182,9 +197,9 @@ def line(Chains chains, const double[::1] s, const double[::1] e, double t, int6
         last = _point(chains, above[0], above[1], above[2], above[3])
         first = _point(chains, 0.0, below, above[2], above[3])  # of which the labels alone are read
     with nogil:
-        status = svmcut_chain_line(&chains.chain, &s[0], &s[0] + nodes, &e[0], &e[0] + nodes, t, beam,
-                                   &first if known else NULL, &last if known else NULL, &labels[0], &values[0],
-                                   &losses[0], &rates[0], threads)
+        status = svmcut_chain_line(&chains.chain, &s[0], &s[0] + nodes, &e[0], &e[0] + nodes, t,
+                                   beam, &first if known else NULL, &last if known else NULL,
+                                   &labels[0], &values[0], &losses[0], &rates[0], threads)
     _check(status)
 
 
@@ -199,13 +214,16 @@ def rates(Chains chains, const int32_t[::1] labels, const double[::1] e, double[
             svmcut_chain_rates(&chains.chain, &labels[0], &e[0], &e[0] + nodes, &out[0])
 
 
-def counted(Chains chains, const double[::1] s, const double[::1] losses, const double[::1] prices, int32_t[::1] labels,
-            double[::1] values, int64_t[::1] counts, int threads, const int[::1] cancel=None):
-    """The best labelling with a wrong tag by losses[k] + prices[k] (score - right score), k wrong tags at most counted.
+def counted(Chains chains, const double[::1] s, const double[::1] losses, const double[::1] prices,
+            int32_t[::1] labels, double[::1] values, int64_t[::1] counts, int threads,
+            const int[::1] cancel=None):
+    """The best labelling with a wrong tag by losses[k] + prices[k] (score - right score), k wrong
+    tags at most counted.
 
     s holds nodes and transitions as in `line`. False when cancel[0] became nonzero.
     """
-    cdef int64_t nodes = chains.n_tokens * chains.node_size, n = chains.n_sequences, most = losses.shape[0] - 1
+    cdef int64_t nodes = chains.n_tokens * chains.node_size, n = chains.n_sequences
+    cdef int64_t most = losses.shape[0] - 1
     if s.shape[0] != nodes + chains.dim - chains.emissions or labels.shape[0] != chains.n_tokens:
         raise ValueError("an array has the wrong length")
     if values.shape[0] != n or counts.shape[0] != n or most < 1 or prices.shape[0] != most + 1:
@@ -215,7 +233,7 @@ def counted(Chains chains, const double[::1] s, const double[::1] losses, const 
     cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
     cdef int status
     with nogil:
-        status = svmcut_chain_counted(&chains.chain, &s[0], &s[0] + nodes, most, &losses[0], &prices[0], &labels[0],
-                                      &values[0], &counts[0], threads, flag)
+        status = svmcut_chain_counted(&chains.chain, &s[0], &s[0] + nodes, most, &losses[0],
+                                      &prices[0], &labels[0], &values[0], &counts[0], threads, flag)
     _check(status)
     return status != SVMCUT_CANCELLED

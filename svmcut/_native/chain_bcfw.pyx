@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/chain/chain_bcfw.cc csrc/chain/chain_bcfw_state.cc
+# sources: csrc/chain/chain_bcfw.cc csrc/chain/chain_bcfw_state.cc
 """Thin wrapper of csrc/chain/chain_bcfw.cc and chain_bcfw_state.cc."""
 
 from libc.stdint cimport int64_t, uint64_t
@@ -7,7 +7,6 @@ from libc.stdint cimport int64_t, uint64_t
 from svmcut._native.chain cimport Chains, svmcut_chain
 from svmcut._native.saved cimport Saved
 from svmcut._native.status cimport served
-from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/chain.h" nogil:
@@ -21,12 +20,15 @@ cdef extern from "include/chain.h" nogil:
         int64_t visits
         int64_t cached
         int64_t support
-    svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, const double* v, uint64_t seed)
+    svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, const double* v,
+                                 uint64_t seed)
     void svmcut_bcfw_delete(svmcut_bcfw* run)
-    int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, const int* cancel)
+    int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state,
+                          const int* cancel)
     int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w)
     void svmcut_bcfw_save(const svmcut_bcfw* run, int64_t* integers, double* reals, int64_t* counts)
-    int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* reals, const int64_t* counts)
+    int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* reals,
+                         const int64_t* counts)
 
 
 cdef class Blocks(Saved):
@@ -51,14 +53,13 @@ cdef class Blocks(Saved):
     cdef Chains chains
     cdef svmcut_bcfw* run
     cdef svmcut_bcfw_state state
-    cdef const double[::1] _weights
 
     def __init__(self, Chains chains, double C, uint64_t seed, const double[::1] weights=None):
         if chains.n_sequences < 1:
             raise ValueError("no sequences")
-        self.chains, self.samples = chains, "sequences"
-        self._weights = weights
-        self.run = svmcut_bcfw_new(&chains.chain, C, weights_of(weights, chains.n_sequences), seed)
+        self.chains = chains
+        cdef const double* v = self.keep("sequences", weights, chains.n_sequences)
+        self.run = svmcut_bcfw_new(&chains.chain, C, v, seed)
         if self.run == NULL:
             raise MemoryError
 
@@ -73,7 +74,8 @@ cdef class Blocks(Saved):
     support = property(lambda self: self._state()[4])
 
     def _state(self):
-        return self.state.gap, self.state.loss, self.state.visits, self.state.cached, self.state.support
+        return (self.state.gap, self.state.loss, self.state.visits, self.state.cached,
+                self.state.support)
 
     def visit(self, int64_t count, const int[::1] cancel=None):
         """Visits `count` sequences; False when cancel[0] became nonzero."""
@@ -96,7 +98,8 @@ cdef class Blocks(Saved):
     cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:
         svmcut_bcfw_save(self.run, integers, reals, counts)
 
-    cdef int _load(self, const int64_t* integers, const double* reals, const int64_t* counts) noexcept:
+    cdef int _load(self, const int64_t* integers, const double* reals,
+                   const int64_t* counts) noexcept:
         cdef int status = svmcut_bcfw_load(self.run, integers, reals, counts)
         if status == SVMCUT_OK:
             status = svmcut_bcfw_visit(self.run, 0, &self.state, NULL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/chain/chain_ssg.cc
+# sources: csrc/chain/chain_ssg.cc
 """Thin wrapper of csrc/chain/chain_ssg.cc."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -12,12 +12,14 @@ from svmcut._native.weights cimport weights_of
 cdef extern from "include/chain.h" nogil:
     int SVMCUT_CANCELLED
     int svmcut_chain_ssg(const svmcut_chain* chain, double C, const double* v, const int32_t* order,
-                         int64_t count, int64_t* visits, double* z, double* weighted, double* loss, const int* cancel)
+                         int64_t count, int64_t* visits, double* z, double* weighted, double* loss,
+                         const int* cancel)
 
 
-def visit(Chains chains, double C, const int32_t[::1] order, int64_t visits, double[::1] z, double[::1] weighted,
-          const int[::1] cancel=None, const double[::1] weights=None):
-    """Visits the sequences of `order`; returns the visits so far, the sum of their losses and False if cancelled.
+def visit(Chains chains, double C, const int32_t[::1] order, int64_t visits, double[::1] z,
+          double[::1] weighted, const int[::1] cancel=None, const double[::1] weights=None):
+    """Visits the sequences of `order`; returns the visits so far, the sum of their losses and False
+    if cancelled.
 
     What a visit adds to z, weighted and the sum of losses is times the weight of the sequence.
     """
@@ -34,6 +36,6 @@ def visit(Chains chains, double C, const int32_t[::1] order, int64_t visits, dou
     cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
     cdef int status
     with nogil:
-        status = svmcut_chain_ssg(&chains.chain, C, v, &order[0], order.shape[0], &visits, &z[0], &weighted[0],
-                                  &loss, flag)
+        status = svmcut_chain_ssg(&chains.chain, C, v, &order[0], order.shape[0], &visits, &z[0],
+                                  &weighted[0], &loss, flag)
     return visits, loss, served(status) != SVMCUT_CANCELLED

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/measures/ordinal.cc csrc/measures/contingency.cc csrc/measures/averageprecision.cc csrc/measures/ndcg.cc
-"""Most violated constraints: ordinal pairs, contingency losses, average precision, NDCG; one C function each."""
+# sources: csrc/measures/ordinal.cc csrc/measures/contingency.cc csrc/measures/averageprecision.cc
+# sources: csrc/measures/ndcg.cc
+"""Most violated constraints: ordinal pairs, contingency losses, average precision, NDCG; one C
+function each."""
 
 import numpy as np
 
@@ -9,26 +11,31 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef extern from "include/measures.h" nogil:
     int64_t svmcut_risk_workspace(int64_t n)
-    int svmcut_ordinal_grades(const double* y, const int64_t* start, int64_t n_queries, int32_t* grade,
-                              int32_t* n_grades, int64_t* pairs, void* workspace, int threads)
-    int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
-                           const int32_t* n_grades, const double* weight, const double* margin, double* coef,
-                           int64_t* cut_pairs, double* value, void* workspace, int threads)
-    int svmcut_contingency_cut(const double* s, const int32_t* positive, int64_t n_positive, const int32_t* negative,
-                               int64_t n_negative, int loss, int slack_rescaling, int slack_norm, int64_t k,
-                               double* coef, double* value_offset, void* workspace, int threads)
+    int svmcut_ordinal_grades(const double* y, const int64_t* start, int64_t n_queries,
+                              int32_t* grade, int32_t* n_grades, int64_t* pairs, void* workspace,
+                              int threads)
+    int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries,
+                           const int32_t* grade, const int32_t* n_grades, const double* weight,
+                           const double* margin, double* coef, int64_t* cut_pairs, double* value,
+                           void* workspace, int threads)
+    int svmcut_contingency_cut(const double* s, const int32_t* positive, int64_t n_positive,
+                               const int32_t* negative, int64_t n_negative, int loss,
+                               int slack_rescaling, int slack_norm, int64_t k, double* coef,
+                               double* value_offset, void* workspace, int threads)
     int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive,
-                                     const int32_t* negative, int64_t n_negative, double scale, double weight,
-                                     double* coef, double* value_offset, void* workspace, int threads)
-    int svmcut_map_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* rows,
-                       const int64_t* n_relevant, const double* weight, double* coef, double* value, double* offset,
-                       void* workspace, int threads)
+                                     const int32_t* negative, int64_t n_negative, double scale,
+                                     double weight, double* coef, double* value_offset,
+                                     void* workspace, int threads)
+    int svmcut_map_cut(const double* s, const int64_t* start, int64_t n_queries,
+                       const int32_t* rows, const int64_t* n_relevant, const double* weight,
+                       double* coef, double* value, double* offset, void* workspace, int threads)
     ctypedef struct svmcut_ndcg_size:
         int64_t states, steps, grades, places
     int64_t svmcut_ndcg_room(const svmcut_ndcg_size* most)
-    int svmcut_ndcg_cut(const double* s, const int64_t* start, int64_t n_queries, const int32_t* grade,
-                        const int32_t* n_grades, const double* gain, const double* discount, int64_t places,
-                        const double* weight, double* coef, double* value, double* offset, void* workspace,
+    int svmcut_ndcg_cut(const double* s, const int64_t* start, int64_t n_queries,
+                        const int32_t* grade, const int32_t* n_grades, const double* gain,
+                        const double* discount, int64_t places, const double* weight, double* coef,
+                        double* value, double* offset, void* workspace,
                         const svmcut_ndcg_size* most, void* rooms, int n_rooms)
 
 
@@ -46,7 +53,8 @@ cdef int check_queries(Py_ssize_t n, const int64_t[::1] start, uint8_t[::1] work
 
 
 def ordinal_grades(const double[::1] y, const int64_t[::1] start, uint8_t[::1] work, int threads):
-    """Ranks of the labels in their queries (n,) int32, grades (Q,) int32 and pairs (Q,) int64 of each query."""
+    """Ranks of the labels in their queries (n,) int32, grades (Q,) int32 and pairs (Q,) int64 of
+    each query."""
     check_queries(y.shape[0], start, work)
     cdef int64_t n_queries = start.shape[0] - 1
     grade_array = np.empty(y.shape[0], np.int32)
@@ -59,16 +67,18 @@ def ordinal_grades(const double[::1] y, const int64_t[::1] start, uint8_t[::1] w
     cdef int64_t[::1] pairs = pairs_array
     cdef int status
     with nogil:
-        status = svmcut_ordinal_grades(&y[0], &start[0], n_queries, &grade[0], &n_grades[0], &pairs[0], &work[0],
-                                       threads)
+        status = svmcut_ordinal_grades(&y[0], &start[0], n_queries, &grade[0], &n_grades[0],
+                                       &pairs[0], &work[0], threads)
     if status:
         raise ValueError("more than 2^31 - 2 rows")
     return grade_array, n_grades_array, pairs_array
 
 
-def ordinal_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] grade, const int32_t[::1] n_grades,
-                const double[::1] weight, const double[::1] margin, uint8_t[::1] work, int threads):
-    """Coefficients (n,), and per query the pairs in the cut (Q,) int64 and the unweighted value (Q,)."""
+def ordinal_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] grade,
+                const int32_t[::1] n_grades, const double[::1] weight, const double[::1] margin,
+                uint8_t[::1] work, int threads):
+    """Coefficients (n,), and per query the pairs in the cut (Q,) int64 and the unweighted value
+    (Q,)."""
     check_queries(s.shape[0], start, work)
     cdef int64_t n_queries = start.shape[0] - 1
     if grade.shape[0] != s.shape[0] or n_grades.shape[0] != n_queries:
@@ -85,8 +95,9 @@ def ordinal_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1
     cdef double[::1] value = value_array
     cdef int status
     with nogil:
-        status = svmcut_ordinal_cut(&s[0], &start[0], n_queries, &grade[0], &n_grades[0], &weight[0], &margin[0],
-                                    &coef[0], &cut_pairs[0], &value[0], &work[0], threads)
+        status = svmcut_ordinal_cut(&s[0], &start[0], n_queries, &grade[0], &n_grades[0],
+                                    &weight[0], &margin[0], &coef[0], &cut_pairs[0], &value[0],
+                                    &work[0], threads)
     if status:
         raise ValueError("more than 2^31 - 2 rows")
     return coef_array, cut_pairs_array, value_array
@@ -101,8 +112,9 @@ cdef int check_classes(Py_ssize_t n, const int32_t[::1] positive, const int32_t[
     return 0
 
 
-def contingency_cut(const double[::1] s, const int32_t[::1] positive, const int32_t[::1] negative, int loss,
-                    bint slack_rescaling, int slack_norm, int64_t k, uint8_t[::1] work, int threads):
+def contingency_cut(const double[::1] s, const int32_t[::1] positive, const int32_t[::1] negative,
+                    int loss, bint slack_rescaling, int slack_norm, int64_t k, uint8_t[::1] work,
+                    int threads):
     """Value, coefficients (n,) and offset of the most violated labelling."""
     check_classes(s.shape[0], positive, negative, work)
     cdef int64_t n_positive = positive.shape[0], n_negative = negative.shape[0]
@@ -113,15 +125,17 @@ def contingency_cut(const double[::1] s, const int32_t[::1] positive, const int3
     cdef double[2] value_offset
     cdef int status
     with nogil:
-        status = svmcut_contingency_cut(&s[0], positive_rows, n_positive, negative_rows, n_negative, loss,
-                                        slack_rescaling, slack_norm, k, &coef[0], value_offset, &work[0], threads)
+        status = svmcut_contingency_cut(&s[0], positive_rows, n_positive, negative_rows, n_negative,
+                                        loss, slack_rescaling, slack_norm, k, &coef[0],
+                                        value_offset, &work[0], threads)
     if status:
         raise ValueError("an unknown loss, or more than 2^31 - 2 rows")
     return value_offset[0], coef_array, value_offset[1]
 
 
-def average_precision_cut(const double[::1] s, const int32_t[::1] positive, const int32_t[::1] negative,
-                          double scale, double weight, uint8_t[::1] work, int threads):
+def average_precision_cut(const double[::1] s, const int32_t[::1] positive,
+                          const int32_t[::1] negative, double scale, double weight,
+                          uint8_t[::1] work, int threads):
     """Value, coefficients (n,) and offset of the most violated ranking."""
     check_classes(s.shape[0], positive, negative, work)
     cdef int64_t n_positive = positive.shape[0], n_negative = negative.shape[0]
@@ -132,34 +146,39 @@ def average_precision_cut(const double[::1] s, const int32_t[::1] positive, cons
     cdef double[2] value_offset
     cdef int status
     with nogil:
-        status = svmcut_average_precision_cut(&s[0], &positive[0], n_positive, &negative[0], n_negative, scale, weight,
-                                              &coef[0], value_offset, &work[0], threads)
+        status = svmcut_average_precision_cut(&s[0], &positive[0], n_positive, &negative[0],
+                                              n_negative, scale, weight, &coef[0], value_offset,
+                                              &work[0], threads)
     if status:
         raise ValueError("more than 2^31 - 2 rows")
     return value_offset[0], coef_array, value_offset[1]
 
 
-def map_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] rows, const int64_t[::1] n_relevant,
-            const double[::1] weight, uint8_t[::1] work, int threads):
-    """Coefficients (n,), and per query the value and the offset (Q,), unweighted, of its most violated ranking.
+def map_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] rows,
+            const int64_t[::1] n_relevant, const double[::1] weight, uint8_t[::1] work,
+            int threads):
+    """Coefficients (n,), and per query the value and the offset (Q,), unweighted, of its most
+    violated ranking.
 
     rows: of every query the relevant ones, (n_relevant[q],), and then the others.
     """
     check_queries(s.shape[0], start, work)
     cdef int64_t n_queries = start.shape[0] - 1
-    if rows.shape[0] != s.shape[0] or n_relevant.shape[0] != n_queries or weight.shape[0] != n_queries:
+    if (rows.shape[0] != s.shape[0] or n_relevant.shape[0] != n_queries
+            or weight.shape[0] != n_queries):
         raise ValueError("relevant rows, weights and queries do not match")
-    found = coef_array, value_array, offset_array = np.empty(s.shape[0]), np.empty(n_queries), np.empty(n_queries)
+    coef_array = np.empty(s.shape[0])
+    value_array, offset_array = np.empty(n_queries), np.empty(n_queries)
     if s.shape[0] == 0:
-        return found
+        return coef_array, value_array, offset_array
     cdef double[::1] coef = coef_array, value = value_array, offset = offset_array
     cdef int status
     with nogil:
-        status = svmcut_map_cut(&s[0], &start[0], n_queries, &rows[0], &n_relevant[0], &weight[0], &coef[0], &value[0],
-                                &offset[0], &work[0], threads)
+        status = svmcut_map_cut(&s[0], &start[0], n_queries, &rows[0], &n_relevant[0], &weight[0],
+                                &coef[0], &value[0], &offset[0], &work[0], threads)
     if status:
         raise ValueError("more than 2^31 - 2 rows")
-    return found
+    return coef_array, value_array, offset_array
 
 
 def ndcg_rooms(sizes, int threads):
@@ -168,26 +187,28 @@ def ndcg_rooms(sizes, int threads):
     return np.empty((threads, svmcut_ndcg_room(&most)), np.uint8)
 
 
-def ndcg_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] grade, const int32_t[::1] n_grades,
-             const double[::1] gain, const double[::1] discount, const double[::1] weight, uint8_t[::1] work, sizes,
-             uint8_t[:, ::1] rooms):
+def ndcg_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] grade,
+             const int32_t[::1] n_grades, const double[::1] gain, const double[::1] discount,
+             const double[::1] weight, uint8_t[::1] work, sizes, uint8_t[:, ::1] rooms):
     """As `map_cut`, for NDCG of the first places, as many as there are discounts."""
     check_queries(s.shape[0], start, work)
     cdef int64_t n_queries = start.shape[0] - 1
-    if grade.shape[0] != s.shape[0] or gain.shape[0] != s.shape[0] or n_grades.shape[0] != n_queries:
+    if (grade.shape[0] != s.shape[0] or gain.shape[0] != s.shape[0]
+            or n_grades.shape[0] != n_queries):
         raise ValueError("grades and rows do not match")
     cdef svmcut_ndcg_size most = sizes
     if weight.shape[0] != n_queries or rooms.shape[1] < svmcut_ndcg_room(&most):
         raise ValueError("weights, rooms and queries do not match")
-    found = coef_array, value_array, offset_array = np.empty(s.shape[0]), np.empty(n_queries), np.empty(n_queries)
+    coef_array = np.empty(s.shape[0])
+    value_array, offset_array = np.empty(n_queries), np.empty(n_queries)
     if s.shape[0] == 0:
-        return found
+        return coef_array, value_array, offset_array
     cdef double[::1] coef = coef_array, value = value_array, offset = offset_array
     cdef int status
     with nogil:
-        status = svmcut_ndcg_cut(&s[0], &start[0], n_queries, &grade[0], &n_grades[0], &gain[0], &discount[0],
-                                 discount.shape[0], &weight[0], &coef[0], &value[0], &offset[0], &work[0], &most,
-                                 &rooms[0, 0], <int>rooms.shape[0])
+        status = svmcut_ndcg_cut(&s[0], &start[0], n_queries, &grade[0], &n_grades[0], &gain[0],
+                                 &discount[0], discount.shape[0], &weight[0], &coef[0], &value[0],
+                                 &offset[0], &work[0], &most, &rooms[0, 0], <int>rooms.shape[0])
     if status:
         raise ValueError("more than 2^31 - 2 rows")
-    return found
+    return coef_array, value_array, offset_array

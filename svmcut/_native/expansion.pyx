@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/steps/expansion.cc csrc/steps/expansion_code.cc csrc/steps/water_level.cc csrc/steps/water_weights.cc csrc/steps/sbp.cc csrc/steps/visits.cc
-# distutils: libraries = svmcut_kernel_rows
+# sources: csrc/steps/expansion.cc csrc/steps/expansion_code.cc csrc/steps/water_level.cc
+# sources: csrc/steps/water_weights.cc csrc/steps/sbp.cc csrc/steps/visits.cc
+# libraries: svmcut_kernel_rows
 """Stochastic kernel trainers; see csrc/include/steps.h."""
 
 import numpy as np
@@ -19,11 +20,12 @@ cdef extern from "include/steps.h" nogil:
     int SVMCUT_NO_MEMORY
     ctypedef struct svmcut_expansion:
         pass
-    svmcut_expansion* svmcut_expansion_new(const svmcut_csr*, int64_t, int64_t, const int8_t*, const svmcut_kernel*, int)
+    svmcut_expansion* svmcut_expansion_new(const svmcut_csr*, int64_t, int64_t, const int8_t*,
+                                           const svmcut_kernel*, int)
     void svmcut_expansion_delete(svmcut_expansion*)
     void svmcut_expansion_diagonal(const svmcut_expansion*, double*)
-    int svmcut_water_level(const double*, const double*, int64_t, int64_t, double, int, double*, double*, int64_t*,
-                           double*)
+    int svmcut_water_level(const double*, const double*, int64_t, int64_t, double, int, double*,
+                           double*, int64_t*, double*)
     ctypedef struct svmcut_sbp_state:
         double* a
         double* c
@@ -66,8 +68,10 @@ cdef int _check(int status) except -1:
     return 0
 
 
-def water_level(const double[::1] c, int64_t positives, double volume, bint free_bias, const double[::1] weights=None):
-    """The largest min_i c_i + y_i b + xi_i over xi >= 0 with sum v_i xi_i = volume, and over b where the bias is free.
+def water_level(const double[::1] c, int64_t positives, double volume, bint free_bias,
+                const double[::1] weights=None):
+    """The largest min_i c_i + y_i b + xi_i over xi >= 0 with sum v_i xi_i = volume, and over b
+    where the bias is free.
 
     Parameters
     ----------
@@ -95,7 +99,8 @@ def water_level(const double[::1] c, int64_t positives, double volume, bint free
     cdef const double* v = weights_of(weights, c.shape[0])
     if c.shape[0] == 0 or not 0 <= positives <= c.shape[0]:
         raise NoLevel("there are no responses")
-    _check(svmcut_water_level(&c[0], v, positives, c.shape[0], volume, free_bias, &level, &bias, &covered, &mass))
+    _check(svmcut_water_level(&c[0], v, positives, c.shape[0], volume, free_bias, &level, &bias,
+                              &covered, &mass))
     return level, bias, covered if weights is None else mass
 
 
@@ -127,19 +132,22 @@ cdef class Expansion:
     cdef Rows _rows
     cdef svmcut_expansion* _expansion
 
-    def __cinit__(self, X, int64_t positives, int64_t trained, const int8_t[::1] signs, kernel, int threads=1,
-                  int instructions=0):
+    def __cinit__(self, X, int64_t positives, int64_t trained, const int8_t[::1] signs, kernel,
+                  int threads=1, int instructions=0):
         cdef svmcut_kernel K = kernel_of(kernel)
         self._rows, self.threads, self._signs = Rows(X), threads, signs
         self.n = self._rows.csr.n_rows
         self.positives, self.trained = positives, trained
-        if not (0 <= positives <= trained <= self.n and trained > 0) or signs.shape[0] != self.n - trained:
+        if not (0 <= positives <= trained <= self.n
+                and trained > 0) or signs.shape[0] != self.n - trained:
             raise ValueError("the classes do not fit the rows")
         cdef const int8_t* watched = &signs[0] if signs.shape[0] else NULL
         with nogil:
-            self._expansion = svmcut_expansion_new(&self._rows.csr, positives, trained, watched, &K, instructions)
+            self._expansion = svmcut_expansion_new(&self._rows.csr, positives, trained, watched, &K,
+                                                   instructions)
         if self._expansion == NULL:
-            raise MemoryError(f"no memory for kernel rows over {self.n} points of {X.n_features} features")
+            raise MemoryError(
+                f"no memory for kernel rows over {self.n} points of {X.n_features} features")
 
     def __dealloc__(self):
         if self._expansion != NULL:
@@ -166,7 +174,8 @@ cdef class Sbp:
     mass : bool
         Whether the distributions are summed that points are drawn from.
     weights : (trained,) float64 or None
-        v of the points, in their order here; None for 1 each. Points under water are drawn in proportion to them.
+        v of the points, in their order here; None for 1 each. Points under water are drawn in
+        proportion to them.
 
     Attributes
     ----------
@@ -181,8 +190,8 @@ cdef class Sbp:
     cdef const double[::1] _weights
     cdef readonly dict arrays
 
-    def __init__(self, Expansion expansion, bint free_bias, double first_step, uint64_t seed, bint mass,
-                 const double[::1] weights=None):
+    def __init__(self, Expansion expansion, bint free_bias, double first_step, uint64_t seed,
+                 bint mass, const double[::1] weights=None):
         self._expansion, self._weights = expansion, weights
         self._state.weights = weights_of(weights, expansion.trained)
         if weights is not None:
@@ -190,7 +199,8 @@ cdef class Sbp:
                 raise ValueError("all weights are 0")
             if np.all(np.asarray(weights) == 1):
                 self._state.weights = NULL  # the draws are then those without
-        names = ["a", "c", "sum", "since", "response_sum", "correction"] + (["mass"] if mass else [])
+        names = ["a", "c", "sum", "since", "response_sum",
+                 "correction"] + (["mass"] if mass else [])
         self.arrays = {name: np.zeros(expansion.n) for name in names}
         self._bind()
         self._state.scale, self._state.first_step = 1.0, first_step
@@ -208,7 +218,8 @@ cdef class Sbp:
             mass = self.arrays["mass"]
             self._state.mass = &mass[0]
 
-    volume = property(lambda self: (<Sbp>self)._state.volume, lambda self, value: (<Sbp>self)._set_volume(value))
+    volume = property(lambda self: (<Sbp>self)._state.volume, lambda self,
+                      value: (<Sbp>self)._set_volume(value))
     steps = property(lambda self: (<Sbp>self)._state.steps)
     averaged = property(lambda self: (<Sbp>self)._state.averaged)
     evaluations = property(lambda self: (<Sbp>self)._state.evaluations)
@@ -225,7 +236,8 @@ cdef class Sbp:
         """Goes on for so many steps, or fewer once so many seconds have passed."""
         cdef int status
         with nogil:
-            status = svmcut_sbp_run(self._expansion._expansion, &self._state, steps, seconds, self._expansion.threads)
+            status = svmcut_sbp_run(self._expansion._expansion, &self._state, steps, seconds,
+                                    self._expansion.threads)
         _check(status)
 
     def flush(self):
@@ -240,7 +252,8 @@ cdef class Sbp:
         """All that a run goes on from, copied."""
         s = self._state
         numbers = {
-            "scale": s.scale, "squared": s.squared, "total": s.total, "volume": s.volume, "level": s.level,
+            "scale": s.scale, "squared": s.squared, "total": s.total, "volume": s.volume,
+            "level": s.level,
             "bias": s.bias, "steps": s.steps, "averaged": s.averaged, "evaluations": s.evaluations,
             "covered": s.covered, "random": s.random,
             "windows": np.array([s.centre[0], s.centre[1], s.width[0], s.width[1]]),
@@ -256,11 +269,13 @@ cdef class Sbp:
         """
         values, steps = schemas.reals(self._expansion.n), schemas.COUNT
         schemas.checked(state, schemas.fields(
-            scale=schemas.real(1e-300, 1e300), squared=schemas.real(0), total=schemas.real(0), volume=schemas.real(0),
+            scale=schemas.real(1e-300, 1e300), squared=schemas.real(0), total=schemas.real(0),
+            volume=schemas.real(0),
             level=schemas.REAL, bias=schemas.REAL, steps=steps, averaged=steps, evaluations=steps,
             covered=schemas.count(0, self._expansion.trained), random=schemas.count(0, 2**64 - 1),
             windows=schemas.reals(4), **dict.fromkeys(self.arrays, values)))
-        schemas.require(state["averaged"] <= state["steps"], "steps and averaged", "no more averaged than done")
+        schemas.require(state["averaged"] <= state["steps"], "steps and averaged",
+                        "no more averaged than done")
         for name, values in self.arrays.items():
             values[:] = state[name]
         self._state.scale, self._state.squared = state["scale"], state["squared"]
@@ -270,7 +285,8 @@ cdef class Sbp:
         self._state.evaluations, self._state.covered = state["evaluations"], state["covered"]
         self._state.random = state["random"]
         for k in range(2):
-            self._state.centre[k], self._state.width[k] = state["windows"][k], state["windows"][k + 2]
+            self._state.centre[k] = state["windows"][k]
+            self._state.width[k] = state["windows"][k + 2]
 
 
 RULES = PEGASOS, SDCA, PERCEPTRON = ("pegasos", "sdca", "perceptron")
@@ -289,9 +305,10 @@ cdef class Visits:
     permuted : bool
         Every point once an epoch, in random order; else drawn anew at every visit.
     weights : (trained,) float64 or None
-        Of the points' losses, in their order here; None for 1 each. sdca takes C weights_i as a point's C. The others visit
-        a point weights_i / V trained times an epoch, rounded down or up, or draw it with probability weights_i / V, V
-        their sum; pegasos' sum of h_i y_i K_i times V C / visits is f.
+        Of the points' losses, in their order here; None for 1 each. sdca takes C weights_i as a
+        point's C. The others visit a point weights_i / V trained times an epoch, rounded down or
+        up, or draw it with probability weights_i / V, V their sum; pegasos' sum of h_i y_i K_i
+        times V C / visits is f.
 
     Attributes
     ----------
@@ -333,15 +350,17 @@ cdef class Visits:
         """Goes on for so many visits, or fewer once so many seconds have passed."""
         cdef int status
         with nogil:
-            status = svmcut_visits_run(self._expansion._expansion, self._rule, &self._state, visits, seconds,
-                                       self._expansion.threads)
+            status = svmcut_visits_run(self._expansion._expansion, self._rule, &self._state, visits,
+                                       seconds, self._expansion.threads)
         _check(status)
 
     def state(self):
         """All that a run goes on from, copied."""
         s = self._state
-        numbers = {"visits": s.visits, "changes": s.changes, "evaluations": s.evaluations, "random": s.random}
-        arrays = {"a": self.a.copy(), "c": self.c.copy()} | ({} if self.order is None else {"order": self.order.copy()})
+        numbers = {"visits": s.visits, "changes": s.changes, "evaluations": s.evaluations,
+                   "random": s.random}
+        arrays = {"a": self.a.copy(),
+                  "c": self.c.copy()} | ({} if self.order is None else {"order": self.order.copy()})
         return numbers | arrays
 
     def restore(self, state):
@@ -351,10 +370,13 @@ cdef class Visits:
         ------
         StateError
         """
-        values, steps, trained = schemas.reals(self._expansion.n), schemas.COUNT, self._expansion.trained
-        order = schemas.array(np.int32, trained, low=0, high=trained - 1, distinct=self._state.sums == NULL)
+        values, steps = schemas.reals(self._expansion.n), schemas.COUNT
+        trained = self._expansion.trained
+        order = schemas.array(np.int32, trained, low=0, high=trained - 1,
+                              distinct=self._state.sums == NULL)
         schemas.checked(state, schemas.fields(
-            a=values, c=values, visits=steps, changes=steps, evaluations=steps, random=schemas.count(0, 2**64 - 1),
+            a=values, c=values, visits=steps, changes=steps, evaluations=steps,
+            random=schemas.count(0, 2**64 - 1),
             **({} if self.order is None else {"order": order})))
         self.a[:], self.c[:] = state["a"], state["c"]
         if self.order is not None:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Signals that end long C calls: Python runs its handlers between bytecodes only, and such a call is one of them.
+"""Signals that end long C calls: Python runs its handlers between bytecodes only, and such a call
+is one of them.
 
-While signals are watched, SIGINT and SIGTERM set a flag before they go to the handler that was there. The C call returns
-at its next look at the flag, and Python's handler runs at once. Handlers run in the main thread: it ends what others do.
+While signals are watched, SIGINT and SIGTERM set a flag before they go to the handler that was
+there. The C call returns at its next look at the flag, and Python's handler runs at once. Handlers
+run in the main thread: it ends what others do.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -24,7 +26,8 @@ cdef extern from *:
         for (int k = 0; k < 2; ++k) {
             struct sigaction* before = &svmcut_before[k];
             sigaction(svmcut_numbers[k], NULL, before);
-            if ((before->sa_flags & SA_SIGINFO) || before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN)
+            if ((before->sa_flags & SA_SIGINFO) || before->sa_handler == SIG_DFL ||
+            before->sa_handler == SIG_IGN)
                 continue;
             struct sigaction note = *before;
             note.sa_handler = svmcut_note;
@@ -50,7 +53,8 @@ cdef bint ending = False
 
 
 class Cancelled(BaseException):
-    """Raised in threads that the main thread ends, where they are; no failure, hence no Exception."""
+    """Raised in threads that the main thread ends, where they are; no failure, hence no
+    Exception."""
 
 
 cdef const int* cancel_flag() noexcept:
@@ -59,7 +63,8 @@ cdef const int* cancel_flag() noexcept:
 
 
 cdef int serve() except -1:
-    """After a C call that was cancelled: raises what the signal's handler raises; 0 where it raises nothing."""
+    """After a C call that was cancelled: raises what the signal's handler raises; 0 where it raises
+    nothing."""
     global svmcut_signalled
     if ending:
         raise Cancelled
@@ -69,7 +74,8 @@ cdef int serve() except -1:
 
 @contextlib.contextmanager
 def watched_signals():
-    """Within it SIGINT and SIGTERM end long C calls, where Python handles these signals: in the main thread."""
+    """Within it SIGINT and SIGTERM end long C calls, where Python handles these signals: in the
+    main thread."""
     global svmcut_signalled, watching
     if threading.current_thread() is not threading.main_thread():
         yield

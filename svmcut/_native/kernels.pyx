@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/kernels/kernels.cc
-# distutils: libraries = svmcut_kernel_rows
+# sources: csrc/kernels/kernels.cc
+# libraries: svmcut_kernel_rows
 """Kernel evaluations; see csrc/include/kernels.h, sections kernels.cc and kernel_rows.cc."""
 
 import numpy as np
@@ -12,29 +12,32 @@ from svmcut._native.sparse cimport Rows, svmcut_csr
 
 cdef extern from "include/kernels.h" nogil:
     int SVMCUT_OK
-    int svmcut_kernel_scores(const svmcut_csr*, const svmcut_csr*, const double*, const svmcut_kernel*, double, int,
-                             double*)
-    int svmcut_kernel_machines(const svmcut_csr*, const svmcut_csr*, int64_t, const int64_t*, const int32_t*,
-                               const double*, const svmcut_kernel*, const double*, int, int, double*)
+    int svmcut_kernel_scores(const svmcut_csr*, const svmcut_csr*, const double*,
+                             const svmcut_kernel*, double, int, double*)
+    int svmcut_kernel_machines(const svmcut_csr*, const svmcut_csr*, int64_t, const int64_t*,
+                               const int32_t*, const double*, const svmcut_kernel*, const double*,
+                               int, int, double*)
     ctypedef struct svmcut_kernel_rows:
         pass
     svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr*, const svmcut_kernel*, int, int)
     void svmcut_kernel_rows_delete(svmcut_kernel_rows*)
     int svmcut_kernel_rows_layout(const svmcut_kernel_rows*)
     void svmcut_kernel_rows_diagonal(const svmcut_kernel_rows*, double*)
-    int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t, float*, int)
+    int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*,
+                                    int64_t, float*, int)
     int svmcut_kernel_rows_gram(const svmcut_kernel_rows*, const svmcut_csr*, float*, int)
     int svmcut_kernel_rows_gram_double(const svmcut_kernel_rows*, const svmcut_csr*, double*, int)
-    int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t,
-                                      const double*, double*, int)
-    int svmcut_kernel_rows_evaluate_double(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t,
-                                           double*, int)
-    int svmcut_kernel_rows_accumulate_double(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*, int64_t,
-                                             const double*, double*, int)
+    int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*,
+                                      int64_t, const double*, double*, int)
+    int svmcut_kernel_rows_evaluate_double(const svmcut_kernel_rows*, const svmcut_csr*,
+                                           const int64_t*, int64_t, double*, int)
+    int svmcut_kernel_rows_accumulate_double(const svmcut_kernel_rows*, const svmcut_csr*,
+                                             const int64_t*, int64_t, const double*, double*, int)
     void svmcut_kernel_exp(const float*, int64_t, float*, int)
 
 
-def kernel_scores(X, support, const double[::1] alpha, kernel, double b, int threads, double[::1] out):
+def kernel_scores(X, support, const double[::1] alpha, kernel, double b, int threads,
+                  double[::1] out):
     """out[i] = sum_k alpha[k] K(support_k, X_i) - b; X and support are Csr, kernel a Kernel."""
     cdef Rows rows = Rows(X), vectors = Rows(support)
     cdef svmcut_kernel K = kernel_of(kernel)
@@ -44,14 +47,17 @@ def kernel_scores(X, support, const double[::1] alpha, kernel, double b, int thr
     cdef const double* alpha_start = &alpha[0] if alpha.shape[0] else NULL
     cdef double* out_start = &out[0] if out.shape[0] else NULL
     with nogil:
-        status = svmcut_kernel_scores(&rows.csr, &vectors.csr, alpha_start, &K, b, threads, out_start)
+        status = svmcut_kernel_scores(&rows.csr, &vectors.csr, alpha_start, &K, b, threads,
+                                      out_start)
     if status != SVMCUT_OK:
         raise MemoryError("no memory for the products with the support vectors")
 
 
-def machine_scores(X, support, const int64_t[::1] starts, const int32_t[::1] places, const double[::1] alpha, kernel,
-                   const double[::1] b, int threads, bint narrow=False):
-    """(n, M) sums over the support vectors places[e] with alpha[e], starts[j] <= e < starts[j + 1], less b[j].
+def machine_scores(X, support, const int64_t[::1] starts, const int32_t[::1] places,
+                   const double[::1] alpha, kernel, const double[::1] b, int threads,
+                   bint narrow=False):
+    """(n, M) sums over the support vectors places[e] with alpha[e], starts[j] <= e < starts[j + 1],
+    less b[j].
 
     narrow: every product of two features is rounded to float32.
     """
@@ -73,9 +79,9 @@ def machine_scores(X, support, const int64_t[::1] starts, const int32_t[::1] pla
     if n and machines:
         with nogil:
             status = svmcut_kernel_machines(
-                &rows.csr, &vectors.csr, machines, &starts[0], &places[0] if places.shape[0] else NULL,
-                &alpha[0] if alpha.shape[0] else NULL, &K, &b[0], narrow, threads,
-                &out[0, 0])
+                &rows.csr, &vectors.csr, machines, &starts[0],
+                &places[0] if places.shape[0] else NULL, &alpha[0] if alpha.shape[0] else NULL,
+                &K, &b[0], narrow, threads, &out[0, 0])
         if status != SVMCUT_OK:
             raise MemoryError("no memory for the products with the support vectors")
     return np.asarray(out)
@@ -106,9 +112,9 @@ cdef class KernelRows:
     evaluations : int
         Kernel values computed so far.
     layout : str
-        "products" and "differences" hold all features of 64 points together, 4 n d bytes; "columns", for text, the
-        points of every feature, 8 nnz bytes; "bits", for features of zeros and ones, the same values as "products"
-        from n d / 8 bytes.
+        "products" and "differences" hold all features of 64 points together, 4 n d bytes;
+        "columns", for text, the points of every feature, 8 nnz bytes; "bits", for features of zeros
+        and ones, the same values as "products" from n d / 8 bytes.
 
     Raises
     ------
@@ -116,8 +122,9 @@ cdef class KernelRows:
 
     Notes
     -----
-    exp has a relative error below 1.2e-7. With "products", chosen while gamma |x|^2 allows it, the exponent of the rbf
-    kernel is exact to 4e-6; the other layouts have no cancellation. K(x, z) and K(z, x) have the same bytes.
+    exp has a relative error below 1.2e-7. With "products", chosen while gamma |x|^2 allows it, the
+    exponent of the rbf kernel is exact to 4e-6; the other layouts have no cancellation. K(x, z) and
+    K(z, x) have the same bytes.
     """
 
     cdef readonly int64_t n, evaluations
@@ -131,12 +138,14 @@ cdef class KernelRows:
         self._rows = Rows(X)
         self.n = self._rows.csr.n_rows
         cdef svmcut_kernel K = kernel_of(kernel)
-        cdef int code = INSTRUCTIONS[instructions], wanted = -1 if layout is None else LAYOUTS.index(layout)
+        cdef int code = INSTRUCTIONS[instructions]
+        cdef int wanted = -1 if layout is None else LAYOUTS.index(layout)
         self.instructions = instructions
         with nogil:
             self._points = svmcut_kernel_rows_new(&self._rows.csr, &K, wanted, code)
         if self._points == NULL:
-            raise MemoryError(f"no memory for kernel rows over {self.n} points of {X.n_features} features")
+            raise MemoryError(
+                f"no memory for kernel rows over {self.n} points of {X.n_features} features")
 
     def __dealloc__(self):
         if self._points != NULL:
@@ -162,8 +171,8 @@ cdef class KernelRows:
             raise ValueError(f"out has shape {out.shape}; expected ({count}, {self.n})")
         if count and self.n:
             with nogil:
-                status = svmcut_kernel_rows_evaluate(self._points, &queries.csr, start, count, &values[0, 0],
-                                                     self.threads)
+                status = svmcut_kernel_rows_evaluate(self._points, &queries.csr, start, count,
+                                                     &values[0, 0], self.threads)
             if status != SVMCUT_OK:
                 raise MemoryError(f"no memory for {count} kernel queries")
             self.evaluations += count * self.n
@@ -206,8 +215,8 @@ cdef class KernelRows:
         cdef int status
         if count and self.n:
             with nogil:
-                status = svmcut_kernel_rows_evaluate_double(self._points, &queries.csr, start, count, &values[0, 0],
-                                                            self.threads)
+                status = svmcut_kernel_rows_evaluate_double(self._points, &queries.csr, start,
+                                                            count, &values[0, 0], self.threads)
             if status != SVMCUT_OK:
                 raise MemoryError(f"no memory for {count} kernel queries")
             self.evaluations += count * self.n
@@ -224,11 +233,13 @@ cdef class KernelRows:
         if exact:
             wide = values
             with nogil:
-                status = svmcut_kernel_rows_gram_double(self._points, &self._rows.csr, &wide[0, 0], self.threads)
+                status = svmcut_kernel_rows_gram_double(self._points, &self._rows.csr, &wide[0, 0],
+                                                        self.threads)
         else:
             narrow = values
             with nogil:
-                status = svmcut_kernel_rows_gram(self._points, &self._rows.csr, &narrow[0, 0], self.threads)
+                status = svmcut_kernel_rows_gram(self._points, &self._rows.csr, &narrow[0, 0],
+                                                 self.threads)
         if status != SVMCUT_OK:
             raise MemoryError(f"no memory for kernel queries of {self.n} points")
         self.evaluations += self.n * (self.n + 1) // 2
@@ -238,14 +249,15 @@ cdef class KernelRows:
         """(q, m) float32 K(x_r, x_c); the columns are laid out anew, O(their nonzeros + m d)."""
         cdef const int64_t[::1] which = self._which(rows)
         columns = np.asarray(self._which(columns))
-        cdef KernelRows part = KernelRows(self.X.take(columns), self.kernel, self.threads, self.instructions,
-                                          self.layout)
+        cdef KernelRows part = KernelRows(self.X.take(columns), self.kernel, self.threads,
+                                          self.instructions, self.layout)
         values = part._evaluate(self._rows, which, which.shape[0], None)
         self.evaluations += part.evaluations
         return values
 
     def against(self, Z, out=None):
-        """(m, n) float32 K(z, .) of foreign rows; features the points do not have count in the rbf distance only."""
+        """(m, n) float32 K(z, .) of foreign rows; features the points do not have count in the rbf
+        distance only."""
         cdef Rows queries = Rows(Z)
         return self._evaluate(queries, None, queries.csr.n_rows, out)
 
@@ -268,11 +280,13 @@ cdef class KernelRows:
         return self._accumulate(self._rows, which, which.shape[0], coef, out)
 
     def accumulate_foreign(self, Z, coef, out=None, bint exact=False):
-        """(n,) float64 sum_q coef_q K(z_q, .) over foreign rows; exact: with float64 kernel values."""
+        """(n,) float64 sum_q coef_q K(z_q, .) over foreign rows; exact: with float64 kernel
+        values."""
         cdef Rows queries = Rows(Z)
         return self._accumulate(queries, None, queries.csr.n_rows, coef, out, exact)
 
-    cdef _accumulate(self, Rows queries, const int64_t[::1] which, int64_t count, coef, out, bint exact=False):
+    cdef _accumulate(self, Rows queries, const int64_t[::1] which, int64_t count, coef, out,
+                     bint exact=False):
         cdef const double[::1] weights = np.ascontiguousarray(coef, np.float64)
         cdef double[::1] sums = np.zeros(self.n) if out is None else out
         cdef const int64_t* start = &which[0] if which is not None and count else NULL
@@ -282,11 +296,12 @@ cdef class KernelRows:
         if count and self.n:
             with nogil:
                 if exact:
-                    status = svmcut_kernel_rows_accumulate_double(self._points, &queries.csr, start, count,
-                                                                  &weights[0], &sums[0], self.threads)
+                    status = svmcut_kernel_rows_accumulate_double(self._points, &queries.csr, start,
+                                                                  count, &weights[0], &sums[0],
+                                                                  self.threads)
                 else:
-                    status = svmcut_kernel_rows_accumulate(self._points, &queries.csr, start, count, &weights[0],
-                                                           &sums[0], self.threads)
+                    status = svmcut_kernel_rows_accumulate(self._points, &queries.csr, start, count,
+                                                           &weights[0], &sums[0], self.threads)
             if status != SVMCUT_OK:
                 raise MemoryError(f"no memory for {count} kernel queries")
             self.evaluations += count * self.n

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/labels/label_cd.cc csrc/labels/label_cd_code.cc
+# sources: csrc/labels/label_cd.cc csrc/labels/label_cd_code.cc
 """Thin wrapper of csrc/labels/label_cd.cc."""
 
 import itertools
@@ -9,11 +9,12 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from svmcut.spec import schemas
+from svmcut._native.descent import check_order
 
+from svmcut._native.descent cimport RowDescent
 from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
-from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/labels.h" nogil:
@@ -41,7 +42,8 @@ cdef extern from "include/labels.h" nogil:
         svmcut_label_machine* machines
         svmcut_label_group* states
     void svmcut_label_cd_start(const svmcut_label_cd* run, uint64_t seed)
-    int svmcut_label_cd_run(const svmcut_label_cd* run, int64_t looks, int threads, const int* cancel)
+    int svmcut_label_cd_run(const svmcut_label_cd* run, int64_t looks, int threads,
+                            const int* cancel)
 
 
 OPEN, MET, SLOW = SVMCUT_LABEL_OPEN, SVMCUT_LABEL_MET, SVMCUT_LABEL_SLOW
@@ -51,24 +53,28 @@ _MACHINE, _GROUP = sizeof(svmcut_label_machine) // 8, sizeof(svmcut_label_group)
 
 
 def _aligned(*shape):
-    """Zeros where a cache line begins: the weights of a feature, eight machines side by side, are one then."""
+    """Zeros where a cache line begins: the weights of a feature, eight machines side by side, are
+    one then."""
     room = np.zeros(int(np.prod(shape)) + 8)
     skipped = -(room.ctypes.data // 8) % 8
     return room[skipped : skipped + len(room) - 8].reshape(shape)
 
 
-cdef class Descent:
+def _bounds(count, groups):
+    """The first machine of each group, and the one behind its last."""
+    return itertools.pairwise(k * count // groups for k in range(groups + 1))
+
+
+cdef class Descent(RowDescent):
     """The state of machines of two classes on the same rows, `lanes` of them side by side.
 
-    positive (n, count) bool: the rows whose label each machine is for. best (dim, count) float64, the caller's, 0 at
-    first: the best points. Others as of svmcut._native.dual_cd.Descent; a machine ends at a gap of `relative` times its
-    primal value, or of `absolute` where that is 0, and as slow where it is predicted to need more than `patience`
-    epochs of all rows yet, or stands still.
+    positive (n, count) bool: the rows whose label each machine is for. best (dim, count) float64,
+    the caller's, 0 at first: the best points. Others as of svmcut._native.dual_cd.Descent; a
+    machine ends at a gap of `relative` times its primal value, or of `absolute` where that is 0,
+    and as slow where it is predicted to need more than `patience` epochs of all rows yet, or stands
+    still.
     """
 
-    cdef Rows X
-    cdef const double[::1] norms
-    cdef const double[::1] weights
     cdef uint8_t[:, ::1] positive
     cdef uint8_t[:, ::1] rows
     cdef int32_t[:, ::1] order
@@ -79,31 +85,36 @@ cdef class Descent:
     cdef int64_t[:, ::1] groups
     cdef svmcut_label_cd run_of
 
-    def __init__(self, Rows X, positive, const double[::1] norms, double bias, double C, double[:, :] best, int lanes,
-                 uint64_t seed, const double[::1] weights=None, double absolute=0.0, double relative=0.0,
-                 double patience=float("inf")):
-        cdef int64_t n = X.csr.n_rows, dim = X.csr.n_features + (bias != 0), count = positive.shape[1]
-        if n < 1 or n > 2**31 - 1 or count < 1 or lanes not in LANES:
-            raise ValueError("rows, labels or lanes are out of range")
-        if positive.shape[0] != n or norms.shape[0] != n or best.shape[0] != dim or best.shape[1] != count:
-            raise ValueError("positive, norms or best has the wrong shape")
+    def __init__(self, Rows X, positive, const double[::1] norms, double bias, double C,
+                 double[:, :] best, int lanes, uint64_t seed, const double[::1] weights=None,
+                 double absolute=0.0, double relative=0.0, double patience=float("inf")):
+        self.bind(X, norms, bias, weights)
+        cdef int64_t n = self.n, dim = self.dim, count = positive.shape[1]
+        if count < 1 or lanes not in LANES:
+            raise ValueError("labels or lanes are out of range")
+        if positive.shape[0] != n or best.shape[0] != dim or best.shape[1] != count:
+            raise ValueError("positive or best has the wrong shape")
         if count > 1 and best.strides[1] != sizeof(double):
             raise ValueError("the labels of best are no neighbours")
         cdef int64_t groups = (count + lanes - 1) // lanes
-        self.X, self.norms, self.weights, self.best = X, norms, weights, best
+        self.best = best
         bits = np.zeros((groups, n), np.uint8)
-        for g, (begin, end) in enumerate(itertools.pairwise(k * count // groups for k in range(groups + 1))):
+        for g, (begin, end) in enumerate(_bounds(count, groups)):
             for lane, k in enumerate(range(begin, end)):
                 bits[g] |= np.left_shift(positive[:, k].astype(np.uint8), lane)
         self.positive, self.rows = bits, np.zeros((groups, n), np.uint8)
         self.order, self.alpha = np.zeros((groups, 2 * n), np.int32), np.zeros((groups, n, lanes))
         self.W = _aligned(groups, max(1, dim), lanes)
-        self.machines, self.groups = np.zeros((groups * lanes, _MACHINE)), np.zeros((groups, _GROUP), np.int64)
+        self.machines, self.groups = np.zeros((groups * lanes, _MACHINE)), np.zeros((groups,
+                                                                                     _GROUP),
+                                                                                    np.int64)
         cdef svmcut_label_cd* run = &self.run_of
-        run.X, run.norms, run.v = &X.csr, &norms[0], weights_of(weights, n)
-        run.bias, run.C, run.absolute, run.relative, run.patience = bias, C, absolute, relative, patience
+        run.X, run.norms, run.v = &X.csr, &norms[0], self.v
+        run.bias, run.C, run.patience = bias, C, patience
+        run.absolute, run.relative = absolute, relative
         run.count, run.lanes, run.groups = count, lanes, groups
-        run.positive, run.rows, run.order = &self.positive[0, 0], &self.rows[0, 0], &self.order[0, 0]
+        run.positive, run.rows, run.order = &self.positive[0, 0], &self.rows[0, 0], &self.order[0,
+                                                                                                0]
         run.alpha, run.W = &self.alpha[0, 0, 0], &self.W[0, 0, 0]
         if dim:
             run.best, run.stride = &best[0, 0], best.strides[0] // <int64_t>sizeof(double)
@@ -120,7 +131,8 @@ cdef class Descent:
         return looks, entries
 
     def found(self):
-        """(count, 4): primal, risk and dual of every machine, and how it ended: `OPEN`, `MET` or `SLOW`."""
+        """(count, 4): primal, risk and dual of every machine, and how it ended: `OPEN`, `MET` or
+        `SLOW`."""
         cdef svmcut_label_machine* m = self.run_of.machines
         return np.array([(m[k].primal, m[k].risk, m[k].dual, m[k].end) for k in self._places()])
 
@@ -132,8 +144,8 @@ cdef class Descent:
     def _places(self):
         """Where the machines stand among the lanes of all groups."""
         lanes, count, groups = self.run_of.lanes, self.run_of.count, self.run_of.groups
-        bounds = itertools.pairwise(k * count // groups for k in range(groups + 1))
-        return [g * lanes + lane for g, (begin, end) in enumerate(bounds) for lane in range(end - begin)]
+        return [g * lanes + lane for g, (begin, end) in enumerate(_bounds(count, groups))
+                for lane in range(end - begin)]
 
     def run(self, int64_t looks, int threads):
         """Goes on until every group of machines has had so many looks at its gaps, or has ended."""
@@ -162,18 +174,20 @@ cdef class Descent:
         ------
         StateError
         """
-        cdef int64_t n = self.X.csr.n_rows, g
+        cdef int64_t n = self.n, g
         own = self._arrays()
         most = {"rows": (1 << min(self.run_of.lanes, self.run_of.count)) - 1}
         schemas.checked(state, schemas.fields(**{name: schemas.array(
             array.dtype, *array.shape, low=0 if name == "alpha" else None, high=most.get(name),
             infinite=name == "machines") for name, array in own.items()}), "native")
         weights = 1.0 if self.weights is None else np.asarray(self.weights)[None, :, None]
-        schemas.require(bool((state["alpha"] <= self.run_of.C * weights).all()), "alpha and C", "no alpha above its C")
+        schemas.require(bool((state["alpha"] <= self.run_of.C * weights).all()), "alpha and C",
+                        "no alpha above its C")
         for name, array in own.items():
             np.copyto(array, state[name])
         for g in range(self.run_of.groups):
-            schemas.require(0 <= self.run_of.states[g].active <= n, "active rows of native", "no more than rows")
-            schemas.checked(own["order"][g, : self.run_of.states[g].active], schemas.array(
-                np.int32, None, low=0, high=n - 1, rising=True), "the order of native")
-            schemas.require(self.run_of.states[g].at == 0, "visits of native", "none of an epoch that has begun")
+            schemas.require(0 <= self.run_of.states[g].active <= n, "active rows of native",
+                            "no more than rows")
+            check_order(own["order"][g], self.run_of.states[g].active, n)
+            schemas.require(self.run_of.states[g].at == 0, "visits of native",
+                            "none of an epoch that has begun")

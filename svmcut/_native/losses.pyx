@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/linear/losses.cc
+# sources: csrc/linear/losses.cc
 """Thin wrappers of csrc/linear/losses.cc."""
 
 from libc.stdint cimport int64_t
@@ -12,10 +12,12 @@ cdef extern from "include/linear.h" nogil:
     int SVMCUT_SQUARED_HINGE
     int SVMCUT_LOGISTIC
     int SVMCUT_EPSILON_INSENSITIVE
-    int svmcut_losses(int loss, int64_t n, const double* y, const double* s, const double* v, double tube, double delta,
-                      double* coef, double* curvature, double* value, double* offset, int threads)
-    int svmcut_losses_slope(int loss, int64_t n, const double* y, const double* s, const double* e, const double* v,
-                            double tube, double delta, double t, double* slope, double* curvature, int threads)
+    int svmcut_losses(int loss, int64_t n, const double* y, const double* s, const double* v,
+                      double tube, double delta, double* coef, double* curvature, double* value,
+                      double* offset, int threads)
+    int svmcut_losses_slope(int loss, int64_t n, const double* y, const double* s, const double* e,
+                            const double* v, double tube, double delta, double t, double* slope,
+                            double* curvature, int threads)
 
 
 #: Numbers of the losses.
@@ -30,10 +32,11 @@ cdef check(int loss, int64_t n, int64_t m):
 
 
 def losses(int loss, const double[::1] y, const double[::1] s, double tube, double[::1] coef,
-           double[::1] curvature=None, int threads=1, const double[::1] weights=None, double delta=0.0):
-    """Fills coef with the weighted slopes at scores s, and curvature, where there is room, with their derivatives;
-    returns (value, offset) of the weighted sum. delta: the width a loss with corners is smoothed over, for slopes and
-    curvatures."""
+           double[::1] curvature=None, int threads=1, const double[::1] weights=None,
+           double delta=0.0):
+    """Fills coef with the weighted slopes at scores s, and curvature, where there is room, with
+    their derivatives; returns (value, offset) of the weighted sum. delta: the width a loss with
+    corners is smoothed over, for slopes and curvatures."""
     cdef double value = 0.0, offset = 0.0
     cdef int status = 0
     cdef int64_t n = y.shape[0]
@@ -46,13 +49,14 @@ def losses(int loss, const double[::1] y, const double[::1] s, double tube, doub
         bent = &curvature[0]
     if n:
         with nogil:
-            status = svmcut_losses(loss, n, &y[0], &s[0], v, tube, delta, &coef[0], bent, &value, &offset, threads)
+            status = svmcut_losses(loss, n, &y[0], &s[0], v, tube, delta, &coef[0], bent, &value,
+                                   &offset, threads)
     served(status)
     return value, offset
 
 
-def slope(int loss, const double[::1] y, const double[::1] s, const double[::1] e, double tube, double t,
-          int threads=1, const double[::1] weights=None, double delta=0.0):
+def slope(int loss, const double[::1] y, const double[::1] s, const double[::1] e, double tube,
+          double t, int threads=1, const double[::1] weights=None, double delta=0.0):
     """(slope, curvature) at t of the weighted sum of the losses at scores s + t e."""
     cdef double rise = 0.0, curvature = 0.0
     cdef int status = 0
@@ -62,6 +66,7 @@ def slope(int loss, const double[::1] y, const double[::1] s, const double[::1] 
     cdef const double* v = weights_of(weights, n)
     if n:
         with nogil:
-            status = svmcut_losses_slope(loss, n, &y[0], &s[0], &e[0], v, tube, delta, t, &rise, &curvature, threads)
+            status = svmcut_losses_slope(loss, n, &y[0], &s[0], &e[0], v, tube, delta, t, &rise,
+                                         &curvature, threads)
     served(status)
     return rise, curvature

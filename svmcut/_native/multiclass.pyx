@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/multiclass/crammer_singer.cc csrc/multiclass/multiclass_cd.cc csrc/multiclass/class_blocks.cc
+# sources: csrc/multiclass/crammer_singer.cc csrc/multiclass/multiclass_cd.cc
+# sources: csrc/multiclass/class_blocks.cc
 """Thin wrapper of csrc/multiclass."""
 
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from svmcut.spec import schemas
-
-from svmcut._native.interrupt cimport cancel_flag, serve
+from svmcut._native cimport descent
 from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
 
 
 cdef extern from "include/multiclass.h" nogil:
-    int SVMCUT_CANCELLED
     ctypedef struct svmcut_multiclass_state:
         int64_t active
         double violation
@@ -24,28 +22,27 @@ cdef extern from "include/multiclass.h" nogil:
         int64_t epochs
         int64_t entries
         int64_t moved
-    int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v, double* coef,
-                              double* value, double* offset, int threads)
-    int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const double* s, const double* e,
-                                   const double* v, double wd, double dd, double C, double* step, int threads)
-    int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, const double* v, double bias,
-                             double C, int64_t epochs, double enough, double share, double dual, double* alpha,
-                             double* W, int32_t* order, int32_t* labels, int32_t* counts,
-                             svmcut_multiclass_state* state, const int* cancel)
-    void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v,
-                                const double* alpha, double C, int32_t* order, int32_t* labels, int32_t* counts,
-                                svmcut_multiclass_state* state)
-    void svmcut_class_gains(int64_t n, int64_t K, const int32_t* y, const double* C, const double* losses,
-                            const double* diagonal, const double* alpha, const double* s, double* gain, double* gap,
-                            int threads)
-    int svmcut_class_block(int64_t q, int64_t K, const int32_t* y, const double* C, const double* losses,
-                           const double* values, double part, int64_t sweeps, double* alpha, double* s,
-                           int64_t* steps)
-    void svmcut_class_add(int64_t n, int64_t q, int64_t K, const double* values, const int64_t* places,
-                          const double* change, double* s, int threads)
-
-
-EMPTY_EPOCHS = 100_000  # epochs that may have read nothing but empty rows
+    int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* s,
+                              const double* v, double* coef, double* value, double* offset,
+                              int threads)
+    int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const double* s,
+                                   const double* e, const double* v, double wd, double dd, double C,
+                                   double* step, int threads)
+    int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, const double* v,
+                             double bias, double C, int64_t epochs, double enough, double share,
+                             double dual, double* alpha, double* W, int32_t* order, int32_t* labels,
+                             int32_t* counts, svmcut_multiclass_state* state, const int* cancel)
+    void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double* s,
+                                const double* v, const double* alpha, double C, int32_t* order,
+                                int32_t* labels, int32_t* counts, svmcut_multiclass_state* state)
+    void svmcut_class_gains(int64_t n, int64_t K, const int32_t* y, const double* C,
+                            const double* losses, const double* diagonal, const double* alpha,
+                            const double* s, double* gain, double* gap, int threads)
+    int svmcut_class_block(int64_t q, int64_t K, const int32_t* y, const double* C,
+                           const double* losses, const double* values, double part, int64_t sweeps,
+                           double* alpha, double* s, int64_t* steps)
+    void svmcut_class_add(int64_t n, int64_t q, int64_t K, const double* values,
+                          const int64_t* places, const double* change, double* s, int threads)
 
 
 cdef check_classes(const int32_t[::1] y, int64_t K):
@@ -66,13 +63,15 @@ def crammer_singer(const int32_t[::1] y, const double[:, ::1] s, double[:, ::1] 
     if n == 0:
         return 0.0, 0.0
     with nogil:
-        status = svmcut_crammer_singer(n, K, &y[0], &s[0, 0], v, &coef[0, 0], &value, &offset, threads)
+        status = svmcut_crammer_singer(n, K, &y[0], &s[0, 0], v, &coef[0, 0], &value, &offset,
+                                       threads)
     served(status)
     return value, offset
 
 
-def crammer_singer_line(const int32_t[::1] y, const double[:, ::1] s, const double[:, ::1] e, double wd, double dd,
-                        double C, int threads, const double[::1] weights=None):
+def crammer_singer_line(const int32_t[::1] y, const double[:, ::1] s, const double[:, ::1] e,
+                        double wd, double dd, double C, int threads,
+                        const double[::1] weights=None):
     """The t >= 0 that minimises (t^2 dd + 2 t wd) / 2 + C R(s + t e)."""
     cdef int64_t n = y.shape[0], K = s.shape[1]
     cdef const double* v = weights_of(weights, n)
@@ -84,83 +83,74 @@ def crammer_singer_line(const int32_t[::1] y, const double[:, ::1] s, const doub
     if n == 0:
         return 0.0
     with nogil:
-        status = svmcut_crammer_singer_line(n, K, &y[0], &s[0, 0], &e[0, 0], v, wd, dd, C, &step, threads)
+        status = svmcut_crammer_singer_line(n, K, &y[0], &s[0, 0], &e[0, 0], v, wd, dd, C, &step,
+                                            threads)
     served(status)
     return step
 
 
-cdef class Descent:
-    """The state of a descent: alpha (n, K), W (n_features, one more with a bias, by K), both float64 and the caller's.
+cdef class Descent(descent.Descent):
+    """The state of a descent: alpha (n, K), W (n_features, one more with a bias, by K), both
+    float64 and the caller's.
 
-    `wake` comes before the first `run`. weights, where given, are (n,) float64: a row's C is C weights_i.
+    `wake` comes before the first `run`. weights, where given, are (n,) float64: a row's C is C
+    weights_i.
 
     Attributes
     ----------
-    gap, violation : float
-        Estimated gap, and the mean violation, of the last epoch.
-    epochs, entries, active, moved : int
-        Epochs done, weights read, rows in use, rows changed in the last epoch.
+    violation : float
+        The mean violation of the last epoch. Others as of svmcut._native.descent.Descent.
     """
 
-    cdef Rows X
     cdef const int32_t[::1] y
-    cdef const double[::1] norms
-    cdef const double[::1] weights
-    cdef const double* v
     cdef double[:, ::1] alpha
     cdef double[:, ::1] W
     cdef int32_t[::1] order
     cdef int32_t[:, ::1] labels
     cdef int32_t[::1] counts
-    cdef double bias
     cdef svmcut_multiclass_state state
 
-    def __init__(self, Rows X, const int32_t[::1] y, const double[::1] norms, double bias, double[:, ::1] alpha,
-                 double[:, ::1] W, uint64_t seed, const double[::1] weights=None):
-        cdef int64_t n = X.csr.n_rows, K = alpha.shape[1]
-        if n < 1 or n > 2**31 - 1:
-            raise ValueError("dual coordinate descent takes from 1 to 2^31 - 1 rows")
+    def __init__(self, Rows X, const int32_t[::1] y, const double[::1] norms, double bias,
+                 double[:, ::1] alpha, double[:, ::1] W, uint64_t seed,
+                 const double[::1] weights=None):
+        self.bind(X, norms, bias, weights)
+        cdef int64_t n = self.n, K = alpha.shape[1]
         check_classes(y, K)
-        if y.shape[0] != n or norms.shape[0] != n or alpha.shape[0] != n:
-            raise ValueError("y, norms or alpha has the wrong length")
-        if W.shape[0] != X.csr.n_features + (bias != 0) or W.shape[1] != K:
+        if y.shape[0] != n or alpha.shape[0] != n:
+            raise ValueError("y or alpha has the wrong length")
+        if W.shape[0] != self.dim or W.shape[1] != K:
             raise ValueError("W needs a row for every feature and a column for every class")
-        self.X, self.y, self.norms, self.bias, self.alpha, self.W = X, y, norms, bias, alpha, W
-        self.weights, self.v = weights, weights_of(weights, n)
+        self.y, self.alpha, self.W = y, alpha, W
         self.order, self.labels = np.empty(2 * n, np.int32), np.empty((n, K), np.int32)
         self.counts = np.zeros(n, np.int32)
         self.state = svmcut_multiclass_state(0, np.inf, np.inf, seed, 0, 0, 0)
 
-    gap = property(lambda self: self._state()[0])
-    epochs = property(lambda self: self._state()[1])
-    entries = property(lambda self: self._state()[2])
-    active = property(lambda self: self._state()[3])
-    moved = property(lambda self: self._state()[4])
-    violation = property(lambda self: self._state()[5])
+    violation = property(lambda self: self.numbers()["violation"])
 
-    def _state(self):
-        return (self.state.gap, self.state.epochs, self.state.entries, self.state.active, self.state.moved,
-                self.state.violation)
+    def numbers(self):
+        """Counts and extremes of the last epoch, by name."""
+        return self.state
 
-    def run(self, double C, int64_t epochs, double enough, const int[::1] cancel=None, double share=0, double dual=0):
-        """Up to `epochs` epochs, until the estimated gap is at most `enough` + `share` times the dual value, which is
-        `dual` now; False when cancel[0] became nonzero, or, without `cancel`, where a signal came whose handler raised
-        nothing."""
-        cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else cancel_flag()
+    def run(self, double C, int64_t epochs, double enough, const int[::1] cancel=None,
+            double share=0, double dual=0):
+        """Up to `epochs` epochs, until the estimated gap is at most `enough` + `share` times the
+        dual value, which is `dual` now; False when cancel[0] became nonzero, or, without `cancel`,
+        where a signal came whose handler raised nothing."""
+        cdef const int* flag = self.flag(cancel)
         cdef double* W = &self.W[0, 0] if self.W.shape[0] else NULL
         cdef int64_t K = self.W.shape[1]
         cdef int status
         with nogil:
-            status = svmcut_multiclass_cd(&self.X.csr, K, &self.norms[0], self.v, self.bias, C, epochs, enough, share, dual,
-                                          &self.alpha[0, 0], W, &self.order[0], &self.labels[0, 0], &self.counts[0],
+            status = svmcut_multiclass_cd(&self.X.csr, K, &self.norms[0], self.v, self.bias, C,
+                                          epochs, enough, share, dual, &self.alpha[0, 0], W,
+                                          &self.order[0], &self.labels[0, 0], &self.counts[0],
                                           &self.state, flag)
-        if served(status) == SVMCUT_CANCELLED and cancel is None:
-            serve()
-        return status != SVMCUT_CANCELLED
+        return self.completed(status, cancel)
 
     def save(self):
-        """What `load` goes on from beside alpha and W; rows and classes in use come back by `wake`."""
-        return self.state
+        """What `load` goes on from beside alpha and W; rows and classes in use come back by
+        `wake`."""
+        return self.numbers()
 
     def load(self, state):
         """Takes the place of the state, which `save` gave.
@@ -169,29 +159,23 @@ cdef class Descent:
         ------
         StateError
         """
-        cdef int64_t n = self.alpha.shape[0], entries = self.X.indptr[n] - self.X.indptr[0]
-        beyond = schemas.real(infinite=True)
-        schemas.checked(state, schemas.fields(
-            active=schemas.count(0, n), violation=beyond, gap=beyond, random=schemas.count(0, 2**64 - 1),
-            epochs=schemas.COUNT, entries=schemas.COUNT, moved=schemas.count(0, n)), "native")
-        # an epoch reads what is in use: too many of them would put off the next look for ever
-        fits = not entries or state["epochs"] <= state["entries"] + EMPTY_EPOCHS
-        schemas.require(fits, "the epochs and entries of native", "an entry an epoch")
+        self.check_numbers(state, ("violation",))
         self.state = state
         self.state.active = 0
 
     def wake(self, double C, const double[:, ::1] s):
         """Chooses rows and classes in use by the scores s (n, K) of W."""
-        cdef int64_t n = self.alpha.shape[0], K = self.alpha.shape[1]
+        cdef int64_t n = self.n, K = self.alpha.shape[1]
         if s.shape[0] != n or s.shape[1] != K:
             raise ValueError("s needs a row for every row and a column for every class")
         with nogil:
-            svmcut_multiclass_wake(n, K, &self.y[0], &s[0, 0], self.v, &self.alpha[0, 0], C, &self.order[0],
-                                   &self.labels[0, 0], &self.counts[0], &self.state)
+            svmcut_multiclass_wake(n, K, &self.y[0], &s[0, 0], self.v, &self.alpha[0, 0], C,
+                                   &self.order[0], &self.labels[0, 0], &self.counts[0], &self.state)
 
 
 cdef class Blocks:
-    """Dual ascent over kernel values: alpha (n, K) and its scores s (K, n), class by class, both float64 and the caller's.
+    """Dual ascent over kernel values: alpha (n, K) and its scores s (K, n), class by class, both
+    float64 and the caller's.
 
     Parameters
     ----------
@@ -215,12 +199,14 @@ cdef class Blocks:
     cdef readonly int64_t steps
 
     def __init__(self, const int32_t[::1] y, const double[::1] boxes, const double[::1] diagonal,
-                 double[:, ::1] alpha, double[:, ::1] s, int threads=1, const double[:, ::1] losses=None):
+                 double[:, ::1] alpha, double[:, ::1] s, int threads=1,
+                 const double[:, ::1] losses=None):
         cdef int64_t n = y.shape[0], K = alpha.shape[1]
         if n < 1:
             raise ValueError("there are no rows")
         check_classes(y, K)
-        if not boxes.shape[0] == diagonal.shape[0] == alpha.shape[0] == s.shape[1] == n or s.shape[0] != K:
+        if (not boxes.shape[0] == diagonal.shape[0] == alpha.shape[0] == s.shape[1] == n
+                or s.shape[0] != K):
             raise ValueError("boxes, the diagonal, alpha or s has the wrong shape")
         if losses is not None and not losses.shape[0] == losses.shape[1] == K:
             raise ValueError("losses need a row and a column for every class")
@@ -232,37 +218,41 @@ cdef class Blocks:
         """(n,) about what the best step of every row gains, and (n,) its part of the gap."""
         cdef double[::1] gain = np.empty(self.y.shape[0]), gap = np.empty(self.y.shape[0])
         with nogil:
-            svmcut_class_gains(self.y.shape[0], self.s.shape[0], &self.y[0], &self.boxes[0], self.lost,
-                               &self.diagonal[0], &self.alpha[0, 0], &self.s[0, 0], &gain[0], &gap[0], self.threads)
+            svmcut_class_gains(self.y.shape[0], self.s.shape[0], &self.y[0], &self.boxes[0],
+                               self.lost, &self.diagonal[0], &self.alpha[0, 0], &self.s[0, 0],
+                               &gain[0], &gap[0], self.threads)
         return np.asarray(gain), np.asarray(gap)
 
-    def ascend(self, const int64_t[::1] rows, const double[:, ::1] values, const int64_t[::1] places, double part,
-               int64_t sweeps):
-        """Steps on these rows, K(x_rows[r], .) being values[places[r]], until their gap alone is `part` of what it was
-        or after so many sweeps; s follows."""
+    def ascend(self, const int64_t[::1] rows, const double[:, ::1] values,
+               const int64_t[::1] places, double part, int64_t sweeps):
+        """Steps on these rows, K(x_rows[r], .) being values[places[r]], until their gap alone is
+        `part` of what it was or after so many sweeps; s follows."""
         cdef int64_t q = rows.shape[0], K = self.s.shape[0], n = self.s.shape[1]
         if places.shape[0] != q or values.shape[1] != n:
             raise ValueError("places or values do not fit the rows")
         if q == 0:
             return
-        if not (0 <= np.min(rows) and np.max(rows) < n and 0 <= np.min(places) and np.max(places) < values.shape[0]):
+        if not (0 <= np.min(rows) and np.max(rows) < n and 0 <= np.min(places)
+                and np.max(places) < values.shape[0]):
             raise IndexError("a row or a place is none there is")
         which, places_ = np.asarray(rows), np.asarray(places)
         before = np.asarray(self.alpha)[which]
-        cdef double[:, ::1] square = np.ascontiguousarray(np.asarray(values)[places_[:, None], which])
-        cdef double[:, ::1] own = before.copy(), scores = np.ascontiguousarray(np.asarray(self.s)[:, which].T)
+        square_ = np.asarray(values)[places_[:, None], which]
+        cdef double[:, ::1] square = np.ascontiguousarray(square_), own = before.copy()
+        cdef double[:, ::1] scores = np.ascontiguousarray(np.asarray(self.s)[:, which].T)
         cdef const int32_t[::1] y = np.asarray(self.y)[which]
         cdef const double[::1] boxes = np.asarray(self.boxes)[which]
         cdef int status
         with nogil:
-            status = svmcut_class_block(q, K, &y[0], &boxes[0], self.lost, &square[0, 0], part, sweeps,
-                                        &own[0, 0], &scores[0, 0], &self.steps)
+            status = svmcut_class_block(q, K, &y[0], &boxes[0], self.lost, &square[0, 0], part,
+                                        sweeps, &own[0, 0], &scores[0, 0], &self.steps)
         served(status)
         np.asarray(self.alpha)[which] = own
         add_functions(values, places, np.asarray(own) - before, self.s, self.threads)
 
 
-def add_functions(const double[:, ::1] values, const int64_t[::1] places, change, double[:, ::1] s, int threads):
+def add_functions(const double[:, ::1] values, const int64_t[::1] places, change, double[:, ::1] s,
+                  int threads):
     """s (K, n) takes in change (q, K) of alpha: s[k] += sum_r change[r, k] values[places[r]]."""
     cdef const double[:, ::1] moved = np.ascontiguousarray(change, np.float64)
     cdef int64_t q = places.shape[0], K = s.shape[0], n = s.shape[1]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/labels/multilabel.cc csrc/labels/gdmm_labels.cc csrc/labels/gdmm_labels_state.cc csrc/labels/label_blocks.cc
+# sources: csrc/labels/multilabel.cc csrc/labels/gdmm_labels.cc csrc/labels/gdmm_labels_state.cc
+# sources: csrc/labels/label_blocks.cc
 """Thin wrapper of csrc/labels; see csrc/include/labels.h."""
 
 import numpy as np
@@ -24,41 +25,46 @@ cdef extern from "include/labels.h" nogil:
         const int32_t* labels
     ctypedef struct svmcut_gdmm_labels:
         pass
-    int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, double* s, int threads)
-    int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model, const svmcut_label_sets* gold,
-                           double loss, int8_t* doubled, double* hinge, int threads)
+    int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, double* s,
+                            int threads)
+    int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model,
+                           const svmcut_label_sets* gold, double loss, int8_t* doubled,
+                           double* hinge, int threads)
     int svmcut_label_relax_scores(int64_t n, const double* s, const svmcut_label_weights* model,
-                                  const svmcut_label_sets* gold, double loss, int8_t* doubled, double* hinge,
-                                  int threads)
+                                  const svmcut_label_sets* gold, double loss, int8_t* doubled,
+                                  double* hinge, int threads)
     int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled,
                               const svmcut_label_sets* gold, const double* weights, double* out)
-    void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count, const double* coef, int64_t K,
-                              double bias, double* W)
-    int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method, int8_t* y,
-                            int32_t* halves, int threads)
+    void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count,
+                              const double* coef, int64_t K, double bias, double* W)
+    int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model,
+                            int method, int8_t* y, int32_t* halves, int threads)
     ctypedef struct svmcut_label_blocks:
         pass
-    svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K,
-                                                 double bias, int pairs, double C, const double* weights,
-                                                 uint64_t seed)
+    svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold,
+                                                 int64_t K, double bias, int pairs, double C,
+                                                 const double* weights, uint64_t seed)
     void svmcut_label_blocks_delete(svmcut_label_blocks* run)
     int svmcut_label_bcfw(svmcut_label_blocks* run, double* W, double* v, double* loss)
-    int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted, double* weighted_v,
-                         double* loss)
-    svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold, int64_t K,
-                                               double bias, double C, const double* weights, double rho, int soft,
+    int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted,
+                         double* weighted_v, double* loss)
+    svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold,
+                                               int64_t K, double bias, double C,
+                                               const double* weights, double rho, int soft,
                                                uint64_t seed)
     void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state)
-    int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int pairs, int sweeps, int parts,
-                                const int* cancel)
-    int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, double* linear, int64_t* active,
-                                  double* residual)
-    void svmcut_label_blocks_save(const svmcut_label_blocks* run, int64_t* integers, double* reals, int64_t* counts)
-    int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers, const double* reals,
-                                 const int64_t* counts)
-    void svmcut_gdmm_labels_save(const svmcut_gdmm_labels* state, int64_t* integers, double* reals, int64_t* counts)
-    int svmcut_gdmm_labels_load(svmcut_gdmm_labels* state, const int64_t* integers, const double* reals,
-                                const int64_t* counts)
+    int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int pairs,
+                                int sweeps, int parts, const int* cancel)
+    int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, double* linear,
+                                  int64_t* active, double* residual)
+    void svmcut_label_blocks_save(const svmcut_label_blocks* run, int64_t* integers, double* reals,
+                                  int64_t* counts)
+    int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers,
+                                 const double* reals, const int64_t* counts)
+    void svmcut_gdmm_labels_save(const svmcut_gdmm_labels* state, int64_t* integers, double* reals,
+                                 int64_t* counts)
+    int svmcut_gdmm_labels_load(svmcut_gdmm_labels* state, const int64_t* integers,
+                                const double* reals, const int64_t* counts)
 
 METHODS = {"lp": 0, "icm": 1, "greedy": 2}
 
@@ -73,7 +79,8 @@ cdef class Weights:
     def __init__(self, const double[:, ::1] W, const double[:, ::1] v, double bias):
         cdef int64_t K = W.shape[1]
         if W.shape[0] < (bias != 0) or (v is not None and (v.shape[0] != K or v.shape[1] != K)):
-            raise ValueError("W must have a row for the constant feature, v one row and column for each label")
+            raise ValueError("W must have a row for the constant feature, "
+                             "v one row and column for each label")
         self.W, self.v = W, v
         self.weights.W = &W[0, 0] if W.shape[0] and K else NULL
         self.weights.v = &v[0, 0] if v is not None and K else NULL
@@ -129,8 +136,8 @@ def relax(Rows X, Weights model, Sets gold, double loss, int threads):
 
 def relax_scores(const double[:, ::1] s, const double[:, ::1] v, Sets gold, int threads,
                  const double[::1] weights=None):
-    """Loss-augmented maximisers (n, K) int8, hinge (n,) and the sum of the examples' q - gold q, each times its weight,
-    (K, K), upper part, of scores s (n, K)."""
+    """Loss-augmented maximisers (n, K) int8, hinge (n,) and the sum of the examples' q - gold q,
+    each times its weight, (K, K), upper part, of scores s (n, K)."""
     cdef int64_t n = s.shape[0], K = s.shape[1]
     cdef const double* own = weights_of(weights, n)
     doubled, hinge, pairs = np.zeros((n, K), np.int8), np.zeros(n), np.zeros((K, K))
@@ -147,14 +154,16 @@ def relax_scores(const double[:, ::1] s, const double[:, ::1] v, Sets gold, int 
     model.v = &v[0, 0] if v is not None else NULL
     model.d, model.K, model.bias = 0, K, 0
     with nogil:
-        status = svmcut_label_relax_scores(n, &s[0, 0], &model, &gold.sets, 1.0, &p[0, 0], &h[0], threads)
+        status = svmcut_label_relax_scores(n, &s[0, 0], &model, &gold.sets, 1.0, &p[0, 0], &h[0],
+                                           threads)
         if status == SVMCUT_OK and model.v != NULL:
             status = svmcut_label_together(n, K, model.v, &p[0, 0], &gold.sets, own, &out[0, 0])
     served(status)
     return doubled, hinge, pairs
 
 
-def adjoint(Rows X, const int64_t[::1] rows, const double[:, ::1] coef, double bias, double[:, ::1] W):
+def adjoint(Rows X, const int64_t[::1] rows, const double[:, ::1] coef, double bias,
+            double[:, ::1] W):
     """W (d + (bias != 0), K) += the sum over the rows of coef[r] times (x, bias)."""
     cdef int64_t count = rows.shape[0], K = coef.shape[1]
     if coef.shape[0] != count or W.shape[1] != K or W.shape[0] != X.csr.n_features + (bias != 0):
@@ -182,24 +191,23 @@ def decode(const double[:, ::1] s, Weights model, str method, int threads):
 
 
 cdef class Blocks(Saved):
-    """Examples visited one at a time; see csrc/labels/label_blocks.cc. W (d + (bias != 0), K) and v (K, K) start at 0.
+    """Examples visited one at a time; see csrc/labels/label_blocks.cc. W (d + (bias != 0), K) and v
+    (K, K) start at 0.
 
     weights, (n,) float64 or None for 1 each: an example's C is C weights_n.
     """
 
     cdef svmcut_label_blocks* state
-    cdef const double[::1] _weights
     cdef Rows X
     cdef Sets gold
     cdef int64_t K, rows
 
-    def __cinit__(self, Rows X, Sets gold, int64_t K, double bias, bint pairs, double C, uint64_t seed,
-                  const double[::1] weights=None):
+    def __cinit__(self, Rows X, Sets gold, int64_t K, double bias, bint pairs, double C,
+                  uint64_t seed, const double[::1] weights=None):
         if gold.indptr.shape[0] != X.csr.n_rows + 1 or K < 1:
             raise ValueError("gold must have one set a row, and there must be a label")
         self.X, self.gold, self.K, self.rows = X, gold, K, X.csr.n_features + (bias != 0)
-        self._weights, self.samples = weights, "examples"
-        cdef const double* own = weights_of(weights, X.csr.n_rows)
+        cdef const double* own = self.keep("examples", weights, X.csr.n_rows)
         self.state = svmcut_label_blocks_new(&X.csr, &gold.sets, K, bias, pairs, C, own, seed)
         if self.state == NULL:
             raise MemoryError
@@ -208,7 +216,7 @@ cdef class Blocks(Saved):
         svmcut_label_blocks_delete(self.state)
 
     cdef _check_shapes(self, double[:, ::1] W, double[:, ::1] v):
-        if W.shape[0] != self.rows or W.shape[1] != self.K or v.shape[0] != self.K or v.shape[1] != self.K:
+        if (W.shape[0] != self.rows or not W.shape[1] == v.shape[0] == v.shape[1] == self.K):
             raise ValueError("W needs a row for every feature, v one row and column for each label")
 
     def bcfw(self, double[:, ::1] W, double[:, ::1] v):
@@ -221,22 +229,24 @@ cdef class Blocks(Saved):
         served(status)
         return loss
 
-    def ssg(self, double[:, ::1] z, double[:, ::1] zv, double[:, ::1] weighted, double[:, ::1] weighted_v):
+    def ssg(self, double[:, ::1] z, double[:, ::1] zv, double[:, ::1] weighted,
+            double[:, ::1] weighted_v):
         """One pass of subgradients; the wrong labels of its argmaxes."""
         cdef double loss = 0
         cdef int status
         self._check_shapes(z, zv)
         self._check_shapes(weighted, weighted_v)
         with nogil:
-            status = svmcut_label_ssg(self.state, &z[0, 0], &zv[0, 0], &weighted[0, 0], &weighted_v[0, 0],
-                                      &loss)
+            status = svmcut_label_ssg(self.state, &z[0, 0], &zv[0, 0], &weighted[0, 0],
+                                      &weighted_v[0, 0], &loss)
         served(status)
         return loss
 
     cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:
         svmcut_label_blocks_save(self.state, integers, reals, counts)
 
-    cdef int _load(self, const int64_t* integers, const double* reals, const int64_t* counts) noexcept:
+    cdef int _load(self, const int64_t* integers, const double* reals,
+                   const int64_t* counts) noexcept:
         return svmcut_label_blocks_load(self.state, integers, reals, counts)
 
 
@@ -247,22 +257,21 @@ cdef class Gdmm(Saved):
     """
 
     cdef svmcut_gdmm_labels* state
-    cdef const double[::1] _weights
     cdef Rows X
     cdef Sets gold
     cdef double[:, ::1] W
     cdef double[:, ::1] v
 
-    def __cinit__(self, Rows X, Sets gold, double[:, ::1] W, double[:, ::1] v, double bias, double C, double rho,
-                  uint64_t seed, bint soft=False, const double[::1] weights=None):
+    def __cinit__(self, Rows X, Sets gold, double[:, ::1] W, double[:, ::1] v, double bias,
+                  double C, double rho, uint64_t seed, bint soft=False,
+                  const double[::1] weights=None):
         cdef int64_t K = W.shape[1]
         if W.shape[0] != X.csr.n_features + (bias != 0) or v.shape[0] != K or v.shape[1] != K:
             raise ValueError("W needs a row for every feature, v one row and column for each label")
         if gold.indptr.shape[0] != X.csr.n_rows + 1:
             raise ValueError("gold must have one set a row")
-        self.X, self.gold, self.W, self.v, self.samples = X, gold, W, v, "examples"
-        self._weights = weights
-        cdef const double* own = weights_of(weights, X.csr.n_rows)
+        self.X, self.gold, self.W, self.v = X, gold, W, v
+        cdef const double* own = self.keep("examples", weights, X.csr.n_rows)
         self.state = svmcut_gdmm_labels_new(&X.csr, &gold.sets, K, bias, C, own, rho, soft, seed)
         if self.state == NULL:
             raise MemoryError
@@ -274,7 +283,8 @@ cdef class Gdmm(Saved):
         """One pass over the examples."""
         cdef int status
         with nogil:
-            status = svmcut_gdmm_labels_pass(self.state, &self.W[0, 0], &self.v[0, 0], pairs, sweeps, parts, NULL)
+            status = svmcut_gdmm_labels_pass(self.state, &self.W[0, 0], &self.v[0, 0], pairs,
+                                             sweeps, parts, NULL)
         served(status)
 
     def repair(self):
@@ -292,5 +302,6 @@ cdef class Gdmm(Saved):
     cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:
         svmcut_gdmm_labels_save(self.state, integers, reals, counts)
 
-    cdef int _load(self, const int64_t* integers, const double* reals, const int64_t* counts) noexcept:
+    cdef int _load(self, const int64_t* integers, const double* reals,
+                   const int64_t* counts) noexcept:
         return svmcut_gdmm_labels_load(self.state, integers, reals, counts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/linear/newton.cc
+# sources: csrc/linear/newton.cc
 """Thin wrappers of csrc/linear/newton.cc."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -12,22 +12,23 @@ from svmcut._native.weights cimport weights_of
 
 cdef extern from "include/linear.h" nogil:
     int SVMCUT_CANCELLED
-    int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, const double* v, double delta,
-                            double* coef, double* sums, int64_t* band, int threads)
-    int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e, const double* v, double t,
-                            double delta, double* slope, double* curvature, int threads)
+    int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, const double* v,
+                            double delta, double* coef, double* sums, int64_t* band, int threads)
+    int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e,
+                            const double* v, double t, double delta, double* slope,
+                            double* curvature, int threads)
     int64_t svmcut_band_rows(int64_t n, const double* coef, const double* v, int32_t* rows)
-    int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v, double bias,
-                         int64_t dim, double* H, int threads, const int* cancel)
-    int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v, double bias,
-                            const double* p, double* out, int threads)
+    int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v,
+                         double bias, int64_t dim, double* H, int threads, const int* cancel)
+    int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count,
+                            const double* v, double bias, const double* p, double* out, int threads)
     int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g)
 
 
-def smooth_hinge(const double[::1] y, const double[::1] s, double delta, double[::1] coef, int threads=1,
-                 const double[::1] weights=None):
-    """Fills coef = -v y u, v the weights; returns (smoothed losses, hinge losses, sum of u, sum of max(0, z) - u z), sums
-    weighted by v, and the size of the band."""
+def smooth_hinge(const double[::1] y, const double[::1] s, double delta, double[::1] coef,
+                 int threads=1, const double[::1] weights=None):
+    """Fills coef = -v y u, v the weights; returns (smoothed losses, hinge losses, sum of u, sum of
+    max(0, z) - u z), sums weighted by v, and the size of the band."""
     cdef double[4] sums
     cdef int64_t band = 0, n = y.shape[0]
     cdef int status
@@ -40,8 +41,8 @@ def smooth_hinge(const double[::1] y, const double[::1] s, double delta, double[
     return sums[0], sums[1], sums[2], sums[3], band
 
 
-def smooth_slope(const double[::1] y, const double[::1] s, const double[::1] e, double t, double delta,
-                 int threads=1, const double[::1] weights=None):
+def smooth_slope(const double[::1] y, const double[::1] s, const double[::1] e, double t,
+                 double delta, int threads=1, const double[::1] weights=None):
     """(slope, curvature) at t of the weighted sum of the smoothed losses at scores s + t e."""
     cdef double slope = 0.0, curvature = 0.0
     cdef int status
@@ -50,13 +51,15 @@ def smooth_slope(const double[::1] y, const double[::1] s, const double[::1] e, 
         raise ValueError("y, s and e differ in length or are empty")
     cdef const double* v = weights_of(weights, n)
     with nogil:
-        status = svmcut_smooth_slope(n, &y[0], &s[0], &e[0], v, t, delta, &slope, &curvature, threads)
+        status = svmcut_smooth_slope(n, &y[0], &s[0], &e[0], v, t, delta, &slope, &curvature,
+                                     threads)
     served(status)
     return slope, curvature
 
 
 def band_rows(const double[::1] coef, int32_t[::1] rows, const double[::1] weights=None):
-    """Writes the rows with 0 < |coef| < their weight to `rows`, one place more than coef has; returns how many."""
+    """Writes the rows with 0 < |coef| < their weight to `rows`, one place more than coef has;
+    returns how many."""
     cdef const double* v = weights_of(weights, coef.shape[0])
     if rows.shape[0] != coef.shape[0] + 1:
         raise ValueError("rows has the wrong length")
@@ -76,7 +79,8 @@ cdef check(Rows X, const int32_t[::1] rows):
 
 def band_gram(Rows X, const int32_t[::1] rows, double bias, double[:, ::1] H, int threads=1,
               const double[::1] weights=None):
-    """H = sum over the rows of v (x, bias)(x, bias)', lower triangle; 0 elsewhere. weights: v of all rows of X."""
+    """H = sum over the rows of v (x, bias)(x, bias)', lower triangle; 0 elsewhere. weights: v of
+    all rows of X."""
     cdef const double* v = weights_of(weights, X.csr.n_rows)
     cdef int64_t dim = X.csr.n_features + (bias != 0)
     if H.shape[0] != dim or H.shape[1] != dim:
@@ -88,15 +92,16 @@ def band_gram(Rows X, const int32_t[::1] rows, double bias, double[:, ::1] H, in
     if not (rows.shape[0] and dim):
         return
     with nogil:
-        status = svmcut_band_gram(&X.csr, &rows[0], rows.shape[0], v, bias, dim, &H[0, 0], threads, cancel)
+        status = svmcut_band_gram(&X.csr, &rows[0], rows.shape[0], v, bias, dim, &H[0, 0], threads,
+                                  cancel)
     if status == SVMCUT_CANCELLED:
         serve()
         return band_gram(X, rows, bias, H, threads, weights)
     served(status)
 
 
-def band_product(Rows X, const int32_t[::1] rows, double bias, const double[::1] p, double[::1] out, int threads=1,
-                 const double[::1] weights=None):
+def band_product(Rows X, const int32_t[::1] rows, double bias, const double[::1] p, double[::1] out,
+                 int threads=1, const double[::1] weights=None):
     """out += sum over the rows of v ((x, bias).p) (x, bias); weights: v of all rows of X."""
     cdef const double* v = weights_of(weights, X.csr.n_rows)
     cdef int64_t dim = X.csr.n_features + (bias != 0)
@@ -106,12 +111,14 @@ def band_product(Rows X, const int32_t[::1] rows, double bias, const double[::1]
     cdef int status = 0
     if rows.shape[0] and dim:
         with nogil:
-            status = svmcut_band_product(&X.csr, &rows[0], rows.shape[0], v, bias, &p[0], &out[0], threads)
+            status = svmcut_band_product(&X.csr, &rows[0], rows.shape[0], v, bias, &p[0], &out[0],
+                                         threads)
     served(status)
 
 
 def solve_shifted(double[:, ::1] H, double scale, double[::1] g):
-    """Solves (I + scale H) p = g from H's lower triangle; H is overwritten, g becomes p. False where it overflows."""
+    """Solves (I + scale H) p = g from H's lower triangle; H is overwritten, g becomes p. False
+    where it overflows."""
     if H.shape[0] != H.shape[1] or g.shape[0] != H.shape[0]:
         raise ValueError("H or g has the wrong shape")
     cdef int status = 0

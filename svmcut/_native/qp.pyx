@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/linear/simplex_qp.cc
+# sources: csrc/linear/simplex_qp.cc
 """Thin wrapper of csrc/linear/simplex_qp.cc."""
 
 from libc.stdint cimport int64_t
@@ -11,11 +11,13 @@ from svmcut._native.interrupt cimport cancel_flag, serve
 cdef extern from "include/linear.h" nogil:
     int SVMCUT_NO_MEMORY
     int SVMCUT_CANCELLED
-    int svmcut_simplex_qp(int64_t k, const double* H, const double* b, double C, double tol, int64_t max_steps,
-                          double* beta, double* work, double* gap, int64_t* steps, const int* cancel)
+    int svmcut_simplex_qp(int64_t k, const double* H, const double* b, double C, double tol,
+                          int64_t max_steps, double* beta, double* work, double* gap,
+                          int64_t* steps, const int* cancel)
 
 
-def simplex_qp(const double[:, ::1] H, const double[::1] b, double C, double tol, int64_t max_steps, double[::1] beta):
+def simplex_qp(const double[:, ::1] H, const double[::1] b, double C, double tol, int64_t max_steps,
+               double[::1] beta):
     """Minimises C/2 beta'H beta - b'beta over the unit simplex in place; returns (gap, steps)."""
     cdef int64_t k = b.shape[0], steps = 0
     cdef double gap = 0.0
@@ -27,7 +29,8 @@ def simplex_qp(const double[:, ::1] H, const double[::1] b, double C, double tol
     cdef int status
     cdef const int* cancel = cancel_flag()
     with nogil:
-        status = svmcut_simplex_qp(k, &H[0, 0], &b[0], C, tol, max_steps, &beta[0], work, &gap, &steps, cancel)
+        status = svmcut_simplex_qp(k, &H[0, 0], &b[0], C, tol, max_steps, &beta[0], work, &gap,
+                                   &steps, cancel)
     free(work)
     if status == SVMCUT_NO_MEMORY:
         raise MemoryError

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/text/scaling.cc
+# sources: csrc/text/scaling.cc
 """The two passes of scaling; see csrc/include/scaling.h."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -15,9 +15,11 @@ cdef extern from "include/scaling.h" nogil:
         SVMCUT_OK
         SVMCUT_NO_MEMORY
         SVMCUT_BAD_INPUT
+        SVMCUT_MESSAGE_BYTES
+        SVMCUT_GENERAL_WIDTH
     ctypedef struct svmcut_scan_fault:
         int64_t line, column
-        char message[200]
+        char message[SVMCUT_MESSAGE_BYTES]
     ctypedef struct svmcut_scaling:
         pass
     ctypedef struct svmcut_scaling_counts:
@@ -28,13 +30,14 @@ cdef extern from "include/scaling.h" nogil:
     svmcut_scaling* svmcut_scaling_new()
     void svmcut_scaling_delete(svmcut_scaling*)
     void svmcut_scaling_count(const svmcut_scaling*, svmcut_scaling_counts*)
-    int svmcut_scaling_measure(svmcut_scaling*, const char*, int64_t, int, int64_t*, svmcut_scan_fault*)
+    int svmcut_scaling_measure(svmcut_scaling*, const char*, int64_t, int, int64_t*,
+                               svmcut_scan_fault*)
     int64_t svmcut_scaling_varying(svmcut_scaling*)
     void svmcut_scaling_ranges(const svmcut_scaling*, int32_t*, double*, double*)
-    int svmcut_scaling_start(svmcut_scaling*, double, double, const int32_t*, const double*, const double*, int64_t,
-                             const svmcut_scaling_range*, int, int64_t*)
-    int svmcut_scaling_write(svmcut_scaling*, const char*, int64_t, int, int64_t, int64_t*, const char**, int64_t*,
-                             svmcut_scan_fault*)
+    int svmcut_scaling_start(svmcut_scaling*, double, double, const int32_t*, const double*,
+                             const double*, int64_t, const svmcut_scaling_range*, int, int64_t*)
+    int svmcut_scaling_write(svmcut_scaling*, const char*, int64_t, int, int64_t, int64_t*,
+                             const char**, int64_t*, svmcut_scan_fault*)
     int64_t svmcut_scaling_missing(const svmcut_scaling*, int32_t*, int64_t)
     int64_t svmcut_scaling_format(double, int, char*)
 
@@ -107,7 +110,8 @@ cdef class Measure(_Pass):
         PyObject_GetBuffer(text, &view, PyBUF_SIMPLE)
         try:
             with nogil:
-                status = svmcut_scaling_measure(self.scaling, <const char*>view.buf, view.len, last, &used, &fault)
+                status = svmcut_scaling_measure(self.scaling, <const char*>view.buf, view.len, last,
+                                                &used, &fault)
         finally:
             PyBuffer_Release(&view)
         self._check(status, &fault)
@@ -176,8 +180,9 @@ cdef class Scale(_Pass):
             label.lower, label.upper, label.low, label.high = labels
             of_labels = &label
         with nogil:
-            status = svmcut_scaling_start(self.scaling, lower, upper, &i[0] if n else NULL, &a[0] if n else NULL,
-                                          &b[0] if n else NULL, n, of_labels, checked, &where)
+            status = svmcut_scaling_start(self.scaling, lower, upper, &i[0] if n else NULL,
+                                          &a[0] if n else NULL, &b[0] if n else NULL, n, of_labels,
+                                          checked, &where)
         if status == SVMCUT_BAD_INPUT:
             raise OverflowError(where)
         if status != SVMCUT_OK:
@@ -201,8 +206,9 @@ cdef class Scale(_Pass):
         try:
             while used and done < view.len:
                 with nogil:
-                    status = svmcut_scaling_write(self.scaling, <const char*>view.buf + done, view.len - done, last,
-                                                  ENOUGH, &used, &out, &length, &fault)
+                    status = svmcut_scaling_write(self.scaling, <const char*>view.buf + done,
+                                                  view.len - done, last, ENOUGH, &used, &out,
+                                                  &length, &fault)
                 self._check(status, &fault)
                 self.write(out[:length])
                 done += used
@@ -230,6 +236,6 @@ cdef class Scale(_Pass):
 
 def format_general(double value, int digits):
     """A finite number as ``%.6g`` or ``%.17g``, bytes."""
-    cdef char out[40]
+    cdef char out[SVMCUT_GENERAL_WIDTH]
     cdef int64_t length = svmcut_scaling_format(value, digits, out)
     return out[:length]

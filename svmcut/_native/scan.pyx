@@ -1,4 +1,4 @@
-# distutils: sources = csrc/text/scan.cc
+# sources: csrc/text/scan.cc
 # SPDX-License-Identifier: BSD-3-Clause
 """Text of example files to arrays."""
 
@@ -16,6 +16,7 @@ cdef extern from "include/text.h" nogil:
         SVMCUT_OK
         SVMCUT_NO_MEMORY
         SVMCUT_BAD_INPUT
+        SVMCUT_MESSAGE_BYTES
     ctypedef struct svmcut_array:
         void* data
         int64_t length
@@ -24,21 +25,22 @@ cdef extern from "include/text.h" nogil:
         int64_t n_features
     ctypedef struct svmcut_scan_fault:
         int64_t line, column
-        char message[200]
+        char message[SVMCUT_MESSAGE_BYTES]
     ctypedef struct svmcut_scan:
         pass
     svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes)
     void svmcut_scan_delete(svmcut_scan* scan)
     void svmcut_scan_format(svmcut_scan* scan, int multilabel, int zero_based)
     void svmcut_scan_unlabelled(svmcut_scan* scan)
-    int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last, int64_t bytes_left, int threads,
-                         const int* cancel, int64_t* used, svmcut_scan_fault* fault)
+    int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last,
+                         int64_t bytes_left, int threads, const int* cancel, int64_t* used,
+                         svmcut_scan_fault* fault)
     ctypedef struct svmcut_scan_part:
         pass
     svmcut_scan_part* svmcut_scan_part_new()
     void svmcut_scan_part_delete(svmcut_scan_part* part)
-    void svmcut_scan_part_scan(svmcut_scan_part* part, const svmcut_scan* scan, const char* text, int64_t bytes,
-                               int first)
+    void svmcut_scan_part_scan(svmcut_scan_part* part, const svmcut_scan* scan, const char* text,
+                               int64_t bytes, int first)
     int svmcut_scan_join(svmcut_scan* scan, const svmcut_scan_part* part, int64_t bytes_left,
                          svmcut_scan_fault* fault)
     int64_t svmcut_scan_bytes(const svmcut_scan* scan)
@@ -70,7 +72,8 @@ cdef _owned(svmcut_array* array, dtype):
     return np.frombuffer(memory, dtype)
 
 
-_F4, _F8, _I4, _I8 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64)
+_F4, _F8 = np.dtype(np.float32), np.dtype(np.float64)
+_I4, _I8 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 cdef class ScanPart:
@@ -113,8 +116,9 @@ cdef class Scanner:
     cdef int threads
     cdef bint zero_based
 
-    def __cinit__(self, str path, *, int threads=1, int64_t piece_bytes=0, bint force_portable=False,
-                  bint multilabel=False, bint zero_based=False, bint unlabelled=False):
+    def __cinit__(self, str path, *, int threads=1, int64_t piece_bytes=0,
+                  bint force_portable=False, bint multilabel=False, bint zero_based=False,
+                  bint unlabelled=False):
         self.path = path
         self.threads = threads
         self.scan = svmcut_scan_new(force_portable, piece_bytes)
@@ -153,7 +157,8 @@ cdef class Scanner:
         Raises
         ------
         DataError
-            At the first line that is not ``LABEL [qid:N] [sid:N] [cost:F] INDEX:VALUE ... [# text]``.
+            At the first line that is not ``LABEL [qid:N] [sid:N] [cost:F] INDEX:VALUE ... [#
+            text]``.
         MemoryError
             When an allocation fails.
         """
@@ -164,15 +169,16 @@ cdef class Scanner:
         PyObject_GetBuffer(text, &view, PyBUF_SIMPLE)
         try:
             with nogil:
-                status = svmcut_scan_feed(self.scan, <const char*>view.buf, view.len, last, bytes_left, self.threads,
-                                          NULL, &used, &fault)
+                status = svmcut_scan_feed(self.scan, <const char*>view.buf, view.len, last,
+                                          bytes_left, self.threads, NULL, &used, &fault)
         finally:
             PyBuffer_Release(&view)
         self._check(status, &fault)
         return used
 
     def scan_part(self, ScanPart part, text, *, bint first=False):
-        """Scans whole lines apart from the rows; any number of threads may, each into a part of its own.
+        """Scans whole lines apart from the rows; any number of threads may, each into a part of its
+        own.
 
         Parameters
         ----------
@@ -223,8 +229,9 @@ cdef class Scanner:
         Returns
         -------
         dict
-            values (nnz,) float32, indices (nnz,) int32 0-based, indptr (n + 1,) int64, y (n,) float64, qid (n,) int64 or
-            None, cost (n,) float64 or None, skips (k, 2) int64 as in `svmcut.data.examples.Source`, label_ids int32, n_features int.
+            values (nnz,) float32, indices (nnz,) int32 0-based, indptr (n + 1,) int64, y (n,)
+            float64, qid (n,) int64 or None, cost (n,) float64 or None, skips (k, 2) int64 as in
+            `svmcut.data.examples.Source`, label_ids int32, n_features int.
         """
         cdef svmcut_rows rows
         if svmcut_scan_take(self.scan, &rows) != SVMCUT_OK:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/kernels/smo.cc csrc/kernels/smo_code.cc csrc/kernels/smo_state.cc csrc/kernels/smo_fresh.cc csrc/kernels/smo_again.cc
-# distutils: libraries = svmcut_kernel_rows
+# sources: csrc/kernels/smo.cc csrc/kernels/smo_code.cc csrc/kernels/smo_state.cc
+# sources: csrc/kernels/smo_fresh.cc csrc/kernels/smo_again.cc
+# libraries: svmcut_kernel_rows
 """SMO; see csrc/include/kernels.h, section smo.cc."""
 
 import numpy as np
@@ -26,8 +27,8 @@ cdef extern from "include/kernels.h" nogil:
     ctypedef struct svmcut_smo_state:
         int64_t iterations, evaluations, active, support
         double dual, highest, lowest
-    svmcut_smo* svmcut_smo_new(const svmcut_csr*, const double*, const double*, const svmcut_kernel*, double, double,
-                               int, double, int,
+    svmcut_smo* svmcut_smo_new(const svmcut_csr*, const double*, const double*,
+                               const svmcut_kernel*, double, double, int, double, int,
                                const svmcut_shared_values*)
     void svmcut_smo_delete(svmcut_smo*)
     int svmcut_smo_run(svmcut_smo*, double, int64_t, double, int, int*)
@@ -67,8 +68,8 @@ cdef class Smo:
     instructions : {0, 1, 2}
         Fastest, portable, AVX2.
     weights : (n,) float64 or None
-        Of the points' losses: 0 <= beta_i y_i <= C weights_i, that product rounded once; None for 1 each. A run loads
-        what one of the same weights saved.
+        Of the points' losses: 0 <= beta_i y_i <= C weights_i, that product rounded once; None for 1
+        each. A run loads what one of the same weights saved.
     tube : float or None
         Of the epsilon-insensitive loss, where |beta_i| <= C weights_i; None for the hinge.
     shared : (N, N) float32, or float64 of no more than EXACT_POINTS points; or None
@@ -94,8 +95,9 @@ cdef class Smo:
     cdef public int threads
     cdef object _shared
 
-    def __cinit__(self, X, const double[::1] y, kernel, double C, bint free_bias=True, double cache_mb=40.0,
-                  int threads=1, int instructions=0, const double[::1] weights=None, tube=None, shared=None,
+    def __cinit__(self, X, const double[::1] y, kernel, double C, bint free_bias=True,
+                  double cache_mb=40.0, int threads=1, int instructions=0,
+                  const double[::1] weights=None, tube=None, shared=None,
                   const int64_t[::1] places=None):
         cdef svmcut_kernel K = kernel_of(kernel)
         self._rows, self.threads = Rows(X), threads
@@ -108,7 +110,8 @@ cdef class Smo:
         cdef const float[:, ::1] narrow
         cdef const double[:, ::1] wide
         if shared is not None:
-            if places.shape[0] != y.shape[0] or not (0 <= min(places) and max(places) < len(shared) == shared.shape[1]):
+            if places.shape[0] != y.shape[0] or not (
+                    0 <= min(places) and max(places) < len(shared) == shared.shape[1]):
                 raise ValueError("places do not fit the rows or the shared values")
             if y.shape[0] <= EXACT_POINTS:
                 wide = shared
@@ -119,10 +122,11 @@ cdef class Smo:
             values.place, values.width = &places[0], len(shared)
             given, self._shared = &values, (shared, places)
         with nogil:
-            self._smo = svmcut_smo_new(&self._rows.csr, &y[0], v, &K, C, width, free_bias, cache_mb * 1e6, instructions,
-                                       given)
+            self._smo = svmcut_smo_new(&self._rows.csr, &y[0], v, &K, C, width, free_bias,
+                                       cache_mb * 1e6, instructions, given)
         if self._smo == NULL:
-            raise MemoryError(f"no memory for SMO over {X.n_rows} points with {cache_mb:g} MB of kernel rows")
+            raise MemoryError(f"no memory for SMO over {X.n_rows} points "
+                              f"with {cache_mb:g} MB of kernel rows")
         svmcut_smo_read(self._smo, &self._state)
 
     def __dealloc__(self):
@@ -137,28 +141,35 @@ cdef class Smo:
     highest = property(lambda self: (<Smo>self)._state.highest)
     lowest = property(lambda self: (<Smo>self)._state.lowest)
 
+    cdef int updated(self, int status) except -1:
+        """Reads the state after a call, which fails where there is no memory alone."""
+        svmcut_smo_read(self._smo, &self._state)
+        if status != SVMCUT_OK:
+            raise MemoryError("no memory for SMO")
+        return 0
+
     def time(self):
         """Counts the seconds of the parts of its steps from here on."""
         svmcut_smo_time(self._smo)
 
     @property
     def spent(self):
-        """(4,) seconds of kernel values, of choosing, of steps, and of updates of v, as `time` counts them."""
+        """(4,) seconds of kernel values, of choosing, of steps, and of updates of v, as `time`
+        counts them."""
         cdef double[::1] out = np.empty(4)
         svmcut_smo_spent(self._smo, &out[0])
         return np.asarray(out)
 
     def run(self, double tolerance, int64_t steps, double seconds=1e300):
-        """Goes on for so many steps and seconds, or until no violation exceeds the tolerance; tells whether that is so.
+        """Goes on for so many steps and seconds, or until no violation exceeds the tolerance; tells
+        whether that is so.
 
         When it is, every point is active.
         """
         cdef int finished = 0, status
         with nogil:
             status = svmcut_smo_run(self._smo, tolerance, steps, seconds, self.threads, &finished)
-            svmcut_smo_read(self._smo, &self._state)
-        if status != SVMCUT_OK:
-            raise MemoryError("no memory for SMO")
+        self.updated(status)
         return bool(finished)
 
     def make_whole(self):
@@ -166,39 +177,34 @@ cdef class Smo:
         cdef int status
         with nogil:
             status = svmcut_smo_make_whole(self._smo, self.threads)
-            svmcut_smo_read(self._smo, &self._state)
-        if status != SVMCUT_OK:
-            raise MemoryError("no memory for SMO")
+        self.updated(status)
 
     def refresh(self, double b):
-        """Forms v anew with float64 kernel values where rounding may matter to the certificate at this bias."""
+        """Forms v anew with float64 kernel values where rounding may matter to the certificate at
+        this bias."""
         cdef int status
         with nogil:
             status = svmcut_smo_refresh(self._smo, b, self.threads)
-            svmcut_smo_read(self._smo, &self._state)
-        if status != SVMCUT_OK:
-            raise MemoryError("no memory for SMO")
+        self.updated(status)
 
     def probe(self, double b, int64_t sample):
-        """(largest, about the weighted sum) of what `refresh` would change in v, from so many points; all must be active."""
+        """(largest, about the weighted sum) of what `refresh` would change in v, from so many
+        points; all must be active."""
         cdef double largest = 0.0, total = 0.0
         cdef int status
         with nogil:
             status = svmcut_smo_probe(self._smo, b, sample, self.threads, &largest, &total)
-            svmcut_smo_read(self._smo, &self._state)
-        if status != SVMCUT_OK:
-            raise MemoryError("no memory for SMO")
+        self.updated(status)
         return largest, total
 
     def again(self, const double[::1] weights):
-        """Begins at 0 again with other weights, (n,); kernel rows are kept, and no point is put aside from here on."""
+        """Begins at 0 again with other weights, (n,); kernel rows are kept, and no point is put
+        aside from here on."""
         cdef int status
         weights_of(weights, self._rows.csr.n_rows)
         with nogil:
             status = svmcut_smo_again(self._smo, &weights[0], self.threads)
-            svmcut_smo_read(self._smo, &self._state)
-        if status != SVMCUT_OK:
-            raise MemoryError("no memory for SMO")
+        self.updated(status)
 
     def rescale(self, double C):
         """Goes to another C from the present solution times C_new / C."""
@@ -207,14 +213,16 @@ cdef class Smo:
         svmcut_smo_read(self._smo, &self._state)
 
     def solution(self):
-        """beta, of labels alpha y, and v = y - K beta, (n,) float64 each; v is exact where every point is active."""
+        """beta, of labels alpha y, and v = y - K beta, (n,) float64 each; v is exact where every
+        point is active."""
         cdef double[::1] beta = np.empty(self._rows.csr.n_rows)
         cdef double[::1] v = np.empty(self._rows.csr.n_rows)
         svmcut_smo_solution(self._smo, &beta[0], &v[0])
         return np.asarray(beta), np.asarray(v)
 
     def save(self):
-        """The whole state as (n + 6,) int64 and (4 n + 5,) float64, for `load` of a run over the same points."""
+        """The whole state as (n + 6,) int64 and (4 n + 5,) float64, for `load` of a run over the
+        same points."""
         cdef int64_t n = self._rows.csr.n_rows
         cdef int64_t[::1] integers = np.empty(n + 6, np.int64)
         cdef double[::1] reals = np.empty(4 * n + 5)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/linear/sparse.cc csrc/linear/hinge.cc
-"""Thin wrappers of csrc/linear/sparse.cc and hinge.cc: shapes and dtypes are checked here, sums are formed there."""
+# sources: csrc/linear/sparse.cc csrc/linear/hinge.cc
+"""Thin wrappers of csrc/linear/sparse.cc and hinge.cc: shapes and dtypes are checked here, sums are
+formed there."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
@@ -13,46 +14,54 @@ from svmcut._native.weights cimport weights_of
 
 cdef extern from "include/linear.h" nogil:
     int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads)
-    int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s, int threads)
-    int svmcut_adjoint_ranges(const svmcut_csr* X, int threads)
-    void svmcut_adjoint_bounds(const svmcut_csr* X, const int64_t* columns, int ranges, int32_t* bounds)
-    int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds, int ranges,
+    int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s,
                        int threads)
+    int svmcut_adjoint_ranges(const svmcut_csr* X, int threads)
+    void svmcut_adjoint_bounds(const svmcut_csr* X, const int64_t* columns, int ranges,
+                               int32_t* bounds)
+    int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds,
+                       int ranges, int threads)
     double svmcut_dot(int64_t n, const double* a, const double* b, int threads)
     ctypedef struct svmcut_vector:
         const double* values
         const int32_t* indices
         int64_t count
-    int svmcut_dots(int64_t n, int64_t count, const svmcut_vector* vectors, const double* a, double* out, int threads)
-    void svmcut_combine(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors, double* out,
-                        int threads)
-    void svmcut_combine_floats(int64_t n, int64_t count, const double* weights, const float* const* vectors, double* out,
-                               int threads)
-    double svmcut_combined_square(int64_t n, int64_t count, const double* weights, const svmcut_vector* vectors,
-                                  int threads)
+    int svmcut_dots(int64_t n, int64_t count, const svmcut_vector* vectors, const double* a,
+                    double* out, int threads)
+    void svmcut_combine(int64_t n, int64_t count, const double* weights,
+                        const svmcut_vector* vectors, double* out, int threads)
+    void svmcut_combine_floats(int64_t n, int64_t count, const double* weights,
+                               const float* const* vectors, double* out, int threads)
+    double svmcut_combined_square(int64_t n, int64_t count, const double* weights,
+                                  const svmcut_vector* vectors, int threads)
     int64_t svmcut_count_nonzeros(int64_t n, const double* a)
     void svmcut_take_nonzeros(int64_t n, const double* a, double* values, int32_t* indices)
     int svmcut_gram(const svmcut_csr* X, double constant, double* out)
-    void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out, int threads)
+    void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out,
+                      int threads)
     void svmcut_row_norms(const svmcut_csr* X, double* squared, int threads)
-    void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count, const int64_t* indptr,
-                          float* data, int32_t* indices)
-    int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, double* coef, double* value,
-                     double* offset, int threads)
-    int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, const double* v, double wd,
-                          double dd, double C, double* step, int threads)
-    int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double* target, const double* v,
-                          int64_t even, int64_t steps, const double* grid, double* values, double* slopes, int threads)
+    void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count,
+                          const int64_t* indptr, float* data, int32_t* indices)
+    int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, double* coef,
+                     double* value, double* offset, int threads)
+    int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e,
+                          const double* v, double wd, double dd, double C, double* step,
+                          int threads)
+    int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double* target,
+                          const double* v, int64_t even, int64_t steps, const double* grid,
+                          double* values, double* slopes, int threads)
 
 
 cdef class Rows:
-    """The arrays of a Csr, checked where they are not proven, and kept alive: no others come to the C++ side."""
+    """The arrays of a Csr, checked where they are not proven, and kept alive: no others come to the
+    C++ side."""
 
     def __init__(self, X):
         X = X.checked()
         self.data, self.indices, self.indptr = X.data, X.indices, X.indptr
         cdef int64_t n = self.indptr.shape[0] - 1
-        if n < 0 or self.data.shape[0] != self.indices.shape[0] or self.indptr[n] > self.data.shape[0]:
+        cdef int64_t size = self.data.shape[0]
+        if n < 0 or self.indices.shape[0] != size or self.indptr[n] > size:
             raise ValueError("data, indices and indptr do not belong together")
         self.csr.data = &self.data[0] if self.data.shape[0] else NULL
         self.csr.indices = &self.indices[0] if self.indices.shape[0] else NULL
@@ -128,7 +137,8 @@ cdef class Ranges:
 
 
 def adjoint(Rows X, const double[::1] coef, double[::1] out, Ranges ranges=None, int threads=1):
-    """out[j] += sum_i coef[i] X[i][j]; ranges of columns go to a thread each where rows are many, and columns."""
+    """out[j] += sum_i coef[i] X[i][j]; ranges of columns go to a thread each where rows are many,
+    and columns."""
     if coef.shape[0] != X.csr.n_rows or out.shape[0] < X.csr.n_features:
         raise ValueError("coef or out has the wrong length")
     if X.csr.n_rows == 0 or X.csr.n_features == 0:
@@ -157,8 +167,8 @@ def dot(const double[::1] a, const double[::1] b, int threads=1):
 
 
 cdef class Nonzeros:
-    """A vector that is mostly 0: the others and where they stand. `dots` and `combine` take it for the vector itself,
-    to the last bit.
+    """A vector that is mostly 0: the others and where they stand. `dots` and `combine` take it for
+    the vector itself, to the last bit.
 
     Attributes
     ----------
@@ -233,7 +243,8 @@ cdef svmcut_vector vector(object item, int64_t n) except *:
 
 
 cdef class Vectors:
-    """Arrays or Nonzeros of n numbers each, with a weight or a place each, while the C++ side reads them."""
+    """Arrays or Nonzeros of n numbers each, with a weight or a place each, while the C++ side reads
+    them."""
 
     cdef svmcut_vector* table
     cdef int64_t count
@@ -294,7 +305,8 @@ def combine_floats(const double[::1] weights, list vectors, double[::1] out, int
 
 
 def combined_square(const double[::1] weights, list vectors, int64_t n, int threads=1):
-    """|sum_k weights[k] vectors[k]|^2 of n numbers each, to the last bit that of `combine` and `dot`."""
+    """|sum_k weights[k] vectors[k]|^2 of n numbers each, to the last bit that of `combine` and
+    `dot`."""
     cdef Vectors read = Vectors(weights, vectors, n)
     cdef double value
     with nogil:
@@ -314,7 +326,8 @@ def gram(Rows X, double constant):
     return out
 
 
-def blend(double p, const double[::1] x, double q, const double[::1] y, double[::1] out, int threads=1):
+def blend(double p, const double[::1] x, double q, const double[::1] y, double[::1] out,
+          int threads=1):
     """out = p x + q y; out may be x or y."""
     if x.shape[0] != out.shape[0] or y.shape[0] != out.shape[0]:
         raise ValueError("x, y and out differ in length")
@@ -348,8 +361,8 @@ def hinge(const double[::1] y, const double[::1] s, double[::1] coef, int thread
     return value, offset
 
 
-def hinge_line(const double[::1] y, const double[::1] s, const double[::1] e, double wd, double dd, double C,
-               int threads=1, const double[::1] weights=None):
+def hinge_line(const double[::1] y, const double[::1] s, const double[::1] e, double wd, double dd,
+               double C, int threads=1, const double[::1] weights=None):
     """The step t >= 0 that minimises the primal along scores s + t e."""
     cdef double step = 0.0
     cdef int status = 0
@@ -364,9 +377,10 @@ def hinge_line(const double[::1] y, const double[::1] s, const double[::1] e, do
     return step
 
 
-def hinge_grid(const double[::1] y, const double[::1] s, const double[::1] target, const double[::1] grid, int64_t even,
-               int threads=1, const double[::1] weights=None):
-    """(2, steps): values and slopes of the hinge risk at s + t (target - s), t on the grid, even up to grid[even]."""
+def hinge_grid(const double[::1] y, const double[::1] s, const double[::1] target,
+               const double[::1] grid, int64_t even, int threads=1, const double[::1] weights=None):
+    """(2, steps): values and slopes of the hinge risk at s + t (target - s), t on the grid, even up
+    to grid[even]."""
     cdef int status = 0
     cdef int64_t n = y.shape[0], steps = grid.shape[0]
     if s.shape[0] != n or target.shape[0] != n or not 0 <= even < steps:
@@ -377,16 +391,18 @@ def hinge_grid(const double[::1] y, const double[::1] s, const double[::1] targe
     if n:
         with nogil:
             status = svmcut_hinge_grid(
-                n, &y[0], &s[0], &target[0], v, even, steps, &grid[0], &out[0, 0], &out[1, 0], threads
-            )
+                n, &y[0], &s[0], &target[0], v, even, steps, &grid[0], &out[0, 0],
+                &out[1, 0], threads)
     served(status)
     return found
 
 
-def take_rows(Rows X, const int64_t[::1] rows, const int64_t[::1] indptr, float[::1] data, int32_t[::1] indices):
+def take_rows(Rows X, const int64_t[::1] rows, const int64_t[::1] indptr, float[::1] data,
+              int32_t[::1] indices):
     """Copies the rows one behind the other; indptr holds the running sums of their lengths."""
     cdef int64_t k, count = rows.shape[0]
-    if indptr.shape[0] != count + 1 or data.shape[0] != indptr[count] or indices.shape[0] != indptr[count]:
+    if indptr.shape[0] != count + 1 or not (
+            data.shape[0] == indices.shape[0] == indptr[count]):
         raise ValueError("indptr, data and indices do not fit the rows")
     for k in range(count):
         if rows[k] < 0 or rows[k] >= X.csr.n_rows:

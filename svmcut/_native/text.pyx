@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# distutils: sources = csrc/text/text.cc
+# sources: csrc/text/text.cc
 """Numbers to text and back; see csrc/include/text.h, section text.cc."""
 
 import numpy as np
@@ -13,10 +13,11 @@ cdef extern from "include/text.h" nogil:
     int64_t svmcut_format_pairs(const int32_t*, const float*, int64_t, int, char*)
     int64_t svmcut_format_integers(const int64_t*, int64_t, char*)
     void svmcut_count_expansion(const char*, int64_t, int64_t*, int64_t*)
-    int svmcut_parse_expansion(const char*, int64_t, int64_t, int64_t, double*, int64_t*, int32_t*, float*,
-                               int32_t*, int64_t*)
-    int SVMCUT_EXPANSION_SHORT, SVMCUT_EXPANSION_UNENDED, SVMCUT_EXPANSION_ALPHA, SVMCUT_EXPANSION_PAIR
-    int SVMCUT_EXPANSION_INDEX, SVMCUT_EXPANSION_ORDER, SVMCUT_EXPANSION_VALUE, SVMCUT_EXPANSION_TRAILING
+    int svmcut_parse_expansion(const char*, int64_t, int64_t, int64_t, double*, int64_t*, int32_t*,
+                               float*, int32_t*, int64_t*)
+    int SVMCUT_EXPANSION_SHORT, SVMCUT_EXPANSION_UNENDED, SVMCUT_EXPANSION_ALPHA
+    int SVMCUT_EXPANSION_PAIR, SVMCUT_EXPANSION_INDEX, SVMCUT_EXPANSION_ORDER
+    int SVMCUT_EXPANSION_VALUE, SVMCUT_EXPANSION_TRAILING
 
 FAULTS = {
     SVMCUT_EXPANSION_SHORT: "short",
@@ -65,7 +66,8 @@ def format_scores(const double[::1] scores):
 
 
 def format_pairs(const int32_t[::1] columns, const float[::1] values, bint exact=False):
-    """(k,) 0-based columns and (k,) float32 values as ``index:%.8g `` pairs with 1-based indices, bytes.
+    """(k,) 0-based columns and (k,) float32 values as ``index:%.8g `` pairs with 1-based indices,
+    bytes.
 
     exact: nine digits where eight do not read back as the same float32.
     """
@@ -123,7 +125,8 @@ def parse_expansion(bytes text, int64_t n_lines, int64_t highest):
     Raises
     ------
     ExpansionFault
-        At the first byte that does not fit; before any allocation where the text has fewer lines than n_lines.
+        At the first byte that does not fit; before any allocation where the text has fewer lines
+        than n_lines.
     """
     cdef const char* chars = text
     cdef int64_t size = len(text), lines, colons, where = 0
@@ -142,9 +145,10 @@ def parse_expansion(bytes text, int64_t n_lines, int64_t highest):
     cdef float* values_start = &values[0] if colons else NULL
     cdef int status
     with nogil:
-        status = svmcut_parse_expansion(chars, size, n_lines, highest, alpha_start, &indptr[0], columns_start,
-                                        values_start, &fault, &where)
+        status = svmcut_parse_expansion(chars, size, n_lines, highest, alpha_start, &indptr[0],
+                                        columns_start, values_start, &fault, &where)
     if status:
         raise ExpansionFault(FAULTS[fault], where)
     used = int(indptr[n_lines])
-    return np.asarray(alpha), np.asarray(indptr), np.asarray(columns)[:used], np.asarray(values)[:used]
+    columns_used, values_used = np.asarray(columns)[:used], np.asarray(values)[:used]
+    return np.asarray(alpha), np.asarray(indptr), columns_used, values_used
