@@ -191,7 +191,7 @@ def main() -> None:
     command.add_argument("--epochs", type=int, default=10)
     command.add_argument("--seeds", type=int, default=3)
     command = commands.add_parser("draw")
-    command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="an .svg file")
     command.add_argument("file", type=Path, metavar="CSV")
     given = parser.parse_args()
     {"record": record, "draw": draw}[given.what](given)

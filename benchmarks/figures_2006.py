@@ -279,7 +279,7 @@ def main() -> None:
     command.add_argument("sets", nargs="+", metavar="NAME=TRAIN,TEST")
     command = commands.add_parser("draw")
     command.add_argument("varied", choices=("C", "epsilon", "n"))
-    command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="an .svg file")
     command.add_argument("file", type=Path, metavar="CSV")
     command = commands.add_parser("times")
     command.add_argument("sets", nargs="+", metavar="NAME=FILE:C")

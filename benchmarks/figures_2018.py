@@ -433,7 +433,7 @@ def main() -> None:
         command.add_argument("--seed", type=int, default=0)
     command = commands.add_parser("draw")
     command.add_argument("figure", choices=("without", "drift"))
-    command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="an .svg file")
     command.add_argument("file", type=Path, metavar="CSV")
     given = parser.parse_args()
     if given.what == "draw":

@@ -4,7 +4,7 @@ training on a budget.
 
     python benchmarks/kernel_plots.py evaluations evaluations.csv adult --data FOLDER --epochs 4
     python benchmarks/kernel_plots.py budget budget.csv NAME=TRAIN,TEST:COST:GAMMA ... -B 100 500
-    --peers python benchmarks/kernel_plots.py draw docs/plots/kernel-rows.png growth.csv
+    --peers python benchmarks/kernel_plots.py draw docs/plots/kernel-rows.svg growth.csv
 
 The first two train on one thread and add lines to a CSV file; "draw" makes a figure of one, or of
 what kdd2008.py recorded, and runs nothing. "evaluations" is Figure 2 of Cotter, Shalev-Shwartz and
@@ -280,7 +280,7 @@ def parse() -> argparse.Namespace:
     command.add_argument("--epochs", type=int, default=10)
     command.add_argument("--peers", action="store_true", help="run svm-train where it is installed")
     command = commands.add_parser("draw")
-    command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="an .svg file")
     command.add_argument("file", type=Path, metavar="CSV")
     commands.choices["budget"].add_argument("--seed", type=int, default=0)
     for name in ("evaluations", "budget"):

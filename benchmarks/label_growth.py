@@ -197,7 +197,7 @@ def main() -> None:
     command.add_argument("--time-limit", type=float, default=600.0, help="CPU seconds of a run")
     command.add_argument("--seed", type=int, default=0)
     command = commands.add_parser("draw")
-    command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="an .svg file")
     command.add_argument("file", type=Path, metavar="CSV")
     given = parser.parse_args()
     {"record": record, "draw": draw}[given.what](given)

@@ -230,7 +230,7 @@ def main() -> None:
     )
     commands.choices["growth"].add_argument("--solver", default="cutting-plane", help="which one")
     command = commands.add_parser("draw")
-    command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="an .svg file")
     command.add_argument("files", nargs=1, type=Path, metavar="CSV")
     options = parser.parse_args()
     if options.what == "draw":

@@ -2,7 +2,7 @@
 """Log loss and Brier score of LinearSVM(probability=True) beside scikit-learn's
 CalibratedClassifierCV of LinearSVC.
 
-    python benchmarks/probability.py --adult a9a.gz a9a.t.gz --figure docs/plots/reliability.png
+    python benchmarks/probability.py --adult a9a.gz a9a.t.gz --figure docs/plots/reliability.svg
 
 Both train the hinge loss at the same C on the same rows and hold out five folds.
 CalibratedClassifierCV is asked for its default way (method="sigmoid", ensemble=True, cv=5): five

@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", metavar="NAME=FILE")
     parser.add_argument("--sequences", type=int, default=60)
     parser.add_argument("-C", "--example-costs", type=float, nargs="+", default=[0.1, 1.0])
-    parser.add_argument("--figure", type=Path, help="written as .svg and .png")
+    parser.add_argument("--figure", type=Path, help="an .svg file")
     given = parser.parse_args()
     curves: dict[tuple[str, float], dict[str, tuple[np.ndarray, np.ndarray]]] = {}
     print("| set | C | trainer | N_1 to N_4 | ratio |\n|---|---:|---|---|---:|")

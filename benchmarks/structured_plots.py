@@ -6,7 +6,7 @@ structured trainer.
     python benchmarks/structured_plots.py sequences letters.csv TRAIN TEST --example-cost 0.1 python
     benchmarks/structured_plots.py crfsuite letters.csv TRAIN TEST      more curves for the same
     file python benchmarks/structured_plots.py labels scene.csv TRAIN TEST python
-    benchmarks/structured_plots.py draw docs/plots/chains.png 50.csv 800.csv
+    benchmarks/structured_plots.py draw docs/plots/chains.svg 50.csv 800.csv
 
 The first four run on one thread, examples in memory, and add lines to a CSV file;
 benchmarks/structured_curves.py says what is counted. "chains" generates its data
@@ -179,7 +179,7 @@ def main() -> None:
             command.add_argument("--sequences", type=int, default=600)
             command.add_argument("--test-sequences", type=int, default=100)
     command = commands.add_parser("draw")
-    command.add_argument("target", type=Path, metavar="FIGURE", help="written as .svg and .png")
+    command.add_argument("target", type=Path, metavar="FIGURE", help="an .svg file")
     command.add_argument("files", type=Path, nargs="+", metavar="CSV")
     given = parser.parse_args()
     if given.what == "draw":

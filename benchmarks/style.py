@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter
 
 WIDTH, HEIGHT = 5.8, 2.1  # of a figure, and of a row of panels; inches
-DPI = 150
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GREY = (
     "#000000",
     "#E69F00",
@@ -148,15 +147,8 @@ def mark(axis) -> None:
 
 
 def save(figure, target: Path) -> None:
-    """Writes the figure as SVG and as PNG beside it, whatever the ending; the same figure gives the
-    same bytes."""
+    """Writes the figure as SVG, whatever the ending; the same figure gives the same bytes."""
     for axis in figure.axes:
         mark(axis)
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target.with_suffix(".svg"), metadata={"Date": None})
-    figure.savefig(target.with_suffix(".png"), dpi=DPI)
-    from PIL import Image
-
-    # 64 colours make a quarter of the bytes and the same picture
-    picture = Image.open(target.with_suffix(".png")).convert("RGB").quantize(64)
-    picture.save(target.with_suffix(".png"), optimize=True, dpi=(DPI, DPI))

@@ -108,6 +108,12 @@ def test_links_within_the_project_lead_somewhere(page):
     assert [target for target in local if not (page.parent / target).exists()] == []
 
 
+def test_every_plot_is_one_file_that_a_page_shows():
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    plots = {path.name for path in (ROOT / "docs" / "plots").iterdir() if path.is_file()}
+    assert set(re.findall(r"!\[[^]]*\]\([\w/]*plots/([^)]*)\)", text)) == plots
+
+
 @pytest.mark.parametrize(
     ("command", "name", "options"),
     [

@@ -132,9 +132,9 @@ def test_budget_is_recorded_and_drawn(tmp_path, draw):
         "smo"
     ] + PEER * ["svm-train"]
     assert all(float(row["error"]) < 10 for row in ends)
-    table = draw(tmp_path / "budget.png", tmp_path / "budget.csv")
+    table = draw(tmp_path / "budget.svg", tmp_path / "budget.csv")
     assert len(table) == 2 + 2 * 4 + 1 + PEER
-    assert (tmp_path / "budget.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "budget.svg").read_text().startswith("<?xml")
 
 
 def test_states_of_a_budget_are_drawn(tmp_path, draw):
@@ -156,4 +156,4 @@ def test_states_of_a_budget_are_drawn(tmp_path, draw):
 def test_a_file_of_others_is_refused(tmp_path, draw):
     (tmp_path / "a.csv").write_text("trainer,seconds\nbcfw,1\n")
     with pytest.raises(SystemExit, match=r"a\.csv:1: its columns"):
-        draw(tmp_path / "a.png", tmp_path / "a.csv")
+        draw(tmp_path / "a.svg", tmp_path / "a.csv")

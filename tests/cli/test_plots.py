@@ -16,7 +16,6 @@ def test_curves_are_recorded_and_drawn(tmp_path, what, rows):
         table = benchmark(tmp_path, "plots.py", *line)
     assert len(table) >= 2 + rows
     assert (tmp_path / "figure.svg").read_text().startswith("<?xml")
-    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.fixture
@@ -46,9 +45,8 @@ def test_an_entry_stands_once_in_the_legend_and_a_figure_is_written_twice_alike(
         for axis in axes:
             axis.loglog([1, 10, 30], [0.002, 0.02, 0.01], **style.look("bsca"))
         style.legend(figure)
-        style.save(figure, tmp_path / "figure.png")
+        style.save(figure, tmp_path / "figure.svg")
         drawn.append((tmp_path / "figure.svg").read_text())
     assert drawn[0] == drawn[1] and drawn[0].count(">bsca<") == 1
-    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     shown = [text.get_text() for text in axes[0].get_xticklabels()]
     assert {"1", "2", "5", "10", "20"} <= set(shown)

@@ -90,8 +90,8 @@ def test_a_figure_of_files_and_its_table(tmp_path, plots, capsys):
         "crfsuite ap,0.3,nan,nan,22.5\n"
     )
     target = tmp_path / "curves.svg"
-    plots.call("draw", tmp_path / "curves.png", tmp_path / "a.csv")
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    plots.call("draw", tmp_path / "curves.svg", tmp_path / "a.csv")
+    assert (tmp_path / "curves.svg").read_text().startswith("<?xml")
     capsys.readouterr()
     plots.call("draw", target, tmp_path / "a.csv", tmp_path / "a.csv")
     lines = capsys.readouterr().out.splitlines()
