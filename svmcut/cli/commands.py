@@ -150,24 +150,22 @@ def train(options: LearnOptions) -> int:
 def score(values: dict[str, Any]) -> None:
     """Runs ``svmcut classify`` with the files and options that were given."""
     from svmcut.cli.guard import warn
-    from svmcut.cli.scoring import run_scoring
+    from svmcut.cli.scoring import Files, ScoringOptions, run_scoring
     from svmcut.resources import usable_cpus
 
-    examples, model, predictions = (
-        values[name] for name in ("example_file", "model_file", "predictions_file")
-    )
+    files = Files(*(values[name] for name in ("example_file", "model_file", "predictions_file")))
     read = {
         row.field: values[row.field] for row in SCORING if row.field in values and not row.inert
     }
-    read = {"threads": usable_cpus()} | read
     address = [read.pop(name, None) for name in ("scheduler", "scheduler_file")]
+    options = ScoringOptions(**{"threads": usable_cpus()} | read)
     if any(address):
         from svmcut.cli.spreading import score_on
 
-        found = score_on(address, examples, model, predictions, read)
+        warnings = score_on(address, files, options)
     else:
-        found = run_scoring(examples, model, predictions, **read)
-    for warning in [*inert(SCORING, values), *found]:
+        warnings = run_scoring(files, options)
+    for warning in [*inert(SCORING, values), *warnings]:
         warn("svmcut classify", warning)
 
 

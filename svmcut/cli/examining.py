@@ -23,6 +23,8 @@ from svmcut.messages import printable
 from svmcut.resources import usable_cpus
 from svmcut.scoring.probabilities import Reliability, Skill
 from svmcut.spec.catalog import INPUTS
+from svmcut.spec.parameters import DEFAULTS
+from svmcut.spec.records import record
 from svmcut.tasks.prediction import tallied
 from svmcut.tasks.protocol import named, names_for, tasks_of
 from svmcut.tasks.vectors import Scores
@@ -33,23 +35,25 @@ _GROUPS = 8
 _POINTS = 300
 
 
-@np.errstate(
-    over="ignore", invalid="ignore", divide="ignore"
-)  # a model may have scores beyond float64
-def run_inspection(
-    model: str,
-    *,
-    names: str | None = None,
-    report: str | None = None,
-    trace: str | None = None,
-    data: str | None = None,
-    input: str = INPUTS[0],
-    zero_based: bool = False,
-    top: int = 10,
-    json: bool = False,
-    html: str | None = None,
-) -> list[str]:
-    """Reads a model and what is given beside it, prints what is found and writes the page; returns
+@record
+class InspectionOptions:
+    """Files that are read beside a model, and what is printed; as of inspect."""
+
+    names: str | None = None
+    report: str | None = None
+    trace: str | None = None
+    data: str | None = None
+    input: str = INPUTS[0]
+    zero_based: bool = DEFAULTS["zero_based"]
+    top: int = 10
+    json: bool = False
+    html: str | None = None
+
+
+# a model may have scores beyond float64
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def run_inspection(model: str, options: InspectionOptions) -> list[str]:
+    """Reads a model and what is given beside it, prints what they hold and writes the page; returns
     warnings.
 
     Raises
@@ -57,64 +61,80 @@ def run_inspection(
     SvmcutError
         Whatever the files or the system refuse; nothing is printed or written then.
     """
-    read = {
-        "MODEL_FILE": model,
-        "--names": names,
-        "--report": report,
-        "--trace": trace,
-        "--data": data,
+    outputs = check_files(model, options)
+    document, warnings = examine(model, options)
+    document["warnings"] = [*map(in_options, warnings)]
+    with log_beside(outputs):
+        if options.json:
+            print(report_text(document), flush=True)
+        else:
+            from svmcut.inspection.text import text_of
+
+            print(printable(text_of(document), lines=True), end="", flush=True)
+        if options.html is not None:
+            from svmcut.inspection.page import page
+
+            with write_atomically(options.html) as output:
+                output.write(page(document).encode())
+    return warnings
+
+
+def check_files(model: str, options: InspectionOptions) -> list[File]:
+    """The files that are written, none of which is read.
+
+    Raises
+    ------
+    UsageError
+        Also where an option has no effect.
+    """
+    paths = {"MODEL_FILE": model} | {
+        f"--{name}": getattr(options, name) for name in ("names", "report", "trace", "data")
     }
-    inputs = [File(name, path) for name, path in read.items() if path is not None]
-    outputs = [] if html is None else [File("--html", html)]
+    inputs = [File(name, path) for name, path in paths.items() if path is not None]
+    outputs = [] if options.html is None else [File("--html", options.html)]
     check_roles(inputs, outputs)
-    if input != INPUTS[0] and data is None:
+    if options.input != INPUTS[0] and options.data is None:
         raise UsageError("--input is the text of --data; leave it out")
-    if zero_based and input != INPUTS[0]:
+    if options.zero_based and options.input != INPUTS[0]:
         raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
-    if names == data == "-":
+    if options.names == options.data == "-":
         raise UsageError("--names and --data cannot both be standard input; name one of them")
-    first, scorer = read_named(model, zero_based=zero_based)
-    words = None if names is None else _names(names)
-    head = {
+    return outputs
+
+
+def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], list[str]]:
+    """The document of a model and of what is given beside it, and warnings."""
+    first, scorer = read_named(model, zero_based=options.zero_based)
+    words = None if options.names is None else _names(options.names)
+    document = {
         "command": "inspect",
         "version": __version__,
         "model": model,
         "format": first,
         "tasks": tasks_of(scorer),
-    }
-    found = head | facts(scorer, top, words)
+    } | facts(scorer, options.top, words)
     warnings = []
-    if words is not None and len(words) < found["features"]["highest"]:
+    highest = document["features"]["highest"]
+    if words is not None and len(words) < highest:
         warnings.append(
-            f"{printable(names)} names {len(words)} features, the model has "
-            f"{found['features']['highest']}"
+            f"{printable(options.names)} names {len(words)} features, the model has {highest}"
         )
-    if report is not None:
-        found["certificate"] = _certificate(report, model, found)
-        found["loss"], task = (found["certificate"][key] for key in ("loss", "task"))
-        found["tasks"] = [task]
-    if found["tasks"][0] in ("rank", "regression"):
-        del found["labels"]
-    if trace is not None:
-        found["trace"] = _convergence(trace)
-    if data is not None:
-        how = {"zero_based": zero_based} | names_for(scorer, model, input)
-        found["data"], cautions = _measured(scorer, data, input, how)
+    if options.report is not None:
+        certificate = _certificate(options.report, model, document)
+        document |= {
+            "certificate": certificate,
+            "loss": certificate["loss"],
+            "tasks": [certificate["task"]],
+        }
+    if document["tasks"][0] in ("rank", "regression"):
+        del document["labels"]
+    if options.trace is not None:
+        document["trace"] = _convergence(options.trace)
+    if options.data is not None:
+        how = {"zero_based": options.zero_based} | names_for(scorer, model, options.input)
+        document["data"], cautions = _measured(scorer, options.data, options.input, how)
         warnings += cautions
-    found["warnings"] = [*map(in_options, warnings)]
-    with log_beside(outputs):
-        if json:
-            print(report_text(found), flush=True)
-        else:
-            from svmcut.inspection.text import text_of
-
-            print(printable(text_of(found), lines=True), end="", flush=True)
-        if html is not None:
-            from svmcut.inspection.page import page
-
-            with write_atomically(html) as output:
-                output.write(page(found).encode())
-    return warnings
+    return document, warnings
 
 
 def _bytes(path: str) -> bytes:

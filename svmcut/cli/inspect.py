@@ -97,10 +97,11 @@ def inspect(model_file, **given):
     each class, label or tag; support vectors and their multipliers; transitions of sequences and
     pairs of label sets.
     """
-    from svmcut.cli.examining import run_inspection
+    from svmcut.cli.examining import InspectionOptions, run_inspection
     from svmcut.cli.guard import warn
 
-    for warning in run_inspection(
-        model_file, **{name: value for name, value in given.items() if value is not None}
-    ):
+    options = InspectionOptions(
+        **{name: value for name, value in given.items() if value is not None}
+    )
+    for warning in run_inspection(model_file, options):
         warn("svmcut inspect", warning)

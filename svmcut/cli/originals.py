@@ -367,22 +367,20 @@ def _classify(
     other: Flag | None = None,
 ) -> int:
     def work(values: dict[str, Any], arguments: list[str]) -> None:
-        from svmcut.cli.scoring import run_scoring
+        from svmcut.cli.scoring import Files, ScoringOptions, run_scoring
         from svmcut.resources import usable_cpus
 
         beam = values.get("beam", 0)
         if beam < 0:
             raise UsageError("option --b: {} is refused; expected 0 or more", beam)
-        files = [*arguments, "svm_predictions"][:3]
-        names = ("example_file", "model_file", "output_file")
-        run_scoring(
-            *files,
+        options = ScoringOptions(
             task=task,
             verbosity=values["verbosity"],
             threads=usable_cpus(),
             beam=beam,
             light_verbosity=values["light_verbosity"],
-            arguments=names,
+            names=Files("example_file", "model_file", "output_file"),
         )
+        run_scoring(Files(*[*arguments, "svm_predictions"][:3]), options)
 
     return run_original(classify_grammar(program, summary, long, other), work, argv)

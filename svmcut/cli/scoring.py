@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from svmcut import __version__
 from svmcut.cli.files import log_beside
-from svmcut.cli.presentations import PRESENTATIONS, presentation
+from svmcut.cli.presentations import PRESENTATIONS, Presentation, presentation
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import step
 from svmcut.cli.words import in_options
@@ -20,9 +20,22 @@ from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
 from svmcut.messages import printable
 from svmcut.spec.catalog import INPUTS
-from svmcut.spec.records import replace
+from svmcut.spec.parameters import DEFAULTS
+from svmcut.spec.records import record, replace
 from svmcut.tasks.prediction import Predictions, predict
-from svmcut.tasks.protocol import named, names_for, tasks_of
+from svmcut.tasks.protocol import Task, named, names_for, tasks_of
+
+
+class Files(NamedTuple):
+    """The three files of a run."""
+
+    examples: str
+    model: str
+    predictions: str
+
+
+#: How a command line names them.
+NAMES = Files("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE")
 
 
 class Spread(NamedTuple):
@@ -33,37 +46,11 @@ class Spread(NamedTuple):
     predict: Callable[..., Predictions]
 
 
-def count_vectors(model: Any) -> int:
-    """Support vectors that a model of svm_light has: weights of features are one."""
-    return model.support.n_rows if hasattr(model, "support") else 1
+@record
+class ScoringOptions:
+    """Options of a run; those that are not here are as of classify.
 
-
-@np.errstate(
-    over="ignore", invalid="ignore", divide="ignore"
-)  # a model may have scores beyond float64
-def run_scoring(
-    examples: str,
-    model: str,
-    predictions: str,
-    *,
-    task: str | None = None,
-    verbosity: int = 1,
-    threads: int = 1,
-    labels: bool = False,
-    probability: bool = False,
-    unlabelled: bool = False,
-    format: str | None = None,
-    report: str | None = None,
-    beam: int = 0,
-    light_verbosity: int = 0,
-    zero_based: bool = False,
-    input: str = INPUTS[0],
-    arguments: tuple[str, str, str] = ("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE"),
-    spread: Spread | None = None,
-) -> list[str]:
-    """Scores, writes, prints the measures; returns warnings.
-
-    Parameters
+    Attributes
     ----------
     task : str or None
         Whose measures are printed; None lets the model and the file say: ranking where it has
@@ -72,12 +59,58 @@ def run_scoring(
         0 prints the measures alone; 2 adds the contingency table.
     light_verbosity : int
         From 1 on what the readers of svm_light say, where a task has them, is told too.
-    labels, probability, unlabelled, report, beam, zero_based, input
-        As the options of classify.
     format : {"plain", "svm_perf"} or None
         Of the measures of classes; None for svm_perf's where a task is given, else for plain words.
-    arguments : tuple of str
-        Names of the three files in messages.
+    names : Files
+        Of the three files, in messages.
+    """
+
+    task: str | None = None
+    verbosity: int = 1
+    threads: int = 1
+    labels: bool = False
+    probability: bool = DEFAULTS["probability"]
+    unlabelled: bool = False
+    format: str | None = None
+    report: str | None = None
+    beam: int = 0
+    light_verbosity: int = 0
+    zero_based: bool = DEFAULTS["zero_based"]
+    input: str = INPUTS[0]
+    names: Files = NAMES
+
+    def say(self, text: str = "", end: str = "\n") -> None:
+        """Prints what is more than measures."""
+        if self.verbosity >= 1:
+            print(text, end=end, flush=True)
+
+    def say_light(self, text: str) -> None:
+        """Prints what the readers of svm_light say."""
+        if self.light_verbosity >= 1 and self.task and PRESENTATIONS[self.task].of_light:
+            print(text, flush=True)
+
+    def present(self, task: str) -> Presentation:
+        """The lines of a task: the original's where one was given."""
+        return presentation(task, self.task is not None)
+
+    def is_plain(self, shown: Presentation) -> bool:
+        """Whether measures are printed in plain words."""
+        return (
+            shown.has_plain and (self.format or ("svm_perf" if self.task else "plain")) == "plain"
+        )
+
+
+# a model may have scores beyond float64
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def run_scoring(
+    files: Files, options: ScoringOptions, spread: Spread | None = None
+) -> Sequence[str]:
+    """Scores, writes, prints the measures; returns warnings.
+
+    Parameters
+    ----------
+    files : Files
+    options : ScoringOptions
     spread : Spread or None
         Who predicts many files in place of one.
 
@@ -86,107 +119,155 @@ def run_scoring(
     SvmcutError
         Whatever the files or the system refuse; no prediction file is written then.
     """
-    *inputs, output = map(File, arguments, (examples, model, predictions))
+    began = time.perf_counter()
+    with log_beside(check_files(files, options, spread)):
+        with step(options.say, "Reading model") as close:
+            scorer = read_scorer(files, options)
+            close("done.")
+        with step(options.say, "Reading test examples") as close:
+            task = check_model(scorer, files.model, options)
+            predicted = predict_files(task, scorer, files, options, spread)
+            options.say_light("Scanning examples...done")
+            count = predicted.tally.counts()["examples"]
+            options.say_light(f"Reading examples into memory...OK. ({count} examples read)")
+            shown = options.present(tasks_of(scorer)[0])
+            close(f"{shown.sizes(predicted.tally)}.")
+        if options.task is not None and options.verbosity <= 0:
+            print(shown.quiet(predicted.tally), end="", flush=True)
+        own, queries = tasks_of(scorer), predicted.tally.queries
+        name = options.task or own[-1 if queries or options.unlabelled else 0]
+        warnings = warnings_of(predicted, name, scorer, files, options)
+        measures = print_measures(predicted, name, scorer, options)
+        if options.report is not None:
+            seconds = dict(predicted.seconds, total=time.perf_counter() - began)
+            counts = named(name, input=options.input).counts_of(predicted.tally)
+            head = {"command": "classify", "version": __version__, **counts}
+            last = {"seconds": seconds, "warnings": [*map(in_options, warnings)]}
+            write_report(options.report, head | measures | last)
+    return warnings
+
+
+def check_files(files: Files, options: ScoringOptions, spread: Spread | None) -> list[File]:
+    """The files that are written, none of which is read.
+
+    Raises
+    ------
+    UsageError
+    """
+    *inputs, output = map(File, options.names, files)
     outputs = [output]
     if spread is not None:
-        inputs += [File(arguments[0], path) for path in spread.files]
-        outputs = [File(arguments[2], path) for path in spread.targets]
-    outputs += [] if report is None else [File("--report", report)]
+        inputs += [File(options.names.examples, path) for path in spread.files]
+        outputs = [File(options.names.predictions, path) for path in spread.targets]
+    outputs += [] if options.report is None else [File("--report", options.report)]
     check_roles(inputs, outputs)
-    began = time.perf_counter()
+    return outputs
 
-    def say(text: str = "", end: str = "\n") -> None:
-        if verbosity >= 1:
-            print(text, end=end, flush=True)
 
-    def say_light(text: str) -> None:
-        if light_verbosity >= 1 and task is not None and PRESENTATIONS[task].of_light:
-            print(text, flush=True)
+def read_scorer(files: Files, options: ScoringOptions) -> Any:
+    """The model of a run.
 
-    with log_beside(outputs):
-        with step(say, "Reading model") as close:
-            try:
-                scorer: Any = read_model(model, task is None, zero_based, probability)
-            except ModelError:
-                if not is_model(examples):
-                    raise
-                swapped = (
-                    f"no model, but {examples} is one; expected {' '.join(arguments)}, in this "
-                    "order"
-                )
-                raise ModelError(model, swapped) from None
-            say_light(f"Reading model...OK. ({count_vectors(scorer)} support vectors read)")
-            close("done.")
-        with step(say, "Reading test examples") as close:
-            own = tasks_of(scorer)
-            shown = presentation(own[0], task is not None)
-            if task not in (None, *own):
-                raise ModelError(model, shown.foreign, 1, 1)
-            if task is not None and getattr(
-                scorer, "labels", None
-            ):  # the originals know one rule for labels
-                scorer = replace(scorer, labels=None)
-            if labels and shown.no_labels:
-                raise UsageError("{}", shown.no_labels)
-            if probability and not getattr(scorer, "has_probabilities", False):
-                raise ModelError(model, "the model has no probabilities" + shown.no_probability)
-            if unlabelled and shown.no_missing:
-                raise UsageError("{}", shown.no_missing)
-            if format is not None and (unlabelled or not shown.has_plain):
-                raise UsageError("--format is for measures of two classes; leave it out")
-            if beam and task is None and not shown.has_beam:
-                raise UsageError("{beam} is for models of sequences; leave it out")
-            reader = named(task or own[-1], task is not None, input)
-            given: dict[str, Any] = {
-                "threads": threads,
-                "beam": beam,
-                "labels": labels,
-                "probability": probability,
-            }
-            if zero_based and input != INPUTS[0]:
-                raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
-            how = {"unlabelled": unlabelled, "zero_based": zero_based} | names_for(
-                scorer, model, input
-            )
-            if spread is None:
-                found = predict(reader, scorer, examples, predictions, **given, **how)
-            else:
-                found = spread.predict(reader, scorer, **given, **how)
-            say_light("Scanning examples...done")
-            say_light(
-                f"Reading examples into memory...OK. ({found.tally.counts()['examples']} examples "
-                "read)"
-            )
-            close(f"{shown.sizes(found.tally)}.")
-        if task is not None and verbosity <= 0:
-            print(shown.quiet(found.tally), end="", flush=True)
-        name = task or own[-1 if found.tally.queries or unlabelled else 0]
-        judge, shown = named(name, input=input), presentation(name, task is not None)
-        warnings = [*found.warnings, *judge.warnings(found.tally, examples)]
-        if format is not None and not shown.has_plain:
-            warnings.append(f"--format has no effect where {printable(examples)} has queries")
-        if labels and (caution := PRESENTATIONS[own[0]].caution(scorer)):
-            warnings.append(caution)
-        measured = None if unlabelled else judge.measured(found.tally)
-        skill = found.skill.values() if found.skill and shown.has_plain else {}
-        plain = shown.has_plain and (format or ("svm_perf" if task else "plain")) == "plain"
-        details = (
-            shown.details(found.tally, measured) if verbosity > 1 and measured and not plain else ""
+    Raises
+    ------
+    ModelError
+        With a hint where the files are in the wrong order.
+    """
+    own = options.task is None
+    try:
+        scorer: Any = read_model(files.model, own, options.zero_based, options.probability)
+    except ModelError:
+        if not is_model(files.examples):
+            raise
+        swapped = (
+            f"no model, but {files.examples} is one; expected {' '.join(options.names)}, in this "
+            "order"
         )
-        say(f"Classifying test examples...{details}done")
-        say(f"Runtime (without IO) in cpu-seconds: {found.cpu_seconds:.2f}")
-        if measured:
-            say("" if plain else shown.losses(measured), end="")
-            text = shown.plain(found.tally, measured, scorer) if plain else shown.measures(measured)
-            print(printable(text + shown.table(found.tally), lines=True), end="", flush=True)
-            if skill:
-                print(shown.skill(skill), end="", flush=True)
-        if report is not None:
-            seconds = dict(found.seconds, total=time.perf_counter() - began)
-            head = {"command": "classify", "version": __version__, **judge.counts_of(found.tally)}
-            values = measured.values | skill if measured else {}
-            write_report(
-                report,
-                head | values | {"seconds": seconds, "warnings": [*map(in_options, warnings)]},
-            )
+        raise ModelError(files.model, swapped) from None
+    # weights of features are one vector
+    vectors = scorer.support.n_rows if hasattr(scorer, "support") else 1
+    options.say_light(f"Reading model...OK. ({vectors} support vectors read)")
+    if options.task is not None and getattr(scorer, "labels", None):
+        return replace(scorer, labels=None)  # the originals know one rule for labels
+    return scorer
+
+
+def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:
+    """The task that reads the examples.
+
+    Raises
+    ------
+    ModelError, UsageError
+        When the model is not of the task that was given, or has not what an option asks for.
+    """
+    own = tasks_of(scorer)
+    shown = options.present(own[0])
+    if options.task not in (None, *own):
+        raise ModelError(model, shown.foreign, 1, 1)
+    if options.labels and shown.no_labels:
+        raise UsageError("{}", shown.no_labels)
+    if options.probability and not getattr(scorer, "has_probabilities", False):
+        raise ModelError(model, "the model has no probabilities" + shown.no_probability)
+    if options.unlabelled and shown.no_missing:
+        raise UsageError("{}", shown.no_missing)
+    if options.format is not None and (options.unlabelled or not shown.has_plain):
+        raise UsageError("--format is for measures of two classes; leave it out")
+    if options.beam and options.task is None and not shown.has_beam:
+        raise UsageError("{beam} is for models of sequences; leave it out")
+    task = named(options.task or own[-1], options.task is not None, options.input)
+    if options.zero_based and options.input != INPUTS[0]:
+        raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
+    return task
+
+
+def predict_files(
+    task: Task, scorer: Any, files: Files, options: ScoringOptions, spread: Spread | None
+) -> Predictions:
+    """Reads and predicts the examples, here or by the workers of `spread`, and writes what they
+    are."""
+    how: dict[str, Any] = {
+        name: getattr(options, name)
+        for name in ("threads", "beam", "labels", "probability", "unlabelled", "zero_based")
+    }
+    how |= names_for(scorer, files.model, options.input)
+    if spread is None:
+        return predict(task, scorer, files.examples, files.predictions, **how)
+    return spread.predict(task, scorer, **how)
+
+
+def warnings_of(
+    predicted: Predictions, name: str, scorer: Any, files: Files, options: ScoringOptions
+) -> list[str]:
+    """What a user should know of predictions whose measures are those of a task."""
+    judge = named(name, input=options.input)
+    warnings = [*predicted.warnings, *judge.warnings(predicted.tally, files.examples)]
+    if options.format is not None and not options.present(name).has_plain:
+        warnings.append(f"--format has no effect where {printable(files.examples)} has queries")
+    if options.labels and (caution := PRESENTATIONS[tasks_of(scorer)[0]].caution(scorer)):
+        warnings.append(caution)
     return warnings
+
+
+def print_measures(
+    predicted: Predictions, name: str, scorer: Any, options: ScoringOptions
+) -> dict[str, Any]:
+    """Prints what the predictions are worth to a task; returns it, nothing where rows have no
+    labels."""
+    tally, shown = predicted.tally, options.present(name)
+    measured = None
+    if not options.unlabelled:
+        measured = named(name, input=options.input).measured(tally)
+    skill = predicted.skill.values() if predicted.skill and shown.has_plain else {}
+    plain = options.is_plain(shown)
+    details = ""
+    if options.verbosity > 1 and measured and not plain:
+        details = shown.details(tally, measured)
+    options.say(f"Classifying test examples...{details}done")
+    options.say(f"Runtime (without IO) in cpu-seconds: {predicted.cpu_seconds:.2f}")
+    if not measured:
+        return {}
+    options.say("" if plain else shown.losses(measured), end="")
+    text = shown.plain(tally, measured, scorer) if plain else shown.measures(measured)
+    print(printable(text + shown.table(tally), lines=True), end="", flush=True)
+    if skill:
+        print(shown.skill(skill), end="", flush=True)
+    return measured.values | skill
