@@ -42,11 +42,22 @@ class ScoreLine:
         return cut.value, dot(cut.coef, self._e), (here, cut)
 
 
+class Products(NamedTuple):
+    """w.w, w.d and d.d of a point w and a direction d."""
+
+    ww: float
+    wd: float
+    dd: float
+
+    @classmethod
+    def towards(cls, ww: float, wu: float, uu: float) -> Products:
+        """Of w and u - w, by w.w, w.u and u.u."""
+        return cls(ww, wu - ww, uu - 2 * wu + ww)
+
+
 def line_minimum(
     line,
-    ww: float,
-    wd: float,
-    dd: float,
+    products: Products,
     C: float,
     tol: float,
     max_evaluations: int = 30,
@@ -59,8 +70,7 @@ def line_minimum(
     ----------
     line : ScoreLine
         Or another with its `at`.
-    ww, wd, dd : float
-        w.w, w.d, d.d
+    products : Products
     tol : float
         Stop when phi is within tol of its minimum.
     first : float
@@ -70,6 +80,8 @@ def line_minimum(
     -------
     LinePoint
     """
+
+    ww, wd, dd = products
 
     def quadratic(t):
         return 0.5 * (ww + 2 * t * wd + t * t * dd)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from svmcut.cutting.bundle import Cut
-from svmcut.cutting.line_search import ScoreLine, line_minimum
+from svmcut.cutting.line_search import LinePoint, Products, ScoreLine, line_minimum
 from svmcut.resources import ARGMAX, PSI, part
 from svmcut.risks.protocol import ExactLineRisk, Linearization, LineRisk
 from svmcut.spaces.protocol import Space
@@ -246,13 +246,12 @@ class _Line:
     def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
         space = oracle.space
         self._oracle, self._here, self._w = oracle, here, w
-        cross = space.dot(here.w, w)
-        self._wd, self._dd = cross - here.squared, squared - 2 * cross + here.squared
+        self._products = Products.towards(here.squared, space.dot(here.w, w), squared)
         self._target = space.scores(
             w
         )  # a space may know the scores of an element: they are not to be changed
         self._rates = self._target - here.known.scores
-        self._found: Any = None
+        self._lowest: LinePoint | None = None
 
     def value(self, t: float) -> tuple[float, float]:
         value, slope, _ = self._line.at(t)
@@ -281,16 +280,15 @@ class FormedLine(_Line):
     def minimum(self, C: float, gap: float) -> float:
         risk, here = self._oracle.risk, self._here
         if self._oracle.exact:
-            return risk.line_minimum(here.known.scores, self._rates, self._wd, self._dd, C)
-        self._found = line_minimum(
-            self._line, here.squared, self._wd, self._dd, C, _TOLERANCE * gap
-        )
-        return self._found.t
+            _, wd, dd = self._products
+            return risk.line_minimum(here.known.scores, self._rates, wd, dd, C)
+        self._lowest = line_minimum(self._line, self._products, C, _TOLERANCE * gap)
+        return self._lowest.t
 
     def point(self, t: float) -> Point:
         oracle = self._oracle
-        if self._found is not None and self._found.t == t:
-            scores, cut = self._found.known
+        if self._lowest is not None and self._lowest.t == t:
+            scores, cut = self._lowest.known
         else:
             scores = self._move(t)
             cut = oracle.linearized(scores)
@@ -315,15 +313,13 @@ class ValuedLine(_Line):
 
     @part(ARGMAX)
     def minimum(self, C: float, gap: float) -> float:
-        self._found = line_minimum(
-            self._line, self._here.squared, self._wd, self._dd, C, _CLOSE * gap, first=FIRST_STEP
-        )
-        return self._found.t
+        self._lowest = line_minimum(self._line, self._products, C, _CLOSE * gap, first=FIRST_STEP)
+        return self._lowest.t
 
     def point(self, t: float) -> Point:
         known = (
-            self._found.known
-            if self._found is not None and self._found.t == t
+            self._lowest.known
+            if self._lowest is not None and self._lowest.t == t
             else self._line.at(t)[2]
         )
         return self._oracle.known(self._blended(t), self._rates, known, self._here.age + 1)

@@ -188,9 +188,7 @@ class BinnedLine(PartedLine):
         return self._values[t]
 
     def minimum(self, C: float, gap: float) -> float:
-        return line_minimum(
-            self, self._here.squared, self._wd, self._dd, C, TOLERANCE * gap, _VALUES
-        ).t
+        return line_minimum(self, self._products, C, TOLERANCE * gap, _VALUES).t
 
     def cut(self, t: float, share: float) -> Cut:
         t += share * (1 - t)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut.cutting.bundle import Cut
-from svmcut.cutting.line_search import line_minimum
+from svmcut.cutting.line_search import Products, line_minimum
 from svmcut.cutting.oracle import Point
 from svmcut.distributed import parts
 from svmcut.distributed.parts import STEPS
@@ -96,8 +96,7 @@ class PartedLine:
 
     def __init__(self, oracle: PartedOracle, here: Point, w, squared: float):
         self._oracle, self._here, self._w, self._target = oracle, here, w, Carried(w)
-        cross = oracle.space.dot(here.w, w)
-        self._wd, self._dd = cross - here.squared, squared - 2 * cross + here.squared
+        self._products = Products.towards(here.squared, oracle.space.dot(here.w, w), squared)
         self._values: dict[float, tuple[float, float]] = {}
         self._after = here.known
 
@@ -116,7 +115,7 @@ class PartedLine:
         return *self.value(t), None
 
     def minimum(self, C: float, gap: float) -> float:
-        return line_minimum(self, self._here.squared, self._wd, self._dd, C, TOLERANCE * gap).t
+        return line_minimum(self, self._products, C, TOLERANCE * gap).t
 
     def point(self, t: float) -> Point:
         oracle, here = self._oracle, self._here
@@ -140,7 +139,8 @@ class GridLine(PartedLine):
         values, slopes = oracle.scale * oracle.rows.sum(
             parts.grid, [self._here.known, self._target]
         )
-        k = int(np.argmin(0.5 * STEPS * (STEPS * self._dd + 2 * self._wd) + C * values))
+        _, wd, dd = self._products
+        k = int(np.argmin(0.5 * STEPS * (STEPS * dd + 2 * wd) + C * values))
         self._values[float(STEPS[k])] = float(values[k]), float(slopes[k])
         return float(STEPS[k])
 

@@ -26,7 +26,7 @@ sections 3.2, 3.3 and Algorithm 2.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -83,14 +83,23 @@ class ContingencyRisk:
         if not len(positive) and self.name in ("f1", "prbep", "rec-at-k"):
             most = {"f1": len(y), "prbep": 0, "rec-at-k": 1}[self.name]
             return BoundWithoutPositives(len(y), most, self.rescaling == "slack", self.slack_norm)
-        slack, k = self.rescaling == "slack", self.k(len(positive), len(negative))
-        return BoundContingency(
-            positive, negative, ROWS[self.name].number, slack, self.slack_norm, k, threads
-        )
+        k = self.k(len(positive), len(negative))
+        loss = TableLoss(ROWS[self.name].number, self.rescaling == "slack", self.slack_norm, k)
+        return BoundContingency(positive, negative, loss, threads)
 
     def k(self, P: int, N: int) -> int:
         """Of the losses at k, of so many positives and negatives."""
         return min(max(1, math.floor(P * self.p)), P + N)
+
+
+class TableLoss(NamedTuple):
+    """A loss of a table, as the C++ side takes it: its number, whether the slack is rescaled, the
+    slack norm, and k."""
+
+    number: int | None
+    slack: bool
+    slack_norm: int
+    k: int
 
 
 class BoundContingency:
@@ -108,29 +117,18 @@ class BoundContingency:
     reentrant.
     """
 
-    def __init__(self, positive, negative, number, slack, slack_norm, k, threads):
-        self._positive, self._negative, self._number = positive, negative, number
-        self._slack, self._slack_norm, self._threads = slack, slack_norm, threads
-        self._work = workspace(len(positive) + len(negative))
-        self.k = k
+    def __init__(self, positive, negative, loss: TableLoss, threads: int):
+        self._positive, self._negative, self._loss = positive, negative, loss
+        self._work, self._threads = workspace(len(positive) + len(negative)), threads
+        self.k = loss.k
 
     def linearize(self, s: NDArray) -> Linearization:
         """The most violated labelling: value, coefficients (n,), offset (its loss, as it enters
         R)."""
         s = np.ascontiguousarray(s, np.float64)
-        return Linearization(
-            *contingency_cut(
-                s,
-                self._positive,
-                self._negative,
-                self._number,
-                self._slack,
-                self._slack_norm,
-                self.k,
-                self._work,
-                self._threads,
-            )
-        )
+        classes = self._positive, self._negative
+        cut = contingency_cut(s, *classes, *self._loss, self._work, self._threads)
+        return Linearization(*cut)
 
 
 class BoundWithoutPositives:

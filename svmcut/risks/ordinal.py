@@ -19,7 +19,7 @@ Algorithm 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,27 @@ def query_starts(qid: NDArray | None, n: int) -> NDArray[np.int64]:
     return np.concatenate(([0], np.flatnonzero(later != earlier) + 1, [n])).astype(np.int64)
 
 
+class Grades(NamedTuple):
+    """Rows graded within their queries.
+
+    Attributes
+    ----------
+    start : (Q + 1,) int64
+        First row of every query.
+    grade : (n,) int32
+        0 for the lowest label of a query.
+    n_grades : (Q,) int32
+        Grades of a query.
+    pairs : (Q,) int64
+        Pairs of different grades, m_q.
+    """
+
+    start: NDArray
+    grade: NDArray
+    n_grades: NDArray
+    pairs: NDArray
+
+
 class OrdinalRisk:
     """The pairwise hinge of labelled queries.
 
@@ -104,7 +125,8 @@ class OrdinalRisk:
         y = np.ascontiguousarray(y, np.float64)
         start = query_starts(qid, len(y))
         work = workspace(len(y))
-        grade, n_grades, pairs = ordinal_grades(y, start, work, threads)
+        grades = Grades(start, *ordinal_grades(y, start, work, threads))
+        pairs = grades.pairs
         n_queries, n_pairs = len(pairs), int(pairs.sum())
         weights = query_weights(cost, start)
         total = n_queries if weights is None else float(weights.sum())
@@ -121,7 +143,7 @@ class OrdinalRisk:
             weight[paired] = 1.0 / (total * pairs[paired].astype(np.float64))
             if weights is not None:
                 weight *= weights
-        return BoundOrdinal(start, grade, n_grades, pairs, weight, work, threads, weights)
+        return BoundOrdinal(grades, weight, work, threads, weights)
 
 
 class BoundOrdinal:
@@ -147,9 +169,9 @@ class BoundOrdinal:
     cut: a cut still, not the most violated.
     """
 
-    def __init__(self, start, grade, n_grades, pairs, weight, work, threads, weights=None):
-        self.start, self._grade, self._n_grades, self._weight = start, grade, n_grades, weight
-        self._work, self._threads = work, threads
+    def __init__(self, grades: Grades, weight, work, threads: int, weights=None):
+        self.start, self._grade, self._n_grades, pairs = grades
+        self._weight, self._work, self._threads = weight, work, threads
         self._margin = np.ones(len(weight))
         self._uniform = len(weight) == 0 or bool((weight == weight[0]).all())
         self.pairs_per_query, self.weights = pairs, weights

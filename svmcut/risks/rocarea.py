@@ -18,7 +18,7 @@ import numpy as np
 
 from svmcut._native.constraints import workspace
 from svmcut.risks.classes import BoundNothing, split_classes
-from svmcut.risks.ordinal import BoundOrdinal
+from svmcut.risks.ordinal import BoundOrdinal, Grades
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,12 +48,7 @@ class RocAreaRisk:
             return BoundNothing(n)
         grade = np.zeros(n, np.int32)
         grade[positive] = 1
-        return BoundOrdinal(
-            np.array([0, n], np.int64),
-            grade,
-            np.array([2], np.int32),
-            np.array([pairs], np.int64),
-            np.array([100.0 / pairs]),
-            workspace(n),
-            threads,
+        grades = Grades(
+            np.array([0, n], np.int64), grade, np.array([2], np.int32), np.array([pairs], np.int64)
         )
+        return BoundOrdinal(grades, np.array([100.0 / pairs]), workspace(n), threads)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from reference import hinge
 
-from svmcut.cutting.line_search import ScoreLine, line_minimum
+from svmcut.cutting.line_search import Products, ScoreLine, line_minimum
 from svmcut.risks.hinge import HingeRisk
 
 
@@ -54,10 +54,12 @@ def test_both_line_searches_find_the_minimum(trial, ties):
     best = min(phi(t) for t in candidates if t >= 0)
     assert phi(risk.line_minimum(s, e, wd, dd, C)) == pytest.approx(best, rel=1e-9, abs=1e-9)
     tol = 1e-10 * (1 + abs(best))
-    point = line_minimum(ScoreLine(risk, s, e), 0.0, wd, dd, C, tol, max_evaluations=200)
+    point = line_minimum(ScoreLine(risk, s, e), Products(0.0, wd, dd), C, tol, max_evaluations=200)
     assert point.value == pytest.approx(best, rel=1e-8, abs=1e-8)
     assert point.lower <= best + 1e-9 * (1 + abs(best))
-    other = line_minimum(ScoreLine(risk, s, e, risk.linearize(s)), 0.0, wd, dd, C, tol, 200)
+    other = line_minimum(
+        ScoreLine(risk, s, e, risk.linearize(s)), Products(0.0, wd, dd), C, tol, 200
+    )
     assert (other.t, other.value, other.evaluations) == (point.t, point.value, point.evaluations)
     scores, cut = other.known
     np.testing.assert_array_equal(scores, s + other.t * e)
