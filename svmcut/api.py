@@ -180,8 +180,8 @@ def cross_validate(
     search = Search(own, parted, cells, parts, whole, time_limit=settings.time_limit)
     search.run()
     best = cells[search.best(name)]
-    found: dict[str, Any] = {unit: best["C"], **{key: best[key] for key in taken}}
-    chosen = replace(settings, **found)
+    best_of: dict[str, Any] = {unit: best["C"], **{key: best[key] for key in taken}}
+    chosen = replace(settings, **best_of)
     driver = own.plan(examples, chosen)
     outcome = driver.fit(chosen.cost, chosen.example_cost)
     warnings = [*_coarse(data, examples, driver), *warnings]

@@ -82,8 +82,8 @@ class Model:
                 np.int64
             )
             rows = named_rows((token for sequence in X for token in sequence), columns)
-            found = model.tags(rows, np.unique(bounds), threads).tolist() if bounds[-1] else []
-            tags = [model.names.tags[tag] for tag in found]
+            numbers = model.tags(rows, np.unique(bounds), threads).tolist() if bounds[-1] else []
+            tags = [model.names.tags[tag] for tag in numbers]
             return [tags[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]
         rows = as_rows(X)
         if qid is None:

@@ -28,7 +28,7 @@ def printable(text: Any, lines: bool = False) -> str:
     """A text with escapes such as \\x1b in the place of control characters; with `lines` newlines
     and tabs stay."""
     return (_CONTROL_IN_LINES if lines else _CONTROL).sub(
-        lambda found: ascii(found[0])[1:-1], str(text)
+        lambda match: ascii(match[0])[1:-1], str(text)
     )
 
 
@@ -85,9 +85,9 @@ class Message(str):
     values: tuple[Any, ...]
 
     def __new__(cls, template: str, *values: Any) -> Message:
-        found = super().__new__(cls, "".join(_worded(template, values, in_python)))
-        found.template, found.values = template, values
-        return found
+        message = super().__new__(cls, "".join(_worded(template, values, in_python)))
+        message.template, message.values = template, values
+        return message
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return self.template, *self.values

@@ -90,7 +90,7 @@ class Ahead:
         self._settings = replace(settings, threads=max(1, threads // len(cut)))
         self._path, self._plan, self._tell, self._measure = path, plan, tell, measure
         self._ahead = {place for chain in self._chains for place in chain} if threads > 1 else set()
-        self._found: dict[int, Fitted | BaseException] = {}
+        self._fitted: dict[int, Fitted | BaseException] = {}
         self._change, self._stopping = threading.Condition(), False
         self._crew: list[threading.Thread] = []
 
@@ -120,13 +120,13 @@ class Ahead:
                 self._chains and len(self._crew) < self._threads
             ):  # this thread has nothing to train any more
                 self._add_member()
-            while place not in self._found:
+            while place not in self._fitted:
                 self._change.wait(WAIT)
                 look()
-        found = self._found.pop(place)
-        if isinstance(found, BaseException):
-            raise found
-        return found
+        fitted = self._fitted.pop(place)
+        if isinstance(fitted, BaseException):
+            raise fitted
+        return fitted
 
     def _add_member(self) -> None:
         member = threading.Thread(
@@ -163,7 +163,7 @@ class Ahead:
         outcome = driver.fit(*self._path[place], observe)
         return Fitted(outcome, told, self._measure(outcome.model))
 
-    def _put(self, place: int, found: Fitted | BaseException) -> None:
+    def _put(self, place: int, fitted: Fitted | BaseException) -> None:
         with self._change:
-            self._found[place] = found
+            self._fitted[place] = fitted
             self._change.notify_all()

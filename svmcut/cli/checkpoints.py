@@ -105,12 +105,12 @@ class Checkpoints:
     @property
     def warnings(self) -> list[str]:
         """What the report says of them; standard error has it already."""
-        found = [] if self._lock_warning is None else [self._lock_warning]
+        texts = [] if self._lock_warning is None else [self._lock_warning]
         if self._failures:
-            found.append(
+            texts.append(
                 f"{self._failure}; {self._failures} of {self._tries} checkpoints were not written"
             )
-        return found
+        return texts
 
     @contextlib.contextmanager
     def signals(self):
@@ -171,11 +171,11 @@ class Checkpoints:
             When the checkpoint is damaged, or of another version, other examples or other options;
             says which.
         """
-        found = read_checkpoint(self.path, self._classes)
-        if found is None:
+        checkpoint = read_checkpoint(self.path, self._classes)
+        if checkpoint is None:
             self._warn(f"no checkpoint at {printable(self.path)}; training starts afresh")
             return None
-        identity, state = found
+        identity, state = checkpoint
         differences = self._differences(identity)
         if differences:
             raise CheckpointError(
@@ -257,18 +257,20 @@ class Checkpoints:
         warn(f"svmcut {self._options.command}", message)
 
     def _differences(self, other: dict[str, Any]) -> list[str]:
-        mine, found = self._identity, []
+        mine, differences = self._identity, []
         if other["version"] != mine["version"]:
-            found.append(f"it is of svmcut {other['version']}, this is {mine['version']}")
+            differences.append(f"it is of svmcut {other['version']}, this is {mine['version']}")
         if other["examples"] != mine["examples"]:
-            found.append(f"the examples of {self._options.example_file} differ, or their weights")
+            differences.append(
+                f"the examples of {self._options.example_file} differ, or their weights"
+            )
         names = {option.field: option.full for option in table(self._options.task)}
         for field in sorted(mine["options"].keys() | other["options"].keys()):
             was, now = (side["options"].get(field, "nothing") for side in (other, mine))
             if was != now:
                 name = names.get(field, "--" + field.replace("_", "-"))
-                found.append(f"{name} was {was} and is {now}")
-        return found
+                differences.append(f"{name} was {was} and is {now}")
+        return differences
 
 
 def settings(options: LearnOptions) -> dict[str, str]:

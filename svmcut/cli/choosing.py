@@ -40,8 +40,8 @@ def chosen(options: LearnOptions, place: int) -> LearnOptions:
     cell = cells(options)[place]
     unit = "cost" if options.cost else "example_cost"
     values: dict[str, Any] = {
-        name: tuple(typed for typed in found if typed.value == cell[name])
-        for name, found in options.grid.items()
+        name: tuple(typed for typed in given if typed.value == cell[name])
+        for name, given in options.grid.items()
     }
     values[unit] = tuple(typed for typed in options.path if typed.value == cell["C"])[:1]
     return replace(options, cv=None, select=None, **values)

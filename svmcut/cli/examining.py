@@ -166,7 +166,7 @@ _OF_RUN = (
 )
 
 
-def _certificate(path: str, model: str, found: dict[str, Any]) -> dict[str, Any]:
+def _certificate(path: str, model: str, document: dict[str, Any]) -> dict[str, Any]:
     """What a report of learn says of a model: of a path of C, the entry of this file, else of the
     chosen one.
 
@@ -201,11 +201,11 @@ def _certificate(path: str, model: str, found: dict[str, Any]) -> dict[str, Any]
         raise DataError(
             path, "no report of svmcut learn or svmcut rank; expected what their --report wrote"
         ) from None
-    loss = found["loss"]
+    loss = document["loss"]
     if (
-        run["task"] not in found["tasks"]
+        run["task"] not in document["tasks"]
         or loss not in (None, run["loss"])
-        or features < found["features"]["highest"]
+        or features < document["features"]["highest"]
     ):
         what = f"{run['task']} with the loss {run['loss']} on {features} features"
         raise DataError(path, f"is the report of another model: {what}")
@@ -255,14 +255,14 @@ def _measured(
     tally: Any = tallied(reader, scorer, blocks, threads, judges=judges)
     name = tasks[-1 if tally.queries else 0]
     judge = named(name, input=input)
-    found = {
+    entry = {
         "file": path,
         "task": name,
         **judge.counts_of(tally),
         "measures": judge.measured(tally).values,
     }
     if judges and not tally.queries:
-        found |= skill.values() | {"reliability": reliability.points()}
+        entry |= skill.values() | {"reliability": reliability.points()}
     if isinstance(tally, Scores):
         scores = tally.scores
         if name == "classification":
@@ -271,7 +271,7 @@ def _measured(
             groups = {low: ~positive & ~unknown, high: positive} | (
                 {"other": unknown} if unknown.any() else {}
             )
-            found["curves"] = curves(positive, scores)
+            entry["curves"] = curves(positive, scores)
         else:
             grades = np.unique(tally.y)
             few = name == "rank" and len(grades) <= _GROUPS
@@ -280,5 +280,5 @@ def _measured(
                 if few
                 else {"all": tally.y == tally.y}
             )
-        found["scores"] = distribution(scores, groups)
-    return found, judge.warnings(tally, path)
+        entry["scores"] = distribution(scores, groups)
+    return entry, judge.warnings(tally, path)

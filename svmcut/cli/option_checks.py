@@ -76,11 +76,11 @@ def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
         for name, value in task_defaults("multiclass").items()
         if getattr(options, name) is None
     }
-    found, reason = replace(options, **(own | {"task": "multiclass"})), ""
-    if options.algorithm not in (None, *TASKS[found.task].algorithms):
+    of_classes, reason = replace(options, **(own | {"task": "multiclass"})), ""
+    if options.algorithm not in (None, *TASKS[of_classes.task].algorithms):
         reason = f"-w {options.algorithm} is an algorithm for two; leave it out"
-    elif options.select and options.select not in measures(found.task):
-        known = ", ".join(name.replace("_", "-") for name in measures(found.task))
+    elif options.select and options.select not in measures(of_classes.task):
+        known = ", ".join(name.replace("_", "-") for name in measures(of_classes.task))
         reason = (
             f"--select {options.select.replace('_', '-')} is a measure of two; expected one of "
             f"{known}"
@@ -90,7 +90,7 @@ def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
         raise beside_classes(
             examples.source.path, len(np.unique(y)), reason, label_text(float(y.max()))
         )
-    return found
+    return of_classes
 
 
 def _check_outputs(options: LearnOptions) -> None:

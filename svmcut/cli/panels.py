@@ -70,12 +70,12 @@ class PanelCommand(click.Command):
         self.params = [*map(PanelOption.of, rows), *self.params]
 
     def format_options(self, ctx, formatter):
-        found: dict[str, list[tuple[str, str]]] = {}
+        records: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
-                found.setdefault(getattr(param, "panel", RUNNING), []).append(record)
+                records.setdefault(getattr(param, "panel", RUNNING), []).append(record)
         for panel in PANELS:
-            if panel in found:
+            if panel in records:
                 with formatter.section(panel):
-                    formatter.write_dl(found[panel])
+                    formatter.write_dl(records[panel])

@@ -356,10 +356,10 @@ class Training:
             if place in self._ahead.starts:
                 self._driver.warm = None
             try:
-                if (found := self._ahead.take(place, look)) is not None:
-                    for told in found.told:
+                if (fitted := self._ahead.take(place, look)) is not None:
+                    for told in fitted.told:
                         self._print(*told)
-                    return found.outcome, found.measured
+                    return fitted.outcome, fitted.measured
             except KeyboardInterrupt:
                 observe = _interrupt  # after its first step
         return self._driver.fit(*costs, observe, state), None

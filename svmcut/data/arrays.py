@@ -115,12 +115,12 @@ def _check_places(name: str, what: str, places: Any, most: int) -> None:
 
 def _integers(name: str, what: str, array: Any) -> Any:
     if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "iu"):
-        found = (
+        shape = (
             f"{array.ndim}-dimensional of {array.dtype}"
             if isinstance(array, np.ndarray)
             else type(array).__name__
         )
-        raise DataError(name, f"{what} is {found}; expected a 1-dimensional array of integers")
+        raise DataError(name, f"{what} is {shape}; expected a 1-dimensional array of integers")
     return array
 
 

@@ -97,12 +97,12 @@ def coarse_warning(X: Any, file: str | None = None, bias: bool = False) -> list[
     file : str or None
         Where the rows come from; None for an array.
     """
-    found = coarse_features(X, bias)
-    if not found:
+    features = coarse_features(X, bias)
+    if not features:
         return []
-    worst = found[0]
+    worst = features[0]
     where = f"feature {worst.column + 1} of {file}" if file else f"column {worst.column} of X"
-    others = f", and {len(found) - 1} more," if len(found) > 1 else ""
+    others = f", and {len(features) - 1} more," if len(features) > 1 else ""
     if worst.part > PART:
         much = (
             "which hides what they differ by"

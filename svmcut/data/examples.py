@@ -64,12 +64,12 @@ class Csr:
         for name, dtype in (("data", np.float32), ("indices", np.int32), ("indptr", np.int64)):
             array = getattr(self, name)
             if not (isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == 1):
-                found = (
+                shape = (
                     f"{array.dtype}, {array.ndim}-d"
                     if isinstance(array, np.ndarray)
                     else type(array).__name__
                 )
-                raise ValueError(f"{name} is {found}; expected a 1-d array of {np.dtype(dtype)}")
+                raise ValueError(f"{name} is {shape}; expected a 1-d array of {np.dtype(dtype)}")
             if not array.flags.c_contiguous:
                 raise ValueError(
                     f"{name} is not contiguous; expected numpy.ascontiguousarray of it"

@@ -102,9 +102,9 @@ class Labellings:
         labels, weights = labelling
         weight = np.repeat(weights, self.lengths)
         tokens = np.flatnonzero((labels != self.gold) & (weight != 0))
-        found, right = labels[tokens], self.gold[tokens]
-        pair = np.column_stack([np.minimum(found, right), np.maximum(found, right)])
-        sign = np.where(found < right, 1.0, -1.0) * weight[tokens]
+        other, right = labels[tokens], self.gold[tokens]
+        pair = np.column_stack([np.minimum(other, right), np.maximum(other, right)])
+        sign = np.where(other < right, 1.0, -1.0) * weight[tokens]
         transitions = np.zeros(self.chains.dim)
         chain.joint(self.chains, labels, -weights, transitions)
         behind = np.flatnonzero(transitions)

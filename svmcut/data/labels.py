@@ -84,12 +84,12 @@ def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings
                 positive,
             ),
         )
-    found = replace(settings, task="multiclass")
+    of_classes = replace(settings, task="multiclass")
     try:
-        check(found)
+        check(of_classes)
     except UsageError as error:
         raise beside_classes(path, len(names), error.sentence, label_text(high)) from None
-    return found
+    return of_classes
 
 
 def beside_classes(path: str, count: int, reason: str, label: str) -> UsageError:
@@ -138,7 +138,7 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
             raise DataError(path, message)
         if low == high in SIGNS:
             return None
-        found: Labels = (low if low < high else None, high)
+        labels: Labels = (low if low < high else None, high)
     else:
         named = float(positive) + 0.0
         rest = y[y != named]
@@ -146,8 +146,8 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
             raise UsageError(
                 "{positive} is {}, but the labels of {} are {}", label_text(named), path, _listed(y)
             )
-        found = (float(rest[0]) + 0.0 if len(rest) and (rest == rest[0]).all() else None, named)
-    return None if found == SIGNS else found
+        labels = (float(rest[0]) + 0.0 if len(rest) and (rest == rest[0]).all() else None, named)
+    return None if labels == SIGNS else labels
 
 
 def classes_of(y: NDArray, labels: Labels | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

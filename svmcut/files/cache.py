@@ -117,25 +117,25 @@ def joined(name: str, examples: Sequence[Examples]) -> Examples:
 
 def _filled(examples: Sequence[Examples], field: str) -> Any:
     dtype, usual = _OTHERS[field]
-    found = [getattr(part, field) for part in examples]
-    if all(values is None for values in found):
+    columns = [getattr(part, field) for part in examples]
+    if all(values is None for values in columns):
         return None
     return np.concatenate(
         [
             np.full(len(part), usual, dtype) if values is None else values
-            for part, values in zip(examples, found, strict=True)
+            for part, values in zip(examples, columns, strict=True)
         ]
     )
 
 
 def _skips(examples: Sequence[Examples]) -> Any:
     """As Source has them, of texts one behind the other."""
-    found, rows, skipped = [], 0, 0
+    skips, rows, skipped = [], 0, 0
     for part in examples:
-        found.append(part.source.skips + np.array([rows, skipped]))
+        skips.append(part.source.skips + np.array([rows, skipped]))
         skipped += part.source.line_of(len(part) - 1) - len(part)
         rows += len(part)
-    return np.concatenate(found)
+    return np.concatenate(skips)
 
 
 def _name(paths: Sequence[str], zero_based: bool) -> str:
@@ -261,15 +261,15 @@ def _checksum(array: Any) -> str:
     given = np.ascontiguousarray(array).view(np.uint8)
     whole = len(given) // 8 * 8
     words = given[:whole].view(np.uint64)
-    found = hashlib.blake2b(given[whole:].tobytes(), digest_size=16)
+    digest = hashlib.blake2b(given[whole:].tobytes(), digest_size=16)
     for start in range(0, len(words), _WORDS):
         block = words[start : start + _WORDS]
-        found.update(
+        digest.update(
             np.array(
                 [block.sum(dtype=np.uint64), np.bitwise_xor.reduce(block)], np.uint64
             ).tobytes()
         )
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 def _mapped(name: str, folder: str) -> Examples:
@@ -288,23 +288,26 @@ def _mapped(name: str, folder: str) -> Examples:
         about = json.loads(text)
         right = about.pop("checksum") == _of_all(about)
         n, nnz, features = (int(about[key]) for key in ("rows", "nonzeros", "features"))
-        found = {
+        arrays = {
             field: _array(os.path.join(folder, field), field, size)
             for field, size in about["bytes"].items()
         }
-        X, skips = (found["data"], found["indices"], found["indptr"]), found["skips"].reshape(-1, 2)
+        X, skips = (
+            (arrays["data"], arrays["indices"], arrays["indptr"]),
+            arrays["skips"].reshape(-1, 2),
+        )
         lengths = [
             len(array)
-            for array in (*X, found["y"], *(found[key] for key in _OTHERS if key in found))
+            for array in (*X, arrays["y"], *(arrays[key] for key in _OTHERS if key in arrays))
         ]
         rising = (
-            not (np.diff(found["indptr"]) < 0).any()
-            and found["indptr"][0] == 0
-            and found["indptr"][-1] == nnz
+            not (np.diff(arrays["indptr"]) < 0).any()
+            and arrays["indptr"][0] == 0
+            and arrays["indptr"][-1] == nnz
         )
-        inside = not nnz or (found["indices"].min() >= 0 and found["indices"].max() < features)
+        inside = not nnz or (arrays["indices"].min() >= 0 and arrays["indices"].max() < features)
         right &= all(
-            _checksum(array) == about["checksums"][field] for field, array in found.items()
+            _checksum(array) == about["checksums"][field] for field, array in arrays.items()
         )
         whole = (
             right
@@ -319,7 +322,7 @@ def _mapped(name: str, folder: str) -> Examples:
         raise DataError(folder, "these kept rows are damaged; remove the folder")
     source = Source(name, np.array(skips))
     return Examples(
-        Csr(*X, features, True), found["y"], found.get("qid"), found.get("weights"), source
+        Csr(*X, features, True), arrays["y"], arrays.get("qid"), arrays.get("weights"), source
     )
 
 

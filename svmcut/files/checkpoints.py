@@ -160,12 +160,12 @@ def unfit(path: str):
     try:
         yield
     except _STUMBLES as error:
-        found = (
+        text = (
             str(error)
             if isinstance(error, StateError | TrainingError)
             else f"{type(error).__name__}: {error}"
         )
-        reason = " ".join(found.split())
+        reason = " ".join(text.split())
         message = f"is no state that this run can go on from: {reason}; remove it to start afresh"
         raise CheckpointError(path, message) from error
 

@@ -79,16 +79,16 @@ def stream_crfsuite(path: str, names: Names, *, unlabelled: bool = False) -> Ite
     Sequences
         At least one sequence.
     """
-    lines, found = _Lines(path, names, unlabelled), False
+    lines, begun = _Lines(path, names, unlabelled), False
     with opened(path) as text, memory_for(lines, _BLOCK_BYTES):
         for block in _blocks(text):
             lines.add(block)
             if lines.bounds:
-                found = True
+                begun = True
                 yield lines.take()
         lines.end()
         lines.check_text()
-        if lines.bounds or not found:
+        if lines.bounds or not begun:
             yield lines.take()
 
 

@@ -166,14 +166,14 @@ def stream_examples(
     """
     with opened(path) as text:
         scanner = Scanner(path, threads=threads, unlabelled=unlabelled, zero_based=zero_based)
-        found = False
+        begun = False
         with memory_for(scanner, block_bytes):
             for _ in feed(scanner, text, block_bytes):
                 examples = _take(scanner)
                 if len(examples):
-                    found = True
+                    begun = True
                     yield examples
-        if not (found or may_be_empty):
+        if not (begun or may_be_empty):
             raise NoExamples(path)
 
 

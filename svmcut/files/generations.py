@@ -130,12 +130,12 @@ class Generations:
         self._mine.clear()
 
     def _there(self) -> dict[str, tuple[int, int]]:
-        found = {}
+        identities = {}
         for name in (newest(self._path), previous(self._path)):
             with contextlib.suppress(OSError):
                 status = os.stat(name)
-                found[name] = status.st_dev, status.st_ino
-        return found
+                identities[name] = status.st_dev, status.st_ino
+        return identities
 
 
 @contextlib.contextmanager

@@ -168,11 +168,11 @@ class _Start:
             count = text.readinto(memoryview(piece))
             self._head += piece[:count]
             whole = count == 0 or b"\n" in self._head
-        found = _HEADER.match(self._head) if whole else None
+        match = _HEADER.match(self._head) if whole else None
         self.header: tuple[int, int, int] | None = None
-        if found:
-            self.header = int(found[1]), int(found[2]), int(found[3])
-            self._head[: found.start(1) + 1] = b"#" * (found.start(1) + 1)
+        if match:
+            self.header = int(match[1]), int(match[2]), int(match[3])
+            self._head[: match.start(1) + 1] = b"#" * (match.start(1) + 1)
 
     def bytes_left(self) -> int:
         left = self._text.bytes_left()

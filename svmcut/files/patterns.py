@@ -24,18 +24,18 @@ def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[st
         named = [os.fspath(path) for path in paths]
         if not named:
             raise UsageError("no file is named; expected one at least")
-        found = named
+        names = named
         name = named[0] if len(named) == 1 else f"{named[0]} to {named[-1]}"
     else:
         from glob import glob
 
         name = os.fspath(paths)
-        found = sorted(glob(name)) if is_pattern(name) else [name]
-        if not found:
+        names = sorted(glob(name)) if is_pattern(name) else [name]
+        if not names:
             raise DataError(name, "no file fits this pattern")
-    if "-" in found:
+    if "-" in names:
         raise UsageError("standard input is read once and by one process; name files")
-    files = [os.path.abspath(path) for path in found]
+    files = [os.path.abspath(path) for path in names]
     if len(set(files)) < len(files):
         twice = next(path for path in files if files.count(path) > 1)
         raise UsageError("{} is named twice; every file is a part of the rows", twice)

@@ -109,12 +109,12 @@ def read_ranges(path: str) -> Ranges:
         place += 1
         line = lines[place - 1] if place <= len(lines) else ""
         try:
-            found = list(map(float, line.split()))
+            values = list(map(float, line.split()))
         except ValueError:
-            found = []
-        if len(found) != count or "_" in line or not all(map(math.isfinite, found)):
+            values = []
+        if len(values) != count or "_" in line or not all(map(math.isfinite, values)):
             raise DataError(path, f"expected {what}", place)
-        return found
+        return values
 
     labels = None
     if lines and lines[0].strip() == "y":

@@ -204,10 +204,10 @@ class Text:
 
     def _stat(self) -> tuple[int, int] | None:
         try:
-            found = os.fstat(self.raw.fileno())
+            status = os.fstat(self.raw.fileno())
         except (OSError, ValueError):  # a stream without a file
             return None
-        return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+        return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
     def _check_unchanged(self) -> None:
         if self.state != self._stat():

@@ -40,11 +40,9 @@ def read_weights(path: str) -> NDArray[np.float64]:
         except ValueError:
             value = math.nan
         if not 0 <= value < math.inf:
-            found = (
-                repr(line.strip().decode("utf-8", "replace")) if line.strip() else "a blank line"
-            )
+            word = repr(line.strip().decode("utf-8", "replace")) if line.strip() else "a blank line"
             raise DataError(
-                path, f"{found} is no weight; expected one number of at least 0 a line", k + 1
+                path, f"{word} is no weight; expected one number of at least 0 a line", k + 1
             )
     return weights
 

@@ -55,7 +55,7 @@ def distribution(
         for part in (scores[finite].min(initial=np.inf), scores[finite].max(initial=-np.inf))
     )
     edges = np.linspace(low, high, bins + 1) if low < high else np.array([low - 0.5, low + 0.5])
-    found = []
+    counted = []
     for name, rows in groups.items():
         own = scores[rows & finite]
         row: dict[str, Any] = {"of": name, "examples": int(rows.sum())}
@@ -68,8 +68,8 @@ def distribution(
                 "quartiles": quartiles,
             }
             row |= {"most": most, "counts": np.histogram(own, edges)[0].tolist()}
-        found.append(row)
-    return {"edges": edges.tolist() if finite.any() else [], "groups": found}
+        counted.append(row)
+    return {"edges": edges.tolist() if finite.any() else [], "groups": counted}
 
 
 def curves(
@@ -86,14 +86,14 @@ def curves(
         missing.
     """
     ranked = positive[np.lexsort((positive, -np.asarray(scores, np.float64)))]
-    found, n_positive, n = np.cumsum(ranked), int(positive.sum()), len(ranked)
+    positives, n_positive, n = np.cumsum(ranked), int(positive.sum()), len(ranked)
     roc = precision_recall = np.zeros((0, 2))
     if n_positive:
         ranks = np.flatnonzero(ranked)
         k = np.arange(1, n_positive + 1)
         precision_recall = np.column_stack([k / n_positive, k / (ranks + 1)])
     if 0 < n_positive < n:
-        steps = np.concatenate([[0], found])
+        steps = np.concatenate([[0], positives])
         points = np.column_stack(
             [(np.arange(n + 1) - steps) / (n - n_positive), steps / n_positive]
         )

@@ -53,55 +53,58 @@ polyline { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: 
 """
 
 
-def page(found: dict[str, Any]) -> str:
+def page(document: dict[str, Any]) -> str:
     """The whole page of a document of inspect."""
     colours = "".join(
         f".fill{k} {{ fill: var(--c{k}); }} .area{k} {{ fill: var(--c{k}); fill-opacity: .2; "
         f"stroke: var(--c{k}); }}\n"
         for k in range(8)
     )
-    title = f"svmcut: {found['model']}"
+    title = f"svmcut: {document['model']}"
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta '
         f'charset="utf-8">\n<title>{escape(title)}</title>',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>\n{_STYLE}{colours}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>",
-        _pairs(texts.summary(found)[1:]),
+        _pairs(texts.summary(document)[1:]),
     ]
-    if "certificate" in found:
-        parts += _section("Certificate", _pairs(texts.certificate(found["certificate"])))
-    if "trace" in found:
-        drawn = pictures.convergence(found["trace"]["points"])
-        parts += _section("Convergence", _pairs(texts.convergence(found["trace"])), drawn)
-    if "data" in found:
-        parts += _of_data(found["data"])
-    parts += _of_weights(found)
-    parts += [f"<p>{escape(text)}</p>" for text in found["warnings"]]
-    parts.append(f"<p><small>svmcut {escape(found['version'])}</small></p>\n</body>\n</html>\n")
+    if "certificate" in document:
+        parts += _section("Certificate", _pairs(texts.certificate(document["certificate"])))
+    if "trace" in document:
+        drawn = pictures.convergence(document["trace"]["points"])
+        parts += _section("Convergence", _pairs(texts.convergence(document["trace"])), drawn)
+    if "data" in document:
+        parts += _of_data(document["data"])
+    parts += _of_weights(document)
+    parts += [f"<p>{escape(text)}</p>" for text in document["warnings"]]
+    parts.append(f"<p><small>svmcut {escape(document['version'])}</small></p>\n</body>\n</html>\n")
     return "\n".join(parts)
 
 
-def _of_weights(found: dict[str, Any]) -> list[str]:
+def _of_weights(document: dict[str, Any]) -> list[str]:
     drawn = [
-        _ends(texts.weights_title(row, found), row, _feature) for row in found.get("weights", ())
+        _ends(texts.weights_title(row, document), row, _feature)
+        for row in document.get("weights", ())
     ]
     parts = _section("Weights", "", drawn)
     drawn = []
-    for row in found.get("transitions", ()):
+    for row in document.get("transitions", ()):
         title = f"Transitions of order {row['order']}"
         if "matrix" in row:
             drawn.append(
-                pictures.matrix(f"{title}: from row to column", found["labels"], row["matrix"])
+                pictures.matrix(f"{title}: from row to column", document["labels"], row["matrix"])
             )
         drawn.append(_ends(title, row, texts.transition_name))
     parts += _section("Transitions", "", drawn)
-    if "machines" in found:
+    if "machines" in document:
         rows = [
-            (texts.machine_name(row), float(row["support_vectors"])) for row in found["machines"]
+            (texts.machine_name(row), float(row["support_vectors"])) for row in document["machines"]
         ]
         parts += _section("Machines", "", [pictures.bars("Support vectors", rows)])
-    if "pairs" in found:
-        parts += _section("Pairs", "", [_ends("Pairs of labels", found["pairs"], texts.pair_name)])
+    if "pairs" in document:
+        parts += _section(
+            "Pairs", "", [_ends("Pairs of labels", document["pairs"], texts.pair_name)]
+        )
     return parts
 
 

@@ -14,36 +14,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
-def text_of(found: dict[str, Any]) -> str:
+def text_of(document: dict[str, Any]) -> str:
     """The whole text of a document of inspect."""
-    blocks = [[f"{key:<18}{value}" for key, value in summary(found)]]
-    for row in found.get("weights", ()):
-        blocks.append([weights_title(row, found), *_ends(row, feature_name)])
-    for row in found.get("transitions", ()):
+    blocks = [[f"{key:<18}{value}" for key, value in summary(document)]]
+    for row in document.get("weights", ()):
+        blocks.append([weights_title(row, document), *_ends(row, feature_name)])
+    for row in document.get("transitions", ()):
         title = f"Transitions of order {row['order']}: {row['weighted']} with a weight"
         blocks.append([title, *_ends(row, transition_name)])
-    if "machines" in found:
+    if "machines" in document:
         table = [["Machine", "support vectors", "threshold"]]
-        for row in found["machines"]:
+        for row in document["machines"]:
             table.append([machine_name(row), str(row["support_vectors"]), number(row["threshold"])])
         blocks.append(_table(table))
-    if "pairs" in found:
-        pairs = found["pairs"]
+    if "pairs" in document:
+        pairs = document["pairs"]
         title = (
             f"Pairs of labels: {pairs['number']} with a weight, {pairs['positive']} of them "
             "positive"
         )
         blocks.append([title, *_ends(pairs, pair_name)])
     for key, of in (("certificate", certificate), ("trace", convergence)):
-        if key in found:
+        if key in document:
             blocks.append(
                 [
-                    f"{key.title()}: {found[key]['file']}",
-                    *(f"  {k:<16}{v}" for k, v in of(found[key])),
+                    f"{key.title()}: {document[key]['file']}",
+                    *(f"  {k:<16}{v}" for k, v in of(document[key])),
                 ]
             )
-    if "data" in found:
-        data = found["data"]
+    if "data" in document:
+        data = document["data"]
         lines = [f"  {name:<18}{value:>9}" for name, value in measured(data)]
         blocks.append([f"Measures on {data['examples']} examples of {data['file']}", *lines])
         if "scores" in data:
@@ -56,20 +56,20 @@ def number(value: float | None) -> str:
     return "none" if value is None else f"{value:.6g}"
 
 
-def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
+def summary(document: dict[str, Any]) -> list[tuple[str, str]]:
     """What a model is, name and value."""
-    features = found["features"]
-    rows = [("Model", found["model"]), ("Kind", f"{found['kind']} ({found['format']})")]
+    features = document["features"]
+    rows = [("Model", document["model"]), ("Kind", f"{document['kind']} ({document['format']})")]
     usual = (
         " (error-rate, if svmcut learn wrote it)"
-        if found["format"] == FORMATS[0].first.decode()
+        if document["format"] == FORMATS[0].first.decode()
         else ""
     )
-    rows.append(("Loss", found["loss"] or f"not in the file{usual}"))
-    if "labels" in found:
-        rows.append(("Labels", _shortened(found["labels"])))
-    if "kernel" in found:
-        name, *values = found["kernel"].items()
+    rows.append(("Loss", document["loss"] or f"not in the file{usual}"))
+    if "labels" in document:
+        rows.append(("Labels", _shortened(document["labels"])))
+    if "kernel" in document:
+        name, *values = document["kernel"].items()
         rows.append(
             ("Kernel", ", ".join([name[1], *(f"{key} {value:g}" for key, value in values)]))
         )
@@ -78,24 +78,24 @@ def summary(found: dict[str, Any]) -> list[tuple[str, str]]:
         f"{features['sparsity']:.2f} %"
     )
     rows.append(("Features", many))
-    if len(found.get("weights", ())) == 1:
-        rows.append(("Norm of weights", number(found["weights"][0]["norm"])))
-    if "threshold" in found:
-        rows.append(("Threshold", f"{number(found['threshold'])}, subtracted from scores"))
-    if "probabilities" in found:
-        ((name, value),) = found["probabilities"].items()
+    if len(document.get("weights", ())) == 1:
+        rows.append(("Norm of weights", number(document["weights"][0]["norm"])))
+    if "threshold" in document:
+        rows.append(("Threshold", f"{number(document['threshold'])}, subtracted from scores"))
+    if "probabilities" in document:
+        ((name, value),) = document["probabilities"].items()
         if name == "temperature":
             rows.append(("Probabilities", f"softmax of {number(value)} times the scores"))
         elif name == "sigmoids":
             rows.append(("Probabilities", "a sigmoid for every pair of classes, coupled"))
         else:
-            rest = ", divided by their sum" if found["kind"] == "classes" else ""
+            rest = ", divided by their sum" if document["kind"] == "classes" else ""
             A, B = number(value[0]), f"{value[1]:+.6g}"
             rows.append(("Probabilities", f"1 / (1 + exp({A} score {B[0]} {B[1:]})){rest}"))
-    if "frequencies" in found:
-        rows.append(("Frequencies", f"{found['frequencies']}, of seed {found['seed']}"))
-    if "support_vectors" in found:
-        support = found["support_vectors"]
+    if "frequencies" in document:
+        rows.append(("Frequencies", f"{document['frequencies']}, of seed {document['seed']}"))
+    if "support_vectors" in document:
+        support = document["support_vectors"]
         rows.append(("Support vectors", f"{support['number']}, {support['nonzeros']} values"))
         signs = f"{support['positive']} above 0, {support['negative']} below"
         sizes = (
@@ -112,9 +112,9 @@ def _shortened(names: Sequence[str], most: int = 20) -> str:
     )
 
 
-def weights_title(row: dict[str, Any], found: dict[str, Any]) -> str:
+def weights_title(row: dict[str, Any], document: dict[str, Any]) -> str:
     """What a list of weights is of."""
-    kind, labels = found["kind"], found.get("labels")
+    kind, labels = document["kind"], document.get("labels")
     size = f"{row['weighted']} features, norm {number(row['norm'])}"
     if labels is None:
         return f"Weights: {size}"

@@ -241,22 +241,22 @@ class BinnedContingency:
         )  # on a straight piece of U the best m is one of its ends
 
         def at(of_loss, of_range, cost):
-            found, b = self._peak(
+            losses, b = self._peak(
                 lambda b: self._loss(of_loss, b),
                 lambda b: cost + V(b),
                 low(of_range),
                 np.full(len(cost), float(self._N)),
                 V.turn,
             )
-            return found, b
+            return losses, b
 
         m = np.unique(np.rint(np.linspace(0, end, min(end, _FIRST) + 1)))
         first, last, new = m[:-1], m[1:], m
         while len(new):
-            found, b = at(new, new, U(new))
-            k = int(np.argmax(found))
-            if found[k] > value:
-                value, flips = float(found[k]), (new[k], b[k])
+            losses, b = at(new, new, U(new))
+            k = int(np.argmax(losses))
+            if losses[k] > value:
+                value, flips = float(losses[k]), (new[k], b[k])
             bound, _ = at(last, first, U(np.clip(U.turn, first, last)))
             i, j = np.searchsorted(U.x, first, "right") - 1, np.searchsorted(U.x, last, "left")
             open_ = (last - first > 1) & ~(exact & (j - i < 2))

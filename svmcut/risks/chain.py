@@ -66,8 +66,8 @@ class SequenceSum:
 
     def linearize(self, s) -> Linearization:
         """Value, coefficients and offset at scores s."""
-        found = self.violations(s)
-        return self.weighted(found.labels, found.slacks, found.weights, found.offsets)
+        violated = self.violations(s)
+        return self.weighted(violated.labels, violated.slacks, violated.weights, violated.offsets)
 
     def weighted(self, labels, slacks, weights, offsets) -> Linearization:
         """The linearization of what `violations` tells."""

@@ -124,11 +124,11 @@ class BoundLosses:
 
     def fractions(self, coef):
         """Those of the cut with these coefficients."""
-        found = -coef if self.signed else -(coef * self.targets)
+        parts = -coef if self.signed else -(coef * self.targets)
         return (
-            found
+            parts
             if self.weights is None
-            else np.divide(found, self.weights, out=found, where=self.weights > 0)
+            else np.divide(parts, self.weights, out=parts, where=self.weights > 0)
         )
 
     def box(self, n: int, most: float = 1.0) -> schemas.Check:

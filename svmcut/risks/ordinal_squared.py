@@ -144,10 +144,10 @@ class BoundSquaredOrdinal:
             )
             if not open_.any():
                 break
-            found = self._below(s, np.where(open_, self._guess(low, high, step), low.threshold))
-            inside = open_ & ((found.pairs == 0) | (self._gain(found.pairs) >= found.threshold))
-            around = open_ & (~inside | (self._gain(found.pairs + 1) <= found.threshold))
-            low, high = self._choose(inside, found, low), self._choose(around, found, high)
+            middle = self._below(s, np.where(open_, self._guess(low, high, step), low.threshold))
+            inside = open_ & ((middle.pairs == 0) | (self._gain(middle.pairs) >= middle.threshold))
+            around = open_ & (~inside | (self._gain(middle.pairs + 1) <= middle.threshold))
+            low, high = self._choose(inside, middle, low), self._choose(around, middle, high)
         return low, high
 
     def _choose(self, where: NDArray, new: Sets, old: Sets) -> Sets:

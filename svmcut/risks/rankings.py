@@ -175,7 +175,7 @@ class BoundNdcg(_Bound):
                 places[q],
             )
         most = {"states": states, "steps": steps, "grades": M, "places": places}
-        self._sizes = {name: int(found.max(initial=1)) for name, found in most.items()}
+        self._sizes = {name: int(counts.max(initial=1)) for name, counts in most.items()}
         self._rooms = ndcg_rooms(self._sizes, max(1, min(threads, self.n_queries)))
 
     def _cut(self, s: NDArray) -> tuple[NDArray, NDArray, NDArray]:

@@ -75,7 +75,7 @@ def classification_measures(
     ranks = np.flatnonzero(ranked)
     # Positive number k (from 0) at rank r (from 0) has r - k negatives above it.
     swapped = int(ranks.sum()) - n_positive * (n_positive - 1) // 2
-    found = np.arange(1, n_positive + 1)
+    above = np.arange(1, n_positive + 1)
     values = {
         "error_rate": _ratio(wrong, n),
         "accuracy": _ratio(n - wrong, n),
@@ -86,7 +86,7 @@ def classification_measures(
         "roc_area": 1.0 - swapped / (n_positive * n_negative)
         if n_positive and n_negative
         else np.nan,
-        "average_precision": float(np.mean(found / (ranks + 1))) if n_positive else np.nan,
+        "average_precision": float(np.mean(above / (ranks + 1))) if n_positive else np.nan,
     }
     percent = {name: 100.0 * value for name, value in values.items()}
     return Measured(percent, percent["error_rate"], int(not wrong), 1)
@@ -376,9 +376,9 @@ def _mean_ndcg(gain: NDArray, ideal: NDArray, query: NDArray, start: NDArray, k:
 
 
 def _mean_average_precision(query: NDArray, relevant: NDArray, start: NDArray) -> float:
-    found = np.cumsum(relevant)
-    found -= np.concatenate([[0], found])[start[:-1]][query]
-    precision = np.where(relevant, found / (_rank(query, start) + 1), 0.0)
+    above = np.cumsum(relevant)
+    above -= np.concatenate([[0], above])[start[:-1]][query]
+    precision = np.where(relevant, above / (_rank(query, start) + 1), 0.0)
     total = np.add.reduceat(precision, start[:-1])
     count = np.add.reduceat(relevant.astype(np.int64), start[:-1])
     return _mean(total / np.maximum(count, 1))

@@ -80,11 +80,11 @@ def fit_sigmoid(
         hessian = np.array([[bends @ (f * f), cross], [cross, bends.sum()]]) + 1e-12 * np.eye(2)
         step, t = np.linalg.solve(hessian, -gradient), 1.0
         slope = float(gradient @ step)
-        while (found := loss(x + t * step)) >= value + 1e-4 * t * slope and t > 1e-10:
+        while (reached := loss(x + t * step)) >= value + 1e-4 * t * slope and t > 1e-10:
             t /= 2
-        if not found < value:  # rounding forbids more
+        if not reached < value:  # rounding forbids more
             break
-        x, value = x + t * step, found
+        x, value = x + t * step, reached
     return float(x[0]) / scale, float(x[1])
 
 
@@ -163,12 +163,12 @@ def of_pairs(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.f
     fitted : sequence of (float, float)
         Of the pairs.
     """
-    found = np.empty((len(scores), K))
+    P = np.empty((len(scores), K))
     for rows, Q in _quadratics(scores, fitted, K):
         p = np.linalg.solve(Q + 1e-12 * np.eye(K), np.ones((len(Q), K, 1)))[:, :, 0]
         p = np.maximum(p, 0.0)
-        found[rows] = p / p.sum(axis=1, keepdims=True)
-    return found
+        P[rows] = p / p.sum(axis=1, keepdims=True)
+    return P
 
 
 def coupled(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.float64]:
@@ -179,7 +179,7 @@ def coupled(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.fl
     ----------
     Wu, Lin and Weng 2004, Algorithm 2, with the products that its Appendix D keeps.
     """
-    found = np.empty((len(scores), K))
+    P = np.empty((len(scores), K))
     for rows, Q in _quadratics(scores, fitted, K):
         p = np.full((len(Q), K), 1 / K)
         for _ in range(max(100, K)):
@@ -195,8 +195,8 @@ def coupled(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.fl
                 pQp = (pQp + d * (d * own + 2 * Qp[:, t])) / (1 + d) ** 2
                 Qp = (Qp + d[:, None] * Q[:, t]) / (1 + d)[:, None]
                 p /= (1 + d)[:, None]
-        found[rows] = np.where(np.isfinite(scores[rows]).all(axis=1, keepdims=True), p, np.nan)
-    return found
+        P[rows] = np.where(np.isfinite(scores[rows]).all(axis=1, keepdims=True), p, np.nan)
+    return P
 
 
 def _quadratics(
