@@ -195,7 +195,9 @@ def cross_validate(
     return Choice(outcome, best, search.rows(name))
 
 
-def stated(task: str | None, usual: str, parameters: dict[str, Any], **usually: Any) -> Settings:
+def make_settings(
+    task: str | None, usual: str, parameters: dict[str, Any], **usually: Any
+) -> Settings:
     """Settings of known parameters, with what was asked for; task None for the usual one."""
     asked = frozenset(parameters if task is None else {*parameters, "task"})
     return plain(
@@ -230,7 +232,7 @@ def _examples(
     arrays = () if isinstance(data, str | os.PathLike) else data
     if not isinstance(arrays, tuple) or (arrays and len(arrays) not in (2, 3)) or data == ():
         raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
-    settings = stated(task, "rank" if len(arrays) == 3 else "classification", parameters)
+    settings = make_settings(task, "rank" if len(arrays) == 3 else "classification", parameters)
     idle = check(settings)
     given, where = weights_of(weights, settings)
     own = named(settings.task, input=settings.input)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from svmcut.api import stated, weights_of
+from svmcut.api import make_settings, weights_of
 from svmcut.distributed.engine import DaskRows
 from svmcut.distributed.gathered import MOST_GATHERED
 from svmcut.distributed.parts import Reading
@@ -76,7 +76,7 @@ def train(
         Where the scheduler or its workers are lost.
     """
     check_names(parameters)
-    settings = stated(task, "classification", parameters, threads=1)
+    settings = make_settings(task, "classification", parameters, threads=1)
     given, where = weights_of(weights, settings)
     name, files = files_of(paths)
     rows = DaskRows(client, work_dir)

@@ -50,7 +50,7 @@ class Parameter(NamedTuple):
     def texts(self, quoted: bool) -> str:
         """The value, or the values to choose from; in quotes where it is a word and `quoted`."""
         values = self.value if isinstance(self.value, tuple | list) else (self.value,)
-        return listed([_text(value, quoted) for value in values], "or")
+        return join_names([_text(value, quoted) for value in values], "or")
 
 
 Words = Callable[[Parameter], str]
@@ -97,12 +97,12 @@ class Message(str):
         return "".join(_worded(self.template, self.values, words))
 
 
-def worded(message: str, words: Words) -> str:
+def word_message(message: str, words: Words) -> str:
     """A message in these words; a plain str has no parameters."""
     return message.worded(words) if isinstance(message, Message) else message
 
 
-def listed(names: Any, last: str = "and") -> str:
+def join_names(names: Any, last: str = "and") -> str:
     """Names in a sentence: a, b and c; nothing of none."""
     *rest, end = names or [""]
     return f"{', '.join(rest)} {last} {end}" if rest else end
@@ -133,7 +133,7 @@ def _worded(template: str, values: tuple[Any, ...], words: Words) -> Iterator[st
             else:
                 value = getattr(value, "sentence", value)
                 filled = f"{{{field}}}".format(
-                    worded(value, words) if isinstance(value, str) else value
+                    word_message(value, words) if isinstance(value, str) else value
                 )
                 yield filled if isinstance(value, Message) else printable(filled)
     if at != len(template) or [*rest]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from svmcut._version import __version__
 from svmcut.cli.guard import warn
 from svmcut.cli.options import options as table
-from svmcut.cli.termination import STOPPED, Terminated, asked
+from svmcut.cli.termination import STOPPED, Terminated, pending_signal
 from svmcut.errors import CheckpointError, ClusterError, OutputError
 from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold, previous
@@ -128,10 +128,10 @@ class Checkpoints:
             yield
         except BaseException as error:
             if self._latest is not None and (
-                asked() or isinstance(error, KeyboardInterrupt | ClusterError)
+                pending_signal() or isinstance(error, KeyboardInterrupt | ClusterError)
             ):
                 written = self._write(last=True)
-                if asked() and not written and not self._files:
+                if pending_signal() and not written and not self._files:
                     raise Terminated(kept=False) from None
             if isinstance(error, ClusterError) and self.kept:
                 error.exit_status = STOPPED

@@ -35,7 +35,7 @@ def cells(options: LearnOptions) -> list[dict[str, float]]:
     )
 
 
-def chosen(options: LearnOptions, place: int) -> LearnOptions:
+def choose_cell(options: LearnOptions, place: int) -> LearnOptions:
     """The options with the values of one cell, of which nothing is chosen any more."""
     cell = cells(options)[place]
     unit = "cost" if options.cost else "example_cost"

@@ -10,7 +10,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from svmcut.cli.termination import Terminated, asked
+from svmcut.cli.termination import Terminated, pending_signal
 from svmcut.errors import ClusterError, UsageError
 from svmcut.messages import printable
 from svmcut.spec.catalog import SOLVERS
@@ -36,12 +36,14 @@ def remedy(path: str | None, checkpoints: Checkpoints | None, larger: str = "") 
 
 
 @contextlib.contextmanager
-def told(how: Callable[[], str]):
+def explain_ending(how: Callable[[], str]):
     """Adds ``how()``, where it is not empty, to the message of a signal that leaves the context."""
     try:
         yield
     except BaseException as error:
-        if (asked() or isinstance(error, KeyboardInterrupt | Terminated)) and (text := how()):
+        if (pending_signal() or isinstance(error, KeyboardInterrupt | Terminated)) and (
+            text := how()
+        ):
             error.add_note(text)
         elif isinstance(error, ClusterError) and (text := how()):
             error.add(text)

@@ -17,7 +17,7 @@ from svmcut.errors import DataError, UsageError
 from svmcut.files.models import read_named
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
-from svmcut.files.text import BLOCK_BYTES, opened
+from svmcut.files.text import BLOCK_BYTES, open_text
 from svmcut.inspection.facts import curves, distribution, facts
 from svmcut.messages import printable
 from svmcut.resources import usable_cpus
@@ -139,7 +139,7 @@ def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], lis
 
 def _bytes(path: str) -> bytes:
     pieces, buffer = [], bytearray(BLOCK_BYTES)
-    with opened(path) as text, memoryview(buffer) as view:
+    with open_text(path) as text, memoryview(buffer) as view:
         while count := text.readinto(view):
             pieces.append(bytes(view[:count]))
     return b"".join(pieces)

@@ -14,7 +14,7 @@ from svmcut.cli.termination import (
     STOPPED,
     TERMINATED,
     Terminated,
-    asked,
+    pending_signal,
     settle,
     signals_raised,
 )
@@ -133,13 +133,13 @@ def _report(
 ) -> int:
     if os.environ.get("SVMCUT_DEBUG") == "1":
         raise error
-    if asked() and not isinstance(error, SvmcutError | KeyboardInterrupt | Terminated):
+    if pending_signal() and not isinstance(error, SvmcutError | KeyboardInterrupt | Terminated):
         error = Terminated()
     if isinstance(error, KeyboardInterrupt | Terminated):
         if isinstance(error, KeyboardInterrupt):
             what, status = "interrupted", INTERRUPTED
         else:
-            what = f"stopped by {asked()}"
+            what = f"stopped by {pending_signal()}"
             status = STOPPED if resumable and error.kept else TERMINATED
         early = (
             ["no state was written, the same command goes on from one that was there"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from svmcut.cli.commands import COMMANDS, SCORING
 from svmcut.cli.option_rows import ROWS
 from svmcut.cli.options import LEARNT, named_task, offered
-from svmcut.messages import listed
+from svmcut.messages import join_names
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.spellings import nearest
 
@@ -90,10 +90,10 @@ def _elsewhere(flag: str, command: str, task: str) -> str:
         return "svmcut learn" if fields else ""
     tasks = [name for name in TASKS if name != task and fields & offered(name)]
     learnt = [name for name in tasks if name in LEARNT]
-    places = [f"--task {listed(learnt, 'or')}"] if 0 < len(learnt) < len(LEARNT) else []
+    places = [f"--task {join_names(learnt, 'or')}"] if 0 < len(learnt) < len(LEARNT) else []
     if command == "rank" and learnt:
         places = [" ".join(["svmcut learn", *places])]
     places += ["svmcut rank"] if "rank" in tasks else []
     if not tasks and flag in _flags(SCORING):
         places = ["svmcut classify"]
-    return listed(places, "or")
+    return join_names(places, "or")

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from svmcut.cli.option_rows import COMPATIBILITY, ROWS, Option
-from svmcut.messages import listed
+from svmcut.messages import join_names
 from svmcut.spec.catalog import (
     AUTO,
     CUTTING_PLANE,
@@ -227,14 +227,14 @@ def _words(task: str) -> dict[str, Any]:
     }
     usual = max(passes.values(), default=0)
     by_data = [
-        listed((AUTO, *names), "or")
+        join_names((AUTO, *names), "or")
         for names in (solvers(task, False), solvers(task, True))
         if names
     ]
     sums = (
         ""
         if all(loss.is_sum for loss in rows)
-        else listed([loss.name for loss in rows if loss.is_sum])
+        else join_names([loss.name for loss in rows if loss.is_sum])
     )
     bare = [name for name, solver in known.items() if solver.polished is False]
     ways = {
@@ -243,7 +243,7 @@ def _words(task: str) -> dict[str, Any]:
         for way in kernel.maintenance
     }
     return {
-        "tasks": listed([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
+        "tasks": join_names([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
         "needed": f" Required for every loss but {sums}." if sums else "",
         "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {sums} alone" if sums else ""),
         "objective": row.objective,
@@ -251,13 +251,13 @@ def _words(task: str) -> dict[str, Any]:
         "one": f"{row.unit}'s {row.weighs}",
         "points": row.points,
         "single": row.unit,
-        "weighing": listed([loss.name for loss in rows if loss.is_sum]),
+        "weighing": join_names([loss.name for loss in rows if loss.is_sum]),
         "losses": numbered(rows),
         "first": DEFAULTS["task"],
-        "at": listed([loss.name for loss in rows if loss.at]),
-        "ranked": listed([loss.name for loss in rows if "at" in loss.takes]),
-        "at_default": listed([f"{loss.at[2]:g}" for loss in rows if loss.at]),
-        "rescalings": listed(
+        "at": join_names([loss.name for loss in rows if loss.at]),
+        "ranked": join_names([loss.name for loss in rows if "at" in loss.takes]),
+        "at_default": join_names([f"{loss.at[2]:g}" for loss in rows if loss.at]),
+        "rescalings": join_names(
             [f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in rescalings], "or"
         ),
         "bias": f"{row.defaults.get('bias', 1):g}"
@@ -268,12 +268,12 @@ def _words(task: str) -> dict[str, Any]:
         ),
         "examples": row.units.capitalize() if row.labels == TAGS else "Examples",
         "maintenance": ", ".join(
-            f"{way} for {listed(names)}" for way, names in ways.items() if names
+            f"{way} for {join_names(names)}" for way, names in ways.items() if names
         ),
-        "adaptive": listed([name for name, solver in known.items() if solver.adaptive]),
-        "polish": f"on, for {listed(bare)} off" if bare else "on",
+        "adaptive": join_names([name for name, solver in known.items() if solver.adaptive]),
+        "polish": f"on, for {join_names(bare)} off" if bare else "on",
         "certified": f"{CERTIFIED_ROWS:,} {'tokens' if row.labels == TAGS else 'rows'}",
-        "kkt": f"{listed(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}."
+        "kkt": f"{join_names(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}."
         if tolerant
         else "",
         "epsilon": "none" if row.gap else f"{row.defaults.get('epsilon', EPSILON):g}",
@@ -284,7 +284,7 @@ def _words(task: str) -> dict[str, Any]:
         "measures": ", ".join(name.replace("_", "-") for name in measures(task)),
         "measure": row.measure.replace("_", "-"),
         "solvers": "; with kernels ".join(by_data),
-        "algorithms": listed([str(number) for number in row.algorithms], "or"),
+        "algorithms": join_names([str(number) for number in row.algorithms], "or"),
         "parts": "tags" if row.labels == TAGS else "labels",
         "parts_default": "1 for every 100 tags" if row.labels == TAGS else "1",
         "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()),
@@ -329,8 +329,8 @@ def options(task: str) -> tuple[Option, ...]:
         spanned = [name for name in taking if row.field not in SOLVERS[name].after]
         kernels = [name for name, kernel in KERNELS.items() if row.field in kernel.takes]
         names = {"takers": taking, "spanned": spanned, "kernels_of": kernels}
-        polished = listed([name for name in taking if name not in spanned])
-        texts = words | {key: listed(found) for key, found in names.items()}
+        polished = join_names([name for name in taking if name not in spanned])
+        texts = words | {key: join_names(found) for key, found in names.items()}
         texts["polished"] = f", and by the polish of {polished}" if polished else ""
         default = _stated(values[row.field]) if row.default is None else row.default.format(**texts)
         help, more = (text.format(**texts) for text in (row.help, row.more))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.cli.training_report import final_lines, runtime_shares
 from svmcut.data.labels import SIGNS, classes_of, label_text
-from svmcut.messages import listed
+from svmcut.messages import join_names
 from svmcut.resources import running
 from svmcut.scoring.measures import Measured, contingency_table
 from svmcut.spec.catalog import FORMATS, TASKS, losses, measures
@@ -67,7 +67,7 @@ class Presentation:
     has_beam = False
     of_light = False
     no_probability = "; --probability is for models of classes"
-    foreign = "no model of sequences; expected one that starts with " + listed(
+    foreign = "no model of sequences; expected one that starts with " + join_names(
         [repr(row.first.decode()) for row in FORMATS if row.models[0] in TASKS["sequence"].models],
         "or",
     )

@@ -96,7 +96,7 @@ def settle() -> None:
     _state.over = True
 
 
-def asked() -> str:
+def pending_signal() -> str:
     """The name of the signal that came, if one did: what fails from then on may fail of its
     exception, raised within a library.
     """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.cli import training_report as report
-from svmcut.cli.endings import ending, remedy, stop_reason, time_limit, told
+from svmcut.cli.endings import ending, explain_ending, remedy, stop_reason, time_limit
 from svmcut.cli.files import check_training_files, log_beside, model_files
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import hints
@@ -77,7 +77,7 @@ def run(
         stack.enter_context(log_beside(outputs))
         checkpoints = None
         stack.enter_context(
-            told(lambda: "" if original else remedy(options.checkpoint, checkpoints))
+            explain_ending(lambda: "" if original else remedy(options.checkpoint, checkpoints))
         )
         look()  # for a signal that was lost while modules were imported
         if options.checkpoint is not None:
@@ -263,8 +263,8 @@ class Training:
             self._failures.append(f"{printable(options.model_file)}: {counts}")
         name = choosing.measure_of(options)
         self._grid = {"cv" if options.cv else "grid": search.rows(name)}
-        self.options = choosing.chosen(options, search.best(name))
-        if self.options.grid != choosing.chosen(options, 0).grid:
+        self.options = choosing.choose_cell(options, search.best(name))
+        if self.options.grid != choosing.choose_cell(options, 0).grid:
             others = self._driver.warnings
             self._driver = self._task.plan(self.examples, self.options.settings(), self._left())
             self._warnings = [

@@ -23,7 +23,7 @@ from svmcut.data.arrays import as_rows, check_sparse, given_weights
 from svmcut.data.coarse import coarse_warning
 from svmcut.data.examples import Csr, Examples
 from svmcut.errors import DataError, SvmcutError, UsageError
-from svmcut.messages import Parameter, in_python, worded
+from svmcut.messages import Parameter, in_python, word_message
 from svmcut.resources import one_blas_thread, usable_cpus
 from svmcut.spec.catalog import MULTICLASS
 from svmcut.spec.parameters import Settings
@@ -80,7 +80,7 @@ def own_words() -> Iterator[None]:
     try:
         yield
     except SvmcutError as error:
-        error.args = (worded(error.sentence, word),)
+        error.args = (word_message(error.sentence, word),)
         raise
 
 
@@ -134,7 +134,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     level = 1
     while sys._getframe(level).f_globals.get("__name__", "").startswith("svmcut."):
         level += 1
-    warnings.warn(worded(message, word), category, stacklevel=level + 1)
+    warnings.warn(word_message(message, word), category, stacklevel=level + 1)
 
 
 def threads_of(n_jobs: int | None) -> int:

@@ -85,7 +85,7 @@ def read_files(
             "max_memory": max_memory,
             "zero_based": zero_based,
         }
-        return joined(name, [read_examples(path, **how) for path in paths])
+        return join_examples(name, [read_examples(path, **how) for path in paths])
     for _ in range(3):  # another job may take away what it has just been found to need no more
         target = os.path.join(cache, _name(paths, zero_based))
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -96,7 +96,7 @@ def read_files(
     )
 
 
-def joined(name: str, examples: Sequence[Examples]) -> Examples:
+def join_examples(name: str, examples: Sequence[Examples]) -> Examples:
     """Examples one behind the other."""
     if len(examples) == 1:
         return examples[0]

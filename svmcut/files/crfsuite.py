@@ -17,7 +17,7 @@ import numpy as np
 from svmcut.data.arrays import gathered_rows
 from svmcut.data.examples import Names, Sequences, Source
 from svmcut.errors import DataError
-from svmcut.files.text import LONGEST_LINE, NUL, check_limit, memory_for, opened
+from svmcut.files.text import LONGEST_LINE, NUL, check_limit, memory_for, open_text
 from svmcut.messages import Message
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def read_crfsuite(
     MemoryLimitError
     """
     lines = _Lines(path, names)
-    with opened(path) as text, memory_for(lines, _BLOCK_BYTES):
+    with open_text(path) as text, memory_for(lines, _BLOCK_BYTES):
         for block in _blocks(text):
             lines.add(block)
             check_limit(lines, text.position, text.bytes_left(), max_memory)
@@ -80,7 +80,7 @@ def stream_crfsuite(path: str, names: Names, *, unlabelled: bool = False) -> Ite
         At least one sequence.
     """
     lines, begun = _Lines(path, names, unlabelled), False
-    with opened(path) as text, memory_for(lines, _BLOCK_BYTES):
+    with open_text(path) as text, memory_for(lines, _BLOCK_BYTES):
         for block in _blocks(text):
             lines.add(block)
             if lines.bounds:

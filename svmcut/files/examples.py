@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from svmcut._native.scan import Scanner
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.errors import NoExamples
-from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, opened
+from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, open_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +104,7 @@ def read_examples(
     Time O(bytes). Memory: the arrays and one block of text a thread, or the longest line.
     """
     block_bytes = block_bytes_of(threads)
-    with opened(path) as text:
+    with open_text(path) as text:
         scanner = Scanner(path, threads=threads, zero_based=zero_based)
 
         def check(position: int, bytes_left: int) -> None:
@@ -164,7 +164,7 @@ def stream_examples(
     DataError, MemoryLimitError
         As in `read_examples`, when their place is reached.
     """
-    with opened(path) as text:
+    with open_text(path) as text:
         scanner = Scanner(path, threads=threads, unlabelled=unlabelled, zero_based=zero_based)
         begun = False
         with memory_for(scanner, block_bytes):

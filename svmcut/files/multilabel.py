@@ -17,7 +17,7 @@ import numpy as np
 from svmcut._native.scan import Scanner
 from svmcut.data.examples import Csr, MultilabelExamples, Source
 from svmcut.errors import DataError
-from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, opened
+from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, open_text
 
 _HEADER = re.compile(
     rb"\xef?\xbb?\xbf?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)"
@@ -50,7 +50,7 @@ def read_multilabel(
         The arrays take more than max_memory, or more than the system gives.
     """
     block_bytes = block_bytes_of(threads)
-    with opened(path) as text:
+    with open_text(path) as text:
         start, scanner = _started(text, path, threads, zero_based)
         with memory_for(scanner, block_bytes):
             for _ in feed(scanner, start, block_bytes):
@@ -82,7 +82,7 @@ def stream_multilabel(
         As in `read_multilabel`, when their place is reached; another number of examples than a
         header announces after the last block.
     """
-    with opened(path) as text:
+    with open_text(path) as text:
         (start, scanner), count = _started(text, path, threads, zero_based), 0
         with memory_for(scanner, block_bytes):
             for _ in feed(scanner, start, block_bytes):

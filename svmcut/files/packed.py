@@ -22,7 +22,7 @@ LONGEST_MAGIC = max(map(len, PACKINGS))
 _PIECE, _ZSTD_PIECE = 1 << 16, 1 << 10
 
 
-def unpacked(packing: str, path: str, head: bytes, raw: Any) -> Callable[[memoryview], int]:
+def unpack(packing: str, path: str, head: bytes, raw: Any) -> Callable[[memoryview], int]:
     """What fills the front of a view with the text of a stream; 0 at the end.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut.errors import DataError
-from svmcut.files.text import BLOCK_BYTES, opened
+from svmcut.files.text import BLOCK_BYTES, open_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".group", ".query")
 
 
-def beside(path: str) -> str | None:
+def find_queries(path: str) -> str | None:
     """The file of the queries of a file, the first there is."""
     return next(
         (path + suffix for suffix in SUFFIXES if path != "-" and os.path.isfile(path + suffix)),
@@ -42,7 +42,7 @@ def read_queries(path: str, rows: int, of: str) -> NDArray[np.int64]:
         Where a line is none, the numbers are neither, or qids decrease.
     """
     pieces, buffer = [], bytearray(BLOCK_BYTES)
-    with opened(path) as text, memoryview(buffer) as view:
+    with open_text(path) as text, memoryview(buffer) as view:
         while count := text.readinto(view):
             pieces.append(bytes(view[:count]))
     lines = b"".join(pieces).removeprefix(b"\xef\xbb\xbf").rstrip().split(b"\n")

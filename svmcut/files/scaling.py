@@ -14,7 +14,7 @@ import numpy as np
 from svmcut._native.scaling import Measure, Scale
 from svmcut.errors import DataError, OutputError
 from svmcut.files.output import write_atomically
-from svmcut.files.text import Bytes, Text, feed, memory_for, opened
+from svmcut.files.text import Bytes, Text, feed, memory_for, open_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ def read_ranges(path: str) -> Ranges:
         With the line that is not as it should be.
     """
     data, block = bytearray(), bytearray(BLOCK_BYTES)
-    with opened(path) as text:
+    with open_text(path) as text:
         while count := text.readinto(memoryview(block)):
             data += block[:count]
     lines = data.decode("ascii", "replace").rstrip().splitlines()
@@ -190,7 +190,7 @@ def scale_examples(
         state = None
         if twice:
             measure = Measure(path)
-            with opened(path) as text, memory_for(measure, BLOCK_BYTES):
+            with open_text(path) as text, memory_for(measure, BLOCK_BYTES):
                 state = text.state
                 if path == "-" or state is None:
                     spool = stack.enter_context(_temporary())
@@ -305,5 +305,5 @@ def _again(path: str, spool: BinaryIO | None) -> Iterator[Text]:
     if spool is not None:
         yield Text(path, spool)
         return
-    with opened(path) as text:
+    with open_text(path) as text:
         yield text

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from svmcut._native.scan import Scanner
 from svmcut.errors import DataError, MemoryLimitError
-from svmcut.files.packed import LONGEST_MAGIC, PACKINGS, unpacked
+from svmcut.files.packed import LONGEST_MAGIC, PACKINGS, unpack
 from svmcut.resources import available_memory
 
 BLOCK_BYTES = 1 << 18
@@ -117,7 +117,7 @@ def _megabytes(size: float) -> str:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Text]:
+def open_text(path: str) -> Iterator[Text]:
     """The text of a file; every failure of the system on the way becomes a DataError with its
     reason."""
     try:
@@ -177,7 +177,7 @@ class Text:
         )
         if packing is not None:
             self.size = -1
-            self._fill = unpacked(packing, path, self.head, raw)
+            self._fill = unpack(packing, path, self.head, raw)
 
     def bytes_left(self) -> int:
         return self.size - self.position if self.size >= self.position else -1

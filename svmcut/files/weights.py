@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut.errors import DataError
-from svmcut.files.text import BLOCK_BYTES, opened
+from svmcut.files.text import BLOCK_BYTES, open_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ def read_weights(path: str) -> NDArray[np.float64]:
         The file cannot be read, or a line is no number of at least 0.
     """
     pieces, buffer = [], bytearray(BLOCK_BYTES)
-    with opened(path) as text, memoryview(buffer) as view:
+    with open_text(path) as text, memoryview(buffer) as view:
         while count := text.readinto(view):
             pieces.append(bytes(view[:count]))
     lines = b"".join(pieces).split(b"\n")

@@ -123,7 +123,7 @@ def _of_data(data: dict[str, Any]) -> list[str]:
     if "reliability" in data:
         title = "Reliability of the probabilities; larger dots, more examples"
         drawn.append(pictures.reliability(title, data["reliability"]))
-    tables = _pairs(texts.measured(data))
+    tables = _pairs(texts.measure_rows(data))
     if "scores" in data:
         head, *rows = texts.scores_table(data["scores"])
         lines = [_row("th", head), *(_row("td", row) for row in rows)]

@@ -7,7 +7,7 @@ import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from svmcut.messages import listed
+from svmcut.messages import join_names
 from svmcut.spec.catalog import FORMATS, measures
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def text_of(document: dict[str, Any]) -> str:
             )
     if "data" in document:
         data = document["data"]
-        lines = [f"  {name:<18}{value:>9}" for name, value in measured(data)]
+        lines = [f"  {name:<18}{value:>9}" for name, value in measure_rows(data)]
         blocks.append([f"Measures on {data['examples']} examples of {data['file']}", *lines])
         if "scores" in data:
             blocks.append(["Scores", *_table(scores_table(data["scores"]))])
@@ -143,7 +143,7 @@ def machine_name(row: dict[str, Any]) -> str:
 
 def pair_name(row: dict[str, Any]) -> str:
     """Two labels."""
-    return listed(row["labels"])
+    return join_names(row["labels"])
 
 
 def _ends(row: dict[str, Any], name: Callable[[dict[str, Any]], str]) -> list[str]:
@@ -191,7 +191,7 @@ def convergence(trace: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def measured(data: dict[str, Any]) -> Iterable[tuple[str, str]]:
+def measure_rows(data: dict[str, Any]) -> Iterable[tuple[str, str]]:
     """The measures of a file, name and value."""
     for row in measures(data["task"]).values():
         value = data["measures"][row.name]

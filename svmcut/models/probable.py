@@ -15,7 +15,7 @@ import numpy as np
 from svmcut.models.kernel import KernelModel
 from svmcut.models.kernel_classes import KernelMulticlassModel
 from svmcut.models.linear import LinearModel
-from svmcut.scoring.probabilities import LOG_ODDS, coupled
+from svmcut.scoring.probabilities import LOG_ODDS, couple
 from svmcut.spec.records import fields, record
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class CoupledClasses(KernelMulticlassModel):
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) probabilities; nan where a decision is none."""
         assert self.sigmoids is not None
-        return coupled(self.decisions(X, threads), self.sigmoids, len(self.names))
+        return couple(self.decisions(X, threads), self.sigmoids, len(self.names))
 
 
 class _Odds:

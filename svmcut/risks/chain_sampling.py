@@ -18,7 +18,7 @@ import numpy as np
 
 from svmcut._native import chain
 from svmcut.data.labellings import Labelling
-from svmcut.risks.sampling import Draw, chosen
+from svmcut.risks.sampling import Draw, choose_terms
 from svmcut.risks.weights import example_weights
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ChainViolations:
         return self._cut(weights)
 
     def sample(self, rng: np.random.Generator, r: int) -> Draw:
-        sequences = self.sequences[chosen(rng, r, self.size, self._weights)]
+        sequences = self.sequences[choose_terms(rng, r, self.size, self._weights)]
         return self._cut(self._mass / r * np.bincount(sequences, minlength=len(self._slacks)))
 
     def _cut(self, weights: NDArray) -> Draw:

@@ -74,7 +74,7 @@ def slack_rescaled(
     return CountedRisk(chains, wrong, wrong, threads, weights)
 
 
-def squared(
+def square_slack(
     chains: chain.Chains, longest: int, rescaling: str, threads: int = 1, weights=None
 ) -> SquaredSequences:
     """Squared slack of the number of wrong tags, rescaling "margin" or "slack"; longest as in

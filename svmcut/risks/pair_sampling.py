@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.risks.sampling import Draw, merged
+from svmcut.risks.sampling import Draw, merge_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,4 +106,6 @@ class PairViolations:
             j[here] = self._runs[grade][last[here] - 1 - rest[here]]
         weight = total / r
         value = weight * float((1 - self._s[i] + self._s[j]).sum())
-        return merged(np.concatenate([i, j]), np.repeat([-weight, weight], r), float(total), value)
+        return merge_points(
+            np.concatenate([i, j]), np.repeat([-weight, weight], r), float(total), value
+        )

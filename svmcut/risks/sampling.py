@@ -64,7 +64,7 @@ class Sampler(Protocol):
     def violations(self, s: NDArray) -> Violations: ...
 
 
-def merged(points: NDArray, coef: NDArray, offset: float, value: float) -> Draw:
+def merge_points(points: NDArray, coef: NDArray, offset: float, value: float) -> Draw:
     """Equal points summed; those that cancel are left out."""
     unique, place = np.unique(points, return_inverse=True)
     total = np.bincount(place, coef, len(unique))
@@ -95,7 +95,7 @@ class HingeSampler:
         `bootstrap`."""
         if self._cumulative is None:
             return rng.integers(len(self.signs), size=r)
-        return drawn(rng, self._cumulative, r)
+        return draw_places(rng, self._cumulative, r)
 
     def merged(self, points: NDArray) -> tuple[NDArray, NDArray]:
         """The rows of a sample of `points`, each once, and weights with which their risk stands for
@@ -122,21 +122,23 @@ class HingeSampler:
         loss = 1 - y * s
         hit = loss > 0
         weight = self._total / len(points)
-        return merged(
+        return merge_points(
             points[hit], -weight * y[hit], weight * int(hit.sum()), weight * float(loss[hit].sum())
         )
 
 
-def drawn(rng: np.random.Generator, cumulative: NDArray, r: int) -> NDArray:
+def draw_places(rng: np.random.Generator, cumulative: NDArray, r: int) -> NDArray:
     """r places, (r,) int64, each drawn in proportion to what `cumulative` rises by there; never
     where it does not."""
     places = np.searchsorted(cumulative, rng.random(r) * cumulative[-1], side="right")
     return np.minimum(places, np.searchsorted(cumulative, cumulative[-1]))
 
 
-def chosen(rng: np.random.Generator, r: int, size: int, weights: NDArray | None) -> NDArray:
+def choose_terms(rng: np.random.Generator, r: int, size: int, weights: NDArray | None) -> NDArray:
     """r draws, (r,) int64 with repetitions, from `size` terms in proportion to their weights."""
-    return rng.integers(size, size=r) if weights is None else drawn(rng, np.cumsum(weights), r)
+    return (
+        rng.integers(size, size=r) if weights is None else draw_places(rng, np.cumsum(weights), r)
+    )
 
 
 class HingeViolations:
@@ -164,8 +166,8 @@ class HingeViolations:
         )
 
     def sample(self, rng: np.random.Generator, r: int) -> Draw:
-        places = chosen(rng, r, self.size, self._weights)
+        places = choose_terms(rng, r, self.size, self._weights)
         rows, weight = self.rows[places], self._mass / r
-        return merged(
+        return merge_points(
             rows, -weight * self._signs[rows], self._mass, weight * float(self._loss[places].sum())
         )

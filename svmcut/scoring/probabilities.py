@@ -171,7 +171,7 @@ def of_pairs(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.f
     return P
 
 
-def coupled(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.float64]:
+def couple(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.float64]:
     """What LIBSVM finds of `of_pairs`: the iteration of the paper, ended at an error of 0.005 / K;
     nan of nan.
 

@@ -59,7 +59,7 @@ class Expansion:
         return dense
 
 
-def summed(weights, elements, dim: int) -> tuple[NDArray, NDArray]:
+def sum_points(weights, elements, dim: int) -> tuple[NDArray, NDArray]:
     """Points and coefficients of sum_k weights[k] elements[k]; those that cancel are left out."""
     coef = np.zeros(dim)
     for weight, element in zip(weights, elements, strict=True):
@@ -153,7 +153,7 @@ class KernelSpace(Space):
                 scores,
                 self.rows.threads,
             )
-        points, coef = summed(weights, elements, self.dim)
+        points, coef = sum_points(weights, elements, self.dim)
         return Expansion(points, coef, scores)
 
     @part(KERNEL)

@@ -10,7 +10,7 @@ import math
 import reprlib
 
 from svmcut.errors import UsageError
-from svmcut.messages import Message, Parameter, listed
+from svmcut.messages import Message, Parameter, join_names
 from svmcut.spec.catalog import (
     AUTO,
     CUTTING_PLANE,
@@ -288,7 +288,7 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
     if name == AUTO or name in serving:
         return
     if task.labels == TWO_CLASSES and settings.is_plain:
-        known = listed(
+        known = join_names(
             [
                 other
                 for other, row in losses(task.name).items()
@@ -368,7 +368,7 @@ def _check_stepping(settings: Settings, name: str) -> None:
     if settings.epsilon is not None or (
         settings.gap is not None and "gap" not in SOLVERS[name].takes
     ):
-        ending = listed(
+        ending = join_names(
             [other for other, row in SOLVERS.items() if row.steps and "gap" in row.takes]
         )
         raise UsageError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.errors import DataError
-from svmcut.files.queries import beside, read_queries
+from svmcut.files.queries import find_queries, read_queries
 from svmcut.messages import printable
 from svmcut.risks.ordinal import query_starts
 from svmcut.scoring.measures import Measured, ranking_measures
@@ -41,7 +41,7 @@ class Ranking(VectorTask):
     def read(self, path: str, **how: Any) -> Examples:
         """As Task.read, with the queries of FILE.group or FILE.query where the lines have none."""
         found = super().read(path, **how)
-        if found.qid is None and self.reads_beside and (name := beside(path)) is not None:
+        if found.qid is None and self.reads_beside and (name := find_queries(path)) is not None:
             return replace(found, qid=read_queries(name, len(found), path))
         return found
 
@@ -49,7 +49,7 @@ class Ranking(VectorTask):
         """As Task.stream, with queries as `read`; refuses those whose ids decrease or are
         negative."""
         last, blocks = 0, super().stream(path, **how)
-        if self.reads_beside and (name := beside(path)) is not None:
+        if self.reads_beside and (name := find_queries(path)) is not None:
             blocks = _with_queries([*blocks], name, path)
         for block in blocks:
             if block.qid is not None:

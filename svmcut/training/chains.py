@@ -11,7 +11,7 @@ from svmcut.data.examples import Sequences
 from svmcut.errors import UsageError
 from svmcut.models import ChainModel, ChainShape
 from svmcut.risks.chain import ChainRisk, SequenceSum
-from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, squared, zero_one
+from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, square_slack, zero_one
 from svmcut.solvers.auto import choose_chain
 from svmcut.spaces.chain import ChainSpace
 from svmcut.spec.catalog import losses
@@ -104,7 +104,7 @@ class Chains(Structured):
             risk = zero_one(chains, threads, v)
             return SquaredSequences(risk) if s.slack_norm == 2 else risk
         if s.slack_norm == 2:
-            return squared(chains, longest, s.rescaling, threads, v)
+            return square_slack(chains, longest, s.rescaling, threads, v)
         if s.rescaling == "slack":
             return slack_rescaled(chains, longest, threads, v)
         return ChainRisk(chains, self.model.beam, threads, v)

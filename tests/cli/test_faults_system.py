@@ -16,7 +16,7 @@ import pytest
 from programs import CLASSIFIERS, LEARNERS, TIMEOUT, call, command, run, start
 
 from svmcut.files.models import write_model
-from svmcut.files.text import opened
+from svmcut.files.text import open_text
 from svmcut.models import LinearModel
 
 ROWS = "1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n1 qid:2 3:1e-3\n-1 qid:2 2:0.125 7:3\n"
@@ -256,7 +256,7 @@ def test_row22_standard_input_is_read_as_it_comes(monkeypatch):
         waited = threading.Event()
         rescue = threading.Timer(30, lambda: (waited.set(), os.close(writer)))
         rescue.start()
-        with opened("-") as text:
+        with open_text("-") as text:
             view = memoryview(bytearray(100))
             assert text.readinto(view) + text.readinto(view) == 9
         rescue.cancel()

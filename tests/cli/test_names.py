@@ -14,7 +14,7 @@ from programs import call
 
 import svmcut
 from svmcut.errors import DataError, UsageError
-from svmcut.messages import Message, worded
+from svmcut.messages import Message, word_message
 
 #: Every word of it is one that the command line puts a flag for.
 FOLDER = "gamma=0.5,seed=3/loss='f1',parameter 'gap'"
@@ -202,10 +202,10 @@ def test_messages_keep_names_through_wrapping_and_pickling():
     ):
         known = pickle.loads(pickle.dumps(error))
         assert str(known) == str(error) and FOLDER in str(known)
-        text = worded(known.sentence, lambda parameter: f"<{parameter.name}>")
+        text = word_message(known.sentence, lambda parameter: f"<{parameter.name}>")
         assert FOLDER in text and text.count("<gap>") == 1
     inner.add("seed=3")
-    assert worded(inner.sentence, lambda parameter: "-").endswith("; seed=3")
+    assert word_message(inner.sentence, lambda parameter: "-").endswith("; seed=3")
 
 
 def test_estimators_and_train_keep_names_too(folder, monkeypatch):

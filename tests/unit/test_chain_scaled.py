@@ -13,7 +13,7 @@ from svmcut.risks.chain_scaled import (
     CountedRisk,
     SquaredSequences,
     slack_rescaled,
-    squared,
+    square_slack,
     zero_one,
 )
 from svmcut.spaces.chain import ChainSpace
@@ -24,8 +24,8 @@ RISKS = {
     "margin": lambda chains: ChainRisk(chains),
     "slack": lambda chains: slack_rescaled(chains, 5),
     "zero-one": lambda chains: zero_one(chains),
-    "margin, squared": lambda chains: squared(chains, 5, "margin"),
-    "slack, squared": lambda chains: squared(chains, 5, "slack"),
+    "margin, squared": lambda chains: square_slack(chains, 5, "margin"),
+    "slack, squared": lambda chains: square_slack(chains, 5, "slack"),
     "zero-one, squared": lambda chains: SquaredSequences(zero_one(chains)),
 }
 

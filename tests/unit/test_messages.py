@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from svmcut.cli.words import in_options
 from svmcut.errors import DataError, TrainingError, UsageError
-from svmcut.messages import Message, Parameter, listed, printable, worded
+from svmcut.messages import Message, Parameter, join_names, printable, word_message
 
 SENTENCES = [
     (
@@ -108,5 +108,5 @@ def test_a_template_that_is_none_is_refused(parts):
 
 
 def test_a_plain_text_is_worded_as_it_is():
-    assert worded("solver='smo' and {gap}", str) == "solver='smo' and {gap}"
-    assert [listed([]), listed(["a"]), listed(["a", "b"], "or")] == ["", "a", "a or b"]
+    assert word_message("solver='smo' and {gap}", str) == "solver='smo' and {gap}"
+    assert [join_names([]), join_names(["a"]), join_names(["a", "b"], "or")] == ["", "a", "a or b"]

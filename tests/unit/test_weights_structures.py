@@ -14,7 +14,7 @@ from svmcut.errors import TrainingError
 from svmcut.models import ChainShape
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.chain_sampling import ChainSampler
-from svmcut.risks.chain_scaled import slack_rescaled, squared, zero_one
+from svmcut.risks.chain_scaled import slack_rescaled, square_slack, zero_one
 from svmcut.risks.multilabel import LabelRisk
 from svmcut.spaces.chain import ChainSpace
 from svmcut.structured.chain import ChainSequences
@@ -24,7 +24,7 @@ RISKS = {
     "margin": lambda chains, v=None: ChainRisk(chains, weights=v),
     "slack": lambda chains, v=None: slack_rescaled(chains, 6, weights=v),
     "zero-one": lambda chains, v=None: zero_one(chains, weights=v),
-    "squared": lambda chains, v=None: squared(chains, 6, "margin", weights=v),
+    "squared": lambda chains, v=None: square_slack(chains, 6, "margin", weights=v),
 }
 
 

@@ -19,7 +19,7 @@ from svmcut.errors import ModelError
 from svmcut.files.models.expansions import scoring_model
 from svmcut.files.models.grammar import FAULTS, INDEX_LIMIT, vectors
 from svmcut.files.models.named_lines import NamedLines, two_labels
-from svmcut.messages import Message, listed
+from svmcut.messages import Message, join_names
 from svmcut.models import KernelMulticlassModel, pairs_of
 from svmcut.models.kernels import KERNELS, Kernel
 from svmcut.spec.catalog import TASKS
@@ -62,7 +62,7 @@ def read(
     if lines.words("svm_type") == ["one_class"]:
         raise lines.refuse(
             "svm_type",
-            f"{listed((*_CLASSIFIERS, *_REGRESSORS), 'or')}, for a model of one class tells "
+            f"{join_names((*_CLASSIFIERS, *_REGRESSORS), 'or')}, for a model of one class tells "
             "what is like its examples from what is not, and knows no label",
         )
     of_numbers = lines.word("svm_type", (*_CLASSIFIERS, *_REGRESSORS)) in _REGRESSORS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from svmcut.data.labels import SIGNS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import LINE_LIMIT
-from svmcut.messages import listed
+from svmcut.messages import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ class NamedLines:
                 self.next += 1
                 return
             if name not in known or name in self._values:
-                expected = f"{listed(known, 'or')}, each once, and then {end}"
+                expected = f"{join_names(known, 'or')}, each once, and then {end}"
                 message = f"line '{name[:40]}' is refused; expected {expected}"
                 raise ModelError(path, message, self.next, 1)
             self._values[name] = self.next, values
@@ -80,7 +80,7 @@ class NamedLines:
         """One of these words."""
         values = self._values.get(name, (0, []))[1]
         if len(values) != 1 or values[0] not in words:
-            raise self.refuse(name, listed(words, "or"))
+            raise self.refuse(name, join_names(words, "or"))
         return values[0]
 
     def words(self, name: str) -> list[str]:
