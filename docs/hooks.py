@@ -30,8 +30,8 @@ LANGUAGES = {".py": "python", ".sh": "bash", ".slurm": "bash", ".yaml": "yaml"}
 API = """\
 # API
 
-Names of `svmcut` are imported when they are asked for; those of `svmcut.dask` need the extra `dask`, estimators the
-extra `sklearn`. [From Python](python.md) tells what they are for.
+For Python users: every public name. Those of `svmcut.dask` need the extra `dask`, estimators the extra `sklearn`.
+[From Python](python.md) says which one you need.
 """  # noqa: E501
 #: Beside the names that svmcut exports.
 MODULES = {
@@ -61,7 +61,7 @@ def anchor(name: str) -> str:
 def examples_page() -> str:
     """Every script of examples/ with its name above."""
     parts = [
-        "# Example scripts\n\nThey lie in `examples/` and train on the sets of [data/](data.md), "
+        "# Example scripts\n\nThey are in `examples/` and train on the sets of [data/](data.md), "
         "or on yours.\n"
     ]
     for path in scripts():

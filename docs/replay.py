@@ -4,9 +4,9 @@
 against their output.
 
 A ```console block has commands behind "$ " and their output below; indented lines with a command of
-svmcut are run too. The commands of a page run one after the other in a folder of their own beside
-data/. A line "..." stands for any lines; decimal numbers may differ in their last digits. --write
-puts today's numbers into the pages (make docs).
+svmcut, and ```python blocks, are run too. Those of a page run one after the other, Python with the
+same names, in a folder of their own beside data/. A line "..." stands for any lines; decimal
+numbers may differ in their last digits. --write puts today's numbers into the pages (make docs).
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     "README.md",
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
 )
-COMMAND = re.compile(r"    svmcut (learn|rank|classify) ")
+COMMAND = re.compile(r"    svmcut (learn|rank|classify|inspect|scale) ")
+#: Its Python needs a scheduler of Dask; tests/cli/test_cluster*.py run the like.
+NEEDS_MORE = "docs/clusters.md"
 DECIMAL = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -57,6 +59,11 @@ def shown(page: list[str]) -> list[Shown]:
             command, start = (None, 0) if ends else (line[2:], number + 1)
             fence = None if ends else fence
     return found
+
+
+def scripts(page: str) -> list[str]:
+    """The Python of a page."""
+    return re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
 def run(command: str) -> list[str]:
@@ -155,6 +162,10 @@ def replay(name: str, write: bool = False) -> list[str]:
                 )
             elif write and fits is None:
                 new[lines.start : lines.stop] = renewed
+        names: dict[str, Any] = {}
+        for script in scripts("\n".join(page)) if name != NEEDS_MORE else ():
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(script, name, "exec"), names)
     if new != page:
         (ROOT / name).write_text("\n".join(new) + "\n", encoding="utf-8", newline="\n")
         print(name)

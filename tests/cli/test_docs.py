@@ -208,3 +208,44 @@ def test_every_option_has_one_anchor(page, program, words):
     found = re.findall(rf'<a id="{program}-([^"]+)" href="#{program}-\1">', section)
     found += re.findall(r"\]\((?:commands\.md)?#learn-([^)]+)\)", section)
     assert sorted(found) == sorted(names)
+
+
+def test_speeds_of_the_readme_are_those_of_the_board():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").split("## Speed\n")[1]
+    board = (ROOT / "docs" / "board.md").read_text(encoding="utf-8")
+
+    def cells(line):
+        return [cell.strip() for cell in line.replace("**", "").strip("| ").split("|")]
+
+    def rows(heading):
+        section = board.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+        found = [cells(line) for line in section.splitlines() if re.match(r"\| \**\w", line)]
+        return {row[0]: row[2:5] for row in found if row[1] == "1"}
+
+    for heading, title in (
+        ("Hinge loss", "hinge loss"),
+        ("Kernel exp(-g |x - z|^2), hinge loss", "rbf"),
+    ):
+        part = readme.split(f"| {title}")[1].split("\n\n")[0].splitlines()[2:]
+        known = rows(heading)
+        shown = {name: row for name, *row in map(cells, part)}
+        assert shown == known, "losses are shown too"
+    for number in ("67", "58", "48", "2 "):
+        assert number in readme and number in board
+
+
+def test_sketches_are_those_of_the_script(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import sketches
+
+    monkeypatch.setattr(sketches.Sketch, "saved", lambda to, name: made.update({name: to.parts}))
+    made = {}
+    for draw in (sketches.sketch, sketches.speed, sketches.certificate):
+        draw()
+    for name, parts in made.items():
+        text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        words = [re.findall(r">([^<]+)</text>", each) for each in (text, "".join(parts))]
+        assert words[0] == words[1] and text.count("<circle") == "".join(parts).count("<circle")
+    _, primal, dual = sketches.planes(5)
+    assert dual == sorted(dual) and primal == sorted(primal, reverse=True)
+    assert dual[-1] <= primal[-1] <= dual[-1] + 1e-6

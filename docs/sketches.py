@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pictures of docs/ (make docs): sketch.svg, margin, cut and gap of a problem small enough
+to draw; speed.svg, of docs/board.md; certificate.svg, of the runs of benchmarks/issue_22283.py."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+DOCS = Path(__file__).resolve().parent
+INK, BLUE, RED, GREY, GREEN = "#37474f", "#1565c0", "#d84315", "#90a4ae", "#00796b"
+#: One feature and its labels: the problem whose cuts and gap are drawn.
+FEATURE = np.array([-2.0, -1.2, -0.4, 0.5, 0.3, 0.9, 1.6, 2.2])
+LABELS = np.array([-1.0, -1, -1, -1, 1, 1, 1, 1])
+COST = 2.0
+
+
+def risk(w: float) -> float:
+    """Mean hinge loss at one weight."""
+    return float(np.maximum(0, 1 - LABELS * FEATURE * w).mean())
+
+
+def cut(w: float) -> tuple[float, float]:
+    """Slope and offset of the line that touches the risk at w."""
+    hit = LABELS * FEATURE * w < 1
+    return float(-(LABELS * FEATURE * hit).mean()), float(hit.mean())
+
+
+def planes(steps: int) -> tuple[list[tuple[float, float]], list[float], list[float]]:
+    """Cutting planes here: the cuts, and of each step the best objective and the lower bound."""
+    grid, w, best = np.linspace(-1, 4, 50_001), 0.0, np.inf
+    cuts, primal, dual = [], [], []
+    for _ in range(steps):
+        cuts.append(cut(w))
+        best = min(best, w * w / 2 + COST * risk(w))
+        model = grid**2 / 2 + COST * np.max(
+            [[0] + [a * v + b for a, b in cuts] for v in grid], axis=1
+        )
+        w = float(grid[model.argmin()])
+        primal.append(best)
+        dual.append(float(model.min()))
+    return cuts, primal, dual
+
+
+class Sketch:
+    """A picture of lines, points and words in pixels."""
+
+    def __init__(self, width: int, height: int, title: str):
+        box = f'width="{width}" height="{height}"'
+        font = f'font-family="sans-serif" font-size="13" fill="{INK}"'
+        self.parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {box} {font}>',
+            f"<title>{title}</title>",
+            f'<rect {box} rx="6" fill="#fff"/>',
+        ]
+
+    def line(self, points, colour=INK, width=1.5, dash=""):
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        self.parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{width}"'
+            + (f' stroke-dasharray="{dash}"' if dash else "") + "/>"
+        )  # fmt: skip
+
+    def dot(self, x, y, colour=INK, size=4.5, ring=False):
+        fill = f'fill="none" stroke="{colour}" stroke-width="1.5"' if ring else f'fill="{colour}"'
+        self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" {fill}/>')
+
+    def text(self, x, y, words, colour=INK, anchor="start", size=13, weight="normal"):
+        how = f'fill="{colour}" text-anchor="{anchor}" font-size="{size}" font-weight="{weight}"'
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" {how}>{words}</text>')
+
+    def saved(self, name: str):
+        text = "\n".join([*self.parts, "</svg>", ""])
+        (DOCS / name).write_text(text, encoding="utf-8", newline="\n")
+        print(f"docs/{name}")
+
+
+def draw_margin(to: Sketch):
+    """Two classes, the plane between them, and the rows that hold it in place."""
+    rng = np.random.default_rng(4)
+    to.text(20, 28, "Margin", weight="bold", size=15)
+    to.text(20, 46, "The widest road between the classes.", size=12)
+    for offset, colour, dash, width in (
+        (-42, GREY, "5 4", 1.5),
+        (0, INK, "", 2),
+        (42, GREY, "5 4", 1.5),
+    ):
+        to.line([(50 + offset + 42, 240), (190 + offset, 70)], colour, width, dash)
+    for sign, colour in ((-1, BLUE), (1, RED)):
+        for along, away in zip(np.linspace(0.1, 0.9, 6), rng.uniform(52, 88, 6)):
+            to.dot(92 - 42 + 42 + along * 98 + sign * away, 240 - along * 170, colour)
+    for x, y, colour in ((94, 163, BLUE), (193, 138, RED), (140, 190, RED)):
+        to.dot(x, y, colour)
+        to.dot(x, y, INK, 8, ring=True)
+    to.text(20, 268, "Circled: support vectors, on or inside the margin.", size=12)
+
+
+def draw_cuts(to: Sketch, left: float):
+    """The risk over one weight and the lines below it."""
+    across, up = (lambda w: left + 20 + (w + 0.5) * 80), (lambda r: 240 - r * 105)
+    to.text(left, 28, "Cut", weight="bold", size=15)
+    to.text(left, 46, "A line that lies below the risk everywhere.", size=12)
+    for a, b in planes(3)[0]:
+        ends = [w for w in np.linspace(-0.5, 2.5, 301) if 0 <= a * w + b <= 1.6]
+        to.line([(across(w), up(a * w + b)) for w in (ends[0], ends[-1])], BLUE, 1.2)
+    grid = np.linspace(-0.5, 2.5, 121)
+    to.line([(across(w), up(risk(w))) for w in grid if risk(w) < 1.6], RED, 2.5)
+    to.line([(left + 20, 240), (left + 260, 240)], GREY, 1)
+    to.text(left + 200, up(risk(2.2)) - 12, "risk R(w)", RED)
+    to.text(left + 120, up(0.0) - 8, "cuts", BLUE)
+    to.text(left, 268, "With a few cuts, a lower bound of the optimum.", size=12)
+
+
+def draw_gap(to: Sketch, left: float):
+    """Upper and lower bounds of the optimum meet."""
+    steps = 5
+    _, primal, dual = planes(steps)
+    across, up = (lambda k: left + 20 + k * 62), (lambda v: 240 - (v - 0.45) * 110)
+    to.text(left, 28, "Gap", weight="bold", size=15)
+    to.text(left, 46, "The optimum lies between two numbers.", size=12)
+    to.line([(across(k), up(v)) for k, v in enumerate(primal)], RED, 2.5)
+    to.line([(across(k), up(v)) for k, v in enumerate(dual)], BLUE, 2.5)
+    to.line([(across(0), up(primal[-1])), (across(steps - 1), up(primal[-1]))], GREY, 1, "3 3")
+    to.line([(across(1), up(primal[1]) + 2), (across(1), up(dual[1]) - 2)], GREEN, 2)
+    to.text(across(1) + 8, (up(primal[1]) + up(dual[1])) / 2 + 4, "gap", GREEN, weight="bold")
+    to.text(across(0) + 26, up(primal[0]) + 8, "primal: the best model so far", RED)
+    to.text(across(0) + 26, up(dual[0]) + 4, "dual: no model is below this", BLUE)
+    to.text(left, 268, "No other model is better by more than the gap.", size=12)
+
+
+def sketch():
+    """docs/sketch.svg."""
+    to = Sketch(960, 285, "Margin, cut and gap")
+    draw_margin(to)
+    draw_cuts(to, 335)
+    draw_gap(to, 665)
+    to.saved("sketch.svg")
+
+
+def speed():
+    """docs/speed.svg: seconds of svmcut and of the fastest peer, hinge loss at C = 1."""
+    board = (DOCS / "board.md").read_text(encoding="utf-8").split("## Hinge loss\n")[1]
+    jobs = []
+    for line in board.partition("\n## ")[0].splitlines():
+        name, cost, mine, peer = [cell.strip(" *") for cell in [*line.split("|"), *4 * [""]][1:5]]
+        if cost == "1" and peer != "not reached":
+            jobs.append((float(peer.partition(",")[0]), float(mine), name))
+    to = Sketch(400, 250, "CPU seconds of svmcut and of the fastest peer on nine sets")
+    across = lambda seconds: 120 + 150 * np.log10(seconds / 0.1)  # noqa: E731
+    to.text(10, 22, "Seconds to the same objective", weight="bold", size=15)
+    for seconds in (0.1, 0.3, 1.0, 3.0):
+        to.line([(across(seconds), 35), (across(seconds), 208)], "#eceff1", 1)
+        to.text(across(seconds), 222, f"{seconds:g} s", anchor="middle", size=11)
+    for place, (peer, mine, name) in enumerate(sorted(jobs, reverse=True)):
+        height = 45 + 19 * place
+        to.line([(across(peer), height), (across(mine), height)], GREY, 1)
+        to.dot(across(peer), height, RED, 4)
+        to.dot(across(mine), height, GREEN, 4)
+        to.text(108, height + 4, name, anchor="end", size=12)
+    to.dot(130, 240, GREEN, 4)
+    to.text(140, 244, "svmcut", size=12)
+    to.dot(220, 240, RED, 4)
+    to.text(230, 244, "fastest peer", size=12)
+    to.saved("speed.svg")
+
+
+def certificate():
+    """docs/certificate.svg: how far above svmcut's bound each run ended, in percent of it."""
+    with (DOCS / "plots" / "curves" / "issue-22283.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    bound = max(float(row["bound"]) for row in rows if row["bound"])
+
+    def above(trainer: str, **given: str) -> list[float]:
+        wanted = {"trainer": trainer, **given}.items()
+        chosen = (row for row in rows if wanted <= row.items())
+        return [100 * (float(row["objective"]) / bound - 1) for row in chosen]
+
+    to = Sketch(400, 250, "Distance from the optimum: LinearSVC beside svmcut")
+    to.text(10, 22, "How far from the optimum?", weight="bold", size=15)
+    across = lambda percent: 25 + 225 * percent  # noqa: E731
+    for percent in (0.0, 0.5, 1.0, 1.5):
+        to.line([(across(percent), 40), (across(percent), 200)], "#eceff1", 1)
+        to.text(across(percent), 218, f"{percent:g} %", anchor="middle", size=11)
+    thousand = above("LinearSVC", tolerance="1e-12", iterations="1000")
+    lanes = (
+        ("LinearSVC, 1,000 iterations, ten seeds", RED, thousand),
+        (
+            "LinearSVC, 100,000 iterations, two of them",
+            RED,
+            above("LinearSVC", iterations="100000"),
+        ),
+        ("svmcut, with a proven gap", GREEN, above("svmcut")),
+    )
+    for height, (name, colour, values) in zip((55, 110, 165), lanes):
+        to.text(25, height, name, size=12)
+        for value in values:
+            to.dot(across(value), height + 20, colour, 5)
+    to.text(across(0.75), 240, "objective above the optimum", anchor="middle", size=12)
+    to.saved("certificate.svg")
+
+
+if __name__ == "__main__":
+    sketch()
+    speed()
+    certificate()
