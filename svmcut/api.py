@@ -236,7 +236,7 @@ def _examples(
     idle = check(settings)
     given, where = weights_of(weights, settings)
     own = named(settings.task, input=settings.input)
-    if cache is not None and (arrays or settings.task in ("sequence", "multilabel")):
+    if cache is not None and (arrays or not TASKS[settings.task].of_rows):
         raise UsageError("{cache} keeps the rows of files with one label each; leave it out")
     if arrays and settings.zero_based:
         raise UsageError("{zero_based} says where a file's indices start; leave it out with arrays")

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut._native.interrupt import Cancelled, cancelled
-from svmcut.data.folds import STRATIFIED, folds
+from svmcut.data.folds import folds
 from svmcut.data.labels import classes_of, labels_of
 from svmcut.errors import UsageError
 from svmcut.messages import Parameter
 from svmcut.spec import schemas
-from svmcut.spec.catalog import KERNEL_PARAMETERS, KERNELS, measures
+from svmcut.spec.catalog import KERNEL_PARAMETERS, KERNELS, TASKS, measures
+from svmcut.spec.entries import TWO_CLASSES
 from svmcut.spec.kinds import ABOVE_ZERO
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
@@ -101,13 +102,13 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
         As svmcut.data.labels.labels_of.
     """
     dealt, counts, path = data, np.zeros(0, int), data.source.path
-    if settings.task == "classification":
+    if settings.labels == TWO_CLASSES:
         settings, positive = _named(data, settings)
         dealt = replace(data, y=positive.astype(float))
-    if settings.task in STRATIFIED:
+    if TASKS[settings.task].has_classes:
         counts = np.unique(dealt.y, return_counts=True)[1]
     found, least = folds(settings.task, dealt, K, settings.seed), int(counts.min(initial=K))
-    if least == 1 and settings.task == "classification" and len(counts) == 2:
+    if least == 1 and settings.labels == TWO_CLASSES and len(counts) == 2:
         raise UsageError(
             "{} has one row of one of the classes, which cannot be both trained on and held out; "
             "choose "
@@ -138,7 +139,7 @@ def _named(data: Any, settings: Settings) -> tuple[Settings, Any]:
 
 def held_out(data: Any, validation: Any, settings: Settings) -> tuple[list[Part], Settings]:
     """One part: trained on all data and measured on others."""
-    if settings.task == "classification":
+    if settings.labels == TWO_CLASSES:
         settings = _named(data, settings)[0]
     return [lambda: (data, validation)], settings
 

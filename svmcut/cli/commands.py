@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from svmcut.cli.option_rows import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option, inert
+from svmcut.spec.catalog import TASKS
 from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, one_of
 from svmcut.spec.parameters import KINDS
 
@@ -28,6 +29,8 @@ COMMANDS = {
     "inspect": ("svmcut.cli.inspect", "inspect", "Show what a model has learnt."),
     "scale": ("svmcut.cli.scale", "scale", "Scale features to one range."),
 }
+#: Those that train.
+TRAINING = {row.command for row in TASKS.values()}
 #: Options of ``svmcut classify``.
 SCORING = (
     Option(
@@ -174,7 +177,7 @@ def plain(words: Sequence[str]) -> Callable[[], int | None] | None:
     if not words or os.environ.get("_SVMCUT_COMPLETE"):
         return None
     command, *rest = words
-    if command in ("learn", "rank"):
+    if command in TRAINING:
         from svmcut.cli.options import collected, named_task, rows
 
         values = read(rest, rows(named_task(command, rest)), ("example_file", "model_file"), 1)

@@ -22,7 +22,8 @@ from svmcut.inspection.facts import curves, distribution, facts
 from svmcut.messages import printable
 from svmcut.resources import usable_cpus
 from svmcut.scoring.probabilities import Reliability, Skill
-from svmcut.spec.catalog import INPUTS
+from svmcut.spec.catalog import INPUTS, TASKS
+from svmcut.spec.entries import GRADES, NUMBERS, TWO_CLASSES
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import record
 from svmcut.tasks.prediction import tallied
@@ -126,7 +127,7 @@ def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], lis
             "loss": certificate["loss"],
             "tasks": [certificate["task"]],
         }
-    if document["tasks"][0] in ("rank", "regression"):
+    if TASKS[document["tasks"][0]].labels in (GRADES, NUMBERS):
         del document["labels"]
     if options.trace is not None:
         document["trace"] = _convergence(options.trace)
@@ -265,7 +266,7 @@ def _measured(
         entry |= skill.values() | {"reliability": reliability.points()}
     if isinstance(tally, Scores):
         scores = tally.scores
-        if name == "classification":
+        if TASKS[name].labels == TWO_CLASSES:
             positive, _, unknown = tally.of_classes()
             low, high = (label_text(label) for label in tally.labels or SIGNS)
             groups = {low: ~positive & ~unknown, high: positive} | (
@@ -274,7 +275,7 @@ def _measured(
             entry["curves"] = curves(positive, scores)
         else:
             grades = np.unique(tally.y)
-            few = name == "rank" and len(grades) <= _GROUPS
+            few = TASKS[name].labels == GRADES and len(grades) <= _GROUPS
             groups = (
                 {label_text(grade): tally.y == grade for grade in grades}
                 if few

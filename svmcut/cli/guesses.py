@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svmcut.cli.commands import COMMANDS, SCORING
+from svmcut.cli.commands import COMMANDS, SCORING, TRAINING
 from svmcut.cli.option_rows import ROWS
 from svmcut.cli.options import LEARNT, named_task, offered
 from svmcut.messages import join_names
@@ -66,7 +66,7 @@ def option_meant(flag: str, words: Sequence[str]) -> str | None:
     command, *rest = words or ("",)
     if command not in COMMANDS:
         return None
-    trains = command in ("learn", "rank")
+    trains = command in TRAINING
     task = named_task(command, rest)
     own = _flags(row for row in ROWS if row.field in offered(task)) if trains else _flags(SCORING)
     elsewhere = _elsewhere(flag, command, task)
@@ -86,14 +86,14 @@ def _flags(rows: Iterable[Option]) -> list[str]:
 def _elsewhere(flag: str, command: str, task: str) -> str:
     """Where there is an option of that name, if not here."""
     fields = {row.field for row in ROWS if flag in _flags([row])}
-    if command not in ("learn", "rank"):
+    if command not in TRAINING:
         return "svmcut learn" if fields else ""
     tasks = [name for name in TASKS if name != task and fields & offered(name)]
     learnt = [name for name in tasks if name in LEARNT]
     places = [f"--task {join_names(learnt, 'or')}"] if 0 < len(learnt) < len(LEARNT) else []
-    if command == "rank" and learnt:
+    if command != "learn" and learnt:
         places = [" ".join(["svmcut learn", *places])]
-    places += ["svmcut rank"] if "rank" in tasks else []
+    places += [f"svmcut {TASKS[name].command}" for name in tasks if name not in learnt]
     if not tasks and flag in _flags(SCORING):
         places = ["svmcut classify"]
     return join_names(places, "or")

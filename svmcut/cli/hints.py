@@ -9,6 +9,8 @@ import numpy as np
 
 from svmcut.data.coarse import coarse_warning
 from svmcut.data.examples import Csr
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.entries import SETS
 
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
@@ -27,9 +29,10 @@ def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
     settings : Settings or None
         Of the run, resolved.
     """
-    if task == "multilabel":  # svmcut scale reads one label a line
+    row = TASKS[task]
+    if row.labels == SETS:  # svmcut scale reads one label a line
         return []
-    queries = task in ("classification", "multiclass") and data.qid is not None
+    queries = row.has_classes and data.qid is not None
     told = (
         [f"qid has no effect in {task}; svmcut rank learns the order within queries"]
         if queries

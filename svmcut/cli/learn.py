@@ -37,7 +37,7 @@ class TrainingCommand(PanelCommand):
 
     def task(self, ctx) -> str:
         """The task of a context."""
-        return self.name if self.name == "rank" else ctx.meta.get(TASK, LEARNT[0])
+        return ctx.meta.get(TASK) or named_task(self.name, ())
 
 
 @cache

@@ -17,6 +17,7 @@ from svmcut.errors import UsageError
 from svmcut.messages import Parameter
 from svmcut.spec import refusals
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, KERNEL_PARAMETERS, TASKS, measures
+from svmcut.spec.entries import TAGS
 from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.records import replace
 
@@ -44,7 +45,7 @@ def check(options: LearnOptions) -> list[str]:
     if options.weights is not None:
         refusals.check_weights(settings, "weights")
     _check_preimages(options)
-    if options.alphas and options.task == "sequence":
+    if options.alphas and options.labels == TAGS:
         by_cuts = settings.solver == CUTTING_PLANE or refusals.variant(options)
         if not by_cuts:
             raise UsageError("-a writes the multipliers of cuts; add {solver=}", CUTTING_PLANE)

@@ -171,7 +171,7 @@ def solver_name(options: LearnOptions) -> str:
         return SUBSPACE
     # of classes the descent ends in a hundredth of the passes; -a writes the multipliers of cuts
     classes = (
-        TASKS[options.task].labels == CLASSES
+        options.labels == CLASSES
         and options.is_plain
         and not (options.has_kernel or options.alphas)
     )
@@ -296,8 +296,13 @@ def _kinds(task: str) -> dict[str, Kind]:
     """Kinds of the options, some of which hang on the task."""
     own, row = solvers(task), TASKS[task]
     foreign = dict.fromkeys(SOLVERS.keys() - own, f"does not train {row.objects}")
+    others = {
+        name: f"has a command of its own, svmcut {row.command}"
+        for name, row in TASKS.items()
+        if name not in LEARNT
+    }
     return _KINDS | {
-        "task": one_of(LEARNT, {"rank": "has a command of its own, svmcut rank"}),
+        "task": one_of(LEARNT, others),
         "loss": one_of({name: loss.number for name, loss in losses(task).items()}),
         "solver": one_of((AUTO, *own), foreign),
         "select": dashed(tuple(measures(task))),
@@ -343,14 +348,15 @@ def options(task: str) -> tuple[Option, ...]:
 def named_task(command: str | None, words: Sequence[str]) -> str:
     """The task of a command line of learn or rank; where it is misspelt, the option itself says so
     later."""
-    task = LEARNT[0]
+    known = tuple(name for name, row in TASKS.items() if row.command == command) or LEARNT
+    task = known[0]
     for k, text in enumerate(words):
         if text.startswith("--task="):
             task = text.removeprefix("--task=")
         elif text == "--task" and k + 1 < len(words):
             task = words[k + 1]
-    task = respelt(task, LEARNT)
-    return "rank" if command == "rank" else task if task in LEARNT else LEARNT[0]
+    task = respelt(task, known)
+    return task if task in known else known[0]
 
 
 def collected(command: str | None, words: Sequence[str], values: dict[str, Any]) -> LearnOptions:

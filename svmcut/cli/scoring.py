@@ -11,19 +11,19 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.cli.files import log_beside
-from svmcut.cli.presentations import PRESENTATIONS, Presentation, presentation
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import step
 from svmcut.cli.words import in_options
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
-from svmcut.messages import printable
+from svmcut.messages import Message, printable
 from svmcut.spec.catalog import INPUTS
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import record, replace
 from svmcut.tasks.prediction import Predictions, predict
-from svmcut.tasks.protocol import Task, named, names_for, tasks_of
+from svmcut.tasks.presentation import Presentation
+from svmcut.tasks.protocol import Task, named, names_for, presentation, tasks_of
 
 
 class Files(NamedTuple):
@@ -86,7 +86,7 @@ class ScoringOptions:
 
     def say_light(self, text: str) -> None:
         """Prints what the readers of svm_light say."""
-        if self.light_verbosity >= 1 and self.task and PRESENTATIONS[self.task].of_light:
+        if self.light_verbosity >= 1 and self.task and presentation(self.task).of_light:
             print(text, flush=True)
 
     def present(self, task: str) -> Presentation:
@@ -204,11 +204,11 @@ def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:
     if options.task not in (None, *own):
         raise ModelError(model, shown.foreign, 1, 1)
     if options.labels and shown.no_labels:
-        raise UsageError("{}", shown.no_labels)
+        raise UsageError("--labels {}", shown.no_labels)
     if options.probability and not getattr(scorer, "has_probabilities", False):
-        raise ModelError(model, "the model has no probabilities" + shown.no_probability)
+        raise ModelError(model, Message("the model has no probabilities; {}", shown.no_probability))
     if options.unlabelled and shown.no_missing:
-        raise UsageError("{}", shown.no_missing)
+        raise UsageError("--unlabelled {}", shown.no_missing)
     if options.format is not None and (options.unlabelled or not shown.has_plain):
         raise UsageError("--format is for measures of two classes; leave it out")
     if options.beam and options.task is None and not shown.has_beam:
@@ -242,7 +242,7 @@ def warnings_of(
     warnings = [*predicted.warnings, *judge.warnings(predicted.tally, files.examples)]
     if options.format is not None and not options.present(name).has_plain:
         warnings.append(f"--format has no effect where {printable(files.examples)} has queries")
-    if options.labels and (caution := PRESENTATIONS[tasks_of(scorer)[0]].caution(scorer)):
+    if options.labels and (caution := presentation(tasks_of(scorer)[0]).caution(scorer)):
         warnings.append(caution)
     return warnings
 

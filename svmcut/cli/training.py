@@ -18,7 +18,6 @@ from svmcut.cli.guard import warn
 from svmcut.cli.hints import hints
 from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.options import LearnOptions
-from svmcut.cli.presentations import PRESENTATIONS, presentation
 from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
@@ -30,7 +29,7 @@ from svmcut.messages import printable
 from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
 from svmcut.tasks.prediction import measure
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import named, presentation
 from svmcut.tasks.weights import weighed
 from svmcut.training.progress_bar import ProgressBar
 
@@ -188,7 +187,7 @@ class Training:
             settings = by_labels(settings, self.examples.y, self.examples.source.path)
         if settings.task != options.task:
             self.options = options = named_by_labels(options, self.examples)
-            self._task, self._shown = named(options.task), PRESENTATIONS[options.task]
+            self._task, self._shown = named(options.task), presentation(options.task)
             self._say(f"{len(np.unique(self.examples.y))} classes: {options.task}")
         return settings
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from svmcut._version import __version__
 from svmcut.cli.guard import drop_stdout
 from svmcut.cli.words import in_options
-from svmcut.resources import ARGMAX, INIT, KERNEL, PSI, QP
 from svmcut.spec.catalog import TASKS, measures
 
 if TYPE_CHECKING:
@@ -87,85 +86,6 @@ def iteration_line(progress, objective, algorithm: int | None) -> str:
     if algorithm in (0, 1):
         return f"Iter {progress.iteration} ({objective.structures} active): .*{counts}"
     return f"Iter {progress.iteration}: {':' if algorithm in (None, 9) else '.'}*{counts}"
-
-
-def final_lines(
-    outcome,
-    algorithm: int | None,
-    slack_norm: int,
-    cpu_seconds: float,
-    original: bool = False,
-    shares: str = "",
-) -> list[str]:
-    """The originals' summary, in their units; |w| includes the weight of the constant feature.
-
-    The numbers are those of the certificate; under an original's name, of a basis, those of the
-    problem in its span, which is the one the original states. shares: what ends the line of CPU
-    seconds.
-    """
-    progress, objective = outcome.progress, outcome.objective
-    n_slack = algorithm in (0, 1)
-    joint = algorithm in (2, 3, 4) or (algorithm == 9 and not outcome.model.kernel.is_linear)
-    certified = progress if original and "basis" in outcome.details else outcome
-    primal, dual = certified.primal, certified.dual
-    slack, risk = progress.slack * objective.unit, progress.risk * objective.unit
-    norm, norm_text, bounded = outcome.norm, "Norm of weight vector", ""
-    if slack_norm == 2:
-        slack, risk = math.sqrt(slack), math.sqrt(risk)
-        norm = math.sqrt(norm**2 + 2 * objective.c * risk**2)
-        norm_text = "Norm of weight vector (including L2-loss)"
-        bounded = "(including 0 at upper bound)"
-    slack_text = "Norm. sum of slack variables (on working set): sum(xi_i)/n"
-    if not n_slack:
-        slack_text = "Value of slack variable (on working set): xi"
-    structures = objective.structures
-    gap = 0.0 if certified.gap < 0 else certified.gap  # nan where a solver has no bound
-    lines = [
-        f"Final epsilon on KKT-Conditions: {gap / objective.c:.5f}",
-        f"Upper bound on duality gap: {gap:.5f}",
-        f"Dual objective value: dval={dual:.5f}",
-        None if n_slack else f"Primal objective value: pval={primal:.5f}",
-        f"Total number of constraints in final working set: {progress.cuts} (of "
-        f"{progress.iteration - 1})",
-        f"Number of iterations: {progress.iteration}",
-        f"Number of calls to 'find_most_violated_constraint': {progress.iteration * structures}",
-        f"Number of SV: {progress.support} {bounded}",
-        f"Number of non-zero slack variables: {structures if risk > 0 else 0} (out of {structures})"
-        if n_slack
-        else None,
-        f"{norm_text}: |w|={norm:.5f}",
-        f"{slack_text}={slack:.5f}",
-        f"Value of slack variable (global): xi={risk:.5f}" if joint else None,
-        "Norm of longest difference vector: "
-        f"||Psi(x,y)-Psi(x,ybar)||={outcome.longest_cut * objective.unit:.5f}",
-        f"Runtime in cpu-seconds: {cpu_seconds:.2f}{shares}",
-    ]
-    return [line for line in lines if line is not None]
-
-
-def runtime_shares(
-    algorithm: int | None, verbosity: int, cpu_seconds: float, spent: dict[str, float]
-) -> str:
-    """What svm_struct's programs say of the parts of the CPU seconds, from the verbosity on where
-    they do.
-
-    Constraints are kept in no cache here, and none of the time is that of one.
-    """
-    if algorithm is None or verbosity < (1 if algorithm in (0, 1) else 2):
-        return ""
-    percent = {
-        name: f"{100 * seconds / max(cpu_seconds, seconds, 1e-9):.2f}%"
-        for name, seconds in spent.items()
-    }
-    names = [QP, *([] if algorithm in (0, 1) else [KERNEL]), ARGMAX, PSI, INIT]
-    said = [f"{percent[name]} for {name}" for name in names]
-    if algorithm in (2, 3, 4):
-        said += [
-            "0.00% for cache update",
-            "0.00% for cache const",
-            "0.00% for cache add (incl. 0.00% for sum)",
-        ]
-    return f" ({', '.join(said)})"
 
 
 def trace_line(progress, objective) -> str:

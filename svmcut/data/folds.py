@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut.errors import UsageError
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.entries import GRADES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-#: Tasks whose labels are classes.
-STRATIFIED = ("classification", "multiclass")
 
 
 class Fold(NamedTuple):
@@ -54,17 +53,17 @@ def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
     if K < 2:
         raise UsageError("folds is {}; expected at least 2", K)
     units = np.arange(len(data))
-    if task == "rank":
+    row = TASKS[task]
+    if row.labels == GRADES:
         qid = np.zeros(len(data)) if data.qid is None else data.qid
         units = np.cumsum(np.diff(qid, prepend=qid[:1]) != 0)
-    places = deal(data.y if task in STRATIFIED else np.zeros(units[-1] + 1), K, seed)
+    places = deal(data.y if row.has_classes else np.zeros(units[-1] + 1), K, seed)
     if len(places) < K:
-        what = {"rank": "queries", "sequence": "sequences"}.get(task, "examples")
         raise UsageError(
             "{} has {} {}, too few for {} folds; expected one each",
             data.source.path,
             len(places),
-            what,
+            row.units,
             K,
         )
     of_rows = places[units]

@@ -26,6 +26,7 @@ from svmcut.risks.protocol import GridRisk
 from svmcut.risks.weights import total
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spec.entries import GRADES, TWO_CLASSES
 from svmcut.spec.records import record, replace
 from svmcut.training.multiclass import class_risk
 
@@ -223,7 +224,7 @@ class Part:
         s, self._bound = bound.settings, bound
         examples, self._left_out = weighed(examples, bound)
         y = examples.y
-        if s.task == "classification" and bound.labels is not None:
+        if s.labels == TWO_CLASSES and bound.labels is not None:
             y = np.where(classes_of(y, bound.labels)[0], *reversed(SIGNS))
         self.examples, self._read = replace(examples, y=y), None
         self._risk: Any = None
@@ -235,7 +236,7 @@ class Part:
                 )
             self._risk = class_risk(s, places, bound.names, self.reading.threads, examples.weights)
         elif len(examples) and (
-            s.of_scores or s.task == "rank"
+            s.of_scores or s.labels == GRADES
         ):  # else the loss is one of all parts together
             try:
                 self._risk = make_risk(s).bind(
@@ -253,7 +254,7 @@ class Part:
         divides by."""
         v, n = self.examples.weights, len(self.examples)
         self._weight, self._queries, self._pairs, self.factor = float(total(v, n)), 0, 0.0, 1.0
-        if self.bound.settings.task == "rank":
+        if self.bound.settings.labels == GRADES:
             self._weight = 0.0
             if n:
                 v, each = self._risk.weights, self._risk.pairs_per_query

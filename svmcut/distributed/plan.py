@@ -26,6 +26,7 @@ from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import WeightSpace
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, PARTED, TASKS, losses
+from svmcut.spec.entries import CLASSES, GRADES, NUMBERS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, no_sum
@@ -110,7 +111,7 @@ class PartedVectors:
         check_memory(self.path, parted.X.n_features, s.max_memory)
         self.units = Units(s.loss or "", s.epsilon or 0.0)
         self._risk: Any = None
-        if s.of_scores or s.task == "rank":
+        if s.of_scores or s.labels == GRADES:
             # while workers wait
             self._space = WeightSpace(parted.X.n_features, s.bias or 0.0, usable_cpus())
             self._oracle: Any = self._sum(s)
@@ -123,7 +124,7 @@ class PartedVectors:
         """For losses of examples, of queries or of their pairs."""
         risk, scale, weight = make_risk(s), 1.0, self.examples.sum("weight")
         if s.of_scores:
-            unit = weight if s.task == "regression" else PERCENT
+            unit = weight if s.labels == NUMBERS else PERCENT
             self.units = self.units._replace(samples=weight, scale=unit, summed=True)
         else:
             pairs, queries = self.examples.sum("pairs"), int(self.examples.sum("queries"))
@@ -241,15 +242,15 @@ def planned(
     refuse(settings)
     path = path or (paths[0] if len(paths) == 1 else f"{len(paths)} files")
     paths, found, empty = _with_rows(path, paths, rows.load(paths, reading))
-    if settings.task == "rank":
+    if settings.labels == GRADES:
         _check_queries(paths, found)
-    several = settings.task == "multiclass"
+    several = settings.labels == CLASSES
     y = (
         names_of(path, found)
         if several
         else np.unique(np.concatenate([part.labels for part in found]))
     )
-    labels = labels_of(y, settings.positive, path) if settings.task == "classification" else None
+    labels = labels_of(y, settings.positive, path) if settings.labels == TWO_CLASSES else None
     n = sum(part.rows for part in found)
     settings = replace(resolved(settings, n, time_limit), solver=CUTTING_PLANE)
     if not settings.is_sum and any(part.weighed for part in found):
@@ -281,7 +282,7 @@ def planned(
         driver.warnings += empty
         return parted, driver
     driver = Driver(Linear(PartedVectors(rows, parted, settings, most_gathered), settings))
-    if settings.task == "classification":
+    if settings.labels == TWO_CLASSES:
         positive = int(parted.sum("positive"))
         counts = [len(parted) - positive, positive]
         if not all(counts):
@@ -374,7 +375,7 @@ def _factors(
     sides: dict[float, Any] = {
         label: label > 0 if labels is None else label == positive for label in sums
     }
-    if settings.task == "multiclass":
+    if settings.labels == CLASSES:
         sides = {label: label for label in sums}
     of_side = dict.fromkeys(sides.values(), 0.0)
     for label, side in sides.items():

@@ -11,7 +11,7 @@ from svmcut.data.labels import SIGNS, label_text
 from svmcut.models.base import BaseModel
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, of_two
 from svmcut.spec import schemas
-from svmcut.spec.catalog import LOG_ODDS_OF, losses
+from svmcut.spec.catalog import LOG_ODDS_OF, MARKED
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class TwoClasses(BaseModel):
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 labels, nan for a class of many; numbers of a regression."""
         scores = self.scores(X, threads)
-        if self.loss in losses("regression"):
+        if self.loss in MARKED:
             return scores
         negative, positive = self.labels or SIGNS
         return np.where(scores > 0, positive, np.nan if negative is None else negative)

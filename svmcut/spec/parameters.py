@@ -240,6 +240,11 @@ class Settings:
     original: bool = False
 
     @property
+    def labels(self) -> str:
+        """What the task's labels are, of svmcut.spec.entries."""
+        return TASKS[self.task].labels
+
+    @property
     def has_kernel(self) -> bool:
         """Whether the run is one on kernel values."""
         return self.kernel != "linear" or (

@@ -302,7 +302,7 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
 
 def _check_vectors(settings: Settings) -> None:
     name, free = chosen_solver(settings), [other for other, row in SOLVERS.items() if row.free_bias]
-    if TASKS[settings.task].labels == GRADES and settings.bias:
+    if settings.labels == GRADES and settings.bias:
         raise UsageError(
             "a constant feature changes no order; leave out {bias} where rankings are trained"
         )
@@ -482,7 +482,7 @@ def reads(settings: Settings, solver: str) -> set[str]:
     as_chains = settings.is_joint and solver != JOINT[0]
     row = SOLVERS[solver]
     found = takes(OF_TAGS if as_chains else settings.task, solver, settings.has_kernel)
-    if TASKS[settings.task].labels == TAGS:  # anything but ssg trains without it as asked
+    if settings.labels == TAGS:  # anything but ssg trains without it as asked
         found = found - {"qp"} if settings.quick else found | {"quick"}
     polished = row.polished if settings.polish is None else settings.polish
     return found if polished or "polish" not in found else found - {*row.after}
@@ -495,7 +495,7 @@ def _check_definite(settings: Settings) -> None:
         return
     offset = Message(" with {coef0=}", settings.coef0) if settings.kernel == "polynomial" else ""
     short = Message("{}{} need not be positive definite", _what(settings), offset)
-    if TASKS[settings.task].labels == TAGS or settings.is_joint:
+    if settings.labels == TAGS or settings.is_joint:
         other = Message(", or give {multiclass=}", MULTICLASS[2]) if settings.is_joint else ""
         raise UsageError("{}, which training asks for; use {kernel=rbf}{}", short, other)
     if (name := chosen_solver(settings)) != AUTO and SOLVERS[name].definite:

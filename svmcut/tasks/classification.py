@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from svmcut.data.labels import SIGNS, classes_of, label_text, labels_of
 from svmcut.errors import TrainingError, UsageError
 from svmcut.messages import Message
 from svmcut.scoring.measures import Measured, classification_measures, contingency_table
-from svmcut.spec.catalog import TASKS
+from svmcut.spec.catalog import TASKS, losses, measures
 from svmcut.spec.records import replace
+from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
@@ -24,9 +26,62 @@ if TYPE_CHECKING:
     from svmcut.training.driver import Driver
 
 
+class ClassificationLines(Presentation):
+    """svm_perf's lines, and a report that speaks of the classes by name."""
+
+    width, has_plain, no_probability, of_light = 5, True, NOT_CALIBRATED, True
+    note = """\
+NOTE: The loss reported above is the percentage of errors. The zero/one-error
+      is the multivariate zero/one-error regarding the whole prediction vector!
+"""
+
+    def objects(self, data: Any, driver: Any) -> str:
+        n, counts = len(data), driver.counts.get("class_counts")
+        positive = int(classes_of(data.y, None)[0].sum()) if counts is None else counts[1]
+        return f"{n} examples ({positive} pos / {n - positive} neg)"
+
+    def details(self, tally: Any, measured: Measured) -> str:
+        """What error rate, accuracy, precision, recall and F1 lack to the best, and the table."""
+        table, rows = contingency_table(*tally.of_classes()), list(measures(self.task).values())[:5]
+        lacking = (abs(100.0 * row.rises - measured.values[row.name]) for row in rows)
+        return "".join(f"    loss={loss:f}; contingency_table={table}\n" for loss in lacking)
+
+    def plain(self, tally: Any, measured: Measured, model: Any) -> str:
+        """The measures, and a table of the examples by their class and the predicted one."""
+        positive, scores, unknown = tally.of_classes()
+        names = [label_text(label) for label in tally.labels or SIGNS]
+        lines = [f"Positive class: {names[1]}" + ("" if tally.labels else " (labels above 0)"), ""]
+        for row in measures(self.task).values():
+            value = measured.values[row.name]
+            if row.plain:
+                lines.append(
+                    f"{row.plain:<18}" + (" undefined" if math.isnan(value) else f"{value:7.2f} %")
+                )
+        classes = {names[0]: ~positive & ~unknown, names[1]: positive} | (
+            {"other": unknown} if unknown.any() else {}
+        )
+        table = [["true \\ predicted", *names]]
+        for name, rows in classes.items():
+            above = int((rows & (scores > 0)).sum())
+            table.append([name, str(int(rows.sum()) - above), str(above)])
+        told = self.caution(model)
+        return "\n".join([*lines, "", *aligned(table), *(["", told] if told else []), ""])
+
+    def caution(self, model: Any) -> str:
+        loss = None if model.loss is None else losses(self.task)[model.loss]
+        if loss is None or loss.table or loss.is_sum:
+            return ""
+        return (
+            f"the model was trained for {model.loss}, which orders the examples: 0 is no threshold "
+            "of its scores"
+        )
+
+
 class Classification(VectorTask):
     """Examples of two classes, and their scores. Trainers see the labels -1 and 1, models keep the
     user's."""
+
+    presentation = ClassificationLines
 
     def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
         """As Task.plan.

@@ -15,6 +15,7 @@ from svmcut.messages import Message
 from svmcut.models import LabelDecoder
 from svmcut.scoring.measures import TOP, Measured, label_measures
 from svmcut.spec.records import replace
+from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:
@@ -82,8 +83,41 @@ class SetTally:
         return label_measures(both, right, predicted, self._top, self._exact, self._rows)
 
 
+class LabelSetLines(Presentation):
+    """Lines of label sets, which have no original."""
+
+    foreign = "a model of label sets; score with svmcut classify"
+    no_labels = "has no meaning for label sets; their predictions are labels already"
+    no_missing = "has no meaning for label sets; a line that starts with a blank has no labels"
+
+    def objects(self, data: Any, driver: Any) -> str:
+        return (
+            f"{len(data)} examples, {len(data.names)} labels, {len(data.labels) / len(data):.2f} a "
+            "row"
+        )
+
+    def final_lines(
+        self, outcome: Any, options: Any, cpu_seconds: float, original: bool
+    ) -> list[str]:
+        v = outcome.model.v
+        return [
+            f"Upper bound on duality gap: {max(0.0, outcome.gap):.5f}",
+            f"Dual objective value: dval={outcome.dual:.5f}",
+            f"Primal objective value: pval={outcome.primal:.5f}",
+            f"Number of iterations: {outcome.progress.iteration}",
+            f"Number of pair weights: {len(v)}, {int((v > 0).sum())} of them positive",
+            f"Norm of weight vector: |w|={outcome.norm:.5f}",
+            f"Runtime in cpu-seconds: {cpu_seconds:.2f}",
+        ]
+
+    def losses(self, measured: Measured) -> str:
+        return ""
+
+
 class Labelling(Task):
     """Rows, and their sets of labels."""
+
+    presentation = LabelSetLines
 
     def read(
         self, path: str, *, test: bool = False, costs: bool = False, **how: Any

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.messages import Message
 from svmcut.models import JointKernelModel
 from svmcut.scoring.measures import Measured, class_measures
-from svmcut.spec.catalog import SQUARED_DIFFERENCE
+from svmcut.spec.catalog import SQUARED_DIFFERENCE, measures
 from svmcut.spec.records import replace
+from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask, known_features
 
@@ -69,8 +71,90 @@ class Confusion:
         return {"examples": len(self)}
 
 
+#: Of a table that is printed.
+MOST_CLASSES = 30
+
+
+class ClassLines(Presentation):
+    """A report in plain words, with a table of the classes."""
+
+    foreign = "a model of classes; score with svm_multiclass_classify or svmcut classify"
+    has_plain, no_probability = True, NOT_CALIBRATED
+
+    def objects(self, data: Any, driver: Any) -> str:
+        return f"{len(data)} examples, {len(driver.counts['labels'])} classes"
+
+    def final_lines(
+        self, outcome: Any, options: Any, cpu_seconds: float, original: bool
+    ) -> list[str]:
+        return [
+            f"Upper bound on duality gap: {max(0.0, outcome.gap):.5f}",
+            f"Dual objective value: dval={outcome.dual:.5f}",
+            f"Primal objective value: pval={outcome.primal:.5f}",
+            f"Number of iterations: {outcome.progress.iteration}",
+            f"Norm of weight vector: |w|={outcome.norm:.5f}",
+            f"Runtime in cpu-seconds: {cpu_seconds:.2f}",
+        ]
+
+    def plain(self, tally: Any, measured: Measured, model: Any) -> str:
+        """The measures, and a table of the examples by their class and the predicted one."""
+        lines = [
+            f"{row.plain:<18}{measured.values[row.name]:7.2f} %"
+            for row in measures(self.task).values()
+            if row.plain
+        ]
+        names = [*map(label_text, tally.names.tolist())]
+        if len(names) > MOST_CLASSES:
+            return "\n".join([*lines, ""])
+        table = [["true \\ predicted", *names]]
+        for name, row in zip(names, tally.table.tolist(), strict=True):
+            table.append([name, *map(str, row)])
+        if tally.others.any():
+            table.append(["other", *map(str, tally.others.tolist())])
+        return "\n".join([*lines, "", *aligned(table), ""])
+
+
+class SvmMulticlassLines(ClassLines):
+    """svm_multiclass's lines."""
+
+    always = True
+
+    def quiet(self, data: Any) -> str:
+        return f" ({len(data)} examples) "
+
+    def sizes(self, data: Any) -> str:
+        return f"{self.quiet(data)}done"
+
+    def objects(self, data: Any, driver: Any) -> str:
+        return f"{len(driver.plan.names)} classes"
+
+    def final_lines(
+        self, outcome: Any, options: Any, cpu_seconds: float, original: bool
+    ) -> list[str]:
+        """In its units: its weights are as many times those of losses of height 1 as its margin is
+        high."""
+        from svmcut.training.outcome import PERCENT
+
+        objective, progress = outcome.objective, outcome.progress
+        square = options.path[0].value / objective.c
+        cut = outcome.longest_cut / (PERCENT if square != 1.0 else 1.0)
+        scaled = replace(
+            outcome,
+            objective=replace(objective, c=square * objective.c),
+            norm=math.sqrt(square) * outcome.norm,
+            longest_cut=cut,
+            progress=progress._replace(
+                primal=square * progress.primal, dual=square * progress.dual
+            ),
+            certificate=outcome.certificate and (square * outcome.primal, square * outcome.dual),
+        )
+        return Presentation.final_lines(self, scaled, options, cpu_seconds, original)
+
+
 class Multiclass(RowTask):
     """Examples of several classes, and the scores of each."""
+
+    presentation: type[Presentation] = ClassLines
 
     def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
         """As Task.plan.
@@ -167,6 +251,8 @@ class SvmMulticlass(Multiclass):
 
     Features beyond those of the model are no part of a kernel's values.
     """
+
+    presentation = SvmMulticlassLines
 
     def read(self, path: str, **how: Any) -> Examples:
         return _truncated(super().read(path, **how))

@@ -10,7 +10,8 @@ import numpy as np
 
 from svmcut.errors import ModelError
 from svmcut.messages import Message
-from svmcut.spec.catalog import INPUTS, TASKS, load, losses
+from svmcut.spec.catalog import INPUTS, OF_TAGS, TASKS, load, losses
+from svmcut.tasks.presentation import Presentation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +43,14 @@ class Task(Protocol):
     Data are examples as the task reads them. A block, some rows of a file, is data too; a part is
     as much of it as is predicted at once. Whatever takes a path or arrays raises DataError, and
     MemoryLimitError.
+
+    Attributes
+    ----------
+    presentation : type of Presentation
+        What is printed of it.
     """
+
+    presentation: type[Presentation] = Presentation
 
     def as_original(self) -> Task:
         """The task by the original's rules for labels and its text of predictions."""
@@ -153,6 +161,11 @@ def named(name: str, original: bool = False, input: str = INPUTS[0]) -> Task:
     return task.as_original() if original else task
 
 
+def presentation(name: str, original: bool = False) -> Presentation:
+    """What is printed of a task; as its original does."""
+    return named(name, original).presentation(name)
+
+
 def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
     """What Task.stream needs to know of the model of a file, where examples are such a text.
 
@@ -163,7 +176,7 @@ def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
     """
     if input == INPUTS[0]:
         return {}
-    if "sequence" not in tasks_of(model) or model.names is None:
+    if OF_TAGS not in tasks_of(model) or model.names is None:
         raise ModelError(
             path,
             Message(

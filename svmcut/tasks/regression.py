@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 from svmcut.scoring.measures import Measured, regression_measures
+from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
@@ -14,8 +16,26 @@ if TYPE_CHECKING:
     from svmcut.training.driver import Driver
 
 
+class NumberLines(Presentation):
+    """Lines of numbers, which have no original."""
+
+    foreign = "a model of numbers; score with svmcut classify"
+    no_labels = "has no meaning for numbers; what is predicted is no class"
+
+    def objects(self, data: Any, driver: Any) -> str:
+        return f"{len(data)} examples, targets from {data.y.min():g} to {data.y.max():g}"
+
+    def losses(self, measured: Measured) -> str:
+        return ""
+
+    def number(self, value: float) -> str:
+        return "undefined" if math.isnan(value) else f"{value:.6g}"
+
+
 class Regression(VectorTask):
     """Examples with a target each, and their scores."""
+
+    presentation = NumberLines
 
     def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
         driver = super().plan(data, settings, time_limit)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from svmcut.data.arrays import vector_examples
 from svmcut.files.predictions import write_tags
 from svmcut.files.sequences import as_sequences, read_sequences, stream_sequences
 from svmcut.scoring.measures import Measured, sequence_measures
+from svmcut.spec.catalog import TASKS, measures
+from svmcut.tasks.presentation import Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:
@@ -49,8 +52,54 @@ class Tags:
         return len(lengths), int(lengths.sum()), self.features, self.tags
 
 
+#: Lines of a table by tag that is printed.
+MOST_TAGS = 100
+
+
+class TagLines(Presentation):
+    """svm_hmm's lines."""
+
+    foreign = "a model of sequences; score with svm_hmm_classify or svmcut classify"
+    no_labels = "has no meaning for sequences; their predictions are tags already"
+    has_beam = True
+
+    def sizes(self, data: Any) -> str:
+        examples, tokens, features, tags = data.sizes()
+        return f" {examples} examples, {tokens} tokens, {features} features, {tags} classes... done"
+
+    def properties(self, data: Any, driver: Any) -> list[str]:
+        return []  # the line of reading has them
+
+    def timing(self, outcome: Any) -> list[str]:
+        # the original times two parts of its search; here they are one, and what is timed is
+        # training
+        return [f"Viterbi timing: CreateTransEmitMatrix={0:f} Viterbi={outcome.seconds:f}"]
+
+    def table(self, tally: Any) -> str:
+        if not hasattr(tally, "table"):
+            return ""
+        rows, known = tally.table(), measures(next(iter(TASKS)))
+        table = [["tag", "tokens", *(str(known[name].plain) for name in [*rows[0]][2:])]]
+        for tag, tokens, *shares in (row.values() for row in rows):
+            if all(map(math.isnan, shares)):
+                continue
+            table.append(
+                [
+                    tag,
+                    str(tokens),
+                    *("-" if math.isnan(share) else f"{share:.2f} %" for share in shares),
+                ]
+            )
+        return "\n".join(["", *aligned(table), ""]) if len(table) <= MOST_TAGS else ""
+
+    def number(self, value: float) -> str:
+        return f"{value / 100:.4f}"
+
+
 class Tagging(Task):
     """Sequences, and the tags of their tokens. No sequence is cut."""
+
+    presentation = TagLines
 
     def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Sequences:
         """As Task.read; with test a tag of 0 is one that nobody knows."""

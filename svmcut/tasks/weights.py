@@ -142,7 +142,7 @@ def class_weights(
     """
     if settings.class_weight == BALANCED:
         classes, settings = y, by_labels(settings, y, path) if settings.is_open else settings
-        if TASKS[settings.task].labels == TWO_CLASSES:
+        if settings.labels == TWO_CLASSES:
             classes, _ = classes_of(y, labels_of(y, settings.positive, path))
         return balanced(classes, weights)
     labels, places = np.unique(y, return_inverse=True)

@@ -13,6 +13,7 @@ from svmcut.data.folds import folds
 from svmcut.errors import TrainingError
 from svmcut.scoring.probabilities import LOG_ODDS, Skill
 from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
+from svmcut.spec.entries import TWO_CLASSES
 from svmcut.spec.records import replace
 from svmcut.training.driver import Driver
 
@@ -61,7 +62,7 @@ class CalibratedDriver(Driver):
     def __init__(self, plan: Plan, data: Examples):
         super().__init__(plan)
         self.held_out: NDArray[np.float64] | None = None
-        self._pair = self.settings.task == "classification"
+        self._pair = self.settings.labels == TWO_CLASSES
         y = np.where(data.y > 0, 1.0, -1.0) if self._pair else data.y
         self._data = replace(data, y=y)
         names, self._places, counts = np.unique(y, return_inverse=True, return_counts=True)

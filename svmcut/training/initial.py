@@ -14,7 +14,7 @@ from svmcut.files.rounding import read_back
 from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel
 from svmcut.risks.weights import boxes
-from svmcut.spec.catalog import TASKS, losses
+from svmcut.spec.catalog import MARKED, TASKS, losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +36,7 @@ def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:
     """
     from svmcut.files.models import read_model
 
-    path, of_numbers = settings.initial or "", settings.task == "regression"
+    path, task = settings.initial or "", TASKS[settings.task]
     model = read_model(path)
     kind, how = (
         (LinearModel, "without a kernel") if kernel is None else (KernelModel, "with this kernel")
@@ -47,8 +47,9 @@ def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:
         "linear" if kernel is None else kernel.name,
     )
     remedy = f"leave it out or name one that was trained for this task {how}"
-    if not isinstance(model, kind) or (model.loss in losses("regression")) != of_numbers:
-        raise UsageError("{} of {}; {}", what, TASKS[settings.task].objects, remedy)
+    own = set(losses(task.name)) if task.marked else MARKED
+    if not isinstance(model, kind) or (model.loss in own) != task.marked:
+        raise UsageError("{} of {}; {}", what, task.objects, remedy)
     if isinstance(model, KernelModel) and kernel is not None and not _same(model.kernel, kernel):
         raise UsageError("{} of these parameters; {}", what, remedy)
     return model

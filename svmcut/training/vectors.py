@@ -18,6 +18,7 @@ from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.rows import linear_space
 from svmcut.spec.catalog import TASKS, losses
+from svmcut.spec.entries import GRADES, NUMBERS
 from svmcut.spec.parameters import Settings
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
 from svmcut.training.outcome import PERCENT, Units
@@ -101,7 +102,7 @@ class Vectors:
         if weights:
             check_memory(self.path, self.X.n_features, s.max_memory)
         risk = make_risk(s)
-        ranks, self.summed = s.task == "rank", s.of_scores
+        ranks, self.summed = s.labels == GRADES, s.of_scores
         if s.slack_norm == 2 and not ranks:  # a ranking risk squares the slack of every query
             risk = SquaredRisk(risk)
         if ranks:
@@ -117,7 +118,7 @@ class Vectors:
             self.total = total(self.risk.weights, len(examples))
             self.steepness = self.total * self.risk.steepest
             scale = (
-                self.total if s.task == "regression" else PERCENT
+                self.total if s.labels == NUMBERS else PERCENT
             )  # there C weighs an example in either unit
             self.units = Units(loss, epsilon, self.total, scale, summed=True)
         self.warnings = rank_warnings(self.risk) if ranks else []

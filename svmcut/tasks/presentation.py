@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is printed of a task's training and predictions; a task's own file has what differs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from svmcut.messages import Message, join_names
+from svmcut.resources import ARGMAX, INIT, KERNEL, PSI, QP, running
+from svmcut.scoring.measures import Measured
+from svmcut.spec.catalog import FORMATS, LOGISTIC, OF_TAGS, TASKS, measures
+
+if TYPE_CHECKING:
+    pass
+
+#: What to do about a model of classes without probabilities.
+NOT_CALIBRATED = Message("train it with svmcut learn {probability}, or with {loss=}", LOGISTIC)
+
+
+def aligned(table: list[list[str]]) -> list[str]:
+    """The lines of a table, whose first column stands left."""
+    first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
+    return [
+        name.ljust(first) + "".join(f"  {cell:>{k}}" for cell, k in zip(cells, others, strict=True))
+        for name, *cells in table
+    ]
+
+
+class Presentation:
+    """What is printed of a task: the originals' lines where there is an original.
+
+    Attributes
+    ----------
+    task : str
+    note : str
+        Stands before the measures.
+    width : int
+        Of a number behind its name.
+    always : bool
+        Whether the original speaks of the training set at -v 0 too.
+    foreign : str
+        What is wrong with such a model where the program of another task is to score with it.
+    no_labels, no_missing, no_probability : str
+        What is wrong with --labels, and with --unlabelled; what to do about a model without
+        probabilities.
+    has_plain : bool
+        Whether there is a report in plain words.
+    has_beam : bool
+        Whether predictions are sought in a beam.
+    of_light : bool
+        Whether the original reads its files as svm_light does.
+    """
+
+    note = ""
+    width = 6
+    always = False
+    no_labels = ""
+    no_missing = ""
+    has_plain = False
+    has_beam = False
+    of_light = False
+    no_probability = Message("{probability} is for models of classes")
+    foreign = "no model of sequences; expected one that starts with " + join_names(
+        [repr(row.first.decode()) for row in FORMATS if row.models[0] in TASKS[OF_TAGS].models],
+        "or",
+    )
+
+    def __init__(self, task: str):
+        self.task = task
+
+    def quiet(self, data: Any) -> str:
+        """What the original says of training data or a tally at -v 0 too, before anything else."""
+        return ""
+
+    def sizes(self, data: Any) -> str:
+        """What ends the line of reading, for training data or a tally."""
+        return "done"
+
+    def properties(self, data: Any, driver: Any) -> list[str]:
+        """The size of the training set."""
+        sizes = (
+            f"{data.X.n_features + (driver.settings.bias != 0)} features, "
+            f"{self.objects(data, driver)}"
+        )
+        return [f"Training set properties: {sizes}"]
+
+    def objects(self, data: Any, driver: Any) -> str:
+        """What the training set has beside features."""
+        return f"{len(data)} examples"
+
+    def final_lines(
+        self, outcome: Any, options: Any, cpu_seconds: float, original: bool
+    ) -> list[str]:
+        """The summary of a model."""
+        shares = ""
+        if original and running:
+            shares = runtime_shares(
+                options.algorithm, options.verbosity, cpu_seconds, running[-1].seconds
+            )
+        return closing_lines(
+            outcome, options.algorithm, options.slack_norm, cpu_seconds, original, shares
+        )
+
+    def timing(self, outcome: Any) -> list[str]:
+        """What the original alone says behind the summary."""
+        return []
+
+    def details(self, tally: Any, measured: Measured) -> str:
+        """Lines of classify with -v 2."""
+        return ""
+
+    def losses(self, measured: Measured) -> str:
+        """Average loss and zero/one-error over structures."""
+        _, loss, correct, total = measured
+        wrong = total - correct
+        return (
+            f"Average loss on test set: {loss:.4f}\nZero/one-error on test set: "
+            f"{100.0 * wrong / total:.2f}% "
+            f"({correct} correct, {wrong} incorrect, {total} total)\n"
+        )
+
+    def plain(self, tally: Any, measured: Measured, model: Any) -> str:
+        """The report in plain words."""
+        raise NotImplementedError
+
+    def skill(self, values: dict[str, float]) -> str:
+        """What probabilities are worth."""
+        names = {"log_loss": "Log loss", "brier": "Brier score"}
+        return "\n" + "".join(f"{names[name]:<18}{value:7.4f}\n" for name, value in values.items())
+
+    def caution(self, model: Any) -> str:
+        """What a user should know who takes scores above 0 for positive."""
+        return ""
+
+    def measures(self, measured: Measured) -> str:
+        """The measures, one a line."""
+        rows, values = measures(self.task).values(), measured.values
+        return self.note + "".join(
+            f"{row.line}: {self.number(values[row.name])}\n" for row in rows if row.line
+        )
+
+    def table(self, tally: Any) -> str:
+        """What is said of every tag by name."""
+        return ""
+
+    def number(self, value: float) -> str:
+        """A measure; -nan where it is undefined, as scripts know it."""
+        if math.isnan(value):
+            return " -nan"
+        return f"{value:{self.width}d}" if isinstance(value, int) else f"{value:{self.width}.2f}"
+
+
+def closing_lines(
+    outcome,
+    algorithm: int | None,
+    slack_norm: int,
+    cpu_seconds: float,
+    original: bool = False,
+    shares: str = "",
+) -> list[str]:
+    """The originals' summary, in their units; |w| includes the weight of the constant feature.
+
+    The numbers are those of the certificate; under an original's name, of a basis, those of the
+    problem in its span, which is the one the original states. shares: what ends the line of CPU
+    seconds.
+    """
+    progress, objective = outcome.progress, outcome.objective
+    n_slack = algorithm in (0, 1)
+    joint = algorithm in (2, 3, 4) or (algorithm == 9 and not outcome.model.kernel.is_linear)
+    certified = progress if original and "basis" in outcome.details else outcome
+    primal, dual = certified.primal, certified.dual
+    slack, risk = progress.slack * objective.unit, progress.risk * objective.unit
+    norm, norm_text, bounded = outcome.norm, "Norm of weight vector", ""
+    if slack_norm == 2:
+        slack, risk = math.sqrt(slack), math.sqrt(risk)
+        norm = math.sqrt(norm**2 + 2 * objective.c * risk**2)
+        norm_text = "Norm of weight vector (including L2-loss)"
+        bounded = "(including 0 at upper bound)"
+    slack_text = "Norm. sum of slack variables (on working set): sum(xi_i)/n"
+    if not n_slack:
+        slack_text = "Value of slack variable (on working set): xi"
+    structures = objective.structures
+    gap = 0.0 if certified.gap < 0 else certified.gap  # nan where a solver has no bound
+    lines = [
+        f"Final epsilon on KKT-Conditions: {gap / objective.c:.5f}",
+        f"Upper bound on duality gap: {gap:.5f}",
+        f"Dual objective value: dval={dual:.5f}",
+        None if n_slack else f"Primal objective value: pval={primal:.5f}",
+        f"Total number of constraints in final working set: {progress.cuts} (of "
+        f"{progress.iteration - 1})",
+        f"Number of iterations: {progress.iteration}",
+        f"Number of calls to 'find_most_violated_constraint': {progress.iteration * structures}",
+        f"Number of SV: {progress.support} {bounded}",
+        f"Number of non-zero slack variables: {structures if risk > 0 else 0} (out of {structures})"
+        if n_slack
+        else None,
+        f"{norm_text}: |w|={norm:.5f}",
+        f"{slack_text}={slack:.5f}",
+        f"Value of slack variable (global): xi={risk:.5f}" if joint else None,
+        "Norm of longest difference vector: "
+        f"||Psi(x,y)-Psi(x,ybar)||={outcome.longest_cut * objective.unit:.5f}",
+        f"Runtime in cpu-seconds: {cpu_seconds:.2f}{shares}",
+    ]
+    return [line for line in lines if line is not None]
+
+
+def runtime_shares(
+    algorithm: int | None, verbosity: int, cpu_seconds: float, spent: dict[str, float]
+) -> str:
+    """What svm_struct's programs say of the parts of the CPU seconds, from the verbosity on where
+    they do.
+
+    Constraints are kept in no cache here, and none of the time is that of one.
+    """
+    if algorithm is None or verbosity < (1 if algorithm in (0, 1) else 2):
+        return ""
+    percent = {
+        name: f"{100 * seconds / max(cpu_seconds, seconds, 1e-9):.2f}%"
+        for name, seconds in spent.items()
+    }
+    names = [QP, *([] if algorithm in (0, 1) else [KERNEL]), ARGMAX, PSI, INIT]
+    said = [f"{percent[name]} for {name}" for name in names]
+    if algorithm in (2, 3, 4):
+        said += [
+            "0.00% for cache update",
+            "0.00% for cache const",
+            "0.00% for cache add (incl. 0.00% for sum)",
+        ]
+    return f" ({', '.join(said)})"
