@@ -14,7 +14,7 @@ from svmcut.svm_light import estimates
 from svmcut.svm_light.leave_one_out import RIGHT, UNDECIDED, WRONG, decided, scores_without
 from svmcut.svm_light.machines import Machine, MachineProblem
 from svmcut.svm_light.run import LightRun
-from svmcut.svm_light.xi_alpha import acquitted
+from svmcut.svm_light.xi_alpha import Candidates, acquit
 
 
 class Classes(LightRun):
@@ -106,22 +106,15 @@ class Classes(LightRun):
 
     def at_risk(self, problem: MachineProblem, alpha, losses):
         """The examples that may be errors where they are left out."""
-        found = estimates.at_risk(alpha, losses, float(self.distances.max()), self.values["rho"])
-        rows = np.flatnonzero(found & (losses < 1))
+        failing = estimates.at_risk(alpha, losses, float(self.distances.max()), self.values["rho"])
+        rows = np.flatnonzero(failing & (losses < 1))
         if self.values["depth"] > 0:
             free = np.flatnonzero((alpha > 0) & ~estimates.at_bound(alpha, problem.boxes))
             near = KernelRows(self.X.take(free), self.kernel, self.threads)
             own = estimates.own_values(self.kernel, self.squared)
-            found[rows] = ~acquitted(
-                rows,
-                alpha,
-                losses,
-                free,
-                own,
-                lambda rows: near.against_double(self.X.take(rows)),
-                self.values["depth"],
-            )
-        return found
+            candidates = Candidates(free, own, lambda rows: near.against_double(self.X.take(rows)))
+            failing[rows] = ~acquit(rows, alpha, losses, candidates, self.values["depth"])
+        return failing
 
     def without_bounded(self, problem: MachineProblem, machine: Machine):
         """The machine of the examples that are left when those at the upper bound are taken out

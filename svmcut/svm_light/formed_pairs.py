@@ -24,7 +24,7 @@ from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import EXACT_POINTS, Smo
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
-from svmcut.svm_light.pairs import PairMachine, blocks
+from svmcut.svm_light.pairs import GradedRows, PairMachine, blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,75 +46,38 @@ class PairStep(NamedTuple):
     violation: float
 
 
-def train(
-    X: Csr,
-    y: NDArray,
-    start: NDArray[np.int64],
-    kernel: Kernel,
-    C: float,
-    tolerance: float,
-    threads: int,
-    observe: Callable[[Any], None],
-) -> PairMachine:
+def train(graded: GradedRows, observe: Callable[[Any], None]) -> PairMachine:
     """The machine of the pairs of `svmcut.svm_light.pairs.blocks`, at least one.
 
     Raises
     ------
     MemoryError
     """
-    found = list(blocks(X, y, start, kernel, 1, threads))
+    parts = list(blocks(graded.X, graded.y, graded.start, graded.kernel, 1, graded.threads))
     i, j, sign = (
-        np.concatenate([getattr(block, name) for block in found]) for name in ("i", "j", "sign")
+        np.concatenate([getattr(block, name) for block in parts]) for name in ("i", "j", "sign")
     )
     high, low = np.where(sign > 0, i, j), np.where(sign > 0, j, i)
-    rows, clock = KernelRows(X, kernel, threads), [time.perf_counter()]
+    rows, clock = KernelRows(graded.X, graded.kernel, graded.threads), [time.perf_counter()]
     gram = _gram(rows, high, low)
-    # SMO asks points for the diagonal alone where it is given the values
-    lengths = np.sqrt(np.maximum(np.diag(gram), 0.0)).astype(np.float32)[:, None]
-    ones, m = np.ones(len(high)), len(high)
-    native = Smo(
-        Csr.from_dense(lengths),
-        ones,
-        Kernel(),
-        C,
-        False,
-        _CACHE_MB,
-        threads,
-        shared=gram,
-        places=np.arange(m),
-    )
+    native = _solver(gram, graded.C, graded.threads)
     native.time()
     clock.append(time.perf_counter())
     finished = False
     while not finished:
-        finished = native.run(_FINE * min(tolerance, 1.0), _CHUNK)
+        finished = native.run(_FINE * min(graded.tolerance, 1.0), _CHUNK)
         observe(PairStep(native.support, max(0.0, native.highest - native.lowest) / 2))
     clock.append(time.perf_counter())
     alpha = native.solution()[0]
-    net = np.zeros(len(y))
+    net = np.zeros(len(graded.y))
     np.add.at(net, high, alpha)
     np.add.at(net, low, -alpha)
     used = np.flatnonzero(net)
-    scores = rows.accumulate_foreign(X.take(used), net[used], exact=True)
-    margins = scores[high] - scores[low]
-    slopes = 1.0 - margins
-    rest = (
-        np.where(alpha < C, np.maximum(slopes, 0.0), 0.0),
-        np.where(alpha > 0, np.maximum(-slopes, 0.0), 0.0),
-    )
+    scores = rows.accumulate_foreign(graded.X.take(used), net[used], exact=True)
+    slopes = 1.0 - (scores[high] - scores[low])
     squared, loss = float(net @ scores), float(np.maximum(slopes, 0.0).sum())
-    gap = squared + C * loss - float(alpha.sum())
+    gap = squared + graded.C * loss - float(alpha.sum())
     clock.append(time.perf_counter())
-    formed, stepped, told = np.diff(clock).tolist()
-    kernel_rows, select, optimizer, update = native.spent.tolist()
-    spent = {
-        "kernel": formed + kernel_rows,
-        "optimizer": optimizer,
-        "update": update,
-        "select": select,
-        "model": told,
-        "check": stepped - kernel_rows - optimizer - update - select,
-    }
     return PairMachine(
         net,
         scores,
@@ -122,14 +85,46 @@ def train(
         loss,
         gap,
         np.zeros(0),
-        np.zeros((0, len(y))),
+        np.zeros((0, len(net))),
         native.iterations,
         rows.evaluations,
-        max(float(part.max(initial=0.0)) for part in rest),
+        _violation(alpha, slopes, graded.C),
         alpha,
         gram,
-        spent,
+        _seconds(native, np.diff(clock).tolist()),
     )
+
+
+def _solver(gram: NDArray, C: float, threads: int) -> Smo:
+    """SMO over pairs of these products."""
+    m = len(gram)
+    # SMO asks points for the diagonal alone where it is given the values
+    lengths = np.sqrt(np.maximum(np.diag(gram), 0.0)).astype(np.float32)[:, None]
+    points, every = Csr.from_dense(lengths), np.arange(m)
+    return Smo(
+        points, np.ones(m), Kernel(), C, False, _CACHE_MB, threads, shared=gram, places=every
+    )
+
+
+def _violation(alpha: NDArray, slopes: NDArray, C: float) -> float:
+    """The largest of the KKT conditions; slopes: of the dual in each alpha."""
+    rises = np.where(alpha < C, np.maximum(slopes, 0.0), 0.0)
+    falls = np.where(alpha > 0, np.maximum(-slopes, 0.0), 0.0)
+    return max(float(part.max(initial=0.0)) for part in (rises, falls))
+
+
+def _seconds(native: Smo, spans: list[float]) -> dict[str, float]:
+    """By the names of svm_light, of forming the products, of the steps and of the model."""
+    formed, stepped, model = spans
+    kernel_rows, select, optimizer, update = native.spent.tolist()
+    return {
+        "kernel": formed + kernel_rows,
+        "optimizer": optimizer,
+        "update": update,
+        "select": select,
+        "model": model,
+        "check": stepped - kernel_rows - optimizer - update - select,
+    }
 
 
 def _gram(rows: KernelRows, high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray:

@@ -24,7 +24,7 @@ from svmcut._native.kernels import KernelRows
 from svmcut.cutting.oracle import RiskOracle
 from svmcut.risks import make_risk
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Problem, StoppingRule
+from svmcut.solvers.protocol import Problem, Progress, StoppingRule
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.protocol import Space
@@ -89,6 +89,33 @@ class PairMachine(NamedTuple):
     spent: Mapping[str, float] = MappingProxyType({})
 
 
+class GradedRows(NamedTuple):
+    """Rows whose pairs are trained on, and what their machine is to be.
+
+    Attributes
+    ----------
+    X : Csr
+    y : (n,) float64
+        Labels: of a query's rows the higher one belongs above.
+    start : (Q + 1,) int64
+        First row of every query and, last, n.
+    kernel : Kernel
+    C : float
+        Of a pair.
+    tolerance : float
+        Of the KKT conditions.
+    threads : int
+    """
+
+    X: Csr
+    y: NDArray[np.float64]
+    start: NDArray[np.int64]
+    kernel: Kernel
+    C: float
+    tolerance: float
+    threads: int
+
+
 class _Recorded:
     """A risk that remembers the scores of its last linearizations."""
 
@@ -97,9 +124,9 @@ class _Recorded:
         self.last: list[tuple[Any, NDArray]] = []
 
     def linearize(self, s: NDArray) -> Any:
-        found = self._risk.linearize(s)
-        self.last = [*self.last[-3:], (found.coef, np.array(s))]
-        return found
+        cut = self._risk.linearize(s)
+        self.last = [*self.last[-3:], (cut.coef, np.array(s))]
+        return cut
 
 
 class _Traced:
@@ -116,40 +143,40 @@ class _TracedSpace(Space):
     each."""
 
     def __init__(self, inner: Any, risk: _Recorded):
-        self._inner, self._risk, self.dim, self.seconds = inner, risk, inner.dim, 0.0
+        self.inner, self._risk, self.dim, self.seconds = inner, risk, inner.dim, 0.0
         self.cuts: list[tuple[NDArray, NDArray]] = []
 
     def kinds(self) -> schemas.Kinds:
-        return self._inner.kinds()
+        return self.inner.kinds()
 
     def zero(self) -> _Traced:
-        return _Traced(self._inner.zero(), np.zeros(0))
+        return _Traced(self.inner.zero(), np.zeros(0))
 
     def scores(self, w: _Traced) -> NDArray:
         began = time.perf_counter()
-        found = self._inner.scores(w.inner)
+        scores = self.inner.scores(w.inner)
         self.seconds += time.perf_counter() - began
-        return found
+        return scores
 
     def adjoint(self, coef: NDArray) -> _Traced:
         self.cuts.append((coef, next(scores for known, scores in self._risk.last if known is coef)))
         began = time.perf_counter()
-        inner = self._inner.adjoint(coef)
+        inner = self.inner.adjoint(coef)
         self.seconds += time.perf_counter() - began
         return _Traced(inner, np.eye(1, len(self.cuts), len(self.cuts) - 1)[0])
 
     def dot(self, a: _Traced, b: _Traced) -> float:
-        return self._inner.dot(a.inner, b.inner)
+        return self.inner.dot(a.inner, b.inner)
 
     def dots(self, elements: Sequence, a: _Traced) -> NDArray[np.float64]:
-        return self._inner.dots([element.inner for element in elements], a.inner)
+        return self.inner.dots([element.inner for element in elements], a.inner)
 
     def combine(self, weights: Any, elements: Sequence) -> _Traced:
         parts = np.zeros(max((len(element.parts) for element in elements), default=0))
         for weight, element in zip(weights, elements, strict=True):
             parts[: len(element.parts)] += weight * element.parts
         return _Traced(
-            self._inner.combine(np.asarray(weights, float), [each.inner for each in elements]),
+            self.inner.combine(np.asarray(weights, float), [each.inner for each in elements]),
             parts,
         )
 
@@ -163,22 +190,15 @@ class _PairProblem(Problem):
         return super().oracle(False)
 
 
-def train(
-    X: Csr,
-    y: NDArray,
-    qid: NDArray | None,
-    kernel: Kernel,
-    C: float,
-    tolerance: float,
-    threads: int,
-    observe: Callable[[Any], None],
-) -> PairMachine:
-    """The machine; rows of one query stand together, and queries do not decrease.
+def train(graded: GradedRows, observe: Callable[[Any], None]) -> PairMachine:
+    """The machine of all pairs.
 
     Raises
     ------
     MemoryError
     """
+    X, y, start, kernel, C, tolerance, threads = graded
+    qid = np.repeat(np.arange(len(start) - 1), np.diff(start))
     risk: Any = make_risk(Settings(loss=TASKS["rank"].loss)).bind(y, qid, threads=threads)
     recorded, unit = _Recorded(risk), C * risk.n_queries
     rows = None if kernel.is_linear else KernelRows(X, kernel, threads)
@@ -191,45 +211,48 @@ def train(
     for step in run:
         observe(step)
     ended = time.perf_counter()
-    spent = {
-        "optimizer": ended - began - space.seconds,
-        "update" if rows is None else "kernel": space.seconds,
-    }
     beta = np.zeros(len(space.cuts))
     for multiplier, element in zip(
         run.bundle.beta[1:].tolist(), run.bundle.elements(), strict=True
     ):
         beta[len(element.parts) - 1] = multiplier
+    last = _machine(beta, space, risk, C, step)
+    if last.gap > max(stop.target(step.primal), GOOD * step.primal):
+        parts = step.solution().parts
+        blended = np.append(np.maximum(-parts / unit, 0.0), np.zeros(len(beta) - len(parts)))
+        best = _machine(blended, space, risk, C, step)
+        last = best._replace(weights=last.weights, cuts=last.cuts)
+    spent = {
+        "optimizer": ended - began - space.seconds,
+        "update" if rows is None else "kernel": space.seconds,
+        "model": time.perf_counter() - ended,
+    }
+    return last._replace(spent=spent, evaluations=0 if rows is None else rows.evaluations)
 
-    def at(beta: NDArray) -> PairMachine:
-        used = np.flatnonzero(beta > 1e-12)
-        alpha = -unit * sum((beta[t] * space.cuts[t][0] for t in used.tolist()), np.zeros(len(y)))
-        w = inner.adjoint(alpha)
-        scores, squared = np.array(inner.scores(w)), inner.dot(w, w)
-        loss = risk.linearize(scores).value * risk.n_queries
-        cuts = np.array([space.cuts[t][1] for t in used]).reshape(len(used), len(y))
-        gap, count = 0.5 * squared + C * loss - step.dual, 0 if rows is None else rows.evaluations
-        violation = max(0.0, gap) / (C * max(risk.n_pairs, 1))
-        return PairMachine(
-            alpha,
-            scores,
-            squared,
-            loss,
-            gap,
-            C * beta[used],
-            cuts,
-            step.iteration,
-            count,
-            violation,
-            spent={**spent, "model": time.perf_counter() - ended},
-        )
 
-    found = at(beta)
-    if found.gap <= max(stop.target(step.primal), GOOD * step.primal):
-        return found
-    blended = step.solution().parts
-    best = at(np.append(np.maximum(-blended / unit, 0.0), np.zeros(len(beta) - len(blended))))
-    return best._replace(weights=found.weights, cuts=found.cuts)
+def _machine(
+    beta: NDArray, space: _TracedSpace, risk: Any, C: float, step: Progress
+) -> PairMachine:
+    """That of these multipliers of the cuts, without what was spent on it."""
+    used, n = np.flatnonzero(beta > 1e-12), int(risk.start[-1])
+    unit = C * risk.n_queries
+    alpha = -unit * sum((beta[t] * space.cuts[t][0] for t in used.tolist()), np.zeros(n))
+    w = space.inner.adjoint(alpha)
+    scores, squared = np.array(space.inner.scores(w)), space.inner.dot(w, w)
+    loss = risk.linearize(scores).value * risk.n_queries
+    gap = 0.5 * squared + C * loss - step.dual
+    return PairMachine(
+        alpha,
+        scores,
+        squared,
+        loss,
+        gap,
+        C * beta[used],
+        np.array([space.cuts[t][1] for t in used]).reshape(len(used), n),
+        step.iteration,
+        0,
+        max(0.0, gap) / (C * max(risk.n_pairs, 1)),
+    )
 
 
 class PairBlock(NamedTuple):

@@ -16,9 +16,9 @@ from svmcut.risks.ordinal import OrdinalRisk, query_starts
 from svmcut.svm_light import estimates
 from svmcut.svm_light.formed_pairs import MOST, MOST_INDEFINITE
 from svmcut.svm_light.formed_pairs import train as train_formed
-from svmcut.svm_light.pairs import PairMachine, alphas, blocks, train
+from svmcut.svm_light.pairs import GradedRows, PairMachine, alphas, blocks, train
 from svmcut.svm_light.run import LOOSEST, LightRun
-from svmcut.svm_light.xi_alpha import acquitted
+from svmcut.svm_light.xi_alpha import Candidates, acquit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +85,7 @@ class Pairs(LightRun):
             )
         C = self.cost_of_pairs()
         self.optimize()
-        machine = self.machine(pairs, qid, C)
+        machine = self.machine(pairs, C)
         runtime = self.runtime(machine.spent)
         began = time.process_time()
         found = self.figures(machine, C)
@@ -106,7 +106,7 @@ class Pairs(LightRun):
         beta[self._order] = machine.alpha
         self.write(model_file, beta, 0.0, n, found.alpha, found.alpha)
 
-    def machine(self, pairs: int, qid: NDArray, C: float) -> PairMachine:
+    def machine(self, pairs: int, C: float) -> PairMachine:
         """The machine of all pairs, which are formed where they are few.
 
         Raises
@@ -117,10 +117,9 @@ class Pairs(LightRun):
         kernel = self.kernel
         tolerance = min(self.values["tolerance"], LOOSEST)
         observe = self.report.observe
+        graded = GradedRows(self._X, self._y, self._start, kernel, C, tolerance, self.threads)
         if 0 < pairs <= (MOST if kernel.is_definite else MOST_INDEFINITE):
-            return train_formed(
-                self._X, self._y, self._start, kernel, C, tolerance, self.threads, observe
-            )
+            return train_formed(graded, observe)
         if pairs and not kernel.is_definite:
             raise TrainingError(
                 "{}: {} pairs are too many for a kernel that is not positive semidefinite; "
@@ -130,7 +129,7 @@ class Pairs(LightRun):
                 pairs,
                 MOST_INDEFINITE,
             )
-        return train(self._X, self._y, qid, kernel, C, tolerance, self.threads, observe)
+        return train(graded, observe)
 
     def at_risk(self, machine: PairMachine, found: Figures, C: float) -> NDArray[np.bool_]:
         """The pairs that may be in the wrong order where they are left out; the search needs pairs
@@ -141,9 +140,8 @@ class Pairs(LightRun):
         if depth > 0 and gram is not None:
             rows, own = np.flatnonzero(failing & (losses < 1)), np.diag(gram).astype(np.float64)
             free = np.flatnonzero((size > 0) & ~estimates.at_bound(size, C))
-            failing[rows] = ~acquitted(
-                rows, size, losses, free, own, lambda rows: gram[np.ix_(rows, free)], depth
-            )
+            candidates = Candidates(free, own, lambda rows: gram[np.ix_(rows, free)])
+            failing[rows] = ~acquit(rows, size, losses, candidates, depth)
         return failing
 
     def cost_of_pairs(self) -> float:

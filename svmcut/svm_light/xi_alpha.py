@@ -12,7 +12,7 @@ S            grown greedily: next comes the row that leaves the least distance, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,29 @@ if TYPE_CHECKING:
 _HELD = 2_000_000
 
 
-def acquitted(
+class Candidates(NamedTuple):
+    """What S is chosen from.
+
+    Attributes
+    ----------
+    free : (m,) int64
+        Rows.
+    own : (n,) float64
+        K(x, x) of all rows.
+    products : callable
+        (k, m) float64 K of the k rows named and the candidates.
+    """
+
+    free: NDArray[np.int64]
+    own: NDArray[np.float64]
+    products: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+
+
+def acquit(
     rows: NDArray[np.int64],
     alpha: NDArray[np.float64],
     losses: NDArray[np.float64],
-    free: NDArray[np.int64],
-    own: NDArray[np.float64],
-    products: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    candidates: Candidates,
     depth: int,
 ) -> NDArray[np.bool_]:
     """Whether each of these rows is acquitted.
@@ -37,12 +53,9 @@ def acquitted(
     Parameters
     ----------
     rows : (q,) int64
-    alpha, losses, own : (n,) float64
-        Multipliers, xi and K(x, x) of all rows.
-    free : (m,) int64
-        Candidates for S.
-    products : callable
-        (k, m) float64 K of the k rows named and the candidates.
+    alpha, losses : (n,) float64
+        Multipliers and xi of all rows.
+    candidates : Candidates
     depth : int
         At least 1.
 
@@ -50,14 +63,15 @@ def acquitted(
     -----
     O(depth m) for every row, and the m^2 products of the candidates are held.
     """
-    found = np.empty(len(rows), bool)
+    free, own, products = candidates
+    out = np.empty(len(rows), bool)
     gram = products(free) if len(rows) else np.zeros((0, 0))
     size = max(1, _HELD // max(1, len(free)))
     for first in range(0, len(rows), size):
         part = rows[first : first + size]
         D = _least(own[part], products(part), gram, free[None, :] == part[:, None], depth)
-        found[first : first + size] = alpha[part] * D + losses[part] < 1.0
-    return found
+        out[first : first + size] = alpha[part] * D + losses[part] < 1.0
+    return out
 
 
 def _least(

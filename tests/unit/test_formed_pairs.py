@@ -27,7 +27,7 @@ def ranked(rng):
 def formed(ranked, kernel, C):
     X, y, qid = ranked
     start, steps = query_starts(qid, len(y)), []
-    machine = formed_pairs.train(X, y, start, kernel, C, 1e-3, 1, steps.append)
+    machine = formed_pairs.train(pairs.GradedRows(X, y, start, kernel, C, 1e-3, 1), steps.append)
     found = list(pairs.blocks(X, y, start, kernel))
     i, j, sign = (
         np.concatenate([getattr(block, name) for block in found]) for name in ("i", "j", "sign")
@@ -55,7 +55,9 @@ def test_every_pair_meets_its_condition(ranked, kernel, C):
         np.diag(machine.gram), K[high, high] + K[low, low] - 2 * K[high, low], atol=1e-5
     )
     if kernel.is_definite:
-        other = pairs.train(X, y, qid, kernel, C, 1e-3, 1, lambda step: None)
+        start = query_starts(qid, len(y))
+        graded = pairs.GradedRows(X, y, start, kernel, C, 1e-3, 1)
+        other = pairs.train(graded, lambda step: None)
         primal = machine.squared / 2 + C * machine.loss
         assert abs(machine.gap) <= 1e-3 * primal and primal <= (
             other.squared / 2 + C * other.loss

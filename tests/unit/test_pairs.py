@@ -7,7 +7,7 @@ import pytest
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.risks.ordinal import query_starts
-from svmcut.svm_light.pairs import alphas, blocks, train
+from svmcut.svm_light.pairs import GradedRows, alphas, blocks, train
 
 KERNELS = (Kernel(), Kernel("rbf", gamma=0.3), Kernel("polynomial", degree=2))
 
@@ -51,7 +51,8 @@ def test_pairs_and_their_lengths(ranked, kernel):
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_the_machine_is_certified_and_made_of_its_pairs(ranked, kernel, C):
     X, y, qid = ranked
-    machine = train(X, y, qid, kernel, C, 1e-3, 1, lambda step: None)
+    start = query_starts(qid, len(y))
+    machine = train(GradedRows(X, y, start, kernel, C, 1e-3, 1), lambda step: None)
     K = gram(kernel, X)[:30, :30]
     np.testing.assert_allclose(K @ machine.alpha, machine.scores, rtol=1e-4, atol=1e-5)
     blocks_ = list(blocks(X, y, query_starts(qid, 30), kernel))

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from svmcut.svm_light.xi_alpha import acquitted
+from svmcut.svm_light.xi_alpha import Candidates, acquit
 
 
 def slowly(X, row, free, depth):
@@ -24,8 +24,7 @@ def test_what_a_greedy_mean_acquits(rng, monkeypatch, depth, count):
     X = rng.normal(size=(40, 3))
     alpha, losses = rng.random(40), 0.5 * rng.random(40)
     free, rows = np.arange(3, 3 + count), np.arange(0, 40, 2)
-    found = acquitted(
-        rows, alpha, losses, free, (X * X).sum(axis=1), lambda rows: X[rows] @ X[free].T, depth
-    )
+    candidates = Candidates(free, (X * X).sum(axis=1), lambda rows: X[rows] @ X[free].T)
+    found = acquit(rows, alpha, losses, candidates, depth)
     expected = [alpha[row] * slowly(X, row, free.tolist(), depth) + losses[row] < 1 for row in rows]
     assert found.tolist() == expected and 0 < sum(expected) < len(rows)

@@ -76,28 +76,17 @@ def write_vectors(path: str, output: Output, model: KernelModel, comments: list[
     _write_expansion(path, LIGHT, output, model, True, comments)
 
 
-def _write_header(
-    path: str,
-    first: bytes,
-    output: Output,
-    model: ScoringModel,
-    highest: int,
-    count: int,
-    original: bool,
-) -> None:
+def _head(path: str, model: ScoringModel, highest: int, count: int) -> str:
+    """The lines behind the kernel, of a model of so many features and support vectors."""
     if not np.isfinite(model.b):
         raise ModelError(path, f"the threshold b is {model.b}; the model is not written")
     if model.highest_index is not None:
         highest = max(highest, min(model.highest_index, INDEX_LIMIT))
-    write_header(
-        output,
-        first,
-        model.kernel,
+    return (
         f"{highest} # highest feature index \n"
         f"{min(model.n_documents, INDEX_LIMIT)} # number of training documents \n"
         f"{count + 1} # number of support vectors plus 1 \n"
-        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n",
-        original,
+        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n"
     )
 
 
@@ -106,7 +95,8 @@ def _write_linear(path: str, first: bytes, output: Output, model: LinearModel) -
     weights = finite32(path, model.w)
     nonzero = np.flatnonzero(weights).astype(np.int32)
     columns = nonzero if model.columns is None else model.columns[nonzero]
-    _write_header(path, first, output, model, int(columns[-1]) + 1 if len(columns) else 0, 1, True)
+    head = _head(path, model, int(columns[-1]) + 1 if len(columns) else 0, 1)
+    write_header(output, first, model.kernel, head, True)
     write_weights(output, columns, weights[nonzero])
 
 
@@ -125,7 +115,8 @@ def _write_expansion(
     if not np.isfinite(model.alpha).all():
         raise ModelError(path, "a weight alpha is not finite; the model is not written")
     highest = int(columns.max()) + 1 if len(columns) else 0
-    _write_header(path, first, output, model, highest, support.n_rows, original)
+    head = _head(path, model, highest, support.n_rows)
+    write_header(output, first, model.kernel, head, original)
     bounds = (support.indptr - support.indptr[0]).tolist()
     lines = []
     for i, alpha in enumerate(model.alpha.tolist()):

@@ -27,7 +27,14 @@ import numpy as np
 
 from svmcut.errors import ModelError
 from svmcut.files.models import marks, svm_multiclass_kernel
-from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, products, write_weights
+from svmcut.files.models.grammar import (
+    INDEX_LIMIT,
+    HeaderLines,
+    finite32,
+    products,
+    write_header,
+    write_weights,
+)
 from svmcut.models import JointKernelModel, MulticlassModel
 from svmcut.models.kernels import Kernel
 
@@ -49,7 +56,8 @@ def write(
     if isinstance(model, JointKernelModel):
         return svm_multiclass_kernel.write(path, first, output, model, original)
     d, base = len(model.W), model.highest_index + (model.bias != 0)
-    svm_multiclass_kernel.write_head(path, first, output, Kernel(), model, base, 1, original)
+    head, counts = svm_multiclass_kernel.head_of(path, first, model, base, 1)
+    write_header(output, head, Kernel(), counts, original)
     columns = (
         np.arange(d, dtype=np.int64) if model.columns is None else model.columns.astype(np.int64)
     )

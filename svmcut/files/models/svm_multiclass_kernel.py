@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from svmcut.files.output import Output
     from svmcut.models import MulticlassModel
-    from svmcut.models.kernels import Kernel
 
 #: Losses of svm_multiclass beside 0.
 NUMBERED = [row for row in losses("multiclass").values() if row.number]
@@ -37,17 +36,15 @@ _AT_ONCE = 1000
 _CLASS = re.compile(rb"([^ \n]+)( qid:(\d{1,10}) )")
 
 
-def write_head(
+def head_of(
     path: str,
     first: bytes,
-    output: Output,
-    kernel: Kernel,
     model: MulticlassModel | JointKernelModel,
     base: int,
     vectors: int,
-    original: bool = False,
-) -> None:
-    """The header of a model of so many base features and support vectors, with a kernel or without.
+) -> tuple[bytes, str]:
+    """The header of a model of so many base features and support vectors, before the kernel and
+    behind it.
 
     Raises
     ------
@@ -62,18 +59,14 @@ def write_head(
         )
     loss = next((row.number for row in NUMBERED if row.name == model.loss), 0)
     head = (
-        f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n{loss} # "
-        "loss function"
+        f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n"
+        f"{loss} # loss function"
     )
-    write_header(
-        output,
-        head.encode(),
-        kernel,
-        f"{K * base + 1} # highest feature index \n{model.n_documents} # number of training "
-        "documents \n"
+    return head.encode(), (
+        f"{K * base + 1} # highest feature index \n"
+        f"{model.n_documents} # number of training documents \n"
         f"{vectors + 1} # number of support vectors plus 1 \n"
-        "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
-        original,
+        "0 # threshold b, each following line is a SV (starting with alpha*y)\n"
     )
 
 
@@ -93,7 +86,8 @@ def write(path: str, first: bytes, output: Output, model: JointKernelModel, orig
     if not np.isfinite(model.alpha).all():
         raise ModelError(path, "a coefficient is not finite; the model is not written")
     base = max(int(columns.max(initial=-1)) + 1, model.highest_index)
-    write_head(path, first, output, model.kernel, model, base, len(model.alpha), original)
+    head, counts = head_of(path, first, model, base, len(model.alpha))
+    write_header(output, head, model.kernel, counts, original)
     classes = np.repeat(np.arange(K), np.diff(model.starts))
     order = np.lexsort((classes, model.places))
     bounds, lines = (support.indptr - support.indptr[0]).tolist(), []
@@ -127,37 +121,19 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
             1,
         )
     lines.check_fits(4 * K)
-    text, found = marks.split(path, file.read(), _FIRST_LINE, marks.OF_FUNCTIONS)
-    names = marks.names_of(path, found, K, 2)
-    numbers, parts = [], []
-    for number, line in enumerate(text.splitlines(keepends=True), _FIRST_LINE):
-        match = _CLASS.match(line)
-        if match is None or not 1 <= int(match[3]) <= K:
-            raise ModelError(
-                path,
-                f"no class; expected 'qid:' and a number from 1 to {K} behind the weight",
-                number,
-                1,
-            )
-        numbers.append(int(match[3]))
-        parts += [match[1], b" " * len(match[2]), line[match.end() :]]
-    alpha, indptr, indices, values = lines.vectors(b"".join(parts), count, max(K * base, highest))
-    own = below(
-        Csr(values, indices, indptr, max(K * base, highest), True), K * base
-    )  # slacks of -p 2 stand behind
-    indices, indptr = own.indices, own.indptr
-    classes, lengths = np.array(numbers, np.int64) - 1, np.diff(indptr)
-    features: NDArray[np.integer] = indices - np.repeat(classes * base, lengths)
-    astray = np.flatnonzero((features < 0) | (features >= base))
-    if len(astray):
-        row = int(np.repeat(np.arange(count), lengths)[astray[0]])
-        message = f"feature index {indices[astray[0]] + 1} is none of class {classes[row] + 1}"
-        raise ModelError(path, message, _FIRST_LINE + row, 1)
+    text, fields = marks.split(path, file.read(), _FIRST_LINE, marks.OF_FUNCTIONS)
+    names = marks.names_of(path, fields, K, 2)
+    numbers, vectors = _classes_of(path, text, K)
+    alpha, indptr, indices, values = lines.vectors(vectors, count, max(K * base, highest))
+    # slacks of -p 2 stand behind
+    own = below(Csr(values, indices, indptr, max(K * base, highest), True), K * base)
+    classes = np.array(numbers, np.int64) - 1
+    features = _base_features(path, own, classes, base)
     columns, d = None, base
     if base > 2 * (lines.size + len(text)):
         columns, features = np.unique(features.astype(np.int32), return_inverse=True)
         d = len(columns)
-    rows = Csr(own.data, features.astype(np.int32), indptr, d, True)
+    rows = Csr(own.data, features.astype(np.int32), own.indptr, d, True)
     support, places = _distinct(rows)
     key, where = np.unique(classes * count + places, return_inverse=True)
     weights = np.bincount(where, alpha, len(key)).astype(np.float64)
@@ -177,8 +153,38 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
         base,
         documents,
         loss_of(lines),
-        temperature=found.get("temperature"),
+        temperature=fields.get("temperature"),
     )
+
+
+def _classes_of(path: str, text: bytes, K: int) -> tuple[list[int], bytes]:
+    """The number of the class that each line names, and the lines without it."""
+    numbers, parts = [], []
+    for number, line in enumerate(text.splitlines(keepends=True), _FIRST_LINE):
+        match = _CLASS.match(line)
+        if match is None or not 1 <= int(match[3]) <= K:
+            raise ModelError(
+                path,
+                f"no class; expected 'qid:' and a number from 1 to {K} behind the weight",
+                number,
+                1,
+            )
+        numbers.append(int(match[3]))
+        parts += [match[1], b" " * len(match[2]), line[match.end() :]]
+    return numbers, b"".join(parts)
+
+
+def _base_features(
+    path: str, own: Csr, classes: NDArray[np.int64], base: int
+) -> NDArray[np.integer]:
+    """The base feature of every entry of rows of these classes."""
+    features = own.indices - np.repeat(classes * base, np.diff(own.indptr))
+    astray = np.flatnonzero((features < 0) | (features >= base))
+    if len(astray):
+        row = int(np.repeat(np.arange(len(classes)), np.diff(own.indptr))[astray[0]])
+        message = f"feature index {own.indices[astray[0]] + 1} is none of class {classes[row] + 1}"
+        raise ModelError(path, message, _FIRST_LINE + row, 1)
+    return features
 
 
 def _distinct(rows: Csr) -> tuple[Csr, np.ndarray]:
