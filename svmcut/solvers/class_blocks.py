@@ -32,6 +32,7 @@ from svmcut._native import multiclass
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
+from svmcut.solvers.compose import Then
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import (
     Interrupted,
@@ -41,7 +42,6 @@ from svmcut.solvers.protocol import (
     Solver,
     Start,
     State,
-    continued,
 )
 from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
@@ -94,8 +94,7 @@ class ClassBlocksRun(Run):
         self._best = Best(np.zeros((n, K)), np.zeros((n, K)), 0.0, problem.C * value, value)
         self._lower, self._blocks, self._looked, self._due, self._stuck = 0.0, 0, 0, 0, False
         self._newest, self._before = np.zeros(0, np.int64), 0
-        self._next: Run | None = None
-        self._handed: tuple[int, float, float, float] | None = None
+        self._then = Then(state)
         if state is not None:
             self._restore(state)
         elif start is not None and start.fractions is not None:
@@ -136,8 +135,6 @@ class ClassBlocksRun(Run):
                 numbers=schemas.row(count, count, count, count),
                 stuck=schemas.flag,
                 newest=schemas.rows(len(self._boxes)),
-                handed=schemas.maybe(schemas.row(count, real, real, real)),
-                next=schemas.anything,
             ),
         )
         schemas.require(
@@ -145,7 +142,6 @@ class ClassBlocksRun(Run):
         )
         self._alpha[:], self._s[:], self._best = state["alpha"], state["s"], Best(*state["best"])
         self._blocks, self._looked, self._due, self._before = state["numbers"]
-        self._handed = state["handed"]
         self._lower, self._stuck, self._newest = state["lower"], state["stuck"], state["newest"]
 
     def state(self) -> State:
@@ -157,21 +153,16 @@ class ClassBlocksRun(Run):
             "numbers": (self._blocks, self._looked, self._due, self._before + self._native.steps),
             "stuck": self._stuck,
             "newest": self._newest,
-            "handed": self._handed,
-            "next": self._next and self._next.state(),
+            **self._then.state(),
         }
 
     def __iter__(self) -> Iterator[Progress]:
-        if self._handed is None:
+        if not self._then.taken:
             yield from self._ascend()
-            if self._handed is None:
+            if not self._then.taken:
                 return
-        problem, state = self._problem, self._resumed and self._resumed["next"]
-        start = None if state else Start(self._cuts(), (self._element(self._best),))
-        self._next = CuttingPlane().start(problem, start, state)
-        for progress in continued(self._next, *self._handed):
-            self.bundle, self.fractions = self._next.bundle, None
-            yield progress
+        self.fractions = None
+        yield from self._then.steps(self, CuttingPlane(), self._problem, self._cuts)
 
     def _ascend(self) -> Iterator[Progress]:
         began, said, stop = time.perf_counter(), time.perf_counter(), self._problem.stop
@@ -179,40 +170,34 @@ class ClassBlocksRun(Run):
         try:
             if not self._resumed:
                 self._look()
-            yield (progress := self._progress(began))
+            yield self._progress(began)
             while not (
                 self._looked == self._blocks
                 and (self._stuck or stop.met(self._best.primal, self._lower))
             ):
                 if self._looked == self._blocks and self._native.steps + self._before > most:
                     self._settle()
-                    progress = self._progress(began)
-                    self._handed = (
-                        progress.iteration,
-                        progress.passes,
-                        progress.seconds,
-                        progress.dual,
-                    )
+                    self._then.take(self._progress(began))
                     return
                 moved = self._step()
                 if not moved or self._blocks >= self._due:
                     self._look(again=not moved)
                 elif time.perf_counter() - said < self._solver.seconds_between:
                     continue
-                yield (progress := self._progress(began))
+                yield self._progress(began)
                 said = time.perf_counter()
         except KeyboardInterrupt:
             raise Interrupted(self._progress(began)._replace(report=True)) from None
 
-    def _cuts(self) -> CutBundle:
-        """alpha as one cut."""
+    def _cuts(self) -> Start:
+        """The best f, and alpha as one cut."""
         problem, C = self._problem, self._problem.C
         coef = (self._alpha / -C).ravel()
         bundle = CutBundle(problem.space, make_qp(problem.qp))
         bundle.add(
             Cut(problem.space.adjoint(coef), self._gain(self._alpha) / C, self._best.risk, coef)
         )
-        return bundle
+        return Start(bundle, (self._element(self._best),))
 
     def _step(self) -> bool:
         """The next block; False where no row gains, or where the gap seems to be met."""
@@ -272,9 +257,9 @@ class ClassBlocksRun(Run):
 
     def settled(self, progress: Progress) -> Progress:
         """The last step, from scores formed anew."""
-        if self._next is not None:
+        if self._then.run is not None:
             problem, C, w = self._problem, self._problem.C, progress.solution()
-            model = self._next.bundle.solve(C, 1e-3 * problem.stop.target(progress.primal) / C)
+            model = self._then.run.bundle.solve(C, 1e-3 * problem.stop.target(progress.primal) / C)
             alpha, coef = (each.coefficients().reshape(self._shape) for each in (w, model.w))
             found = self._point(alpha, np.ascontiguousarray(problem.space.formed(alpha).T))
             squared = float(np.vdot(coef, problem.space.formed(coef).T)) + problem.space.rounding(

@@ -29,8 +29,9 @@ from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
 from svmcut.risks.protocol import SignedRisk
+from svmcut.solvers.compose import Then
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, continued
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import CUTTING_PLANE
@@ -82,7 +83,7 @@ class FractionalRun(Run):
             raise TrainingError("this solver needs {}; use {solver=}", missing, CUTTING_PLANE)
         self._start, self._state = start, state
         self._started, self._iteration, self._stage = time.perf_counter(), 0, "start"
-        self._next: Run | None = None
+        self._then = Then(state)
         space, qp = problem.space, make_qp(problem.qp)
         if state is not None:
             kinds, numbers = space.kinds(), schemas.row(*6 * (schemas.REAL,), schemas.COUNT)
@@ -129,7 +130,7 @@ class FractionalRun(Run):
             "stage": self._stage,
             "run": run,
             "descent": descent,
-            "next": self._next and self._next.state(),
+            **self._then.state(),
         }
 
     def __iter__(self) -> Iterator[Progress]:
@@ -142,22 +143,18 @@ class FractionalRun(Run):
             if met:
                 return
             state = None
-        if self._stage != "handed":
+        if not self._then.taken:
             going_on = yield from self._descend(state and state["descent"])
             if not going_on:
                 return
-            state = None
-        self._stage = "handed"
-        start = None if state else Start(self.bundle, (self.w,), self.fractions)
-        self._next = successor = self._successor().start(
-            self._problem, start, state and state["next"]
+            self._then.take(self.progress(again=True))
+            self._stage = "handed"
+        yield from self._then.steps(
+            self,
+            self._successor(),
+            self._problem,
+            lambda: Start(self.bundle, (self.w,), self.fractions),
         )
-        seconds = time.perf_counter() - self._started
-        for progress in continued(successor, self._iteration, self.passes, seconds, self.lower):
-            self.bundle = successor.bundle
-            if successor.fractions is not None:
-                self.fractions = successor.fractions
-            yield progress
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         """The steps, saved being their state; True where another solver should go on."""

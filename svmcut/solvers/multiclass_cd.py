@@ -26,6 +26,7 @@ from svmcut._native import multiclass
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes, total
+from svmcut.solvers.compose import Then
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.protocol import (
@@ -37,7 +38,6 @@ from svmcut.solvers.protocol import (
     Stall,
     Start,
     State,
-    continued,
     kept,
 )
 from svmcut.spec import schemas
@@ -77,9 +77,7 @@ class MulticlassCdRun(Run):
         self._now = 0.0
         self._s, self._squared = np.zeros(n * K), 0.0
         self._iteration, self._looks, self._ratio, self._stall = 0, 0, FIRST_RATIO, Stall(60)
-        self._next: Run | None = None
-        self._handed: tuple[int, float, float, float] | None = None
-        self._resumed = state
+        self._then, self._resumed = Then(state), state
         norms = squared_norms(space)
         W = self._w.reshape(-1, K)
         self._native = multiclass.Descent(
@@ -113,8 +111,6 @@ class MulticlassCdRun(Run):
                 s=kinds.scores,
                 numbers=numbers,
                 native=schemas.anything,
-                handed=schemas.maybe(schemas.row(count, real, real, real)),
-                next=schemas.anything,
             ),
         )
         y, bound = self._problem.risk.y, np.zeros(self._shape)
@@ -132,7 +128,6 @@ class MulticlassCdRun(Run):
         self.primal, self.lower, self._now, self._squared, self._ratio, self._value = reals
         self._native.load(state["native"])
         self._stall.restore(state["stall"])
-        self._handed = state["handed"]
 
     def state(self) -> State:
         return {
@@ -152,14 +147,13 @@ class MulticlassCdRun(Run):
                 self._value,
             ),
             "stall": self._stall.state(),
-            "handed": self._handed,
-            "next": self._next and self._next.state(),
+            **self._then.state(),
         }
 
     def __iter__(self) -> Iterator[Progress]:
         problem, descent, resumed = self._problem, self._native, self._resumed
         self._resumed, began = None, time.perf_counter()
-        if self._handed is None:
+        if not self._then.taken:
             scores = self._scores(self._w).reshape(self._shape) if resumed else self._look()
             n, K = self._shape
             # epochs that cost more than a look does
@@ -194,21 +188,18 @@ class MulticlassCdRun(Run):
             if problem.space.dim > LARGEST_DIM:
                 self.ended_by = "cap" if descent.epochs >= MOST_EPOCHS else None
                 return
-            self._handed = (progress.iteration, progress.passes, progress.seconds, progress.dual)
-        start = None if resumed else Start(self._cuts(), (self.best,))
-        self._next = CuttingPlane().start(problem, start, resumed and resumed["next"])
-        for progress in continued(self._next, *self._handed):
-            self.bundle, self.fractions = self._next.bundle, None
-            yield progress
+            self._then.take(progress)
+        self.fractions = None
+        yield from self._then.steps(self, CuttingPlane(), problem, self._cuts)
 
-    def _cuts(self) -> CutBundle:
-        """alpha as one cut."""
+    def _cuts(self) -> Start:
+        """The best point, and alpha as one cut."""
         problem = self._problem
         coef = (self._alpha / -problem.C).ravel()
         bundle = CutBundle(problem.space, make_qp(problem.qp))
         offset = float(self._alpha[self._rows, problem.risk.y].sum()) / problem.C
         bundle.add(Cut(problem.space.adjoint(coef), offset, self._value, coef))
-        return bundle
+        return Start(bundle, (self.best,))
 
     def _aim(self) -> tuple[float, float]:
         """The estimated gap that may stand for one that ends the run: a number, and a multiple of

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
-from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, State, Watch, kept
-from svmcut.spec import schemas
+from svmcut.solvers.compose import Watched
+from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, State, kept
 from svmcut.spec.records import record
 
 
@@ -33,41 +33,27 @@ class OneOfManyRun(Run):
 
     Attributes
     ----------
-    machine : Run
+    machine : Watched
         Its own run.
-    last : Progress or None
-        The machine's own last step; None before the first.
-    idle : bool
-        Whether it ended because it made no progress.
     """
 
     def __init__(self, solver: OneOfMany, problem: Any, start: Start | None, state: State | None):
         super().__init__(solver, problem, start, state)
-        if state is not None:
-            schemas.checked(state, schemas.fields(watch=schemas.anything, machine=schemas.anything))
-        self.machine = solver.machine.start(problem, start, state and state["machine"])
-        self._watch = Watch.of(solver.machine, state and state["watch"])
-        self.last: Progress | None = None
-        self.idle = False
+        self.machine = Watched(solver.machine, problem, start, state)
 
     def state(self) -> State:
-        return {"watch": self._watch and self._watch.state(), "machine": self.machine.state()}
+        return self.machine.state()
 
     def __iter__(self) -> Iterator[Progress]:
         began = time.perf_counter()
         try:
             for progress in self.machine:
-                self.last = progress
-                self.idle = self._watch is not None and self._watch.update(progress)
                 yield self._sum(progress, began)
-                if self.idle:
-                    return
         except Interrupted as signal:
-            self.last = signal.progress
-            raise Interrupted(self._sum(self.last, began)) from None
+            raise Interrupted(self._sum(signal.progress, began)) from None
         except KeyboardInterrupt:
             others = self._solver.others
-            if self.last is not None or not others.iteration:
+            if self.machine.last is not None or not others.iteration:
                 raise
             none = Progress(0, 0.0, others.own, 0.0, others.own, 0.0, kept(None), evaluations=0)
             raise Interrupted(self._sum(none, began)) from None

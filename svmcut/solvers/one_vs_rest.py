@@ -26,6 +26,7 @@ from svmcut._native import label_cd
 from svmcut.cutting.bundle import CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
+from svmcut.solvers.compose import Watched
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.newton import may_follow
@@ -38,7 +39,6 @@ from svmcut.solvers.protocol import (
     Start,
     State,
     StoppingRule,
-    Watch,
     kept,
 )
 from svmcut.spaces.linear import LinearSpace
@@ -82,8 +82,7 @@ class OneVsRestRun(Run):
         self._next = 0 if self._side_by_side else K
         self._left: list[int] = [] if self._side_by_side else list(range(K))
         self._fractions: list[Any] = [None] * len(self._left)
-        self._watch: Watch | None = None
-        self._run: Any = None
+        self._run: Watched | None = None
         self._resumed = state
         if state is None:
             return
@@ -98,7 +97,6 @@ class OneVsRestRun(Run):
                 left=schemas.many(one, 0, K),
                 fractions=schemas.many(schemas.maybe(schemas.reals(n, low=0, high=1))),
                 wave=schemas.anything,
-                watch=schemas.anything,
                 machine=schemas.anything,
             ),
         )
@@ -125,7 +123,6 @@ class OneVsRestRun(Run):
             "left": list(self._left),
             "fractions": list(self._fractions),
             "wave": self._wave and self._wave.save(),
-            "watch": self._watch and self._watch.state(),
             "machine": self._run and self._run.state(),
         }
 
@@ -218,14 +215,10 @@ class OneVsRestRun(Run):
         if fractions is not None and state is None:
             bundle = CutBundle(self._space, make_qp(problem.qp))
             start = Start(bundle, (np.ascontiguousarray(self._W[:, k]),), fractions)
-        self._watch = Watch.of(solver, state and state["watch"])
-        self._run = solver.start(problem, start, state and state["machine"])
+        self._run = Watched(solver, problem, start, state and state["machine"])
         try:
             for progress in self._run:
-                over = self._watch is not None and self._watch.update(progress)
                 yield self._with(k, progress)
-                if over:
-                    break
         except Interrupted as signal:
             raise Interrupted(self._with(k, signal.progress)) from None
         told = self._with(k, progress)
@@ -239,7 +232,6 @@ class OneVsRestRun(Run):
         self._left = self._left[1:]
         self._fractions = self._fractions[1:]
         self._run = None
-        self._watch = None
 
     def _with(self, k: int, p: Progress) -> Progress:
         """The sums with this step of a machine."""

@@ -268,22 +268,6 @@ class Solver:
         return self.run(self, problem, start, state)
 
 
-def continued(
-    run: Run, iteration: int, passes: float, seconds: float, lower: float
-) -> Iterator[Progress]:
-    """The steps of a run that goes on where another ended: counted on from there, and the bound
-    never falls back."""
-    for p in run:
-        dual = max(lower, p.dual)
-        yield p._replace(
-            iteration=iteration + p.iteration,
-            passes=passes + p.passes,
-            seconds=seconds + p.seconds,
-            dual=dual,
-            gap=p.primal - dual,
-        )
-
-
 class Stall:
     """Ends a loop that rounding keeps from its target: no measurable progress in `patience`
     iterations.
@@ -353,16 +337,6 @@ class Watch:
     def restore(self, state: State) -> None:
         self._stall.restore(state["stall"])
         self._at, self._last, self._over = state["at"], state["last"], state["over"]
-
-    @classmethod
-    def of(cls, solver: Solver, state: State | None = None) -> Watch | None:
-        """With the solver's own patience; None for a solver that ends of itself."""
-        if solver.patience is None:
-            return None
-        watch = cls(solver.patience)
-        if state is not None:
-            watch.restore(state)
-        return watch
 
     def update(self, progress: Progress) -> bool:
         """Takes in a look; one that a resumed run repeats counts once, one where only time has

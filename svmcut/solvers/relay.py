@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 from svmcut.cutting.bundle import CutBundle
 from svmcut.errors import MemoryLimitError
 from svmcut.qp import make_qp
+from svmcut.solvers.compose import Then, Watched
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Progress, Run, Solver, Start, State, Watch, continued
-from svmcut.spec import schemas
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
 from svmcut.spec.records import record
 from svmcut.structured.protocol import StructuredProblem
 
@@ -35,54 +35,43 @@ class RelayRun(Run):
         self, solver: Relay, problem: StructuredProblem, start: Start | None, state: State | None
     ):
         super().__init__(solver, problem, start, state)
-        self._watch, self._then = Watch(PATIENCE), None
-        self._handed = None
-        if state is not None:
-            counted = schemas.row(schemas.COUNT, schemas.REAL, schemas.REAL, schemas.REAL)
-            schemas.checked(state, schemas.fields(handed=schemas.maybe(counted)))
-            self._handed, self._then = state["handed"], state["then"]
-        if self._handed is None:
-            if state is not None:
-                self._watch.restore(state["watch"])
-            self._run: Run = solver.first.start(problem, start, state and state["first"])
+        self._then = Then(state)
+        if not self._then.taken:
+            first = state and state["first"]
+            self._first = Watched(solver.first, problem, start, first, PATIENCE)
 
     def state(self) -> State:
-        if self._handed is None:
-            return {
-                "handed": None,
-                "watch": self._watch.state(),
-                "first": self._run.state(),
-                "then": None,
-            }
-        return {"handed": self._handed, "watch": None, "first": None, "then": self._run.state()}
+        first = None if self._then.taken else self._first.state()
+        return {"first": first, **self._then.state()}
 
     def __iter__(self) -> Iterator[Progress]:
-        problem, last, begin, handed = self._problem, None, None, self._handed
-        if handed is None:
-            for last in self._run:
-                self.bundle, self.longest_cut = self._run.bundle, self._run.longest_cut
-                over = self._watch.update(last) or last.iteration >= MOST_PASSES
+        stop, last = self._problem.stop, None
+        if not self._then.taken:
+            first = self._first.run
+            for last in self._first:
+                self.bundle, self.longest_cut = first.bundle, first.longest_cut
                 yield last
-                if over and not problem.stop.met(last.primal, last.dual):
+                if last.iteration >= MOST_PASSES:
                     break
-            if last is None or problem.stop.met(last.primal, last.dual):
+            if last is None or stop.met(last.primal, last.dual):
                 return
             self.ended_by = "cap" if last.iteration >= MOST_PASSES else None
-            if problem.model.dim > LARGEST_DIM:
+            if self._problem.model.dim > LARGEST_DIM:
                 return
-            handed = (last.iteration, last.passes, last.seconds, last.dual)
         try:
             cuts = self._solver.cuts()
         except MemoryLimitError:
             return
         self.ended_by = None
         if last is not None:
-            begin = Start(CutBundle(cuts.space, make_qp(cuts.qp)), (last.solution(),))
-        self._run, self._handed = CuttingPlane().start(cuts, begin, self._then), handed
-        for progress in continued(self._run, *handed):
-            self.bundle = self._run.bundle
+            self._then.take(last)
+
+        def start() -> Start | None:
+            return last and Start(CutBundle(cuts.space, make_qp(cuts.qp)), (last.solution(),))
+
+        for progress in self._then.steps(self, CuttingPlane(), cuts, start):
             yield progress
-            if problem.stop.met(progress.primal, progress.dual):
+            if stop.met(progress.primal, progress.dual):
                 return
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut._native.interrupt import watched_signals
 from svmcut.resources import INIT, QP, one_blas_thread, part
-from svmcut.solvers.protocol import Interrupted, Progress, Start, State, Watch
+from svmcut.solvers.compose import Watched
+from svmcut.solvers.protocol import Progress, Start, State
 from svmcut.spec import schemas
 from svmcut.spec.catalog import load, plan_of
 from svmcut.spec.parameters import Settings
@@ -115,8 +116,7 @@ class Driver:
         return {
             "stage": self._stage.name,
             "found": self._found,
-            "solver": self._present.state(),
-            "watch": self._watch and self._watch.state(),
+            **self._present.state(),
         }
 
     def example_cost(self, objective: Objective) -> float | None:
@@ -140,17 +140,15 @@ class Driver:
         """Runs a stage to its end."""
         C, start = stage.problem.C, stage.start if state is None else None
         if state is not None:
-            schemas.checked(
-                state, schemas.fields(stage=schemas.text(stage.name), solver=schemas.anything)
-            )
+            schemas.checked(state, schemas.fields(stage=schemas.text(stage.name)))
         elif stage.warm and self.warm is not None:
             # w and the box dual scale alike, so both the point and its multiple count
             last_C, start = self.warm
             (w,) = start.points
             start = start._replace(points=(w, stage.problem.space.blend(C / last_C, w, 0.0, w)))
-        self._watch = Watch.of(stage.solver, state and state["watch"])
-        self._present = run = stage.solver.start(stage.problem, start, state and state["solver"])
-        progress, stopped_by = self._follow(run, stage.objective, observe)
+        self._present = followed = Watched(stage.solver, stage.problem, start, state)
+        progress, stopped_by = self._follow(followed, stage.objective, observe)
+        run = followed.run
         self.plan.check_finite(progress.primal)
         if stage.warm:
             self.warm = C, Start(run.bundle, (progress.solution(),), run.fractions)
@@ -158,7 +156,7 @@ class Driver:
 
     @part(QP)
     def _follow(
-        self, run, objective: Objective, observe: Observe | None
+        self, followed: Watched, objective: Objective, observe: Observe | None
     ) -> tuple[Progress, str | None]:
         """The last Progress of a run, and "limit", "interrupt" or "rounding" (no progress) where
         one of them ended it.
@@ -168,26 +166,23 @@ class Driver:
         KeyboardInterrupt
             Before the first Progress, when there is nothing to keep.
         """
-        progress, most = None, self.settings.max_iterations
+        most, ended = self.settings.max_iterations, None
         try:
             with watched_signals():
-                for progress in run:
-                    over = self._watch is not None and self._watch.update(progress)
+                for progress in followed:
                     if observe is not None:
                         observe(progress, objective)
                     if self.late() or (most is not None and progress.iteration >= most):
-                        return progress, "limit"
-                    if over:
-                        return progress, "rounding"
-        except KeyboardInterrupt as signal:
-            self.interrupted = True
-            if isinstance(signal, Interrupted):
-                progress = signal.progress
-            if progress is None:
+                        ended = "limit"
+                        break
+                else:
+                    ended = "rounding" if followed.idle else None
+        except KeyboardInterrupt:
+            self.interrupted, ended = True, "interrupt"
+            if followed.last is None:
                 raise
-            return progress, "interrupt"
-        assert progress is not None
-        return progress, None
+        assert followed.last is not None
+        return followed.last, ended
 
 
 @one_blas_thread()

@@ -130,9 +130,10 @@ class MachinesPlan(Plan):
         self, objective: Objective, found: dict[str, Any] | None, ended: Ended
     ) -> dict[str, Any] | Outcome:
         done, inner = (found["done"], found["machine"]) if found else ([], None)
-        run, stopped_by = ended.run, ended.stopped_by
-        if run.last is not None:
-            own = Ended(self._stage, run.machine, run.last, "rounding" if run.idle else stopped_by)
+        machine, stopped_by = ended.run.machine, ended.stopped_by
+        if machine.last is not None:
+            own_end = "rounding" if machine.idle else stopped_by
+            own = Ended(self._stage, machine.run, machine.last, own_end)
             part = self._plan.finish(self._aim, inner, own)
             if not isinstance(part, Outcome):
                 return {"done": done, "machine": part}

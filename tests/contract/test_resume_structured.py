@@ -182,7 +182,7 @@ def test_a_state_that_does_not_fit_is_refused(rng, name):
     trainer = make()
     trainer.fit(None, 0.3)
     state = trainer.state()
-    own = state["solver"]["first"]
+    own = state["solver"]["first"]["solver"]
     holder = own if key == "blocks" else own["run"]
     integers, reals = holder[key]["integers"], holder[key]["reals"]
     far = integers.copy()
