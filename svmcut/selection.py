@@ -10,6 +10,7 @@ to the others. So neither the threads nor a stop and a resumed run change a numb
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import itertools
 import math
@@ -33,6 +34,8 @@ from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from svmcut.spec.parameters import Settings
     from svmcut.tasks.protocol import Task
     from svmcut.training.driver import Driver
@@ -41,6 +44,82 @@ if TYPE_CHECKING:
 CHAIN = 4
 #: Seconds between looks of the thread that waits.
 WAIT = 0.1
+
+
+class Crew:
+    """Threads that do one job after the other; as a context it ends with them.
+
+    Parameters
+    ----------
+    jobs : list
+        Taken from its front.
+    work : callable
+        Does one; asks `check` now and then.
+    most : int
+        Threads at most.
+
+    Attributes
+    ----------
+    change : Condition
+        Told of what a job yields.
+    stopping : bool
+        Whether no job is to be gone on with.
+    working : int
+        Threads that are not over.
+    """
+
+    def __init__(self, jobs: list[Any], work: Callable[[Any], None], most: int):
+        self._jobs, self._work, self._most = jobs, work, most
+        self.change, self.stopping, self.working = threading.Condition(), False, 0
+        self._members: list[threading.Thread] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        self.stopping = True
+        with cancelled() if self.working else contextlib.nullcontext():
+            for member in self._members:
+                member.join()
+
+    def add(self, count: int) -> None:
+        """Starts so many threads, as far as there are jobs for them."""
+        with self.change:
+            free = min(count, len(self._jobs), self._most - len(self._members))
+            self.working += free
+        for _ in range(free):
+            copied = contextvars.copy_context()
+            member = threading.Thread(target=copied.run, args=(self._run,), daemon=True)
+            member.start()
+            self._members.append(member)
+
+    def wait(self, done: Callable[[], bool], look: Callable[[], None]) -> None:
+        """Until that holds; what `look` raises, which is called several times a second, ends it."""
+        while not done():
+            with self.change:
+                self.change.wait_for(done, WAIT)
+            look()
+
+    def check(self) -> None:
+        """Raises Cancelled in a job that is not to be gone on with."""
+        if self.stopping:
+            raise Cancelled
+
+    def _run(self) -> None:
+        try:
+            while (job := self._next()) is not None:
+                self._work(job)
+        except Cancelled:
+            pass
+        finally:
+            with self.change:
+                self.working -= 1
+                self.change.notify_all()
+
+    def _next(self) -> Any:
+        with self.change:
+            return None if self.stopping or not self._jobs else self._jobs.pop(0)
+
 
 Cell = dict[str, float]
 Part = Callable[[], tuple[Any, Any]]
@@ -198,10 +277,9 @@ class Search:
         self._standing: dict[int, tuple[int, Any]] = {}
         if state is not None:
             self._restore(state)
-        self._change = threading.Condition()
-        self._queue: list[int] = []
         self._failures: dict[int, BaseException] = {}
-        self._stopping, self._over = False, 0
+        jobs = [k for k, chain in enumerate(self._chains) if self._open(chain)]
+        self._crew = Crew(jobs, self._work, self._threads)
 
     @property
     def done(self) -> int:
@@ -230,25 +308,9 @@ class Search:
         Exception
             Of the first chain that failed.
         """
-        self._queue = [k for k, chain in enumerate(self._chains) if self._open(chain)]
-        crew = [
-            threading.Thread(target=contextvars.copy_context().run, args=(self._work,), daemon=True)
-            for _ in range(min(self._threads, len(self._queue)))
-        ]
-        try:
-            for member in crew:
-                member.start()
-            while any(member.is_alive() for member in crew):
-                with self._change:
-                    self._change.wait_for(lambda: self._over == len(crew), WAIT)
-                look()
-        except BaseException:
-            self._stopping = True
-            with cancelled():
-                for member in crew:
-                    if member.ident is not None:
-                        member.join()
-            raise
+        with self._crew as crew:
+            crew.add(self._threads)
+            crew.wait(lambda: not crew.working, look)
         if self._failures:
             raise self._failures[min(self._failures)]
 
@@ -333,22 +395,16 @@ class Search:
     def _open(self, chain: Chain) -> bool:
         return any(self.results[chain.part][place] is None for place in chain.cells)
 
-    def _work(self) -> None:
-        """Trains one chain after the other while there are any."""
-        while not self._stopping:
-            with self._change:
-                if not self._queue or time.perf_counter() >= self._end:
-                    break
-                k = self._queue.pop(0)
-            try:
-                self._train(k, self._chains[k])
-            except Cancelled:
-                break
-            except BaseException as failure:
-                self._failures[k], self._stopping = failure, True
-        with self._change:
-            self._over += 1
-            self._change.notify_all()
+    def _work(self, k: int) -> None:
+        """Trains a chain."""
+        if time.perf_counter() >= self._end:
+            return
+        try:
+            self._train(k, self._chains[k])
+        except Cancelled:
+            raise
+        except BaseException as failure:
+            self._failures[k], self._crew.stopping = failure, True
 
     def _train(self, k: int, chain: Chain) -> None:
         train, held = self._parts[chain.part]()
@@ -361,8 +417,7 @@ class Search:
         for at, place in enumerate(chain.cells[first:], first):
 
             def observe(progress, objective, at=at) -> None:
-                if self._stopping:
-                    raise Cancelled
+                self._crew.check()
                 if self._keep:
                     self._standing[k] = at, driver.state()
 

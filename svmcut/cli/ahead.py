@@ -13,19 +13,19 @@ what is known of the kernel serves every C, and the threads go to its values.
 
 from __future__ import annotations
 
-import contextvars
 import math
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut._native.interrupt import Cancelled, cancelled
-from svmcut.selection import CHAIN, WAIT
+from svmcut._native.interrupt import Cancelled
+from svmcut.selection import CHAIN, Crew
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
 
     from svmcut.spec.parameters import Settings
@@ -50,7 +50,7 @@ def chains_of(work: NDArray[np.float64]) -> list[list[int]]:
     return [np.flatnonzero(parts == part).tolist() for part in np.flatnonzero(np.bincount(parts))]
 
 
-class Ahead:
+class Ahead(Crew):
     """The chains behind the first one, trained by threads of their own; as a context it ends with
     them.
 
@@ -85,25 +85,16 @@ class Ahead:
         work = np.sqrt([cost or example_cost or 0.0 for cost, example_cost in path])
         cut = [list(range(len(path)))] if settings.has_kernel else chains_of(work)
         self.starts = {chain[0] for chain in cut}
-        self._chains = sorted(cut[1:], key=lambda chain: -work[chain].sum())
-        self._threads = threads
+        chains = sorted(cut[1:], key=lambda chain: -work[chain].sum())
+        self._ahead = {place for chain in chains for place in chain} if threads > 1 else set()
+        super().__init__(chains, self._train, threads)
         self._settings = replace(settings, threads=max(1, threads // len(cut)))
         self._path, self._plan, self._tell, self._measure = path, plan, tell, measure
-        self._ahead = {place for chain in self._chains for place in chain} if threads > 1 else set()
         self._fitted: dict[int, Fitted | BaseException] = {}
-        self._change, self._stopping = threading.Condition(), False
-        self._crew: list[threading.Thread] = []
 
-    def __enter__(self) -> Ahead:
-        for _ in range(min(self._threads - 1, len(self._chains))):
-            self._add_member()
+    def __enter__(self) -> Self:
+        self.add(self._most - 1)
         return self
-
-    def __exit__(self, *failure: Any) -> None:
-        self._stopping = True
-        with cancelled():
-            for member in self._crew:
-                member.join()
 
     def take(self, place: int, look: Callable[[], None]) -> Fitted | None:
         """The model of a place, once it is there; None where it is not trained ahead.
@@ -115,48 +106,29 @@ class Ahead:
         """
         if place not in self._ahead:
             return None
-        with self._change:
-            if (
-                self._chains and len(self._crew) < self._threads
-            ):  # this thread has nothing to train any more
-                self._add_member()
-            while place not in self._fitted:
-                self._change.wait(WAIT)
-                look()
+        self.add(1)  # this thread has nothing to train any more
+        self.wait(lambda: place in self._fitted, look)
         fitted = self._fitted.pop(place)
         if isinstance(fitted, BaseException):
             raise fitted
         return fitted
 
-    def _add_member(self) -> None:
-        member = threading.Thread(
-            target=contextvars.copy_context().run, args=(self._train,), daemon=True
-        )
-        member.start()
-        self._crew.append(member)
-
-    def _train(self) -> None:
-        while True:
-            with self._change:
-                if self._stopping or not self._chains:
-                    return
-                chain = self._chains.pop(0)
-            place = chain[0]
-            try:
-                driver = self._plan(self._settings)
-                for place in chain:
-                    self._put(place, self._fit(driver, place))
-            except Cancelled:
-                return
-            except BaseException as failure:
-                self._put(place, failure)
+    def _train(self, chain: list[int]) -> None:
+        place = chain[0]
+        try:
+            driver = self._plan(self._settings)
+            for place in chain:
+                self._put(place, self._fit(driver, place))
+        except Cancelled:
+            raise
+        except BaseException as failure:
+            self._put(place, failure)
 
     def _fit(self, driver: Driver, place: int) -> Fitted:
         told: list[Any] = []
 
         def observe(progress, objective) -> None:
-            if self._stopping:
-                raise Cancelled
+            self.check()
             if progress.report:
                 told.append(self._tell(progress, objective))
 
@@ -164,6 +136,6 @@ class Ahead:
         return Fitted(outcome, told, self._measure(outcome.model))
 
     def _put(self, place: int, fitted: Fitted | BaseException) -> None:
-        with self._change:
+        with self.change:
             self._fitted[place] = fitted
-            self._change.notify_all()
+            self.change.notify_all()
