@@ -30,6 +30,7 @@ TITLES = {
 }
 INTRODUCTION = """# The whole board
 
+For readers who want every number, losses included.
 Every set, loss and C, with svmcut and every peer that can be installed. A figure is the CPU seconds, on one core and
 from the text file to the written model, of the quickest run that came within 1e-3 of the least objective that any
 program found; all objectives are computed in float64 from the written weights. Every program was tried with tolerances
