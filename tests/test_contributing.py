@@ -23,6 +23,31 @@ assert outcome.converged and outcome.gap <= words["gap"] * outcome.primal
 main(["learn", "--help"])
 """
 
+SURVIVAL = """
+import sys
+import numpy as np, svmcut
+from svmcut.cli.start import main
+assert svmcut.__file__.startswith(sys.argv[1]), svmcut.__file__
+rng = np.random.default_rng(7)
+X = rng.normal(size=(60, 3))
+times = np.round(10 + 3 * X[:, 0] + rng.normal(size=60), 2)
+row = lambda x: " ".join(f"{j}:{v:.4f}" for j, v in enumerate(x, 1))
+with open("train.dat", "w") as file:
+    file.writelines(f"{time} {row(x)}\\n" for time, x in zip(times, X))
+outcome = svmcut.train((X, times), task="survival", cost=100.0, gap=1e-3)
+assert outcome.converged and outcome.gap <= 1e-3 * outcome.primal
+learn = ["learn", "--task", "survival", "-c", "100"]
+assert main([*learn, "--report", "report", "train.dat", "model"]) == 0
+assert main(["classify", "train.dat", "model", "scores"]) == 0
+scores = np.loadtxt("scores")
+longer = times[:, None] > times
+wrong = 100 * (longer & (scores[:, None] <= scores)).sum() / longer.sum()
+print(f"expected {wrong:.2f}")
+assert main([*learn, "--tube", "1", "train.dat", "model"]) == 2
+assert main(["inspect", "model"]) == 0
+main(["learn", "--task", "survival", "--help"])
+"""
+
 
 def copy(folder):
     """What the steps change and run, the compiled modules as links."""
@@ -47,26 +72,28 @@ def copy(folder):
     shutil.copytree(ROOT / "tests" / "reference", folder / "tests" / "reference")
 
 
-def followed(folder, title, registry):
-    """Does the steps under a title in a copy of the tree: a module, its row of the registry, the
-    truth."""
+def followed(folder, title, before):
+    """Does the steps under a title in a copy of the tree: a module, its row before a place in the
+    file of rows, and the truth where there is one."""
     text = (
         (ROOT / "CONTRIBUTING.md")
         .read_text(encoding="utf-8")
         .split(f"## {title}\n")[1]
         .split("\n## ")[0]
     )
-    steps = re.findall(r"^\d\. (.*?)```python\n(.*?)```", text, re.DOTALL | re.MULTILINE)
-    (written, module), (added, row), (held, truth) = steps
+    steps = re.findall(r"^\d\. ((?:(?!```).)*?)```python\n(.*?)```", text, re.DOTALL | re.MULTILINE)
+    (written, module), (added, row), *held = steps
     copy(folder)
     path = lambda prose: folder / re.search(r"`([\w/]+\.py)`", prose)[1]  # noqa: E731
+    assert not path(written).exists()
     path(written).write_text(module, encoding="utf-8")
-    catalog = path(added).read_text(encoding="utf-8")
-    assert registry in catalog
-    path(added).write_text(catalog.replace(registry, registry + row, 1), encoding="utf-8")
-    path(held).parent.mkdir(parents=True, exist_ok=True)
-    with path(held).open("a", encoding="utf-8") as file:
-        file.write(truth if file.tell() == 0 else f"\n\n{truth}")
+    rows = path(added).read_text(encoding="utf-8")
+    assert before in rows
+    path(added).write_text(rows.replace(before, row + before, 1), encoding="utf-8")
+    for prose, truth in held:
+        path(prose).parent.mkdir(parents=True, exist_ok=True)
+        with path(prose).open("a", encoding="utf-8") as file:
+            file.write(truth if file.tell() == 0 else f"\n\n{truth}")
 
 
 def passes(folder, *words):
@@ -86,16 +113,25 @@ def checked(folder, name, *tests):
 
 
 def test_add_a_measure_in_one_file(tmp_path):
-    followed(tmp_path, "Add a measure in one file", "        losses=(\n")
+    followed(tmp_path, "Add a measure in one file", "            *_OF_SCORES,\n")
     assert checked(tmp_path, "balanced-error", "tests/contract/test_risk.py") >= 10
     training = passes(tmp_path, "-c", TRAINING, str(tmp_path), "loss", "balanced-error", "1e-6")
     assert "balanced-error" in training
 
 
 def test_add_a_solver_in_one_file(tmp_path):
-    followed(tmp_path, "Add a solver in one file", "_ROWS = (\n")
+    followed(tmp_path, "Add a solver in one file", ")\n\nSOLVERS =")
     tests = "tests/unit/test_frank_wolfe.py", "tests/contract/test_catalog.py"
     assert checked(tmp_path, "frank_wolfe or frank-wolfe", *tests) == 3
     assert "frank-wolfe" in passes(
         tmp_path, "-c", TRAINING, str(tmp_path), "solver", "frank-wolfe", "0.05"
     )
+
+
+def test_add_a_task_in_one_file(tmp_path):
+    followed(tmp_path, "Add a task in one file", ")\n\n\ndef _owned(")
+    out = passes(tmp_path, "-c", SURVIVAL, str(tmp_path))
+    measured, expected = re.search(r"Wrong pairs: *(\S+)\n(?:.*\n)*?expected (\S+)", out).groups()
+    assert measured == expected and 0 < float(measured) < 20
+    assert "svmcut learn --task survival -c 10 train.dat model" in out
+    assert "With --task survival LABEL is a time" in out and "or survival (the order of" in out

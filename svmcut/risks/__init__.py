@@ -33,7 +33,9 @@ def make_risk(settings: Settings) -> Risk:
     What a loss has no rescaling, slack norm or p for is refused before, by
     `svmcut.spec.refusals.check`.
     """
-    s, entry = settings, RISKS[settings.loss or ""]
+    s, task, entry = settings, TASKS[settings.task], RISKS[settings.loss or ""]
+    if task.has_scores:  # others train each class against the rest, with the losses of two
+        entry = next((loss for loss in task.losses if loss.name == s.loss), entry)
     if not entry.table or (entry.is_sum and s.is_plain):
         factory = load(entry.where if s.is_plain or entry.squared is None else entry.squared)
         own: dict[str, Any] = {parameter: getattr(s, parameter) for parameter in entry.takes}

@@ -86,6 +86,8 @@ class Task(Protocol):
         from svmcut.training.driver import make_driver
 
         driver = make_driver(settings, data, time_limit)
+        if TASKS[settings.task].marked:
+            driver.marks = {"loss": driver.settings.loss}
         if settings.probability:
             from svmcut.training.calibration import CalibratedDriver
 

@@ -11,9 +11,7 @@ from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
-    from svmcut.data.examples import Examples
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.driver import Driver
+    pass
 
 
 class NumberLines(Presentation):
@@ -36,11 +34,6 @@ class Regression(VectorTask):
     """Examples with a target each, and their scores."""
 
     presentation = NumberLines
-
-    def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
-        driver = super().plan(data, settings, time_limit)
-        driver.marks = {"loss": driver.settings.loss}  # which tells that a model is none of classes
-        return driver
 
     def measured(self, tally: Scores) -> Measured:
         return regression_measures(tally.y, tally.scores)
