@@ -27,6 +27,7 @@ COMMANDS = {
     "rank": ("svmcut.cli.learn", "rank", "Learn to rank the rows of queries."),
     "classify": ("svmcut.cli.classify", "classify", "Score examples with a model."),
     "inspect": ("svmcut.cli.inspect", "inspect", "Show what a model has learnt."),
+    "convert": ("svmcut.cli.convert", "convert", "Make examples of a table or of texts."),
     "scale": ("svmcut.cli.scale", "scale", "Scale features to one range."),
 }
 #: Those that train.
@@ -218,6 +219,8 @@ def read(
             value = text if given else next(coming, None)
         if value is None or (given and row.kind is FLAG):
             return None
+        if row.kind.repeats and row.field in texts:
+            value = f"{texts[row.field][1]},{value}"
         texts[row.field] = row, value
     if not least <= len(named) <= len(files):
         return None

@@ -11,8 +11,9 @@ from svmcut.spec.kinds import FLAG, Kind
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-DATA, OBJECTIVE, KERNEL, STOPPING, OUTPUT, RUNNING, COMPATIBILITY = PANELS = (
+DATA, TABLE, OBJECTIVE, KERNEL, STOPPING, OUTPUT, RUNNING, COMPATIBILITY = PANELS = (
     "Data",
+    "Tables and texts",
     "Objective",
     "Kernel",
     "Stopping",

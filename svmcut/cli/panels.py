@@ -45,6 +45,8 @@ class PanelOption(click.Option):
         """The click option of a row; its value is None where it is not given."""
         switch = row.kind is FLAG
         how: dict[str, Any] = {"is_flag": True} if switch else {"type": KindType(row.kind)}
+        if row.kind.repeats:
+            how |= {"multiple": True, "callback": lambda ctx, param, given: sum(given, ()) or None}
         text = " ".join(filter(None, (row.help, row.more)))
         made = cls(
             [*row.flags, row.field], default=None, help=row._replace(help=text).stated, **how

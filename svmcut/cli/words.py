@@ -14,9 +14,11 @@ def in_options(message: str, original: bool = False) -> str:
     if not isinstance(message, Message):
         return message
     from svmcut.cli.options import options
+    from svmcut.cli.table_rows import ROWS
     from svmcut.spec.catalog import TASKS
 
     known = {option.field: option for task in TASKS for option in options(task)}
+    known |= {option.field: option for option in ROWS}
     return message.worded(partial(_flag, known, original))
 
 

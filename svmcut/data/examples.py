@@ -254,6 +254,8 @@ class Examples:
         weight.
     source : Source
         Path and line numbers.
+    table : svmcut.tables.encoding.Rows or None
+        What X was made of, where that was a table or labels were words.
     """
 
     X: Csr
@@ -261,6 +263,7 @@ class Examples:
     qid: NDArray[np.int64] | None
     weights: NDArray[np.float64] | None
     source: Source
+    table: Any = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -392,6 +395,8 @@ class MultilabelExamples:
         Path and line numbers.
     weights : (n,) float64 or None
         Of the rows; None for 1 each.
+    table : svmcut.tables.encoding.Rows or None
+        As of Examples.
     """
 
     X: Csr
@@ -400,6 +405,7 @@ class MultilabelExamples:
     labels: NDArray[np.int32]
     source: Source
     weights: NDArray[np.float64] | None = None
+    table: Any = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

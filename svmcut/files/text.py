@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from svmcut._native.scan import Scanner
-from svmcut.errors import DataError, MemoryLimitError
+from svmcut.errors import DataError, MemoryLimitError, SvmcutError
 from svmcut.files.packed import LONGEST_MAGIC, PACKINGS, unpack
 from svmcut.resources import available_memory
 
@@ -130,7 +130,7 @@ def open_text(path: str) -> Iterator[Text]:
             # Unbuffered where there is a descriptor: a buffered reader keeps a signal waiting for
             # the data it lacks.
             yield Text(path, getattr(sys.stdin.buffer, "raw", sys.stdin.buffer))
-    except DataError:
+    except SvmcutError:
         raise
     except OSError as error:
         raise DataError(path, error.strerror or str(error)) from None

@@ -197,6 +197,8 @@ BASIS_KINDS = ("pivoted", "even", FOURIER)
 PARTED = tuple(name for name, task in TASKS.items() if task.parted)
 #: Texts of example files.
 INPUTS = ("svm", "crfsuite")
+#: Tables, and lines of a label and a text.
+TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow", "text")
 #: All classes at once, one against the rest, and one against one; the first is the default, with
 #: kernels the last.
 MULTICLASS = ("crammer-singer", "one-vs-rest", "one-vs-one")

@@ -32,6 +32,8 @@ class Kind(NamedTuple):
         What the originals read in its place.
     words : tuple of str
         The values, where they are names.
+    repeats : bool
+        Whether it may be given several times, and is a tuple of all.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Kind(NamedTuple):
     refusal: str = ""
     plain: Kind | None = None
     words: tuple[str, ...] = ()
+    repeats: bool = False
 
     def parse(self, text: str) -> Any:
         """The value of a text.

@@ -37,6 +37,7 @@ from svmcut.spec.catalog import (
 )
 from svmcut.spec.parameters import DEFAULTS, KINDS, Settings
 from svmcut.spec.state_classes import state_classes
+from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tasks.protocol import named
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -368,7 +369,7 @@ FAILURES = {"UsageError", "TrainingError", "MemoryLimitError", "ClusterError", "
 
 def test_messages_are_templates_of_parameters_that_exist():
     """A text made before would be read as a template, with whatever a path or a name has in it."""
-    known, looked = {*KINDS} | OTHERS, 0
+    known, looked = {*KINDS, *TABLE_OPTIONS} | OTHERS, 0
     for path in MODULES:
         for node in nodes_of(path):
             name = isinstance(node, ast.Call) and getattr(node.func, "id", None)

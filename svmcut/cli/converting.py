@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of convert."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from svmcut._native.text import format_pairs
+from svmcut.cli.files import log_beside
+from svmcut.data.examples import MultilabelExamples
+from svmcut.data.labels import SIGNS, label_text
+from svmcut.errors import UsageError
+from svmcut.files.encoded import read_encoded
+from svmcut.files.output import write_atomically
+from svmcut.files.roles import File, check_roles
+from svmcut.files.tables import input_of
+from svmcut.messages import join_names, printable
+from svmcut.tables.labels import CLASSES, SETS
+from svmcut.tables.options import TableOptions
+
+_ROWS = 4096
+
+
+def run_conversion(
+    table: str,
+    target: str,
+    *,
+    input: str | None = None,
+    sets: bool = False,
+    names: str | None = None,
+    **options: Any,
+) -> None:
+    """Reads a table, writes its examples and the names of its features, and says what the columns
+    became.
+
+    Raises
+    ------
+    SvmcutError
+        Whatever the table or the system refuse; nothing is written then.
+    """
+    outputs = [File("OUT", target), *([] if names is None else [File("--names", names)])]
+    check_roles([File("TABLE", table)], outputs)
+    kind = input or input_of(table)
+    if kind is None:
+        raise UsageError(
+            "{}: the name does not end as a table's; say what it is by {input=}",
+            table,
+            ("csv", "text"),
+        )
+    found = read_encoded(table, kind, TableOptions(**options), SETS if sets else CLASSES)
+    encoding = found.table.encoding
+    with log_beside(outputs):
+        with write_atomically(target) as output:
+            for lines in _lines(found):
+                output.write(lines)
+        if names is not None:
+            with write_atomically(names) as output:
+                output.write("".join(f"{_line(name)}\n" for name in encoding.features()).encode())
+        print(printable(f"Columns: {encoding.told()}"))
+        if encoding.words:
+            labels = _labels(encoding.words)
+            print(
+                printable(
+                    f"Labels: {join_names([*map('{} is {}'.format, labels, encoding.words)])}"
+                )
+            )
+
+
+def _line(name: str) -> str:
+    return " ".join(name.split())
+
+
+def _labels(words: tuple[str, ...]) -> list[str]:
+    """What stands for the labels 1, 2, ..."""
+    if len(words) == 2:
+        return [*map(label_text, SIGNS)]
+    return [str(k) for k in range(1, len(words) + 1)]
+
+
+def _lines(found: Any) -> Iterator[bytes]:
+    X, words = found.X, found.table.encoding.words
+    if isinstance(found, MultilabelExamples):
+        texts = found.names.astype("U")
+        bounds = found.indptr.tolist()
+        heads = [",".join(texts[found.labels[a:b]]) for a, b in itertools.pairwise(bounds)]
+    elif words:
+        labels = ["", *_labels(words)]
+        heads = [labels[int(label)] for label in found.y]
+    else:
+        heads = [*map(label_text, found.y)]
+    if getattr(found, "qid", None) is not None:
+        heads = [f"{head} qid:{qid}" for head, qid in zip(heads, found.qid.tolist())]
+    if found.weights is not None:
+        heads = [f"{head} cost:{weight!r}" for head, weight in zip(heads, found.weights.tolist())]
+    bounds = (X.indptr - X.indptr[0]).tolist()
+    indices, data = X.indices[X.stored], np.ascontiguousarray(X.data[X.stored])
+    for start in range(0, X.n_rows, _ROWS):
+        rows = range(start, min(X.n_rows, start + _ROWS))
+        yield b"".join(
+            heads[k].encode()
+            + b" "
+            + format_pairs(
+                indices[bounds[k] : bounds[k + 1]], data[bounds[k] : bounds[k + 1]], True
+            ).rstrip()
+            + b"\n"
+            for k in rows
+        )

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables and texts as columns, batch after batch: CSV, TSV, JSON lines, Parquet and Arrow files,
+plain or compressed, and lines of a label and a text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from svmcut._native.words import CellFault, numbers
+from svmcut.errors import DataError, NoExamples
+from svmcut.files.packed import PACKINGS
+from svmcut.files.text import Text, open_text
+from svmcut.messages import Message, join_names
+from svmcut.tables.cells import Cells, Texts, cells_of, pyarrow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Bytes of a block of text; a longer row makes the next ones larger.
+_BLOCK, _LARGEST = 1 << 24, 1 << 30
+_ROWS = 1 << 16
+_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put at the front
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+_DELIMITERS = b",;\t|"
+#: Endings of names, before one of a compressed file.
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
+LABEL, TEXT = "label", "text"
+
+
+def input_of(path: str) -> str | None:
+    """What the ending of a name says is in the file; None where it says nothing."""
+    name, ending = os.path.splitext(path.lower())
+    if ending in _PACKED:
+        ending = os.path.splitext(name)[1]
+    return ENDINGS.get(ending)
+
+
+class Table(NamedTuple):
+    """Names of columns, and what follows in batches: one Arrow array or Texts a column."""
+
+    names: list[str]
+    batches: Iterator[list[Any]]
+
+
+@contextmanager
+def open_table(path: str, input: str) -> Iterator[Table]:
+    """The table of a file, as long as the context lasts.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` for standard input.
+    input : str
+        csv, tsv, jsonl, parquet, arrow or text.
+
+    Raises
+    ------
+    DataError
+        Where the file is not what `input` says, is empty, or two columns have one name; with the
+        row for lines with other columns than the first.
+    UsageError
+        Without pyarrow.
+    """
+    if input != "text":
+        pyarrow()
+    with open_text(path) as source:
+        found = _READERS[input](path, source)
+        if len({*found.names}) < len(found.names):
+            name = next(name for name in found.names if found.names.count(name) > 1)
+            places = [str(k) for k, other in enumerate(found.names, 1) if other == name]
+            message = "the columns {} are all named '{}'; rename all but one"
+            raise DataError(path, Message(message, join_names(places), name))
+        yield found
+
+
+def open_frame(frame: Any) -> Table:
+    """The table of a DataFrame, or of whatever else Arrow takes as a table."""
+    pa = pyarrow()
+    if hasattr(frame, "__arrow_c_stream__") or isinstance(frame, pa.Table):
+        found = pa.table(frame)
+    elif hasattr(frame, "to_arrow"):
+        found = frame.to_arrow()
+    else:
+        found = pa.Table.from_pandas(frame, preserve_index=False)
+    return _of_batches(found.schema.names, found.combine_chunks().to_batches(_ROWS))
+
+
+def read_cells(path: str, name: str, column: Any) -> Cells:
+    """The cells of a column of a batch; raises as `svmcut.tables.cells.cells_of`."""
+    return column if isinstance(column, Texts) else cells_of(column, name, path)
+
+
+class _File(io.RawIOBase):
+    """The text of a file as Arrow reads it."""
+
+    def __init__(self, text: Text, head: bytes):
+        super().__init__()
+        self._text, self._head, self.quotes = text, head, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, view: Any) -> int:
+        view = memoryview(view)
+        if self._head:
+            count = min(len(view), len(self._head))
+            view[:count], self._head = self._head[:count], self._head[count:]
+        else:
+            count = self._text.readinto(view)
+        self.quotes += bytes(view[:count]).count(b'"')
+        return count
+
+
+def _start(path: str, text: Text) -> bytes:
+    """The first bytes, without a mark of UTF-8; at least a line, where there is one."""
+    head, view = bytearray(), memoryview(bytearray(1 << 16))
+    while (b"\n" not in head or len(head) < len(_MARK)) and (count := text.readinto(view)):
+        head += view[:count]
+    found = bytes(head)
+    if found.startswith(_WIDE):
+        message = "is UTF-16; convert it to UTF-8"
+        raise DataError(path, message)
+    return found.removeprefix(_MARK)
+
+
+def _separated(path: str, text: Text, delimiter: bytes | None = None) -> Table:
+    from pyarrow import csv as reader
+
+    pa, head = pyarrow(), _start(path, text)
+    if not head.strip():
+        raise NoExamples(path)
+    if any(head.startswith(magic) for magic in PACKINGS):
+        raise DataError(path, "is packed twice; unpack it once")
+    head = head.lstrip(b"\r\n")
+    line = head.split(b"\n", 1)[0].rstrip(b"\r")
+    sign = chr(delimiter[0] if delimiter else _delimiter(line))
+    first = next(csv.reader([line.decode("utf-8", "backslashreplace")], delimiter=sign))
+    headed = not any(_is_number(cell) for cell in first)
+    names = [cell.strip() or str(k) for k, cell in enumerate(first, 1)]
+    if not headed:
+        names = [str(k) for k in range(1, len(first) + 1)]
+
+    how = {
+        "read_options": reader.ReadOptions(
+            column_names=names, skip_rows=int(headed), block_size=_BLOCK
+        ),
+        "parse_options": reader.ParseOptions(delimiter=sign, newlines_in_values=True),
+        "convert_options": reader.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.binary()), check_utf8=False, null_values=[]
+        ),
+    }
+
+    def batches() -> Iterator[list[Any]]:
+        file, rows, last = _File(text, head), 0, []
+        try:
+            with reader.open_csv(pa.PythonFile(file, mode="r"), **how) as found:
+                for batch in found:
+                    rows, last = rows + batch.num_rows, batch.columns
+                    yield last
+            if file.quotes % 2 and any(
+                len(column) and b"\n" in column[-1].as_py() for column in last
+            ):
+                raise DataError(path, f"row {rows}: a quote stands open up to the end of the file")
+        except pa.ArrowInvalid as error:
+            raise DataError(path, _of_arrow(str(error), headed, len(names))) from None
+
+    return Table(names, batches())
+
+
+_FOUND = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+
+
+def _of_arrow(text: str, headed: bool, columns: int) -> Message | str:
+    """What Arrow says of a file, as svmcut says it."""
+    if found := _FOUND.search(text):
+        row, expected, actual = map(int, found.groups())
+        return _ragged(row, actual, expected, headed)
+    if "straddl" in text:
+        return f"a row is longer than {_BLOCK:,} bytes; does a quote stand open?"
+    if "Empty CSV" in text:
+        return "no examples"
+    return Message("{}", text.splitlines()[0])
+
+
+def _ragged(number: int | None, actual: int, expected: int, headed: bool) -> Message:
+    where = "a row" if number is None else f"row {number - headed}"
+    like = "the header" if headed else "row 1"
+    return Message("{} has {} columns; expected {}, as in {}", where, actual, expected, like)
+
+
+def _delimiter(line: bytes) -> int:
+    """The sign that stands most often outside quotes in the first line; a comma of none."""
+    bare = re.sub(rb'"[^"]*"', b"", line)
+    return max(_DELIMITERS, key=lambda sign: bare.count(sign))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        (value,) = numbers(*Texts.of([cell.encode("utf-8", "replace")])[:2])
+    except CellFault:
+        return False
+    return bool(value == value)
+
+
+def _of_batches(names: Sequence[str], batches: Any) -> Table:
+    return Table(list(names), (batch.columns for batch in batches))
+
+
+def _whole(text: Text) -> bytes:
+    pieces, view = [], memoryview(bytearray(1 << 20))
+    while count := text.readinto(view):
+        pieces.append(bytes(view[:count]))
+    return b"".join(pieces)
+
+
+def _json_lines(path: str, text: Text) -> Table:
+    from pyarrow import json as reader
+
+    pa, found = pyarrow(), _whole(text).removeprefix(_MARK)
+    if not found.strip():
+        raise NoExamples(path)
+    options = reader.ReadOptions(block_size=max(1 << 20, len(found) + 1))
+    try:
+        whole = reader.read_json(pa.BufferReader(found), read_options=options)
+    except pa.ArrowInvalid as error:
+        raise DataError(path, *_bad_line(found, str(error))) from None
+    return _of_batches(whole.schema.names, whole.combine_chunks().to_batches(_ROWS))
+
+
+def _bad_line(text: bytes, told: str) -> tuple[Any, ...]:
+    """What is wrong with lines of JSON, and where."""
+    import json
+
+    kinds: dict[str, Any] = {}
+    for number, line in enumerate(text.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            return Message("no JSON: {}", str(error)), number
+        if not isinstance(row, dict):
+            return 'no object of JSON; expected one a line, as in {"label": 1}', number
+        for name, value in row.items():
+            kind = "number" if isinstance(value, float) else type(value).__name__
+            kind = {"int": "number", "str": "text", "bool": "truth value"}.get(kind, kind)
+            if value is not None and kinds.setdefault(name, kind) != kind:
+                message = "column '{}' holds a {} and before a {}; give it one kind"
+                return Message(message, name, kind, kinds[name]), number
+    return (Message("{}", told.splitlines()[0]),)
+
+
+def _parquet(path: str, text: Text) -> Table:
+    from pyarrow import parquet
+
+    pa = pyarrow()
+    try:
+        found = parquet.ParquetFile(_seekable(text, pa))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(path, Message("no Parquet file: {}", str(error).splitlines()[0])) from None
+    return _of_batches(found.schema_arrow.names, found.iter_batches(_ROWS))
+
+
+def _arrow(path: str, text: Text) -> Table:
+    from pyarrow import ipc
+
+    pa = pyarrow()
+    found = _seekable(text, pa)
+    try:
+        return _of_file(ipc.open_file(found))
+    except pa.ArrowInvalid:
+        pass
+    try:
+        found.seek(0)
+        stream = ipc.open_stream(found)
+        return _of_batches(stream.schema.names, stream)
+    except pa.ArrowInvalid as error:
+        raise DataError(path, Message("no Arrow file: {}", str(error).splitlines()[0])) from None
+
+
+def _of_file(found: Any) -> Table:
+    batches = (found.get_batch(k) for k in range(found.num_record_batches))
+    return _of_batches(found.schema.names, batches)
+
+
+def _seekable(text: Text, pa: Any) -> Any:
+    """A file that Arrow may read at any place: itself where it is plain, else all of it."""
+    if text.state is not None and text.path != "-" and text.size == text.state[0]:
+        return pa.memory_map(text.path)
+    return pa.BufferReader(_whole(text))
+
+
+def _documents(path: str, text: Text) -> Table:
+    """Lines of a label and a text: LABEL<tab>TEXT, or fastText's __label__A __label__B TEXT."""
+    return Table([LABEL, TEXT], _lines(path, text))
+
+
+def _lines(path: str, text: Text) -> Iterator[list[Any]]:
+    kept, number, view = b"", 0, memoryview(bytearray(_BLOCK))
+    while True:
+        count = text.readinto(view)
+        block = kept + bytes(view[:count])
+        end = block.rfind(b"\n") + 1 if count else len(block)
+        kept, lines = block[end:], block[:end].split(b"\n")
+        if lines and not lines[-1]:
+            lines.pop()
+        labels, texts = [], []
+        for line in lines:
+            number += 1
+            line = line.removeprefix(_MARK) if number == 1 else line
+            if not line.strip():
+                continue
+            label, body = _labelled(line)
+            if label is None:
+                message = "no tab behind a label; expected LABEL, a tab and the text, or __label__"
+                raise DataError(path, message, number, 1)
+            labels.append(label)
+            texts.append(body)
+        if labels:
+            yield [Texts.of(labels), Texts.of(texts)]
+        if not count:
+            return
+
+
+_MARKED = b"__label__"
+
+
+def _labelled(line: bytes) -> tuple[bytes | None, bytes]:
+    line = line.rstrip(b"\r")
+    if not line.startswith(_MARKED):
+        label, tab, body = line.partition(b"\t")
+        return (label.strip() if tab else None), body
+    names, rest = [], line
+    while rest.startswith(_MARKED):
+        word, _, rest = rest.partition(b" ")
+        names.append(word.removeprefix(_MARKED).strip())
+        rest = rest.lstrip()
+    return b"|".join(names), rest
+
+
+_READERS = {
+    "csv": _separated,
+    "tsv": lambda path, text: _separated(path, text, b"\t"),
+    "jsonl": _json_lines,
+    "parquet": _parquet,
+    "arrow": _arrow,
+    "text": _documents,
+}

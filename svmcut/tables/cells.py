@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cells of a column: texts, numbers or lists of names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from svmcut.errors import DataError, UsageError
+from svmcut.messages import Message
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Texts(NamedTuple):
+    """Texts one behind the other: cell i is the UTF-8 text[offsets[i] : offsets[i + 1]].
+
+    Attributes
+    ----------
+    text : (bytes,) uint8
+    offsets : (n + 1,) int64
+    missing : (n,) uint8 or None
+        Whether there is no cell.
+    """
+
+    text: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    missing: NDArray[np.uint8] | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def cell(self, row: int) -> str:
+        """A cell as a message shows it."""
+        start, stop = self.offsets[row : row + 2].tolist()
+        return bytes(self.text[start:stop]).decode("utf-8", "backslashreplace")
+
+    @classmethod
+    def of(cls, cells: list[bytes]) -> Texts:
+        """Of a list of texts."""
+        offsets = np.zeros(len(cells) + 1, np.int64)
+        np.cumsum([len(cell) for cell in cells], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(cells), np.uint8), offsets)
+
+
+class Numbers(NamedTuple):
+    """(n,) float64, nan where one is missing; whether they are True and False."""
+
+    values: NDArray[np.float64]
+    boolean: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class Sets(NamedTuple):
+    """Lists of names: those of row i are names.cell(k) for k from bounds[i] to bounds[i + 1]."""
+
+    names: Texts
+    bounds: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+
+Cells: TypeAlias = Texts | Numbers | Sets
+
+
+def pyarrow() -> Any:
+    """The library that reads tables.
+
+    Raises
+    ------
+    UsageError
+        Where it is not installed.
+    """
+    try:
+        import pyarrow as found
+    except ImportError:
+        raise UsageError(
+            "tables are read by pyarrow, which is not installed; pip install 'svmcut[tables]'"
+        ) from None
+    return found
+
+
+def cells_of(column: Any, name: str, path: str) -> Cells:
+    """The cells of an Arrow array.
+
+    Raises
+    ------
+    DataError
+        For dates and times, and for what is neither text, number nor list of names.
+    """
+    pa = pyarrow()
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_temporal(kind):
+        raise DataError(path, dates(name))
+    if pa.types.is_boolean(kind):
+        return Numbers(_floats(column.cast(pa.int8()).cast(pa.float64())), True)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return Numbers(_floats(column.cast(pa.float64(), safe=False)))
+    if pa.types.is_null(kind):
+        return Numbers(np.full(len(column), np.nan))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        names = column.flatten()
+        lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        return Sets(_texts(names.cast(pa.large_string())), bounds)
+    try:
+        return _texts(column.cast(pa.large_binary()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        message = "column '{}' holds values of the type {}; expected texts or numbers, or {drop=}"
+        raise DataError(path, Message(message, name, str(kind), name)) from None
+
+
+def as_texts(cells: Cells, name: str, path: str) -> Texts:
+    """Cells as texts: numbers as they are written shortest.
+
+    Raises
+    ------
+    DataError
+        For lists.
+    """
+    if isinstance(cells, Texts):
+        return cells
+    if isinstance(cells, Sets):
+        message = "column '{}' holds lists; leave it out by {drop=}"
+        raise DataError(path, Message(message, name, name))
+    values = cells.values
+    if cells.boolean:
+        words = [b"" if value != value else b"true" if value else b"false" for value in values]
+    else:
+        words = [b"" if value != value else _short(value) for value in values.tolist()]
+    return Texts.of(words)
+
+
+def dates(name: str) -> Message:
+    """The refusal of dates."""
+    return Message(
+        "column '{}' holds dates; make numbers of them, take them as names by {categories=}, or "
+        "leave them out by {drop=}",
+        name,
+        name,
+        name,
+    )
+
+
+def _short(value: float) -> bytes:
+    return repr(value).removesuffix(".0").encode()
+
+
+def _floats(column: Any) -> NDArray[np.float64]:
+    return np.ascontiguousarray(column.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _texts(column: Any) -> Texts:
+    _, offsets, text = column.buffers()
+    n = len(column)
+    bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + n + 1]
+    missing = None
+    if column.null_count:
+        flags = column.is_null().to_numpy(zero_copy_only=False)
+        missing = np.ascontiguousarray(flags, np.uint8)
+    found = np.zeros(0, np.uint8) if text is None else np.frombuffer(text, np.uint8)
+    return Texts(found, np.ascontiguousarray(bounds), missing)

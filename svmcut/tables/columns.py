@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Columns of a table: as they are gathered, and fitted to rows, as a model keeps them.
+
+    numbers     (x - mean) scale, mean and deviation over the training rows; missing is the mean
+    booleans    1 for true
+    categories  a feature a name; an unknown one is none
+    words       tf idf of a text, of length 1: idf = ln((n + s) / (df + s)) + 1, s = 1 where smooth
+
+What is missing has a feature of its own where a training row misses it. All are scikit-learn's:
+StandardScaler, OneHotEncoder, CountVectorizer, TfidfVectorizer, HashingVectorizer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from svmcut._native.words import UNICODE
+from svmcut.spec.records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.tables.options import TableOptions
+
+MISSING = "(missing)"
+_NUMBERS, _CODES, _WORDS = range(3)
+
+
+class Values(NamedTuple):
+    """Numbers as they stand in rows: (n,) float64, nan where missing."""
+
+    values: NDArray[np.float64]
+    boolean: bool
+
+    def take(self, rows: NDArray) -> Values:
+        return Values(self.values[rows], self.boolean)
+
+
+class Codes(NamedTuple):
+    """Names as they stand in rows: (n,) int32 places in ``texts``, -1 where missing, -2 unknown;
+    ``order`` sorts the texts."""
+
+    ids: NDArray[np.int32]
+    texts: list[bytes]
+    order: NDArray[np.int64]
+
+    def take(self, rows: NDArray) -> Codes:
+        return self._replace(ids=self.ids[rows])
+
+
+class Counts(NamedTuple):
+    """Words as they stand in rows: row i has ids[ends[i] : ends[i + 1]], so often each.
+
+    ``texts`` are the words, None where they are hashed, and ``order`` sorts them.
+    """
+
+    ends: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    counts: NDArray[np.float32]
+    texts: list[bytes] | None
+    order: NDArray[np.int64] | None
+
+    def take(self, rows: NDArray) -> Counts:
+        from svmcut.data.examples import Csr
+
+        part = Csr(self.counts, self.ids, self.ends, 2**31 - 1).take(rows)
+        return self._replace(ends=part.indptr, ids=part.indices, counts=part.data)
+
+
+Gathered: TypeAlias = Values | Codes | Counts
+
+
+class Placed(NamedTuple):
+    """A fitted column, and for gathered ids the place of each among its features, -1 for none; None
+    where ids are places."""
+
+    column: Any
+    places: NDArray[np.int32] | None = None
+
+
+@record
+class Number:
+    """A column of numbers.
+
+    Attributes
+    ----------
+    name : str
+    mean, scale, fill : float
+        x becomes (x - mean) scale; fill stands for a missing one.
+    missing : bool
+        Whether a feature says that it is missing.
+    boolean : bool
+    """
+
+    name: str
+    mean: float = 0.0
+    scale: float = 1.0
+    fill: float = 0.0
+    missing: bool = False
+    boolean: bool = False
+
+    @classmethod
+    def fit(cls, name: str, values: Values, options: TableOptions) -> Placed:
+        """Of the training rows."""
+        known = values.values[~np.isnan(values.values)]
+        missing = len(known) < len(values.values)
+        if values.boolean:
+            return Placed(cls(name, missing=missing, boolean=True))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(known.mean()) if len(known) else 0.0
+            deviation = float(known.std()) if len(known) else 0.0
+        if not options.standardise:
+            return Placed(cls(name, fill=mean, missing=missing))
+        # as StandardScaler: what is constant up to rounding has the deviation 1
+        n, eps = len(known), np.finfo(np.float64).eps
+        constant = deviation**2 <= n * eps * deviation**2 + (n * mean * eps) ** 2
+        return Placed(cls(name, mean, 1.0 if constant else 1 / deviation, mean, missing))
+
+    @property
+    def width(self) -> int:
+        return 1 + self.missing
+
+    def features(self) -> list[str]:
+        """Names of its features."""
+        return [self.name] + [f"{self.name} {MISSING}"] * self.missing
+
+    def encoder(self, values: Values, first: int, places: Any) -> dict[str, Any]:
+        """What `_native.words.rows` is told of it."""
+        how = {"mean": self.mean, "scale": self.scale, "fill": self.fill}
+        last = first + 1 if self.missing else -1
+        return {"kind": _NUMBERS, "first": first, "missing": last, "values": values.values, **how}
+
+    def told(self) -> str:
+        """What became of the column."""
+        what = "true or false" if self.boolean else "number"
+        return what + ", some missing" * self.missing
+
+
+@record
+class Category:
+    """A column of names, a feature each."""
+
+    name: str
+    values: tuple[str, ...]
+    missing: bool = False
+
+    @classmethod
+    def fit(cls, name: str, codes: Codes, options: TableOptions) -> Placed:
+        """Of the training rows: names that none of them has are unknown."""
+        found = np.bincount(codes.ids[codes.ids >= 0], minlength=len(codes.texts)) > 0
+        chosen, places = _chosen(found, codes.order)
+        values = tuple(codes.texts[k].decode() for k in chosen)
+        return Placed(cls(name, values, bool((codes.ids == -1).any())), places)
+
+    @property
+    def width(self) -> int:
+        return len(self.values) + self.missing
+
+    def features(self) -> list[str]:
+        """Names of its features."""
+        return [f"{self.name}={value}" for value in [*self.values, *[MISSING] * self.missing]]
+
+    def encoder(self, codes: Codes, first: int, places: Any) -> dict[str, Any]:
+        """What `_native.words.rows` is told of it."""
+        last = first + len(self.values) if self.missing else -1
+        known = len(self.values) if places is None else len(places)
+        how = {"ids": codes.ids, "places": places, "n_places": known}
+        return {"kind": _CODES, "first": first, "missing": last, **how}
+
+    def told(self) -> str:
+        """What became of the column."""
+        count = len(self.values)
+        what = "category" if count == 1 else "categories"
+        return f"{count} {what}" + ", some missing" * self.missing
+
+
+@record
+class Text:
+    """A column of texts.
+
+    Attributes
+    ----------
+    name : str
+    ngrams : (int, int)
+    log : bool
+        Whether a word counts 1 + ln of how often it stands in the text.
+    idf : str
+        "smooth", "plain" or "none".
+    normed : bool
+        Whether rows have length 1.
+    rows : int
+        How many it is fitted to.
+    terms : tuple of str
+    df : (terms,) int64
+        Rows that each stands in.
+    hash_bits : int or None
+        In place of terms.
+    unicode : str
+    """
+
+    name: str
+    ngrams: tuple[int, int]
+    log: bool
+    idf: str
+    normed: bool
+    rows: int
+    terms: tuple[str, ...]
+    df: NDArray[np.int64]
+    hash_bits: int | None = None
+    unicode: str = UNICODE
+
+    @classmethod
+    def fit(cls, name: str, counts: Counts, options: TableOptions) -> Placed:
+        """Of the training rows: words in too few of them are left out."""
+        n, bits = len(counts.ends) - 1, options.hash_bits
+        if counts.texts is None or counts.order is None:
+            none = np.zeros(0, np.int64)
+            return Placed(cls(name, options.ngrams, False, "none", True, n, (), none, bits))
+        df = np.bincount(counts.ids, minlength=len(counts.texts))
+        chosen, places = _chosen(df >= options.min_count, counts.order)
+        idf = ("smooth" if options.smooth else "plain") if options.tf_idf else "none"
+        terms = tuple(counts.texts[k].decode() for k in chosen)
+        how = options.ngrams, options.sublinear, idf, options.tf_idf
+        return Placed(cls(name, *how, n, terms, df[chosen]), places)
+
+    @property
+    def width(self) -> int:
+        return len(self.terms) if self.hash_bits is None else 1 << self.hash_bits
+
+    def features(self) -> list[str]:
+        """Names of its features."""
+        if self.hash_bits is not None:
+            return [f"{self.name}#{k}" for k in range(self.width)]
+        return [f"{self.name}:{term}" for term in self.terms]
+
+    def encoder(self, counts: Counts, first: int, places: Any) -> dict[str, Any]:
+        """What `_native.words.rows` is told of it."""
+        weights = None
+        if self.idf != "none":
+            s = float(self.idf == "smooth")
+            weights = np.log((self.rows + s) / (self.df + s)) + 1
+        known = self.width if places is None else len(places)
+        how = {"places": places, "n_places": known, "weights": weights}
+        own = {"ids": counts.ids, "counts": counts.counts, "ends": counts.ends}
+        flags = {"log": self.log, "normed": self.normed}
+        return {"kind": _WORDS, "first": first, **how, **own, **flags}
+
+    def told(self) -> str:
+        """What became of the column."""
+        words = "words" if self.ngrams == (1, 1) else "words and runs of words"
+        if self.hash_bits is not None:
+            return f"{words} by hash, {self.width} features"
+        return f"{self.width} {words}"
+
+
+@record
+class Unused:
+    """A column that gives no features: label, group, weight, dropped or empty."""
+
+    name: str
+    role: str
+
+
+Fitted: TypeAlias = Number | Category | Text
+FITS: dict[type, Any] = {Values: Number.fit, Codes: Category.fit, Counts: Text.fit}
+
+
+def _chosen(keep: NDArray[np.bool_], order: NDArray) -> tuple[list[int], NDArray[np.int32]]:
+    """The ids to keep, in order, and the place of every id among them, -1 for none."""
+    chosen = order[keep[order]]
+    places = np.full(len(keep), -1, np.int32)
+    places[chosen] = np.arange(len(chosen), dtype=np.int32)
+    return chosen.tolist(), places

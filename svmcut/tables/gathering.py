@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gathers the columns of a table batch after batch, as they are to be fitted or as a model knows
+them."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut._native.words import CellFault, Words, numbers
+from svmcut.errors import DataError
+from svmcut.messages import Message
+from svmcut.tables.cells import Cells, Numbers, Sets, Texts, as_texts, dates
+from svmcut.tables.columns import Category, Codes, Counts, Fitted, Gathered, Number, Text, Values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.tables.options import TableOptions
+
+#: Different names of a column of categories that nobody named: so many where each stands in two
+#: rows, and more where in five.
+FEW, SHARE, MOST = 20, 5, 1000
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\d{1,2}:\d{2}.*)?")
+_TRUE = {b"true": 1.0, b"false": 0.0}
+
+
+class Reread(Exception):
+    """A column that began with numbers has texts too: the table is to be read with it as names."""
+
+    def __init__(self, name: str, row: int, cell: str):
+        super().__init__(name)
+        self.name, self.row, self.cell = name, row, cell
+
+
+class Column:
+    """One column, while it is gathered.
+
+    Parameters
+    ----------
+    path, name : str
+    role : str
+        "text", "names", or "open" where the cells decide.
+    known : Number, Category, Text or None
+        As a model has it; None to learn it.
+    """
+
+    def __init__(
+        self, path: str, name: str, role: str, options: TableOptions, known: Fitted | None = None
+    ):
+        self.path, self.name, self.role, self._known = path, name, role, known
+        self._options, self._rows, self._boolean = options, 0, True
+        self._ngrams = known.ngrams if isinstance(known, Text) else options.ngrams
+        self._values: list[NDArray] = []
+        self._ids: list[NDArray] = []
+        self._counts: list[tuple[NDArray, NDArray, NDArray]] = []
+
+    @cached_property
+    def _words(self) -> Words:
+        known, bits = self._known, self._options.hash_bits
+        if isinstance(known, Text):
+            bits, terms = known.hash_bits, known.terms
+        else:
+            terms = known.values if isinstance(known, Category) else ()
+        words = Words(-1 if bits is None or self.role != "text" else bits)
+        listed = Texts.of([term.encode() for term in terms])
+        words.cells(listed.text, listed.offsets, None, True)
+        return words
+
+    def add(self, cells: Cells) -> None:
+        """Takes in the next rows.
+
+        Raises
+        ------
+        DataError
+            With row and column, for what the column cannot hold.
+        Reread
+            Where an open column turns out not to hold numbers after rows that were.
+        """
+        try:
+            if self.role == "text":
+                self._add_text(as_texts(cells, self.name, self.path))
+            elif self.role == "names":
+                self._add_names(as_texts(cells, self.name, self.path))
+            else:
+                self._add_numbers(cells)
+        except CellFault as fault:
+            raise self._refused(fault, cells) from None
+        self._rows += len(cells)
+
+    def take(self) -> Gathered:
+        """What was gathered since the last time; all of an open column.
+
+        Raises
+        ------
+        DataError
+            For texts that nobody named.
+        """
+        if self.role == "text":
+            return self._counted()
+        if self.role == "names" or self._ids:
+            codes = Codes(_joined(self._ids, np.int32), *self._dictionary())
+            return codes if self.role == "names" else self._decided(codes)
+        return Values(_joined(self._values, np.float64), self._boolean and bool(self._values))
+
+    def clear(self) -> None:
+        """Forgets the rows."""
+        self._values, self._ids, self._counts = [], [], []
+
+    def _add_text(self, cells: Texts) -> None:
+        found = self._words.count(cells.text, cells.offsets, *self._ngrams, self._known is None)
+        self._counts.append(found)
+
+    def _add_names(self, cells: Texts) -> None:
+        grow = self._known is None
+        self._ids.append(self._words.cells(cells.text, cells.offsets, cells.missing, grow))
+
+    def _add_numbers(self, cells: Cells) -> None:
+        if isinstance(cells, Sets):
+            as_texts(cells, self.name, self.path)
+        elif self._ids:
+            self._add_names(as_texts(cells, self.name, self.path))
+        elif isinstance(cells, Numbers):
+            self._boolean &= cells.boolean
+            self._add_values(cells.values)
+        else:
+            try:
+                self._add_values(numbers(*cells))
+                self._boolean = False
+            except CellFault as fault:
+                if fault.kind != "text":
+                    raise
+                self._turn(cells, fault.cell)
+
+    def _add_values(self, values: NDArray) -> None:
+        wrong = np.isinf(values)
+        if wrong.any():
+            row = self._rows + int(np.argmax(wrong)) + 1
+            message = "row {}, column '{}': {} is no finite number"
+            raise DataError(self.path, Message(message, row, self.name, values[wrong][0]))
+        self._values.append(values)
+
+    def _turn(self, cells: Texts, cell: int) -> None:
+        """Goes on with names, where no number was met before."""
+        if isinstance(self._known, Number):
+            values = _booleans(cells) if self._known.boolean else None
+            if values is None:
+                message = "row {}, column '{}': '{}' is no number, which the model expects there"
+                row, shown = self._rows + cell + 1, cells.cell(cell)[:40]
+                raise DataError(self.path, Message(message, row, self.name, shown))
+            self._values.append(values)
+            return
+        if any((values == values).any() for values in self._values):
+            raise Reread(self.name, self._rows + cell + 1, cells.cell(cell)[:40])
+        self._values, before = [], self._rows
+        self._ids.append(np.full(before, -1, np.int32))
+        self._add_names(cells)
+
+    def _decided(self, codes: Codes) -> Gathered:
+        """Booleans, or categories where they are few."""
+        n, K = len(codes.ids), len(codes.texts)
+        if all(text.lower() in _TRUE for text in codes.texts):
+            table = np.array([_TRUE[text.lower()] for text in codes.texts] + [np.nan])
+            return Values(table[codes.ids], True)
+        if max(min(FEW, (n + 1) // 2), min(MOST, n // SHARE)) >= K:
+            return codes
+        first = codes.texts[0].decode("utf-8", "backslashreplace")
+        if _DATE.fullmatch(first):
+            raise DataError(self.path, dates(self.name))
+        message = (
+            "column '{}' holds {} different texts in {} rows, such as '{}'; take them as {text=} "
+            "or as {categories=}, or leave them out by {drop=}"
+        )
+        raise DataError(self.path, Message(message, self.name, K, n, first[:40], *[self.name] * 3))
+
+    def _dictionary(self) -> tuple[list[bytes], NDArray[np.int64]]:
+        texts = self._words.texts()
+        return texts, np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+
+    def _counted(self) -> Counts:
+        parts = self._counts
+        starts = np.cumsum([0, *(len(ids) for _, ids, _ in parts)])
+        ends = [ends + start for (ends, _, _), start in zip(parts, starts)]
+        bounds = np.concatenate([np.zeros(1, np.int64), *ends])
+        ids = _joined([ids for _, ids, _ in parts], np.int32)
+        counts = _joined([counts for _, _, counts in parts], np.float32)
+        if self._known is not None or self._options.hash_bits is not None:
+            return Counts(bounds, ids, counts, None, None)
+        return Counts(bounds, ids, counts, *self._dictionary())
+
+    def _refused(self, fault: CellFault, cells: Any) -> DataError:
+        place = self._rows + fault.cell + 1, self.name
+        shown = as_texts(cells, self.name, self.path).cell(fault.cell)[:40]
+        what = {
+            "encoding": Message("'{}' is no UTF-8; convert the file to it", shown),
+            "overflow": Message("'{}' is no finite number", shown),
+            "full": Message("more different words than 2^31"),
+        }[fault.kind]
+        return DataError(self.path, Message("row {}, column '{}': {}", *place, what))
+
+
+def _booleans(cells: Texts) -> NDArray[np.float64] | None:
+    """True and False as numbers; None where a cell is neither."""
+    found = Words()
+    ids = found.cells(cells.text, cells.offsets, cells.missing, True)
+    table = [_TRUE.get(text.lower()) for text in found.texts()]
+    return None if None in table else np.array([*table, np.nan], np.float64)[ids]
+
+
+def _joined(parts: list[NDArray], dtype: Any) -> NDArray:
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, dtype), *parts])

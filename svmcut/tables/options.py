@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is asked of a table: which of its columns are what, and how they become features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from svmcut.spec.kinds import Kind, integer
+from svmcut.spec.parameters import param
+from svmcut.spec.records import fields, record
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    found = (value,) if isinstance(value, str) else tuple(value)
+    if not found or not all(isinstance(name, str) and name for name in found):
+        raise ValueError
+    return found
+
+
+def _switch(value: Any) -> bool:
+    known = {"on": True, "off": False, True: True, False: False}
+    if not isinstance(value, str | bool) or value not in known:
+        raise ValueError
+    return known[value]
+
+
+def _lengths(value: Any) -> tuple[int, int]:
+    low, high = value
+    if not 1 <= low <= high <= 20:
+        raise ValueError
+    return int(low), int(high)
+
+
+def _pair(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(",")))
+
+
+COLUMN = Kind("COLUMN", "the name of a column", str, lambda value: _names((value,))[0])
+COLUMNS = Kind(
+    "COLUMN[,COLUMN...]",
+    "names of columns",
+    lambda text: tuple(text.split(",")),
+    _names,
+    repeats=True,
+)
+SWITCH = Kind("on|off", "on or off", str, _switch, words=("on", "off"))
+LENGTHS = Kind("LOW,HIGH", "two lengths from 1 to 20 that do not fall, as in 1,2", _pair, _lengths)
+
+
+@record(kw_only=True)
+class TableOptions:
+    """What is asked of a table. None and () leave the choice to the table.
+
+    Attributes
+    ----------
+    label : str or None
+        The column of the labels; required to train.
+    columns, drop : tuple of str
+        The columns to learn from, all but the others when none is named; columns to leave out.
+    text, categories : tuple of str
+        Columns of texts, which become words, and of names, a feature each.
+    group, weight_column : str or None
+        Columns of the queries, and of what rows weigh.
+    standardise : bool
+        Whether numbers get mean 0 and deviation 1 over the training rows.
+    ngrams : (int, int)
+        How many words in a row make a feature.
+    min_count : int
+        Rows that a word must stand in.
+    tf_idf, sublinear, smooth : bool
+        Whether words weigh by how few rows they stand in; 1 + ln of their count; as if one more row
+        had all of them.
+    hash_bits : int or None
+        Words go by their hashes to 2^hash_bits features, as HashingVectorizer has them.
+    """
+
+    label: str | None = param(None, COLUMN)
+    columns: tuple[str, ...] = param((), COLUMNS)
+    drop: tuple[str, ...] = param((), COLUMNS)
+    text: tuple[str, ...] = param((), COLUMNS)
+    categories: tuple[str, ...] = param((), COLUMNS)
+    group: str | None = param(None, COLUMN)
+    weight_column: str | None = param(None, COLUMN)
+    standardise: bool = param(True, SWITCH)
+    ngrams: tuple[int, int] = param((1, 1), LENGTHS)
+    min_count: int = param(1, integer(1))
+    tf_idf: bool = param(True, SWITCH)
+    sublinear: bool = param(False, SWITCH)
+    smooth: bool = param(True, SWITCH)
+    hash_bits: int | None = param(None, integer(1, 30))
+
+
+OPTIONS = tuple(item.name for item in fields(TableOptions))
