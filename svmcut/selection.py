@@ -436,5 +436,6 @@ def _costs(settings: Settings, whole: Driver, C: float) -> tuple[float | None, f
     which is None."""
     if settings.cost is None:
         return None, C
-    weight = whole.example_cost(whole.objective(C, None))
+    units = whole.plan.units
+    weight = units.example_cost(units.objective(C, None).c)
     return (C, None) if weight is None else (None, weight)

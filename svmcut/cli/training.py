@@ -210,7 +210,7 @@ class Training:
         self._trace = (
             stack.enter_context(write_atomically(options.trace)) if options.trace else None
         )
-        self._bar = ProgressBar(options.progress, self._driver.settings, self._driver.target)
+        self._bar = ProgressBar(options.progress, self._driver.settings, self._driver.plan.stop)
         say = report.out if self.original and self._shown.always else self._say
         for line in self._shown.properties(self.examples, self._driver):
             say(line)

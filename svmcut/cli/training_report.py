@@ -59,8 +59,9 @@ def step(say, text: str):
 
 def cost_line(options, driver, cost: float | None, example_cost: float | None) -> str:
     """What C is in both units."""
-    row, objective = TASKS[options.task], driver.objective(cost, example_cost)
-    weight, unit = driver.example_cost(objective), f"{row.original or row.like}'s unit"
+    row, units = TASKS[options.task], driver.plan.units
+    objective = units.objective(cost, example_cost)
+    weight, unit = units.example_cost(objective.c), f"{row.original or row.like}'s unit"
     each = (
         "for all examples together"
         if weight is None

@@ -240,7 +240,7 @@ class Trained(BaseEstimator):
         KeyboardInterrupt
             Also where there would be a model: a search would go on with the next fit.
         """
-        with ProgressBar(self.verbose > 0, settings, driver.target) as bar:
+        with ProgressBar(self.verbose > 0, settings, driver.plan.stop) as bar:
             outcome = driver.fit(settings.cost, settings.example_cost, bar.show)
         if driver.interrupted or outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt

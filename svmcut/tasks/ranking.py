@@ -42,13 +42,13 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
 """
 
     def objects(self, data: Any, driver: Any) -> str:
-        return f"{driver.objective(1.0, None).structures} rankings, {len(data)} examples"
+        return f"{driver.plan.units.structures} rankings, {len(data)} examples"
 
     def properties(self, data: Any, driver: Any) -> list[str]:
         """The size of the training set, and epsilon where it is in another unit."""
         lines = super().properties(data, driver)
         if losses(self.task)[driver.settings.loss].in_pairs:
-            epsilon = driver.objective(1.0, None).epsilon
+            epsilon = driver.plan.units.epsilon
             lines.append(
                 f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}"
             )

@@ -63,10 +63,6 @@ class Driver:
         self.warm: tuple[float, Start] | None = None
         self.interrupted = False
 
-    def objective(self, cost: float | None, example_cost: float | None) -> Objective:
-        """As Units.objective."""
-        return self.plan.units.objective(cost, example_cost)
-
     @one_blas_thread()
     def fit(
         self,
@@ -92,7 +88,8 @@ class Driver:
         ------
         UsageError, TrainingError, MemoryLimitError
         """
-        plan, objective, began = self.plan, self.objective(cost, example_cost), time.perf_counter()
+        plan, began = self.plan, time.perf_counter()
+        objective = plan.units.objective(cost, example_cost)
         found: Any = None
         if state is not None:
             found = schemas.checked(state, schemas.fields(found=schemas.anything))["found"]
@@ -119,10 +116,6 @@ class Driver:
             **self._present.state(),
         }
 
-    def example_cost(self, objective: Objective) -> float | None:
-        """C as the weight of one example's loss; None where the loss is no sum."""
-        return self.plan.units.example_cost(objective.c)
-
     def underfitted(self, outcome: Outcome) -> list[str]:
         """As Units.underfitted."""
         return self.plan.units.underfitted(outcome, self.settings.slack_norm)
@@ -131,10 +124,6 @@ class Driver:
         """Whether the time for all fits is over."""
         limit = self.settings.time_limit
         return limit is not None and time.perf_counter() - self._began >= limit
-
-    def target(self, objective: Objective, primal: float) -> float:
-        """The gap at which the present fit ends; nan where it ends by another rule."""
-        return self.plan.stop(objective).target(primal)
 
     def _run(self, stage: Stage, observe: Observe | None, state: State | None) -> Ended:
         """Runs a stage to its end."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from svmcut.solvers.protocol import Progress
+    from svmcut.solvers.protocol import Progress, StoppingRule
     from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Objective
 
@@ -32,17 +32,17 @@ class ProgressBar:
         None for on a terminal.
     settings : Settings
         For the limits; their time counts from now.
-    target : callable
-        The gap at which a fit ends, of its objective and the primal value.
+    stop : callable
+        The rule that ends a fit, of its objective.
     """
 
     def __init__(
-        self, wanted: bool | None, settings: Settings, target: Callable[[Objective, float], float]
+        self, wanted: bool | None, settings: Settings, stop: Callable[[Objective], StoppingRule]
     ):
         self._wanted = sys.stderr is not None and (
             sys.stderr.isatty() if wanted is None else wanted
         )
-        self._settings, self._target, self._began = settings, target, time.perf_counter()
+        self._settings, self._stop, self._began = settings, stop, time.perf_counter()
         self._bar: Any = None
 
     def __enter__(self) -> ProgressBar:
@@ -86,7 +86,7 @@ class ProgressBar:
     def show(self, progress: Progress, objective: Objective) -> None:
         """Draws anew, ten times a second at most."""
         now = time.perf_counter()
-        gap, target = progress.gap, self._target(objective, progress.primal)
+        gap, target = progress.gap, self._stop(objective).target(progress.primal)
         if self._bar is None:
             return
         if not self._first > 0 and math.isfinite(gap):

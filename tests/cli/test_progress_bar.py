@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from programs import TIMEOUT, command
 
+from svmcut.solvers.protocol import StoppingRule
 from svmcut.spec.parameters import Settings
 from svmcut.training.progress_bar import ProgressBar, clock, fitted, share
 
@@ -52,7 +53,7 @@ def test_texts_are_whole_and_of_one_length():
 def test_a_grid_counts_its_models(monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)
-    bar = ProgressBar(True, Settings(time_limit=65.0), lambda objective, primal: math.nan)
+    bar = ProgressBar(True, Settings(time_limit=65.0), lambda objective: StoppingRule(math.nan))
     bar.count(1, 40)  # before it is there
     with bar:
         bar._drawn = -1.0

@@ -272,7 +272,7 @@ def test_newton_begins_at_a_weighted_sample(rng, monkeypatch):
     data = replace(data, weights=np.where(rng.random(4000) < 0.1, 20.0, 0.1))
     known = {"solver": "newton", "gap": 1e-4}
     trainer = driver(data, **known)
-    problem = trainer.plan.next(trainer.objective(None, 0.5), None).problem
+    problem = trainer.plan.next(trainer.plan.units.objective(None, 0.5), None).problem
     w, _ = Descent.sampled(problem, problem.space.zero(), 1.0)
     outcome = trainer.fit(None, 0.5)
     scores = problem.space.scores(w)

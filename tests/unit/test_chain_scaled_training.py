@@ -115,6 +115,6 @@ def test_epsilon_is_a_mean_over_sequences(rng):
     data = truth.noisy_chains(rng, 3, [4] * 10)
     trainer = driver(data, task="sequence", slack_norm=2, epsilon=0.01)
     progress = trainer.fit(5.0, None).progress
-    assert trainer.objective(5.0, None).C == 0.5
+    assert trainer.plan.units.objective(5.0, None).C == 0.5
     assert 0.005 * 0.05 < progress.gap <= 5.0 * 0.01
     assert np.isfinite(progress.primal)

@@ -82,9 +82,9 @@ def test_costs_of_a_path_start_from_the_last_and_certify_their_own(rng):
 def test_costs_in_the_unit_of_svm_hmm_are_means_over_sequences(rng):
     data = make(rng, 3, [4] * 10)
     trainer = driver(data, task="sequence", gap=1e-4)
-    assert trainer.objective(5.0, None).C == 0.5
-    assert trainer.objective(None, 0.5).C == 0.5
-    assert trainer.objective(None, 0.5).c == pytest.approx(5.0)
+    assert trainer.plan.units.objective(5.0, None).C == 0.5
+    assert trainer.plan.units.objective(None, 0.5).C == 0.5
+    assert trainer.plan.units.objective(None, 0.5).c == pytest.approx(5.0)
 
 
 def test_one_tag_and_sequences_of_one_token_train(rng):

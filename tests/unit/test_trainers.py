@@ -27,7 +27,7 @@ def examples(rng, n=12, queries=False):
 
 def test_no_epsilon_stands_for_the_custom_of_sequences(rng):
     trainer = driver(noisy_chains(rng, 3, [2, 3, 4]), task="sequence", epsilon=None)
-    assert trainer.objective(1.0, None).epsilon == 0.1
+    assert trainer.plan.units.epsilon == 0.1
 
 
 def test_no_epsilon_stands_for_the_custom_of_label_sets(rng):
@@ -36,7 +36,7 @@ def test_no_epsilon_stands_for_the_custom_of_label_sets(rng):
     sets = MultilabelExamples(
         X, names, indptr, np.array([0, 1, 0, 1], np.int32), Source("train.ml")
     )
-    assert driver(sets, task="multilabel", epsilon=None).objective(1.0, None).epsilon == 0.1
+    assert driver(sets, task="multilabel", epsilon=None).plan.units.epsilon == 0.1
 
 
 def test_a_loss_that_does_not_rank_is_refused(rng):
