@@ -25,8 +25,8 @@ from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import WeightSpace
-from svmcut.spec.catalog import AUTO, CUTTING_PLANE, PARTED, TASKS, losses
-from svmcut.spec.entries import CLASSES, GRADES, NUMBERS, TWO_CLASSES
+from svmcut.spec.catalog import AUTO, CUTTING_PLANE, PARTED, TASKS
+from svmcut.spec.entries import CLASSES, GRADES, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, no_sum
@@ -34,9 +34,9 @@ from svmcut.training.checks import check_memory
 from svmcut.training.driver import Driver
 from svmcut.training.linear import Linear
 from svmcut.training.multiclass import MulticlassPlan
-from svmcut.training.outcome import PERCENT, Units
+from svmcut.training.outcome import Units
 from svmcut.training.settings import resolved
-from svmcut.training.vectors import rise_of
+from svmcut.training.vectors import rise_of, units_of_examples, units_of_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,13 +124,10 @@ class PartedVectors:
         """For losses of examples, of queries or of their pairs."""
         risk, scale, weight = make_risk(s), 1.0, self.examples.sum("weight")
         if s.of_scores:
-            unit = weight if s.labels == NUMBERS else PERCENT
-            self.units = self.units._replace(samples=weight, scale=unit, summed=True)
+            self.units = units_of_examples(s, weight)
         else:
             pairs, queries = self.examples.sum("pairs"), int(self.examples.sum("queries"))
-            each = pairs / weight if losses(s.task)[s.loss or ""].in_pairs else 1.0
-            epsilon = self.units.epsilon * each
-            self.units = self.units._replace(epsilon=epsilon, samples=weight, structures=queries)
+            self.units = units_of_queries(s, weight, pairs, queries)
             scale = 1 / ((pairs or 1.0) if s.loss == "pairs" else weight)
             if not pairs:
                 self.warnings.append(

@@ -127,7 +127,7 @@ class BudgetPlan(Chosen):
         )
         part = Vectors(examples, self.settings)
         part.X = examples.X  # on the columns of the centres, whichever of them occur
-        aim = part.units.objective(None, objective.C * whole.total / part.total)
+        aim = part.units.objective(None, objective.C * whole.units.samples / part.units.samples)
         return Span(
             KernelRoom(part, replace(self.settings, certify=False), KernelPlan.exact_work), Z
         ), aim

@@ -77,7 +77,9 @@ class SmoPlan(KernelPlan):
         ):  # the gap that the tolerance of the KKT conditions allows where they hold
             holds = run.violation() <= objective.epsilon
             rule = StoppingRule(
-                objective.C * objective.epsilon * 2 * room.vectors.total if holds else -math.inf
+                objective.C * objective.epsilon * 2 * room.vectors.units.samples
+                if holds
+                else -math.inf
             )
         otherwise = "float32" if room.X.n_rows > EXACT_POINTS else "rounding"
         outcome.judge(rule, ended.stopped_by, otherwise, room.reading(outcome, rule, screened=True))

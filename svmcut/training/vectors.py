@@ -12,7 +12,6 @@ from svmcut.data.examples import Examples
 from svmcut.errors import TrainingError
 from svmcut.messages import Message
 from svmcut.risks import make_risk
-from svmcut.risks.protocol import QueryRisk, SumRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Problem
@@ -72,6 +71,19 @@ def rise_of(space: Any, w: Any, weights: float, features: float) -> float:
         return float(math.sqrt(max(0.0, space.dot(w, w))) * np.sqrt(weights * features))
 
 
+def units_of_examples(s: Settings, weight: float) -> Units:
+    """Those of a sum over examples of this weight; C of numbers weighs an example in either
+    unit."""
+    scale = weight if s.labels == NUMBERS else PERCENT
+    return Units(s.loss or "", s.epsilon or 0.0, weight, scale, summed=True)
+
+
+def units_of_queries(s: Settings, weight: float, pairs: float, queries: int) -> Units:
+    """Those of a mean over queries of this weight, whose pairs weigh so much together."""
+    each = pairs / weight if losses(s.task)[s.loss or ""].in_pairs else 1.0
+    return Units(s.loss or "", (s.epsilon or 0.0) * each, weight, structures=queries)
+
+
 class Vectors:
     """Examples with one label each, in memory; see BoundRows. weights: whether there will be
     vectors of weights.
@@ -79,10 +91,6 @@ class Vectors:
     Attributes
     ----------
     risk : BoundRisk
-    summed : bool
-        As of units.
-    total : float
-        Sum of the weights of the examples, of queries where they are ranked.
     steepness : float
         No change of all scores by at most d changes the risk by more than this times d; inf where
         not known.
@@ -97,43 +105,33 @@ class Vectors:
     def __init__(self, examples: Examples, settings: Settings, weights: bool = True):
         self.examples, self._settings = examples.checked(), settings
         s = settings
-        self.path, loss = examples.source.path, s.loss or ""
+        self.path = examples.source.path
         self.X, self.columns = self.examples.X.compact()
         if weights:
             check_memory(self.path, self.X.n_features, s.max_memory)
-        risk = make_risk(s)
-        ranks, self.summed = s.labels == GRADES, s.of_scores
+        risk, ranks = make_risk(s), s.labels == GRADES
         if s.slack_norm == 2 and not ranks:  # a ranking risk squares the slack of every query
             risk = SquaredRisk(risk)
         if ranks:
             check_queries(examples)
         try:
-            self.risk: Any = risk.bind(examples.y, examples.qid, examples.weights, s.threads)
+            bound: Any = risk.bind(examples.y, examples.qid, examples.weights, s.threads)
         except TrainingError as error:
             raise TrainingError("{}: {}", self.path, error) from None
-        epsilon, self.total, self.steepness = s.epsilon or 0.0, float(len(examples)), math.inf
-        self.units = Units(loss, epsilon)
-        if self.summed:
-            assert isinstance(self.risk, SumRisk)
-            self.total = total(self.risk.weights, len(examples))
-            self.steepness = self.total * self.risk.steepest
-            scale = (
-                self.total if s.labels == NUMBERS else PERCENT
-            )  # there C weighs an example in either unit
-            self.units = Units(loss, epsilon, self.total, scale, summed=True)
-        self.warnings = rank_warnings(self.risk) if ranks else []
+        self.risk, self.steepness, self.warnings = bound, math.inf, list[str]()
         if ranks:
-            assert isinstance(self.risk, QueryRisk)
-            queries, pairs, v = self.risk.n_queries, self.risk.n_pairs, self.risk.weights
-            self.total = total(v, queries)
-            each = (pairs if v is None else float(v @ self.risk.pairs_per_query)) / self.total
-            epsilon *= each if losses(s.task)[loss].in_pairs else 1.0
-            self.units = Units(loss, epsilon, self.total, structures=queries)
-            if losses(s.task)[loss].added:  # its least value may be that of w = 0
+            v, queries = bound.weights, bound.n_queries
+            pairs = bound.n_pairs if v is None else float(v @ bound.pairs_per_query)
+            self.units = units_of_queries(s, total(v, queries), pairs, queries)
+            self.warnings = rank_warnings(bound)
+            if losses(s.task)[s.loss or ""].added:  # its least value may be that of w = 0
                 remedy = Message("compare larger values of C, or give {loss=}", TASKS[s.task].loss)
                 self.units = self.units._replace(at_zero=self._at_zero(), remedy=remedy)
-        elif not self.summed:
-            self.units = self.units._replace(at_zero=self._at_zero())
+        elif s.of_scores:
+            self.units = units_of_examples(s, total(bound.weights, len(examples)))
+            self.steepness = self.units.samples * bound.steepest
+        else:
+            self.units = Units(s.loss or "", s.epsilon or 0.0, at_zero=self._at_zero())
 
     def _at_zero(self) -> float:
         return float(self.risk.linearize(np.zeros(len(self.examples))).value) or math.inf

@@ -102,7 +102,7 @@ def test_sums_over_examples_are_known(given, summed):
     data = Examples(
         Csr.from_dense(np.eye(4)), np.array([1.0, -1.0, 1.0, -1.0]), None, None, Source("train.dat")
     )
-    assert driver(data, **given).plan.vectors.summed == summed
+    assert driver(data, **given).plan.vectors.units.summed == summed
 
 
 def test_costs_in_the_units_of_the_originals():
