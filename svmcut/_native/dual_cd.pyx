@@ -53,7 +53,7 @@ cdef class Descent(descent.Descent):
     cdef double* logits
     cdef double tube
     cdef int loss
-    cdef svmcut_dual_cd_state state
+    cdef svmcut_dual_cd_state now
 
     def __init__(self, Rows X, const double[::1] y, const double[::1] norms, double bias,
                  double[::1] alpha, double[::1] w, uint64_t seed, const double[::1] weights=None,
@@ -75,11 +75,11 @@ cdef class Descent(descent.Descent):
                 raise ValueError("logit has the wrong length")
             self.logits = &logit[0]
         self.order = np.empty(2 * n, np.int32)
-        svmcut_dual_cd_start(n, seed, &self.order[0], &self.state)
+        svmcut_dual_cd_start(n, seed, &self.order[0], &self.now)
 
     def numbers(self):
         """Counts and extremes of the last epoch, by name."""
-        return self.state
+        return self.now
 
     def run(self, double C, int64_t epochs, double enough, const int[::1] cancel=None):
         """Up to `epochs` epochs, until the estimated gap is at most `enough`; False when cancel[0]
@@ -90,26 +90,26 @@ cdef class Descent(descent.Descent):
         with nogil:
             status = svmcut_dual_cd(&self.X.csr, self.loss, self.tube, &self.y[0], &self.norms[0],
                                     self.v, self.bias, C, epochs, enough, &self.alpha[0],
-                                    self.logits, w, &self.order[0], &self.state, flag)
+                                    self.logits, w, &self.order[0], &self.now, flag)
         return self.completed(status, cancel)
 
-    def save(self):
-        """Order of the rows and the rest of the state, beside alpha and w; for `load`."""
-        return np.array(self.order), self.numbers()
+    def state(self):
+        """The order of the rows, and the numbers; beside alpha and w."""
+        return self.numbers() | {"order": np.array(self.order)}
 
-    def load(self, const int32_t[::1] order, state):
-        """Goes on from what `save` gave.
+    def restore(self, state):
+        """Goes on from a `state`.
 
         Raises
         ------
         StateError
         """
         self.check_numbers(state, ("above", "below"))
-        check_order(order, state["active"], self.n)
-        if order.shape[0] != self.order.shape[0]:
-            raise schemas.StateError("order has the wrong length")
-        self.order[:] = order
-        self.state = state
+        order = schemas.array(np.int32, self.order.shape[0])
+        schemas.checked(state, schemas.fields(order=order), "native")
+        check_order(state["order"], state["active"], self.n)
+        np.asarray(self.order)[:] = state["order"]
+        self.now = {name: value for name, value in state.items() if name != "order"}
 
     def wake(self, double C, const double[::1] s):
         """Chooses the active coordinates by the scores s of w."""
@@ -117,4 +117,4 @@ cdef class Descent(descent.Descent):
             raise ValueError("s has the wrong length")
         with nogil:
             svmcut_dual_cd_wake(self.n, self.loss, self.tube, &self.y[0], &s[0], self.v,
-                                &self.alpha[0], self.logits, C, &self.order[0], &self.state)
+                                &self.alpha[0], self.logits, C, &self.order[0], &self.now)

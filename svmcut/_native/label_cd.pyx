@@ -163,12 +163,12 @@ cdef class Descent(RowDescent):
             ("alpha", self.alpha), ("W", self.W), ("rows", self.rows), ("order", self.order),
             ("machines", self.machines), ("groups", self.groups))}
 
-    def save(self):
-        """All but `best`; for `load`."""
+    def state(self):
+        """All but `best`."""
         return {name: array.copy() for name, array in self._arrays().items()}
 
-    def load(self, state):
-        """Goes on from what `save` gave.
+    def restore(self, state):
+        """Goes on from a `state`.
 
         Raises
         ------

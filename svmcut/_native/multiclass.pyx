@@ -108,7 +108,7 @@ cdef class Descent(descent.Descent):
     cdef int32_t[::1] order
     cdef int32_t[:, ::1] labels
     cdef int32_t[::1] counts
-    cdef svmcut_multiclass_state state
+    cdef svmcut_multiclass_state now
 
     def __init__(self, Rows X, const int32_t[::1] y, const double[::1] norms, double bias,
                  double[:, ::1] alpha, double[:, ::1] W, uint64_t seed,
@@ -123,13 +123,13 @@ cdef class Descent(descent.Descent):
         self.y, self.alpha, self.W = y, alpha, W
         self.order, self.labels = np.empty(2 * n, np.int32), np.empty((n, K), np.int32)
         self.counts = np.zeros(n, np.int32)
-        self.state = svmcut_multiclass_state(0, np.inf, np.inf, seed, 0, 0, 0)
+        self.now = svmcut_multiclass_state(0, np.inf, np.inf, seed, 0, 0, 0)
 
     violation = property(lambda self: self.numbers()["violation"])
 
     def numbers(self):
         """Counts and extremes of the last epoch, by name."""
-        return self.state
+        return self.now
 
     def run(self, double C, int64_t epochs, double enough, const int[::1] cancel=None,
             double share=0, double dual=0):
@@ -144,24 +144,23 @@ cdef class Descent(descent.Descent):
             status = svmcut_multiclass_cd(&self.X.csr, K, &self.norms[0], self.v, self.bias, C,
                                           epochs, enough, share, dual, &self.alpha[0, 0], W,
                                           &self.order[0], &self.labels[0, 0], &self.counts[0],
-                                          &self.state, flag)
+                                          &self.now, flag)
         return self.completed(status, cancel)
 
-    def save(self):
-        """What `load` goes on from beside alpha and W; rows and classes in use come back by
-        `wake`."""
+    def state(self):
+        """What it goes on from beside alpha and W; rows and classes in use come back by `wake`."""
         return self.numbers()
 
-    def load(self, state):
-        """Takes the place of the state, which `save` gave.
+    def restore(self, state):
+        """Goes on from a `state`.
 
         Raises
         ------
         StateError
         """
         self.check_numbers(state, ("violation",))
-        self.state = state
-        self.state.active = 0
+        self.now = state
+        self.now.active = 0
 
     def wake(self, double C, const double[:, ::1] s):
         """Chooses rows and classes in use by the scores s (n, K) of W."""
@@ -170,7 +169,7 @@ cdef class Descent(descent.Descent):
             raise ValueError("s needs a row for every row and a column for every class")
         with nogil:
             svmcut_multiclass_wake(n, K, &self.y[0], &s[0, 0], self.v, &self.alpha[0, 0], C,
-                                   &self.order[0], &self.labels[0, 0], &self.counts[0], &self.state)
+                                   &self.order[0], &self.labels[0, 0], &self.counts[0], &self.now)
 
 
 cdef class Blocks:

@@ -43,7 +43,7 @@ cdef class Saved:
         """The status of going on from these; nothing goes on from anything."""
         return SVMCUT_BAD_INPUT
 
-    def saved(self):
+    def state(self):
         """Integers and reals that a run of the same arguments goes on from, with the caller's
         weights."""
         cdef int64_t counts[2]
@@ -54,18 +54,18 @@ cdef class Saved:
         self._save(&i[0], &r[0], counts)
         return {"integers": integers, "reals": reals}
 
-    def restore(self, saved):
-        """Goes on from what another run saved; to be called before anything else, with the weights
-        in place.
+    def restore(self, state):
+        """Goes on from the state of another run; to be called before anything else, with the
+        weights in place.
 
         Raises
         ------
         StateError
             When it does not fit.
         """
-        schemas.checked(saved, KIND)
-        cdef const int64_t[::1] i = saved["integers"]
-        cdef const double[::1] r = saved["reals"]
+        schemas.checked(state, KIND)
+        cdef const int64_t[::1] i = state["integers"]
+        cdef const double[::1] r = state["reals"]
         cdef int64_t[2] counts = [i.shape[0], r.shape[0]]
         cdef int status = self._load(&i[0] if counts[0] else NULL, &r[0] if counts[1] else NULL,
                                      counts)

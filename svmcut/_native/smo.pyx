@@ -220,26 +220,29 @@ cdef class Smo:
         svmcut_smo_solution(self._smo, &beta[0], &v[0])
         return np.asarray(beta), np.asarray(v)
 
-    def save(self):
-        """The whole state as (n + 6,) int64 and (4 n + 5,) float64, for `load` of a run over the
-        same points."""
+    def state(self):
+        """The whole state as (n + 6,) int64 and (4 n + 5,) float64, for a run over the same
+        points."""
         cdef int64_t n = self._rows.csr.n_rows
         cdef int64_t[::1] integers = np.empty(n + 6, np.int64)
         cdef double[::1] reals = np.empty(4 * n + 5)
         svmcut_smo_save(self._smo, &integers[0], &reals[0])
-        return np.asarray(integers), np.asarray(reals)
+        return {"integers": np.asarray(integers), "reals": np.asarray(reals)}
 
-    def load(self, const int64_t[::1] integers, const double[::1] reals):
-        """Goes on from a saved state.
+    def restore(self, state):
+        """Goes on from a `state`.
 
         Raises
         ------
-        ValueError
+        StateError
             For a state that is none of these points.
         """
         cdef int64_t n = self._rows.csr.n_rows
-        if integers.shape[0] != n + 6 or reals.shape[0] != 4 * n + 5:
-            raise schemas.StateError("the state is of another number of points")
+        arrays = {"integers": schemas.array(np.int64, n + 6),
+                  "reals": schemas.array(np.float64, 4 * n + 5, infinite=True)}
+        schemas.checked(state, schemas.fields(**arrays), "native")
+        cdef const int64_t[::1] integers = state["integers"]
+        cdef const double[::1] reals = state["reals"]
         cdef int status
         with nogil:
             status = svmcut_smo_load(self._smo, &integers[0], &reals[0])

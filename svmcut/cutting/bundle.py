@@ -16,7 +16,7 @@ certificate.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -78,15 +78,11 @@ class CutBundle:
         self._near = np.ones(1)
         self._idle = np.zeros(1, np.int64)
 
-    @classmethod
-    def restored(
-        cls, space, qp: SimplexQp, state: dict[str, Any], normal: schemas.Check | None = None
-    ) -> Self:
-        """The bundle whose `state` this is; normal: of what is kept of a cut, where it is not the
-        space's."""
-        elements = schemas.many(normal or space.kinds().normal)
+    def restore(self, state: dict[str, Any], normal: schemas.Check | None = None) -> None:
+        """Takes the place of the bundle whose `state` this is; normal: of what is kept of a cut,
+        where it is not the space's."""
+        elements = schemas.many(normal or self.space.kinds().normal)
         schemas.checked(state, schemas.fields(elements=elements), "bundle")
-        bundle = cls(space, qp)
         k = 1 + len(state["elements"])
         weights = schemas.reals(k, low=0, high=1 + 1e-6)
         schemas.checked(
@@ -104,11 +100,10 @@ class CutBundle:
             abs(float(state["beta"].sum()) - 1) <= 1e-6, "the multipliers of bundle", "a sum of 1"
         )
         size = max(16, 1 << (k - 1).bit_length())
-        bundle._elements = [None, *state["elements"]]
-        bundle._H, bundle._b = np.zeros((size, size)), np.zeros(size)
-        bundle._H[:k, :k], bundle._b[:k] = state["H"], state["b"]
-        bundle.beta, bundle._near, bundle._idle = state["beta"], state["near"], state["idle"]
-        return bundle
+        self._elements = [None, *state["elements"]]
+        self._H, self._b = np.zeros((size, size)), np.zeros(size)
+        self._H[:k, :k], self._b[:k] = state["H"], state["b"]
+        self.beta, self._near, self._idle = state["beta"], state["near"], state["idle"]
 
     def state(self) -> dict[str, Any]:
         """The bundle as it stands; later cuts do not change it."""

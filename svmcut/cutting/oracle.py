@@ -23,6 +23,7 @@ from svmcut.resources import ARGMAX, PSI, part
 from svmcut.risks.protocol import ExactLineRisk, Linearization, LineRisk
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
+from svmcut.spec.states import Form, Kept, State
 
 #: Cuts and steps along lines after which normals and scores are formed afresh, so that rounding
 #: does not add up.
@@ -116,7 +117,7 @@ class Scored(NamedTuple):
     cut: Linearization
 
 
-class Normals:
+class Normals(Kept):
     """Normals of cuts, one after the other.
 
     Parameters
@@ -127,31 +128,26 @@ class Normals:
         is read), and afresh every `refresh` cuts. 1 switches this off.
     """
 
+    called = "oracle"
+
     def __init__(self, space, refresh: int):
         self._space, self._refresh = space, refresh
-        self._coef = self._a = None
+        self._coef: Any = None
+        self._a: Any = None
         self._age = 0
 
-    def state(self) -> dict[str, Any]:
-        """What the next normal is formed from; it does not change any more."""
-        return {"coef": self._coef, "a": self._a, "age": self._age}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Goes on from a `state`."""
+    def form(self) -> Form:
         kinds = self._space.kinds()
-        schemas.checked(
-            state,
-            schemas.fields(
-                coef=schemas.maybe(kinds.coef), a=schemas.maybe(kinds.element), age=schemas.COUNT
-            ),
-            "oracle",
-        )
+        coef, a = schemas.maybe(kinds.coef), schemas.maybe(kinds.element)
+        return {"_coef": coef, "_a": a, "_age": schemas.COUNT}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
         schemas.require(
             (state["coef"] is None) == (state["a"] is None),
             "oracle.coef and oracle.a",
             "both or none",
         )
-        self._coef, self._a, self._age = state["coef"], state["a"], state["age"]
 
     @part(PSI)
     def of(self, coef):

@@ -28,9 +28,10 @@ import numpy as np
 
 from svmcut._native.chain_bcfw import Blocks
 from svmcut.solvers.passes import PassRun
-from svmcut.solvers.protocol import Solver, Start, State
+from svmcut.solvers.protocol import Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, State
 from svmcut.structured.protocol import StructuredProblem
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
@@ -40,10 +41,8 @@ class BcfwRun(PassRun):
     """Two passes over the features a look and no more; points of the start are evaluated,
     labellings found afresh."""
 
-    def __init__(
-        self, solver: Bcfw, problem: StructuredProblem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state, math.inf, 60)
+    def __init__(self, solver: Bcfw, problem: StructuredProblem, start: Start | None):
+        super().__init__(solver, problem, start, math.inf, 60)
         model = self.model
         self._blocks = Blocks(model.chains, self.C, solver.seed, model.weights)
         self._points = start.points if start else ()
@@ -53,61 +52,20 @@ class BcfwRun(PassRun):
         self._iteration = 1
         self._passes = 1.0
         self._average, self._weight, self._due = np.zeros(model.dim), 0.0, 1
-        if state is None:
-            return
-        w, real, ahead = schemas.weights(model.dim), schemas.REAL, schemas.count(1)
-        schemas.checked(
-            state,
-            schemas.fields(
-                blocks=schemas.anything,
-                best=w,
-                average=w,
-                numbers=schemas.row(
-                    real, real, real, real, schemas.COUNT, ahead, real, real, ahead, schemas.flag
-                ),
-            ),
-        )
-        self._blocks.restore(state["blocks"])
-        self.stall.restore(state["stall"])
-        self.best, self._average = state["best"], state["average"].copy()
-        (
-            self.primal,
-            self._risk,
-            self.longest_cut,
-            self.lower,
-            self._looks,
-            self._iteration,
-            self._passes,
-            self._weight,
-            self._due,
-            self.ends,
-        ) = state["numbers"]
-        # what decides how long the next look is put off
-        fits = self._blocks.visits == model.n_samples * (self._iteration - 1)
-        fits = fits and self._due <= max(1, self._iteration // 8)
-        schemas.require(
-            fits, "the visits and numbers of the state", f"{model.n_samples} visits an iteration"
-        )
 
-    def state(self) -> State:
-        return {
-            "blocks": self._blocks.saved(),
-            "stall": self.stall.state(),
-            "best": self.best,
-            "average": self._average.copy(),
-            "numbers": (
-                self.primal,
-                self._risk,
-                self.longest_cut,
-                self.lower,
-                self._looks,
-                self._iteration,
-                self._passes,
-                self._weight,
-                self._due,
-                self.ends,
-            ),
-        }
+    def form(self) -> Form:
+        numbers = dict.fromkeys(("_risk", "longest_cut", "_passes", "_weight"), schemas.REAL)
+        ahead = dict.fromkeys(("_iteration", "_due"), schemas.count(1))
+        own = {"_blocks": OWN, "_average": schemas.weights(self.model.dim), "_looks": schemas.COUNT}
+        return super().form() | own | numbers | ahead
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        # what decides how long the next look is put off
+        n = self.model.n_samples
+        fits = self._blocks.visits == n * (self._iteration - 1)
+        fits = fits and self._due <= max(1, self._iteration // 8)
+        schemas.require(fits, "the visits and numbers of the state", f"{n} visits an iteration")
 
     def _begin(self) -> None:
         for point in (self.best, *self._points):

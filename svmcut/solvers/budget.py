@@ -36,10 +36,11 @@ from numpy.typing import NDArray
 
 from svmcut._native.budget import Budget
 from svmcut.risks.weights import total
-from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
+from svmcut.solvers.protocol import Progress, Run, Solver, Start
 from svmcut.solvers.smo import KernelProblem
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, State
 
 #: Rows by which f is judged, and looks an epoch where those cost little beside the steps.
 SAMPLE, LOOKS = 4096, 4
@@ -65,14 +66,8 @@ class BudgetedRun(Run):
         `report` says too.
     """
 
-    def __init__(
-        self,
-        solver: BudgetedSolver,
-        problem: KernelProblem,
-        start: Start | None,
-        state: State | None,
-    ):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: BudgetedSolver, problem: KernelProblem, start: Start | None):
+        super().__init__(solver, problem, start)
         n, rng = len(problem.y), np.random.default_rng(solver.seed)
         self._judges = None
         self._judge_weights = None
@@ -88,7 +83,7 @@ class BudgetedRun(Run):
                 v, self._judge_weights = v[kept], v[self._judges]
         self._rows = X
         self._sample = np.sort(rng.choice(len(y), min(len(y), SAMPLE), replace=False))
-        self._run = run = Budget(
+        self._run = Budget(
             X,
             y,
             problem.kernel,
@@ -103,44 +98,27 @@ class BudgetedRun(Run):
             weights=v,
             tube=problem.tube,
         )
-        self._y, self._values, self._best, self._spent, self.looked = y, {}, None, 0.0, False
+        self._y, self._spent, self.looked = y, 0.0, False
+        self._values: dict[str, float] = {}
+        self._best: Centres | None = None
         self._total, self._weights = total(v, len(y)), None if v is None else v[self._sample]
         self._score, self._primal = (math.inf, math.inf), problem.C * problem.risk(problem.y)
-        if state is None:
-            return
-        run.restore(state)
-        number, Z = schemas.real(0, infinite=True), schemas.array(np.float32, None, X.n_features)
-        schemas.checked(
-            state,
-            schemas.fields(
-                best_error=number,
-                best_primal=number,
-                primal=number,
-                spent=schemas.REAL,
-                best_Z=Z,
-                best_beta=schemas.anything,
-                **{name: schemas.REAL for name in VALUES if name in state},
-            ),
-        )
-        schemas.checked(state["best_beta"], schemas.reals(len(state["best_Z"])), "best_beta")
-        self._values = {name: state[name] for name in VALUES if name in state}
-        self._score, self._primal = (state["best_error"], state["best_primal"]), state["primal"]
-        self._spent, self._best = state["spent"], Centres(state["best_Z"], state["best_beta"])
+
+    def form(self) -> Form:
+        number = schemas.real(0, infinite=True)
+        score, values = schemas.row(number, number), dict.fromkeys(VALUES, schemas.REAL)
+        known = {"_score": score, "_primal": number, "_spent": schemas.REAL}
+        return {"_run": OWN, "_values": schemas.some(**values)} | known
 
     def state(self) -> State:
-        best = self.solution()
-        return (
-            self._run.state()
-            | self._values
-            | {
-                "best_error": self._score[0],
-                "best_primal": self._score[1],
-                "primal": self._primal,
-                "best_Z": best.Z,
-                "best_beta": best.beta,
-                "spent": self._spent,
-            }
-        )
+        return super().state() | {"best": tuple(self.solution())}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        Z = schemas.array(np.float32, None, self._problem.X.n_features)
+        schemas.checked(state, schemas.fields(best=schemas.row(Z, schemas.reals(None))))
+        self._best = best = Centres(*state["best"])
+        schemas.require(len(best.Z) == len(best.beta), "best", "a beta a centre")
 
     def __iter__(self) -> Iterator[Progress]:
         solver = self._solver

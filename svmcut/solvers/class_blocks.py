@@ -34,18 +34,11 @@ from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
 from svmcut.solvers.compose import Then
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import (
-    Interrupted,
-    Problem,
-    Progress,
-    Run,
-    Solver,
-    Start,
-    State,
-)
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start
 from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,10 +73,8 @@ class ClassBlocksRun(Run):
         CrammerSingerRisk, ClassFunctions.
     """
 
-    def __init__(
-        self, solver: ClassBlocks, problem: Problem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: ClassBlocks, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         risk = problem.risk
         n, K = self._shape = len(risk.y), risk.n_classes
         self._boxes = np.ascontiguousarray(np.broadcast_to(boxes(problem.C, risk.weights), n))
@@ -94,12 +85,10 @@ class ClassBlocksRun(Run):
         self._best = Best(np.zeros((n, K)), np.zeros((n, K)), 0.0, problem.C * value, value)
         self._lower, self._blocks, self._looked, self._due, self._stuck = 0.0, 0, 0, 0, False
         self._newest, self._before = np.zeros(0, np.int64), 0
-        self._then = Then(state)
-        if state is not None:
-            self._restore(state)
-        elif start is not None and start.fractions is not None:
+        self._then = Then()
+        if start is not None and start.fractions is not None:
             self._begin(start.fractions)
-        self._resumed, self.fractions = state, None
+        self.fractions = None
 
     def _blocks_of(self, alpha: NDArray, s: NDArray) -> multiclass.Blocks:
         problem = self._problem
@@ -123,38 +112,21 @@ class ClassBlocksRun(Run):
         bound[np.arange(len(bound)), self._problem.risk.y] = self._boxes
         return bound
 
-    def _restore(self, state: State) -> None:
-        real, count, table = schemas.REAL, schemas.COUNT, schemas.reals(*self._shape)
-        schemas.checked(
-            state,
-            schemas.fields(
-                alpha=table,
-                s=schemas.reals(*self._shape[::-1]),
-                best=schemas.row(table, table, real, real, real),
-                lower=real,
-                numbers=schemas.row(count, count, count, count),
-                stuck=schemas.flag,
-                newest=schemas.rows(len(self._boxes)),
-            ),
-        )
-        schemas.require(
-            bool((state["alpha"] <= self._bound()).all()), "alpha and C", "no alpha above its bound"
-        )
-        self._alpha[:], self._s[:], self._best = state["alpha"], state["s"], Best(*state["best"])
-        self._blocks, self._looked, self._due, self._before = state["numbers"]
-        self._lower, self._stuck, self._newest = state["lower"], state["stuck"], state["newest"]
+    def form(self) -> Form:
+        real, table = schemas.REAL, schemas.reals(*self._shape)
+        counts = dict.fromkeys(("_blocks", "_looked", "_due", "_before"), schemas.COUNT)
+        return counts | {
+            "_alpha": schemas.below(self._bound()),
+            "_s": schemas.reals(*self._shape[::-1]),
+            "_best": schemas.row(table, table, real, real, real),
+            "_lower": real,
+            "_stuck": schemas.flag,
+            "_newest": schemas.rows(len(self._boxes)),
+            "_then": OWN,
+        }
 
     def state(self) -> State:
-        return {
-            "alpha": self._alpha.copy(),
-            "s": self._s.copy(),
-            "best": tuple(self._best),
-            "lower": self._lower,
-            "numbers": (self._blocks, self._looked, self._due, self._before + self._native.steps),
-            "stuck": self._stuck,
-            "newest": self._newest,
-            **self._then.state(),
-        }
+        return super().state() | {"before": self._before + self._native.steps}
 
     def __iter__(self) -> Iterator[Progress]:
         if not self._then.taken:

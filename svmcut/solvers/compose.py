@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, State, Watch
+from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, Watch
 from svmcut.spec import schemas
+from svmcut.spec.states import Form, Kept, State
 
 
-class Watched:
+class Watched(Kept):
     """The steps of a run until it ends of itself or makes no progress.
 
     Parameters
@@ -43,19 +44,22 @@ class Watched:
         state: State | None = None,
         patience: int | None = None,
     ):
-        if state is not None:
-            schemas.checked(state, schemas.fields(watch=schemas.anything, solver=schemas.anything))
-        self.run = solver.start(problem, start, state and state["solver"])
+        self.run = solver.start(problem, start)
         patience = solver.patience if patience is None else patience
         self._watch = None if patience is None else Watch(patience)
-        if self._watch is not None and state is not None:
-            self._watch.restore(state["watch"])
         self.last: Progress | None = None
         self.idle = False
+        if state is not None:
+            self.restore(state)
 
     def state(self) -> State:
-        """As Run.state."""
         return {"watch": self._watch and self._watch.state(), "solver": self.run.state()}
+
+    def restore(self, state: State) -> None:
+        schemas.checked(state, schemas.fields(watch=schemas.anything, solver=schemas.anything))
+        self.run.restore(state["solver"])
+        if self._watch is not None:
+            self._watch.restore(state["watch"])
 
     def __iter__(self) -> Iterator[Progress]:
         try:
@@ -70,14 +74,9 @@ class Watched:
             raise
 
 
-class Then:
+class Then(Kept):
     """What goes on where a run leads no further: its steps are counted on from there, and the bound
     never falls back.
-
-    Parameters
-    ----------
-    state : dict or None
-        One that has what `state` gave, of another run on the same problem.
 
     Attributes
     ----------
@@ -85,15 +84,21 @@ class Then:
         The run that goes on, once it has begun.
     """
 
-    def __init__(self, state: State | None = None):
+    called = "then"
+
+    def __init__(self) -> None:
         self.run: Run | None = None
         self._handed: tuple[int, float, float, float] | None = None
         self._saved: State | None = None
-        if state is not None:
-            real = schemas.REAL
-            handed = schemas.maybe(schemas.row(schemas.COUNT, real, real, real))
-            schemas.checked(state, schemas.fields(handed=handed, next=schemas.anything))
-            self._handed, self._saved = state["handed"], state["next"]
+
+    def form(self) -> Form:
+        real = schemas.REAL
+        return {"_handed": schemas.maybe(schemas.row(schemas.COUNT, real, real, real))}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        schemas.checked(state, schemas.fields(next=schemas.anything), self.called)
+        self._saved = state["next"]
 
     @property
     def taken(self) -> bool:
@@ -105,8 +110,7 @@ class Then:
         self._handed = last.iteration, last.passes, last.seconds, last.dual
 
     def state(self) -> State:
-        """As Run.state, to stand in the state of the whole."""
-        return {"handed": self._handed, "next": self.run and self.run.state()}
+        return super().state() | {"next": self.run and self.run.state()}
 
     def steps(
         self, whole: Run, solver: Solver, problem: Any, start: Callable[[], Start | None]

@@ -41,10 +41,11 @@ from svmcut._native import sparse
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.hinge import BoundHinge
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start
 from svmcut.spaces.protocol import Elements
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -192,38 +193,29 @@ class SampledBundle(CutBundle):
 class ConstantCutsRun(Run):
     """A step after every sample; primal is P_H(v), dual nan, gap what it is above the model."""
 
-    def __init__(
-        self, solver: ConstantCuts, problem: Problem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: ConstantCuts, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         self._rng = np.random.default_rng(solver.seed)
         space = problem.space
         qp = make_qp(problem.qp)
         held, weights = solver.sampler.merged(solver.sampler.points(self._rng, _HELD * solver.r))
         self._risk = BoundHinge(solver.sampler.signs[held], weights=weights)
         space.hold(held)
-        if state is None:
-            self.bundle = SampledBundle(space, qp)
-            self._squared, self._slack, self._calm, self._iteration = 0.0, 0.0, 0, 0
-            return
-        schemas.checked(
-            state,
-            schemas.fields(
-                rng=schemas.generator,
-                numbers=schemas.row(
-                    schemas.real(0), schemas.real(0), schemas.count(0, solver.p), schemas.COUNT
-                ),
-            ),
-        )
-        self.bundle = SampledBundle.restored(space, qp, state["bundle"])
-        self._rng.bit_generator.state = state["rng"]
-        self._squared, self._slack, self._calm, self._iteration = state["numbers"]
+        self.bundle = SampledBundle(space, qp)
+        self._squared, self._slack, self._calm, self._iteration = 0.0, 0.0, 0, 0
 
-    def state(self) -> State:
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._iteration -= 1  # the step that it told of comes again
+
+    def form(self) -> Form:
         return {
-            "bundle": self.bundle.state(),
-            "rng": self._rng.bit_generator.state,
-            "numbers": (self._squared, self._slack, self._calm, self._iteration - 1),
+            "bundle": OWN,
+            "_rng": schemas.generator,
+            "_squared": schemas.real(0),
+            "_slack": schemas.real(0),
+            "_calm": schemas.count(0, self._solver.p),
+            "_iteration": schemas.count(1),
         }
 
     def __iter__(self) -> Iterator[Progress]:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut._native import newton as native
-from svmcut.solvers.protocol import State
 from svmcut.spec import schemas
+from svmcut.spec.states import Form, Kept
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ def border(space: Any, at: Smoothed) -> tuple[Any, float] | None:
     return None if at.shares is None or not len(at.rows) else (space.adjoint(at.shares), at.total)
 
 
-class Curvature:
+class Curvature(Kept):
     """What a minimisation on features knows of its Hessian from step to step.
 
     Attributes
@@ -55,6 +55,8 @@ class Curvature:
         Over the features, by the last step.
     """
 
+    called = "curvature"
+
     def __init__(self, space: LinearSpace, risk: SmoothedRisk):
         self._space, self._lasting = space, risk.lasting
         cheap = risk.narrow or space.X.nnz <= FEW_NONZEROS * space.n_rows
@@ -62,14 +64,10 @@ class Curvature:
         self.before: tuple[NDArray, NDArray] | None = None
         self.passes = 0.0
 
-    def state(self) -> State:
-        return {"factored": self.factored, "before": self.before}
-
-    def restore(self, state: State) -> None:
+    def form(self) -> Form:
         dim, n = self._space.dim, self._space.n_rows
-        before = schemas.maybe(schemas.row(schemas.reals(dim, dim), schemas.reals(n, low=0)))
-        schemas.checked(state, schemas.fields(factored=schemas.flag, before=before), "descent")
-        self.factored, self.before = state["factored"], state["before"]
+        before = schemas.row(schemas.reals(dim, dim), schemas.reals(n, low=0))
+        return {"factored": schemas.flag, "before": schemas.maybe(before)}
 
     def direction(self, at: Smoothed, C: float, gradient: NDArray) -> NDArray[np.float64]:
         """p; to CG_REST of the gradient, where it is not factorised."""

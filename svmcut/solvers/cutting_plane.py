@@ -40,9 +40,10 @@ from typing import NamedTuple
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
 from svmcut.qp import make_qp
-from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, State, kept
+from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, kept
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form
 
 TINY = 1e-300
 # iterations without a smaller gap after which the query is that of the model alone, which cannot
@@ -55,15 +56,6 @@ class Iterate(NamedTuple):
 
     point: Point
     primal: float
-
-
-def _form(kinds: schemas.Kinds, point: schemas.Check) -> schemas.Check:
-    """What a state holds beside bundle, oracle and stall."""
-    real, coef = schemas.REAL, schemas.maybe(kinds.coef)
-    best = schemas.instance(Iterate, point=point, primal=real)
-    cut = schemas.instance(Cut, a=kinds.element, b=real, risk=real, coef=coef)
-    numbers = schemas.row(real, real, real, schemas.count(1), schemas.real(0))
-    return schemas.fields(best=best, cut=cut, ends=schemas.flag, numbers=numbers)
 
 
 def _valued(point: Point, C: float) -> Iterate:
@@ -104,38 +96,26 @@ def _step(line: Line, best: Iterate, C: float, gap: float) -> tuple[Iterate, flo
 class CuttingPlaneRun(Run):
     """A step after every cut; ends when the stopping rule is met or rounding forbids progress."""
 
-    def __init__(
-        self,
-        solver: CuttingPlane,
-        problem: CuttingProblem,
-        start: Start | None,
-        state: State | None,
-    ):
-        super().__init__(solver, problem, start, state)
-        self._start, self._resumed = start, state is not None
+    def __init__(self, solver: CuttingPlane, problem: CuttingProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        self._start = start
         self._oracle, self._stall = problem.oracle(solver.line_search), Stall()
         space, qp = self._oracle.space, make_qp(problem.qp)
         self._ends, self._mu = False, solver.mu if solver.line_search else 0.0
-        if state is None:
-            self.bundle = start.bundle if start else CutBundle(space, qp)
-            return
-        self.bundle = CutBundle.restored(space, qp, state["bundle"])
-        self._oracle.restore(state["oracle"])
-        self._stall.restore(state["stall"])
-        schemas.checked(state, _form(space.kinds(), self._oracle.form()))
-        self._best, self._cut, self._ends = state["best"], state["cut"], state["ends"]
-        self._lower, self._slack, self._passes, self._iteration, self._mu = state["numbers"]
+        self._iteration, self._lower, self._slack, self._passes = 1, 0.0, 0.0, 1.0
+        self._best: Iterate
+        self._cut: Cut
+        self.bundle = start.bundle if start else CutBundle(space, qp)
 
-    def state(self) -> State:
-        return {
-            "bundle": self.bundle.state(),
-            "oracle": self._oracle.state(),
-            "stall": self._stall.state(),
-            "best": self._best,
-            "cut": self._cut,
-            "ends": self._ends,
-            "numbers": (self._lower, self._slack, self._passes, self._iteration, self._mu),
-        }
+    def form(self) -> Form:
+        kinds, real = self._oracle.space.kinds(), schemas.REAL
+        best = schemas.instance(Iterate, point=self._oracle.form(), primal=real)
+        coef = schemas.maybe(kinds.coef)
+        cut = schemas.instance(Cut, a=kinds.element, b=real, risk=real, coef=coef)
+        parts = dict.fromkeys(("bundle", "_oracle", "_stall"), OWN)
+        reals = dict.fromkeys(("_lower", "_slack", "_passes"), real)
+        counts = {"_iteration": schemas.count(1), "_mu": schemas.real(0)}
+        return parts | {"_best": best, "_cut": cut, "_ends": schemas.flag} | reals | counts
 
     def __iter__(self) -> Iterator[Progress]:
         solver = self._solver
@@ -199,7 +179,6 @@ class CuttingPlaneRun(Run):
         """The first point, its cut, lower bound, slack and passes."""
         oracle, C, start = self._oracle, self._problem.C, self._start
         best = _valued(oracle.at(oracle.space.zero()), C)
-        self._iteration, self._lower, self._slack, self._passes = 1, 0.0, 0.0, 1.0
         if start:
             model = self.bundle.solve(C, 0.01 * self._problem.stop.target(best.primal) / C)
             self._lower, self._slack = max(0.0, model.lower), model.slack

@@ -12,8 +12,9 @@ import numpy as np
 
 from svmcut._native import sparse
 from svmcut.solvers.fractional import FractionalRun
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
-from svmcut.spec import schemas
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start
+from svmcut.spec import schemas, states
+from svmcut.spec.states import OWN, Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,14 +42,12 @@ class DescentRun(FractionalRun):
     """A step after every exact look at the gap. It begins at the fractions of the start, where that
     has some."""
 
+    _boxes: Any  # C of every row: (n,) float64, or a number
     _newton: bool  # whether Newton's method could go on
 
-    def __init__(self, solver: Solver, problem: Problem, start: Start | None, state: State | None):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: Solver, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         self.fractions = None if start is None else start.fractions
-        if state is not None:
-            schemas.checked(state, schemas.fields(fractions=schemas.maybe(self._kept())))
-            self.fractions = state["fractions"]
         self._alpha = np.zeros(problem.space.X.n_rows)
         self._w = problem.space.zero()
         self._looks = 0
@@ -59,22 +58,27 @@ class DescentRun(FractionalRun):
         self._last = (0, math.inf)
         self._foreseen = math.inf
 
-    def _kept(self) -> schemas.Check:
-        """What the fractions of a state may be."""
+    def _multipliers(self, most: NDArray | None) -> schemas.Check:
+        """What alpha may be where these are its largest values, or the fractions without."""
         raise NotImplementedError
 
-    def state(self) -> State:
-        return {**super().state(), "fractions": self.fractions}
+    def form(self) -> Form:
+        return super().form() | {"fractions": schemas.maybe(self._multipliers(None))}
+
+    def _descent_form(self) -> Form:
+        return {
+            "_alpha": self._multipliers(np.broadcast_to(self._boxes, len(self._alpha))),
+            "_w": self._problem.space.kinds().element,
+            "_looks": schemas.COUNT,
+            "_ratio": schemas.real(0),
+            "_last": schemas.row(schemas.COUNT, schemas.REAL),
+            "_foreseen": schemas.real(infinite=True),
+            "_native": OWN,
+            "_stall": OWN,
+        }
 
     def _descent_state(self) -> State:
-        return {
-            "alpha": self._alpha.copy(),
-            "w": self._w.copy(),
-            "looks": self._looks,
-            "native": self._native.save(),
-            "numbers": (self._ratio, *self._last, self._foreseen),
-            "stall": self._stall.state(),
-        }
+        return states.state_of(self, self._descent_form())
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
         """Coefficients and offset of the cut that alpha is, whose fractions are set."""
@@ -102,10 +106,7 @@ class DescentRun(FractionalRun):
             max(10, 200_000 // (space.X.nnz + 10 * n)), 200
         )  # epochs that cost more than a look does
         if saved is not None:
-            descent.load(*saved["native"])
-            self._ratio, *last, self._foreseen = saved["numbers"]
-            self._last = tuple(last)
-            self._stall.restore(saved["stall"])
+            states.restore(self, self._descent_form(), saved, "descent")
         self._stage = "descent"
         while True:
             if saved is None:

@@ -32,9 +32,10 @@ from svmcut.risks.weights import boxes, total
 from svmcut.solvers.curvature import DENSE_DIM
 from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
 from svmcut.solvers.newton import Newton, may_follow
-from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
+from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,21 +67,18 @@ def newton_step(space: LinearSpace) -> float:
 class DualCdRun(DescentRun):
     """The hinge: its multipliers have a box, and the cut at 0 may be the end."""
 
-    def __init__(self, solver: DualCd, problem: Problem, start: Start | None, state: State | None):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: DualCd, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         self._newton, n = may_follow(problem.space), len(self._alpha)
         self._gram, self._slow = False, 0
-        if state is not None:
-            schemas.checked(state, schemas.fields(gram=schemas.flag, slow=schemas.COUNT))
-            self._gram, self._slow = state["gram"], state["slow"]
         self._boxes = boxes(problem.C, problem.risk.weights)
         self._total = total(problem.risk.weights, n)
 
-    def _kept(self) -> schemas.Check:
-        return schemas.reals(self._problem.space.X.n_rows, low=0, high=1)
+    def _multipliers(self, most: NDArray | None) -> schemas.Check:
+        return schemas.below(np.ones(len(self._alpha)) if most is None else most, 0.0)
 
-    def state(self) -> State:
-        return {**super().state(), "gram": self._gram, "slow": self._slow}
+    def form(self) -> Form:
+        return super().form() | {"_gram": schemas.flag, "_slow": schemas.COUNT}
 
     def _successor(self) -> Solver:
         if self._gram:
@@ -113,33 +111,11 @@ class DualCdRun(DescentRun):
         n = len(alpha)
         v = problem.risk.weights
         norms = squared_norms(space)
-        if saved is not None:
-            numbers = schemas.row(
-                schemas.real(0), schemas.COUNT, schemas.REAL, schemas.real(infinite=True)
-            )
-            schemas.checked(
-                saved,
-                schemas.fields(
-                    alpha=schemas.reals(n, low=0),
-                    w=space.kinds().element,
-                    looks=schemas.COUNT,
-                    numbers=numbers,
-                    native=schemas.row(schemas.array(np.int32, 2 * n), schemas.anything),
-                ),
-                "descent",
-            )
-            schemas.require(
-                bool((saved["alpha"] <= self._boxes).all()),
-                "descent.alpha and C",
-                "no alpha above its C",
-            )
-            np.copyto(alpha, saved["alpha"])
-            np.copyto(w, saved["w"])
-            self._looks = saved["looks"]
-        elif self.fractions is not None and self._iteration == 1:
+        fresh = saved is None
+        if fresh and self.fractions is not None and self._iteration == 1:
             np.multiply(self.fractions, self._boxes, out=alpha)
             np.copyto(w, space.adjoint(signs * alpha))
-        elif self.fractions is not None or self.lower == 0:
+        elif fresh and (self.fractions is not None or self.lower == 0):
             # The cut at 0 is c = 1. Where C is so small that its multiplier is C, it is a better
             # start than 0, or the end already.
             coef, resumed = -signs if v is None else -(v * signs), self.fractions is not None

@@ -23,9 +23,10 @@ from svmcut._native.expansion import Expansion
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import total
-from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
+from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form
 
 #: Seconds of one call of the compiled loops: signals, limits and progress wait no longer.
 PIECE_SECONDS = 0.2
@@ -177,48 +178,22 @@ class ExpansionRun(Run):
 
     _native: Any
 
-    def __init__(
-        self,
-        solver: StepSolver,
-        problem: ExpansionProblem,
-        start: Start | None,
-        state: State | None,
-    ):
-        super().__init__(solver, problem, start, state)
-        self._resumed, self.ended_early = state is not None, False
+    def __init__(self, solver: StepSolver, problem: ExpansionProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        self.ended_early = False
         self.total = max(1, math.ceil(solver.epochs * problem.trained))
         if solver.max_steps is not None:
             self.total = min(self.total, solver.max_steps)
         self._open()
         n = len(problem.y)
-        if state is None:
-            self.best = self._last = self._judge(0, np.zeros(n), np.zeros(n), 0.0, 1.0, 0.0)
-            return
-        real = schemas.ANY_REAL
-        known = {"step": schemas.count(0, self.total), "a": schemas.weights(n), "b": schemas.REAL}
-        schemas.checked(
-            state,
-            schemas.fields(
-                **{
-                    f"{name}_{field}": known.get(field, real)
-                    for name in ("best", "last")
-                    for field in Look._fields
-                }
-            ),
-        )
-        self._restore(state)
-        self.best, self._last = (
-            Look(*(state[f"{name}_{field}"] for field in Look._fields)) for name in ("best", "last")
-        )
+        n = len(problem.y)
+        self.best = self._last = self._judge(0, np.zeros(n), np.zeros(n), 0.0, 1.0, 0.0)
 
-    def state(self) -> State:
-        looks = {"best": self.best, "last": self._last}
-        marks = {
-            f"{name}_{field}": value
-            for name, look in looks.items()
-            for field, value in look._asdict().items()
-        }
-        return self._native.state() | marks
+    def form(self) -> Form:
+        step, a = schemas.count(0, self.total), schemas.weights(len(self._problem.y))
+        others = [schemas.ANY_REAL] * (len(Look._fields) - 3)
+        look = schemas.row(step, a, schemas.REAL, *others)
+        return {"_native": OWN, "best": look, "_last": look}
 
     def __iter__(self) -> Iterator[Progress]:
         self._began = time.perf_counter()
@@ -248,9 +223,6 @@ class ExpansionRun(Run):
 
     def _open(self) -> None:
         raise NotImplementedError
-
-    def _restore(self, state: State) -> None:
-        self._native.restore(state)
 
     def _done(self) -> int:
         raise NotImplementedError

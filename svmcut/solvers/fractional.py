@@ -31,10 +31,11 @@ from svmcut.qp import make_qp
 from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.compose import Then
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import CUTTING_PLANE
+from svmcut.spec.states import OWN, Form, State
 
 #: Solutions a cut may stay without a multiplier.
 MAX_IDLE = 10
@@ -74,77 +75,57 @@ class FractionalRun(Run):
     serves: ClassVar[tuple[str, Any]] = ("the loss error-rate", SignedRisk)
     spaces: ClassVar[tuple[str, Any]] = ("a linear kernel", LinearSpace)
 
-    def __init__(self, solver: Solver, problem: Problem, start: Start | None, state: State | None):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: Solver, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         (loss, served), (features, spaces) = self.serves, self.spaces
         has = {loss: isinstance(problem.risk, served), features: isinstance(problem.space, spaces)}
         if not all(has.values()):
             missing = " and ".join(what for what, there in has.items() if not there)
             raise TrainingError("this solver needs {}; use {solver=}", missing, CUTTING_PLANE)
-        self._start, self._state = start, state
+        self._start = start
+        self._saved: State | None = None
         self._started, self._iteration, self._stage = time.perf_counter(), 0, "start"
-        self._then = Then(state)
-        space, qp = problem.space, make_qp(problem.qp)
-        if state is not None:
-            kinds, numbers = space.kinds(), schemas.row(*6 * (schemas.REAL,), schemas.COUNT)
-            run = schemas.fields(w=kinds.element, s=kinds.scores, numbers=numbers)
-            stage = schemas.text("start", "descent", "handed")
-            schemas.checked(state, schemas.fields(stage=stage, run=run, descent=schemas.anything))
-            run, self._stage = state["run"], state["stage"]
-            self.bundle = CutBundle.restored(space, qp, run["bundle"])
-            self.w = run["w"]
-            self.s = run["s"]
-            (
-                self.passes,
-                self.slack,
-                self.lower,
-                self.risk,
-                self._squared,
-                self.primal,
-                self._iteration,
-            ) = run["numbers"]
-            return
-        self.bundle = start.bundle if start else CutBundle(space, qp)
+        self._then = Then()
+        space = problem.space
+        self.bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
         self.passes, self.slack, self.lower = 0.0, 0.0, 0.0
         self.w, self.s, self._squared = space.zero(), np.zeros(space.n_rows), 0.0
         self.risk = problem.risk.linearize(self.s).value
         self.primal = problem.C * self.risk
 
-    def state(self) -> State:
-        run = {
-            "bundle": self.bundle.state(),
-            "w": self.w,
-            "s": self.s,
-            "numbers": (
-                self.passes,
-                self.slack,
-                self.lower,
-                self.risk,
-                self._squared,
-                self.primal,
-                self._iteration,
-            ),
-        }
-        descent = self._descent_state() if self._stage == "descent" else None
+    def form(self) -> Form:
+        kinds = self._problem.space.kinds()
+        reals = ("passes", "slack", "lower", "risk", "_squared", "primal")
         return {
-            "stage": self._stage,
-            "run": run,
-            "descent": descent,
-            **self._then.state(),
+            "bundle": OWN,
+            "_then": OWN,
+            "w": kinds.element,
+            "s": kinds.scores,
+            "_iteration": schemas.COUNT,
+            "_stage": schemas.text("start", "descent", "handed"),
+            **dict.fromkeys(reals, schemas.REAL),
         }
 
+    def state(self) -> State:
+        descent = self._descent_state() if self._stage == "descent" else None
+        return super().state() | {"descent": descent}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._saved = state["descent"]
+
     def __iter__(self) -> Iterator[Progress]:
-        state, self._state = self._state, None
-        if state is None:
+        resumed, self._resumed = self._resumed, False
+        if not resumed:
             self.begin()
         if self._stage == "start":
             met = self.met()
-            yield self.progress(again=state is not None)
+            yield self.progress(again=resumed)
             if met:
                 return
-            state = None
         if not self._then.taken:
-            going_on = yield from self._descend(state and state["descent"])
+            saved, self._saved = self._saved, None
+            going_on = yield from self._descend(saved)
             if not going_on:
                 return
             self._then.take(self.progress(again=True))

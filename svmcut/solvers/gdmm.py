@@ -29,9 +29,10 @@ import numpy as np
 
 from svmcut._native import gdmm_chain, multilabel, sparse
 from svmcut.solvers.passes import PassRun, due
-from svmcut.solvers.protocol import Solver, Start, State
+from svmcut.solvers.protocol import Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, Kept, State
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
@@ -47,7 +48,23 @@ PART_TAGS = 100  # tags tried for a token at a visit
 LOOK_ENTRIES = 20_000  # pairs of tags in a Viterbi step that take as long as a visit of a token
 
 
-class LabelFactors:
+class Factors(Kept):
+    """The state of a run, between two of whose looks no state is kept."""
+
+    called = "factors"
+    passes: int
+
+    def due(self, passes: int) -> int:
+        """The pass of the look after this pass."""
+        raise NotImplementedError
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        fits = schemas.scheduled(self.passes, self.due)
+        schemas.require(fits, "the passes of factors", "those of a look")
+
+
+class LabelFactors(Factors):
     """The state of a run on label sets.
 
     Attributes
@@ -93,26 +110,9 @@ class LabelFactors:
         """The pass of the look after this pass; a look reads the labels of all parts."""
         return max(passes + self._parts, due(passes))
 
-    def state(self) -> State:
-        return {
-            "descent": self._descent.saved(),
-            "W": self.W.copy(),
-            "v": self.v.copy(),
-            "passes": self.passes,
-            "active": self.active,
-        }
-
-    def restore(self, state: State) -> None:
-        W, v = schemas.weights(*self.W.shape), schemas.weights(*self.v.shape)
-        schemas.checked(
-            state, schemas.fields(W=W, v=v, passes=schemas.COUNT, active=schemas.COUNT), "run"
-        )
-        schemas.require(
-            schemas.scheduled(state["passes"], self.due), "the passes of the run", "those of a look"
-        )
-        self.W[:], self.v[:] = state["W"], state["v"]
-        self._descent.restore(state["descent"])
-        self.passes, self.active = state["passes"], state["active"]
+    def form(self) -> Form:
+        arrays = {"W": schemas.weights(*self.W.shape), "v": schemas.weights(*self.v.shape)}
+        return arrays | {"_descent": OWN, "passes": schemas.COUNT, "active": schemas.COUNT}
 
     def look(self) -> tuple[float, list]:
         """A lower bound of P, and candidates (P, a function that gives w)."""
@@ -138,7 +138,7 @@ class LabelFactors:
         return self.model.primal(self.W, v, self.C), lambda: self.model.join(self.W, v)
 
 
-class ChainFactors:
+class ChainFactors(Factors):
     """The state of a run on chains of transition order 1 and emission order 0.
 
     Attributes
@@ -186,34 +186,10 @@ class ChainFactors:
         neither."""
         return max(passes + 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES, int(1.2 * passes))
 
-    def state(self) -> State:
-        return {
-            "descent": self._descent.saved(),
-            "w": self.w.copy(),
-            "passes": self.passes,
-            "active": self.active,
-            "longest_cut": self.longest_cut,
-        }
-
-    def restore(self, state: State) -> None:
-        schemas.checked(
-            state,
-            schemas.fields(
-                w=schemas.weights(len(self.w)),
-                passes=schemas.COUNT,
-                active=schemas.COUNT,
-                longest_cut=schemas.real(0),
-            ),
-            "run",
-        )
-        schemas.require(
-            schemas.scheduled(state["passes"], self.due), "the passes of the run", "those of a look"
-        )
-        self.w[:] = state["w"]
-        self._descent.restore(state["descent"])
-        self.passes = state["passes"]
-        self.active = state["active"]
-        self.longest_cut = state["longest_cut"]
+    def form(self) -> Form:
+        counts = {"passes": schemas.COUNT, "active": schemas.COUNT}
+        w = schemas.weights(len(self.w))
+        return counts | {"w": w, "_descent": OWN, "longest_cut": schemas.real(0)}
 
     def look(self) -> tuple[float, list]:
         repaired, linear = self.repaired()
@@ -242,9 +218,7 @@ class GdmmRun(PassRun):
 
     soft: ClassVar[bool] = False
 
-    def __init__(
-        self, solver: Gdmm, problem: StructuredProblem, start: Start | None, state: State | None
-    ):
+    def __init__(self, solver: Gdmm, problem: StructuredProblem, start: Start | None):
         model = problem.model
         parts: Any = {} if solver.parts is None else {"parts": solver.parts}
         kind = LabelFactors if isinstance(model, LabelSets) else ChainFactors
@@ -253,22 +227,15 @@ class GdmmRun(PassRun):
         )
         # at 0 every part is wrong
         zero = problem.C * model.summed(np.diff(model.parts)) * factors.doubtful
-        super().__init__(solver, problem, start, state, zero, 40)
-        if state is not None:
-            numbers = schemas.row(schemas.REAL, schemas.REAL, schemas.flag)
-            schemas.checked(state, schemas.fields(best=schemas.weights(model.dim), numbers=numbers))
-            factors.restore(state["run"])
-            self.stall.restore(state["stall"])
-            self.best, (self.primal, self.lower, self.ends) = state["best"], state["numbers"]
+        super().__init__(solver, problem, start, zero, 40)
         self.longest_cut = factors.longest_cut
 
-    def state(self) -> State:
-        return {
-            "run": self._factors.state(),
-            "stall": self.stall.state(),
-            "best": self.best,
-            "numbers": (self.primal, self.lower, self.ends),
-        }
+    def form(self) -> Form:
+        return super().form() | {"_factors": OWN}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self.longest_cut = self._factors.longest_cut
 
     def _counts(self) -> dict[str, Any]:
         passes = self._factors.passes

@@ -31,9 +31,10 @@ from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import hinge_cut, squared_norms
 from svmcut.solvers.fractional import FractionalRun
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start, State
-from svmcut.spec import schemas
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start
+from svmcut.spec import schemas, states
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,41 +61,38 @@ def gram(space: LinearSpace) -> NDArray:
 class GramSmoRun(FractionalRun):
     """A look every n steps; it begins at the fractions of the start."""
 
-    def __init__(self, solver: GramSmo, problem: Problem, start: Start | None, state: State | None):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: GramSmo, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         n = problem.space.X.n_rows
         self._boxes = boxes(problem.C, problem.risk.weights)
         self._alpha, self._looks, self._stall = np.zeros(n), n // 2, Stall(60)
         self.fractions = None if start is None else start.fractions
-        if state is not None:
-            schemas.checked(
-                state, schemas.fields(fractions=schemas.maybe(schemas.reals(n, low=0, high=1)))
-            )
-            self.fractions = state["fractions"]
+        self._set_alpha()
+
+    def _set_alpha(self) -> None:
         if self.fractions is not None:
             np.multiply(self.fractions, self._boxes, out=self._alpha)
 
-    def state(self) -> State:
-        return {**super().state(), "fractions": self.fractions}
+    def form(self) -> Form:
+        fractions = schemas.reals(len(self._alpha), low=0, high=1)
+        return super().form() | {"fractions": schemas.maybe(fractions)}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._set_alpha()
+
+    def _descent_form(self) -> Form:
+        boxes = np.broadcast_to(self._boxes, len(self._alpha))
+        return {"_alpha": schemas.below(boxes, 0.0), "_looks": schemas.COUNT, "_stall": OWN}
 
     def _descent_state(self) -> State:
-        return {"alpha": self._alpha.copy(), "looks": self._looks, "stall": self._stall.state()}
+        return states.state_of(self, self._descent_form())
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, n = self._problem, len(self._alpha)
         space, signs = problem.space, problem.risk.signs
         if saved is not None:
-            schemas.checked(
-                saved, schemas.fields(alpha=schemas.reals(n, low=0), looks=schemas.COUNT), "descent"
-            )
-            schemas.require(
-                bool((saved["alpha"] <= self._boxes).all()),
-                "descent.alpha and C",
-                "no alpha above its C",
-            )
-            np.copyto(self._alpha, saved["alpha"])
-            self._looks = saved["looks"]
-            self._stall.restore(saved["stall"])
+            states.restore(self, self._descent_form(), saved, "descent")
         # SMO asks points for the diagonal alone where it is given the values
         lengths = np.sqrt(squared_norms(space)).astype(np.float32)[:, None]
         native = smo.Smo(
@@ -151,10 +149,8 @@ class GramSmoRun(FractionalRun):
         beta, v, C = self._alpha * y, y - s, self._problem.C
         head = np.array([n, 0, 0, min(n, 1000), 0, -1])
         dual = 0.5 * float(beta @ (y + v))
-        native.load(
-            np.concatenate([head, np.arange(n)]),
-            np.concatenate([[C, dual, 0, 0, 0], v, beta, v, beta]),
-        )
+        reals = np.concatenate([[C, dual, 0, 0, 0], v, beta, v, beta])
+        native.restore({"integers": np.concatenate([head, np.arange(n)]), "reals": reals})
         native.make_whole()
         for _ in range(-(-n // CHUNK)):
             if native.run(0.0, CHUNK):

@@ -25,9 +25,10 @@ import numpy as np
 
 from svmcut._native import multilabel
 from svmcut.solvers.passes import PassRun, due
-from svmcut.solvers.protocol import Solver, Start, State
+from svmcut.solvers.protocol import Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, State
 from svmcut.structured.protocol import StructuredProblem
 
 
@@ -42,18 +43,10 @@ class LabelRun(PassRun):
     total : float
     """
 
-    def __init__(
-        self,
-        solver: LabelBcfw,
-        problem: StructuredProblem,
-        start: Start | None,
-        state: State | None,
-    ):
+    def __init__(self, solver: LabelBcfw, problem: StructuredProblem, start: Start | None):
         model = problem.model
         # at 0 every label is wrong
-        super().__init__(
-            solver, problem, start, state, problem.C * model.summed(np.diff(model.parts)), 40
-        )
+        super().__init__(solver, problem, start, problem.C * model.summed(np.diff(model.parts)), 40)
         self.passes, self.looks, self.total = 0, 0, 0.0
         shapes = (model.n_rows, model.n_labels), (model.n_labels, model.n_labels)
         self.arrays = [np.zeros(shape) for shape in 2 * shapes]
@@ -69,37 +62,18 @@ class LabelRun(PassRun):
                 solver.seed,
                 model.weights,
             )
-        if state is None:
-            return
-        real, count = schemas.REAL, schemas.COUNT
-        schemas.checked(
-            state,
-            schemas.fields(
-                blocks=schemas.anything,
-                arrays=schemas.row(*(schemas.weights(*array.shape) for array in self.arrays)),
-                best=schemas.weights(model.dim),
-                numbers=schemas.row(count, count, real, real, schemas.flag, real),
-            ),
-        )
-        if self.blocks:
-            self.blocks.restore(state["blocks"])
-        for array, saved in zip(self.arrays, state["arrays"], strict=True):
-            array[:] = saved
-        self.best = state["best"]
-        self.stall.restore(state["stall"])
-        self.passes, self.looks, self.primal, self.lower, self.ends, self.total = state["numbers"]
+
+    def form(self) -> Form:
+        arrays = schemas.row(*(schemas.weights(*array.shape) for array in self.arrays))
+        counts = {"passes": schemas.COUNT, "looks": schemas.COUNT}
+        own = {"blocks": OWN} if self.blocks else {}
+        return super().form() | own | counts | {"arrays": arrays, "total": schemas.REAL}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
         schemas.require(
             schemas.scheduled(self.passes, due), "the passes of the state", "those of a look"
         )
-
-    def state(self) -> State:
-        return {
-            "blocks": self.blocks and self.blocks.saved(),
-            "arrays": [array.copy() for array in self.arrays],
-            "best": self.best,
-            "stall": self.stall.state(),
-            "numbers": (self.passes, self.looks, self.primal, self.lower, self.ends, self.total),
-        }
 
     def _counts(self) -> dict[str, Any]:
         return {"iteration": max(1, self.passes), "passes": float(self.passes + self.looks)}

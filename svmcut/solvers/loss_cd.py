@@ -30,9 +30,10 @@ from svmcut.risks.logistic import FAR, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.newton import Newton, may_follow
-from svmcut.solvers.protocol import Problem, Progress, Solver, Start, State
+from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,52 +44,27 @@ class LossCdRun(DescentRun):
 
     serves = ("a loss of one score", LossRisk)
 
-    def __init__(self, solver: LossCd, problem: Problem, start: Start | None, state: State | None):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: LossCd, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         space, risk, n = problem.space, problem.risk, len(self._alpha)
         self._logit = np.full(n, -FAR) if risk.number == LOGISTIC else None
-        self._box = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
+        self._boxes = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
         self._newton = may_follow(space) or not risk.widest()
 
-    def _kept(self) -> schemas.Check:
-        return self._problem.risk.box(self._problem.space.X.n_rows)
+    def _multipliers(self, most: NDArray | None) -> schemas.Check:
+        return self._problem.risk.box(len(self._alpha), 1.0 if most is None else float(most.max()))
 
-    def _descent_state(self) -> State:
-        return {
-            **super()._descent_state(),
-            "logit": None if self._logit is None else self._logit.copy(),
-        }
+    def _descent_form(self) -> Form:
+        logit = {} if self._logit is None else {"_logit": schemas.reals(len(self._logit))}
+        return super()._descent_form() | logit
 
     def _successor(self) -> Solver:
         return Newton() if self._newton else super()._successor()
 
-    def _begin(self, saved: State | None) -> None:
+    def _begin(self) -> None:
         """Sets alpha, its logits and its w."""
         problem, n = self._problem, len(self._alpha)
         space, risk = problem.space, problem.risk
-        if saved is not None:
-            numbers = schemas.row(
-                schemas.real(0), schemas.COUNT, schemas.REAL, schemas.real(infinite=True)
-            )
-            logit = schemas.anything if self._logit is None else schemas.reals(n)
-            schemas.checked(
-                saved,
-                schemas.fields(
-                    alpha=risk.box(n, float(self._box.max())),
-                    logit=logit,
-                    w=space.kinds().element,
-                    looks=schemas.COUNT,
-                    numbers=numbers,
-                    native=schemas.row(schemas.array(np.int32, 2 * n), schemas.anything),
-                ),
-                "descent",
-            )
-            np.copyto(self._alpha, saved["alpha"])
-            np.copyto(self._w, saved["w"])
-            if self._logit is not None:
-                np.copyto(self._logit, saved["logit"])
-            self._looks = saved["looks"]
-            return
         if self.fractions is None:
             # The tangent at 0. Where C is so small that its multiplier is C, it is a better start
             # than 0.
@@ -99,7 +75,7 @@ class LossCdRun(DescentRun):
             if self.bundle.beta[-1] < 1.0:
                 return
             self.fractions = risk.fractions(known.coef)
-        np.multiply(self.fractions, self._box, out=self._alpha)
+        np.multiply(self.fractions, self._boxes, out=self._alpha)
         if self._logit is not None:
             self._logit[:] = logits(self.fractions)
         coef, _ = risk.dual_cut(self.fractions, self._logit)
@@ -108,7 +84,8 @@ class LossCdRun(DescentRun):
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, risk = self._problem, self._problem.risk
         space = problem.space
-        self._begin(saved)
+        if saved is None:
+            self._begin()
         descent = dual_cd.Descent(
             space.rows,
             risk.targets,
@@ -126,7 +103,7 @@ class LossCdRun(DescentRun):
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
         self.fractions = np.divide(
-            self._alpha, self._box, out=np.zeros_like(self._alpha), where=self._box > 0
+            self._alpha, self._boxes, out=np.zeros_like(self._alpha), where=self._boxes > 0
         )
         return self._problem.risk.dual_cut(self.fractions, self._logit)
 

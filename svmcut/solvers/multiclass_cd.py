@@ -29,19 +29,10 @@ from svmcut.risks.weights import boxes, total
 from svmcut.solvers.compose import Then
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.descent import squared_norms
-from svmcut.solvers.protocol import (
-    Interrupted,
-    Problem,
-    Progress,
-    Run,
-    Solver,
-    Stall,
-    Start,
-    State,
-    kept,
-)
+from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Stall, Start, kept
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form
 
 MOST_EPOCHS = 20_000
 #: The gap of the best point is about this part of the one that is estimated on the way, where
@@ -62,10 +53,8 @@ class MulticlassCdRun(Run):
         CrammerSingerRisk, LabelSpace without pairs.
     """
 
-    def __init__(
-        self, solver: MulticlassCd, problem: Problem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: MulticlassCd, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         risk, space = problem.risk, problem.space
         n, K = self._shape = len(risk.y), risk.n_classes
         self._rows, self._boxes = np.arange(n), boxes(problem.C, risk.weights)
@@ -77,15 +66,13 @@ class MulticlassCdRun(Run):
         self._now = 0.0
         self._s, self._squared = np.zeros(n * K), 0.0
         self._iteration, self._looks, self._ratio, self._stall = 0, 0, FIRST_RATIO, Stall(60)
-        self._then, self._resumed = Then(state), state
+        self._then = Then()
         norms = squared_norms(space)
         W = self._w.reshape(-1, K)
         self._native = multiclass.Descent(
             space.rows, risk.y, norms, space.bias, self._alpha, W, solver.seed, risk.weights
         )
-        if state is not None:
-            self._restore(state)
-        elif start is not None and start.fractions is not None:
+        if start is not None and start.fractions is not None:
             self._begin(start.fractions)
         self.fractions = None
 
@@ -99,68 +86,33 @@ class MulticlassCdRun(Run):
         np.multiply(fractions, t, out=self._alpha)
         np.multiply(w, t, out=self._w)
 
-    def _restore(self, state: State) -> None:
-        kinds, real, count = self._problem.space.kinds(), schemas.REAL, schemas.COUNT
-        numbers = schemas.row(count, count, *6 * (real,))
-        schemas.checked(
-            state,
-            schemas.fields(
-                alpha=schemas.reals(*self._shape),
-                w=kinds.element,
-                best=kinds.element,
-                s=kinds.scores,
-                numbers=numbers,
-                native=schemas.anything,
-            ),
-        )
-        y, bound = self._problem.risk.y, np.zeros(self._shape)
-        bound[self._rows, y] = self._boxes
-        schemas.require(
-            bool((state["alpha"] <= bound).all()), "alpha and C", "no alpha above its bound"
-        )
-        self._alpha[:], self._w[:], self.best, self._s = (
-            state["alpha"],
-            state["w"],
-            state["best"],
-            state["s"],
-        )
-        self._iteration, self._looks, *reals = state["numbers"]
-        self.primal, self.lower, self._now, self._squared, self._ratio, self._value = reals
-        self._native.load(state["native"])
-        self._stall.restore(state["stall"])
-
-    def state(self) -> State:
+    def form(self) -> Form:
+        kinds, real, bound = self._problem.space.kinds(), schemas.REAL, np.zeros(self._shape)
+        bound[self._rows, self._problem.risk.y] = self._boxes
+        reals = ("primal", "lower", "_now", "_squared", "_ratio", "_value")
         return {
-            "alpha": self._alpha.copy(),
-            "w": self._w.copy(),
-            "best": self.best,
-            "s": self._s,
-            "native": self._native.save(),
-            "numbers": (
-                self._iteration,
-                self._looks,
-                self.primal,
-                self.lower,
-                self._now,
-                self._squared,
-                self._ratio,
-                self._value,
-            ),
-            "stall": self._stall.state(),
-            **self._then.state(),
+            "_alpha": schemas.below(bound),
+            "_w": kinds.element,
+            "best": kinds.element,
+            "_s": kinds.scores,
+            "_native": OWN,
+            "_stall": OWN,
+            "_then": OWN,
+            **dict.fromkeys(("_iteration", "_looks"), schemas.COUNT),
+            **dict.fromkeys(reals, real),
         }
 
     def __iter__(self) -> Iterator[Progress]:
         problem, descent, resumed = self._problem, self._native, self._resumed
-        self._resumed, began = None, time.perf_counter()
+        self._resumed, began = False, time.perf_counter()
         if not self._then.taken:
             scores = self._scores(self._w).reshape(self._shape) if resumed else self._look()
             n, K = self._shape
             # epochs that cost more than a look does
             block = min(max(10, 200_000 // (problem.space.X.nnz * K + 10 * n)), 200)
             while True:
-                self._iteration += resumed is None
-                resumed = None
+                self._iteration += not resumed
+                resumed = False
                 progress = self._progress(began)
                 yield progress
                 if problem.stop.met(self.primal, self.lower):

@@ -41,9 +41,10 @@ from svmcut.risks.smoothed import FLAT, SmoothedRisk, line_step
 from svmcut.risks.weights import total
 from svmcut.solvers.curvature import DENSE_DIM, Curvature
 from svmcut.solvers.fractional import FractionalRun
-from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start, State
+from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record, replace
+from svmcut.spec.states import OWN, Form, Kept, State
 
 SAMPLE_EVERY = 8  # rows of one sampled row
 FINAL = 0.8  # of the target is left to the smoothing
@@ -63,7 +64,7 @@ def may_follow(space) -> bool:
     return space.dim <= max(DENSE_DIM, space.X.n_rows // 10)
 
 
-class Descent:
+class Descent(Kept):
     """The point of a minimisation, what is known there, and the next step.
 
     Parameters
@@ -100,7 +101,9 @@ class Descent:
         10  # rows with a curvature a feature of a sample, or its Hessian says little about all rows
     )
 
-    def __init__(self, problem: Problem, w, delta: float, state: State | None = None):
+    called = "descent"
+
+    def __init__(self, problem: Problem, w, delta: float, look: bool = True):
         self.problem = problem
         self.space = problem.space
         self.risk = problem.risk
@@ -109,47 +112,30 @@ class Descent:
         # coefficients of a smoothed loss stay where they are, but for a few
         self._normals = Normals(self.space, refresh=20 if delta else 1)
         self.w, self.delta, self.ahead, self.gain = w, delta, None, math.inf
-        if state is None:
-            self.s, self.passes = self.space.scores(w), 1.0
+        self.s, self.passes = np.zeros(self.space.n_rows), 1.0
+        if look:
+            self.s = self.space.scores(w)
             self._look()
-            return
-        schemas.checked(
-            state,
-            schemas.fields(
-                s=problem.space.kinds().scores,
-                passes=schemas.REAL,
-                gain=schemas.real(infinite=True),
-            ),
-            "descent",
-        )
-        self.s, self.passes, self.gain = state["s"], state["passes"], state["gain"]
-        self._curvature.restore(state["curvature"])
-        self._normals.restore(state["normals"])
-        schemas.require(
-            state["normals"]["a"] is not None, "descent.normals.a", "the normal of the last cut"
-        )
-        self._know(state["normals"]["a"])
 
     @classmethod
     def restored(cls, problem: Problem, state: State) -> Self:
         """The descent whose `state` this is."""
-        delta = schemas.real(1e-300) if problem.risk.widest() else schemas.real(0, 0)
-        schemas.checked(
-            state, schemas.fields(w=problem.space.kinds().element, delta=delta), "descent"
-        )
-        return cls(problem, state["w"], state["delta"], state)
+        descent = cls(problem, problem.space.zero(), problem.risk.widest(), False)
+        descent.restore(state)
+        return descent
 
-    def state(self) -> State:
-        """The point and what later steps are made of; they do not change it."""
-        return {
-            "w": self.w,
-            "s": self.s,
-            "delta": self.delta,
-            "passes": self.passes,
-            "gain": self.gain,
-            "normals": self._normals.state(),
-            "curvature": self._curvature.state(),
-        }
+    def form(self) -> Form:
+        kinds = self.space.kinds()
+        delta = schemas.real(1e-300) if self.risk.widest() else schemas.real(0, 0)
+        numbers = {"delta": delta, "passes": schemas.REAL, "gain": schemas.real(infinite=True)}
+        parts = {"_normals": OWN, "_curvature": OWN}
+        return numbers | parts | {"w": kinds.element, "s": kinds.scores}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        a = state["normals"]["a"]
+        schemas.require(a is not None, "descent.normals.a", "the normal of the last cut")
+        self._know(a)
 
     def _equations(self) -> Any:
         return Curvature(self.space, self.risk)
@@ -261,22 +247,13 @@ class NewtonRun(FractionalRun):
     serves = ("a loss of one score", SmoothedRisk)
     descent: ClassVar[type[Descent]] = Descent
 
-    def __init__(self, solver: Solver, problem: Problem, start: Start | None, state: State | None):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: Solver, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         self._going, self._warm = True, start is not None and bool(start.points)
         self._stall = Stall(PATIENCE if problem.risk.widest() else SMOOTH_PATIENCE)
-        if state is not None:
-            schemas.checked(state, schemas.fields(warm=schemas.flag, going=schemas.flag))
-            self._warm, self._going = state["warm"], state["going"]
-            self._stall.restore(state["stall"])
 
-    def state(self) -> State:
-        return {
-            **super().state(),
-            "warm": self._warm,
-            "going": self._going,
-            "stall": self._stall.state(),
-        }
+    def form(self) -> Form:
+        return super().form() | {"_warm": schemas.flag, "_going": schemas.flag, "_stall": OWN}
 
     def _descent_state(self) -> State:
         return self._descent.state()

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from svmcut.solvers.compose import Watched
-from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, State, kept
+from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, kept
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form
 
 
 class Others(NamedTuple):
@@ -37,12 +38,12 @@ class OneOfManyRun(Run):
         Its own run.
     """
 
-    def __init__(self, solver: OneOfMany, problem: Any, start: Start | None, state: State | None):
-        super().__init__(solver, problem, start, state)
-        self.machine = Watched(solver.machine, problem, start, state)
+    def __init__(self, solver: OneOfMany, problem: Any, start: Start | None):
+        super().__init__(solver, problem, start)
+        self.machine = Watched(solver.machine, problem, start)
 
-    def state(self) -> State:
-        return self.machine.state()
+    def form(self) -> Form:
+        return {"machine": OWN}
 
     def __iter__(self) -> Iterator[Progress]:
         began = time.perf_counter()

@@ -37,13 +37,13 @@ from svmcut.solvers.protocol import (
     Run,
     Solver,
     Start,
-    State,
     StoppingRule,
     kept,
 )
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record, replace
+from svmcut.spec.states import Form, State
 
 #: Most alphas of machines side by side in memory at once, and nonzeros that are read between two
 #: steps.
@@ -60,10 +60,8 @@ class OneVsRestRun(Run):
         OneVsRestRisk and LabelSpace without pairs.
     """
 
-    def __init__(
-        self, solver: OneVsRest, problem: Problem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: OneVsRest, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         risk, space = problem.risk, problem.space
         self._K = K = risk.n_classes
         self._space = LinearSpace(space.X, space.bias, space.threads)
@@ -83,48 +81,33 @@ class OneVsRestRun(Run):
         self._left: list[int] = [] if self._side_by_side else list(range(K))
         self._fractions: list[Any] = [None] * len(self._left)
         self._run: Watched | None = None
-        self._resumed = state
-        if state is None:
-            return
-        one = schemas.count(0, K - 1)
-        schemas.checked(
-            state,
-            schemas.fields(
-                W=schemas.weights(self._space.dim, K),
-                found=schemas.reals(K, 3),
-                next=schemas.count(0, K),
-                counts=schemas.row(schemas.COUNT, schemas.REAL, schemas.COUNT, schemas.COUNT),
-                left=schemas.many(one, 0, K),
-                fractions=schemas.many(schemas.maybe(schemas.reals(n, low=0, high=1))),
-                wave=schemas.anything,
-                machine=schemas.anything,
-            ),
-        )
-        schemas.require(
-            len(state["left"]) == len(state["fractions"]), "left and fractions", "one each"
-        )
-        self._W = state["W"].copy()
-        self._found = state["found"].copy()
-        self._counts = tuple(state["counts"])
-        self._next = state["next"]
-        self._left = list(state["left"])
-        self._fractions = list(state["fractions"])
-        if state["wave"] is not None:
-            schemas.require(self._next < K, "wave and next", "a wave of machines that are not over")
-            self._wave = self._begin_wave()
-            self._wave.load(state["wave"])
+
+    def form(self) -> Form:
+        K, count, n = self._K, schemas.COUNT, self._space.X.n_rows
+        return {
+            "_W": schemas.weights(self._space.dim, K),
+            "_found": schemas.reals(K, 3),
+            "_counts": schemas.row(count, schemas.REAL, count, count),
+            "_next": schemas.count(0, K),
+            "_left": schemas.many(schemas.count(0, K - 1), 0, K),
+            "_fractions": schemas.many(schemas.maybe(schemas.reals(n, low=0, high=1))),
+        }
 
     def state(self) -> State:
-        return {
-            "W": self._W.copy(),
-            "found": self._found.copy(),
-            "counts": self._counts,
-            "next": self._next,
-            "left": list(self._left),
-            "fractions": list(self._fractions),
-            "wave": self._wave and self._wave.save(),
-            "machine": self._run and self._run.state(),
-        }
+        parts = {"wave": self._wave, "machine": self._run}
+        return super().state() | {name: part and part.state() for name, part in parts.items()}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        one_each = len(self._left) == len(self._fractions)
+        schemas.require(one_each, "left and fractions", "one each")
+        if state["wave"] is not None:
+            schemas.require(self._next < self._K, "wave and next", "machines that are not over")
+            self._wave = self._begin_wave()
+            self._wave.restore(state["wave"])
+        if state["machine"] is not None:
+            schemas.require(bool(self._left), "machine and left", "one that is not over")
+            self._run = self._machine(None, state["machine"])
 
     def __iter__(self) -> Iterator[Progress]:
         self._began = time.perf_counter()
@@ -133,7 +116,7 @@ class OneVsRestRun(Run):
             if self._met():
                 return
         while self._left:
-            yield from self._train_alone(self._left[0], self._fractions[0])
+            yield from self._train_alone(self._left[0])
             if self._met():
                 return
 
@@ -170,7 +153,7 @@ class OneVsRestRun(Run):
 
     def _train_wave(self) -> Iterator[Progress]:
         """Machines side by side, until each is over or proves slow."""
-        labels, resumed, self._resumed = self._labels(), self._resumed is not None, None
+        labels, resumed, self._resumed = self._labels(), self._resumed, False
         wave = self._wave = self._wave or self._begin_wave()
         while True:
             looks, entries = wave.counts()
@@ -208,14 +191,19 @@ class OneVsRestRun(Run):
             iteration, passes + self._passes(wave), cuts, support, self._found, kept(w)
         )
 
-    def _train_alone(self, k: int, fractions: Any) -> Iterator[Progress]:
+    def _machine(self, start: Start | None, state: State | None) -> Watched:
+        """The first of those that are left, by its solver."""
+        problem = replace(self._binary, risk=self._problem.risk.machine(self._left[0]))
+        return Watched(self._solver.machine, problem, start, state)
+
+    def _train_alone(self, k: int) -> Iterator[Progress]:
         """One machine by its solver, from where it stands."""
-        solver, state, self._resumed = self._solver.machine, self._resumed, None
-        problem, start = replace(self._binary, risk=self._problem.risk.machine(k)), None
-        if fractions is not None and state is None:
-            bundle = CutBundle(self._space, make_qp(problem.qp))
-            start = Start(bundle, (np.ascontiguousarray(self._W[:, k]),), fractions)
-        self._run = Watched(solver, problem, start, state and state["machine"])
+        if self._run is None:
+            start, fractions = None, self._fractions[0]
+            if fractions is not None:
+                bundle = CutBundle(self._space, make_qp(self._binary.qp))
+                start = Start(bundle, (np.ascontiguousarray(self._W[:, k]),), fractions)
+            self._run = self._machine(start, None)
         try:
             for progress in self._run:
                 yield self._with(k, progress)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.solvers.protocol import Progress, Run, Stall, Start, State, kept
+from svmcut.solvers.protocol import Progress, Run, Stall, Start, kept
+from svmcut.spec import schemas
+from svmcut.spec.states import OWN, Form
 from svmcut.structured.protocol import StructuredProblem
 
 
@@ -43,14 +45,18 @@ class PassRun(Run):
         solver: Any,
         problem: StructuredProblem,
         start: Start | None,
-        state: State | None,
         primal: float,
         patience: int,
     ):
-        super().__init__(solver, problem, start, state)
+        super().__init__(solver, problem, start)
         self.model, self.C, self.stop = problem.model, problem.C, problem.stop
         self.best, self.primal, self.lower = np.zeros(self.model.dim), primal, 0.0
-        self.stall, self.ends, self._resumed = Stall(patience), False, state is not None
+        self.stall, self.ends = Stall(patience), False
+
+    def form(self) -> Form:
+        real = schemas.REAL
+        known = {"stall": OWN, "primal": real, "lower": real, "ends": schemas.flag}
+        return known | {"best": schemas.weights(self.model.dim)}
 
     def __iter__(self) -> Iterator[Progress]:
         began = time.perf_counter()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from svmcut.cutting.oracle import Oracle, RiskOracle
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, Kept, State
 
 if TYPE_CHECKING:
     import numpy as np
@@ -189,20 +190,16 @@ class Start(NamedTuple):
     run: Any = None
 
 
-#: What a run goes on from: plain values that a checkpoint keeps.
-State = dict[str, Any]
-
-
-class Run:
+class Run(Kept):
     """The steps of a solver on one problem, to be iterated once, and what it found: the state of
-    training.
+    training. Its form says what a checkpoint keeps of it.
 
     The caller owns the progress bar, the log, limits, checkpoints and signals.
 
     Parameters
     ----------
     solver : Solver
-    problem, start, state
+    problem, start
         As Solver.start takes them.
 
     Attributes
@@ -222,16 +219,16 @@ class Run:
     fractions: Any = None
     longest_cut: float = math.nan
     ended_by: str | None = None
+    _resumed = False
 
-    def __init__(self, solver: Any, problem: Any, start: Start | None, state: State | None):
+    def __init__(self, solver: Any, problem: Any, start: Start | None):
         self._solver, self._problem = solver, problem
 
-    def __iter__(self) -> Iterator[Progress]:
-        raise NotImplementedError
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self._resumed = True
 
-    def state(self) -> State:
-        """Where the run stands, to be called between two steps; what the run does later does not
-        change it."""
+    def __iter__(self) -> Iterator[Progress]:
         raise NotImplementedError
 
 
@@ -265,27 +262,26 @@ class Solver:
         ------
         MemoryError
         """
-        return self.run(self, problem, start, state)
+        run = self.run(self, problem, start)
+        if state is not None:
+            run.restore(state)
+        return run
 
 
-class Stall:
+class Stall(Kept):
     """Ends a loop that rounding keeps from its target: no measurable progress in `patience`
     iterations.
 
     The best solution and its gap stand; the caller reports that the target was not met.
     """
 
+    called = "stall"
+
     def __init__(self, patience: int = 200):
         self._patience, self._best, self.since = patience, math.inf, 0
 
-    def state(self) -> State:
-        return {"best": self._best, "since": self.since}
-
-    def restore(self, state: State) -> None:
-        schemas.checked(
-            state, schemas.fields(best=schemas.real(infinite=True), since=schemas.COUNT), "stall"
-        )
-        self._best, self.since = state["best"], state["since"]
+    def form(self) -> Form:
+        return {"_best": schemas.real(infinite=True), "since": schemas.COUNT}
 
     def update(self, gap: float) -> bool:
         """True when the gap has not fallen by a thousandth in the last `patience` updates."""
@@ -300,7 +296,7 @@ class Stall:
         return self.since >= self._patience
 
 
-class Watch:
+class Watch(Kept):
     """Ends a run that makes no progress: the rule of every solver, held by the caller that follows
     its steps.
 
@@ -316,6 +312,7 @@ class Watch:
     """
 
     LOOKS = 5
+    called = "watch"
 
     def __init__(self, patience: int):
         self._patience, self._stall, self._at, self._last, self._over = (
@@ -326,17 +323,9 @@ class Watch:
             False,
         )
 
-    def state(self) -> State:
-        return {
-            "stall": self._stall.state(),
-            "at": self._at,
-            "last": self._last,
-            "over": self._over,
-        }
-
-    def restore(self, state: State) -> None:
-        self._stall.restore(state["stall"])
-        self._at, self._last, self._over = state["at"], state["last"], state["over"]
+    def form(self) -> Form:
+        count = schemas.COUNT
+        return {"_stall": OWN, "_at": count, "_last": count, "_over": schemas.flag}
 
     def update(self, progress: Progress) -> bool:
         """Takes in a look; one that a resumed run repeats counts once, one where only time has

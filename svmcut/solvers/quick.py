@@ -24,9 +24,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from svmcut._native import chain, chain_ssg
-from svmcut.solvers.protocol import Progress, Run, Solver, Start, State, kept
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, kept
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import Form, State
 from svmcut.structured.chain import ChainSequences, run_argmax
 from svmcut.structured.protocol import StructuredProblem
 
@@ -43,11 +44,9 @@ class QuickRun(Run):
     """A step a pass; P is known of the average after 1, 2, 4, 8 ... passes over the part and at the
     end."""
 
-    def __init__(
-        self, solver: Quick, problem: StructuredProblem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state)
-        self._model, self._C, self._resumed = problem.model, problem.C, state is not None
+    def __init__(self, solver: Quick, problem: StructuredProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        self._model, self._C = problem.model, problem.C
         model = self._model
         self._rng = np.random.default_rng(solver.seed)
         held = self._rng.permutation(model.n_samples) < max(1, model.n_samples // SHARE)
@@ -62,72 +61,23 @@ class QuickRun(Run):
         self._fewest, self._least, self._error = 0, math.inf, math.inf
         self._refit = False
         self._clear()
-        if state is None:
-            return
-        w, real, count = schemas.weights(model.dim), schemas.REAL, schemas.COUNT
-        schemas.checked(
-            state,
-            schemas.fields(
-                rng=schemas.generator,
-                best=w,
-                z=w,
-                weighted=w,
-                numbers=schemas.row(
-                    count,
-                    count,
-                    count,
-                    real,
-                    real,
-                    real,
-                    real,
-                    count,
-                    schemas.real(infinite=True),
-                    schemas.real(infinite=True),
-                    schemas.flag,
-                ),
-            ),
-        )
-        self._rng.bit_generator.state = state["rng"]
-        self._best = state["best"]
-        self._z = state["z"].copy()
-        self._weighted = state["weighted"].copy()
-        (
-            self._passes,
-            self._done,
-            self._visits,
-            self._loss,
-            self._primal,
-            self._dual,
-            self._risk,
-            self._fewest,
-            self._least,
-            self._error,
-            self._refit,
-        ) = state["numbers"]
+
+    def form(self) -> Form:
+        w, beyond = schemas.weights(self._model.dim), schemas.real(infinite=True)
+        return {
+            "_rng": schemas.generator,
+            **dict.fromkeys(("_best", "_z", "_weighted"), w),
+            **dict.fromkeys(("_passes", "_done", "_visits", "_fewest"), schemas.COUNT),
+            **dict.fromkeys(("_loss", "_primal", "_dual", "_risk"), schemas.REAL),
+            **dict.fromkeys(("_least", "_error"), beyond),
+            "_refit": schemas.flag,
+        }
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
         rows = self._all if self._refit else self._part
         fits = self._visits == self._done * len(rows) and self._done <= self._passes
         schemas.require(fits, "the visits of the state", f"{len(rows)} a pass")
-
-    def state(self) -> State:
-        return {
-            "rng": self._rng.bit_generator.state,
-            "best": self._best,
-            "z": self._z.copy(),
-            "weighted": self._weighted.copy(),
-            "numbers": (
-                self._passes,
-                self._done,
-                self._visits,
-                self._loss,
-                self._primal,
-                self._dual,
-                self._risk,
-                self._fewest,
-                self._least,
-                self._error,
-                self._refit,
-            ),
-        }
 
     def counts(self) -> dict[str, Any]:
         """What the report says of the part held out."""

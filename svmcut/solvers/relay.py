@@ -18,8 +18,10 @@ from svmcut.errors import MemoryLimitError
 from svmcut.qp import make_qp
 from svmcut.solvers.compose import Then, Watched
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Progress, Run, Solver, Start, State
+from svmcut.solvers.protocol import Progress, Run, Solver, Start
+from svmcut.spec import states
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, State
 from svmcut.structured.protocol import StructuredProblem
 
 MOST_PASSES = 10_000
@@ -31,18 +33,17 @@ class RelayRun(Run):
     """The steps of the trainer, then those of cutting planes, counted on; the bound never falls
     back."""
 
-    def __init__(
-        self, solver: Relay, problem: StructuredProblem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state)
-        self._then = Then(state)
-        if not self._then.taken:
-            first = state and state["first"]
-            self._first = Watched(solver.first, problem, start, first, PATIENCE)
+    def __init__(self, solver: Relay, problem: StructuredProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        self._then = Then()
+        self._first = Watched(solver.first, problem, start, patience=PATIENCE)
 
-    def state(self) -> State:
-        first = None if self._then.taken else self._first.state()
-        return {"first": first, **self._then.state()}
+    def form(self) -> Form:
+        return {"_then": OWN} | ({} if self._then.taken else {"_first": OWN})
+
+    def restore(self, state: State) -> None:
+        states.restore(self, {"_then": OWN}, state)
+        super().restore(state)
 
     def __iter__(self) -> Iterator[Progress]:
         stop, last = self._problem.stop, None

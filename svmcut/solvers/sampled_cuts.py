@@ -39,10 +39,11 @@ import numpy as np
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.sampling import Draw
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, kept
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
 from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,47 +74,34 @@ class SampledCutsRun(Run):
         Whether the run ended because its memory was full.
     """
 
-    def __init__(
-        self, solver: SampledCuts, problem: Problem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: SampledCuts, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         self._rng = np.random.default_rng(solver.seed)
         space = problem.space
         qp = make_qp(problem.qp)
         self._oracle, self.full = problem.oracle(carry=False), False
-        if state is None:
-            self.bundle, self._iteration = CutBundle(space, qp), 1
-            self._model = BundleSolution(space.zero(), 0.0, 0.0, 0.0)
-            self._best = self._oracle.at(space.zero())
-            return
-        element, normal = space.kinds().element, None
-        if solver.trace:
+        self.bundle, self._iteration = CutBundle(space, qp), 1
+        self._model = BundleSolution(space.zero(), 0.0, 0.0, 0.0)
+        self._best = self._oracle.at(space.zero())
+
+    def form(self) -> Form:
+        real, above = schemas.REAL, schemas.real(0)
+        model = schemas.row(self._problem.space.kinds().element, real, above, above)
+        return {"_rng": schemas.generator, "_model": model, "_iteration": schemas.count(1)}
+
+    def state(self) -> State:
+        return super().state() | {"bundle": self.bundle.state(), "best": self._best.w}
+
+    def restore(self, state: State) -> None:
+        space, normal = self._problem.space, None
+        if self._solver.trace:
             exact = schemas.expansion(Draw, space.dim, offset=schemas.REAL, value=schemas.REAL)
             scores = schemas.either(schemas.reals(space.dim), schemas.array(np.float32, space.dim))
             normal = schemas.expansion(SampledElement, space.dim, scores=scores, exact=exact)
-        real = schemas.REAL
-        schemas.checked(
-            state,
-            schemas.fields(
-                rng=schemas.generator,
-                best=element,
-                model=schemas.row(element, real, schemas.real(0), schemas.real(0)),
-                iteration=schemas.count(1),
-            ),
-        )
-        self.bundle = CutBundle.restored(space, qp, state["bundle"], normal)
-        self._rng.bit_generator.state = state["rng"]
-        self._model, self._iteration = BundleSolution(*state["model"]), state["iteration"]
+        super().restore(state)
+        schemas.checked(state, schemas.fields(best=space.kinds().element))
+        self.bundle.restore(state["bundle"], normal)
         self._best = self._oracle.at(state["best"])
-
-    def state(self) -> State:
-        return {
-            "bundle": self.bundle.state(),
-            "rng": self._rng.bit_generator.state,
-            "best": self._best.w,
-            "model": tuple(self._model),
-            "iteration": self._iteration,
-        }
 
     def _primal(self, point: Point) -> float:
         return 0.5 * point.squared + self._problem.C * point.risk

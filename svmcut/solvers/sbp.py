@@ -40,13 +40,14 @@ from svmcut._native.expansion import Sbp as NativeSbp
 from svmcut.solvers.expansion import ExpansionRun, Look, StepSolver
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import Form
 
 
 class SbpRun(ExpansionRun):
     """See the head of this file."""
 
-    def state(self):
-        return super().state() | {"wanted_volume": self._volume}
+    def form(self) -> Form:
+        return super().form() | {"_volume": schemas.real(0)}
 
     def _open(self) -> None:
         problem = self._problem
@@ -65,11 +66,6 @@ class SbpRun(ExpansionRun):
         )
         self._volume = native.volume = problem.total * (0.5 / first_step if nu is None else nu)
         self._restarts = {self.total >> k for k in range(1, self.total.bit_length())}
-
-    def _restore(self, state) -> None:
-        schemas.checked(state, schemas.fields(wanted_volume=schemas.real(0)))
-        super()._restore(state)
-        self._volume = state["wanted_volume"]
 
     def _done(self) -> int:
         return self._native.steps

@@ -52,9 +52,10 @@ from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.risks.protocol import LossRisk, SignedRisk
 from svmcut.risks.weights import boxes
-from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start, State
+from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, State
 
 FIRST_PEEK = 500_000  # steps
 #: Refreshes without gain after which rounding is said to forbid progress.
@@ -145,11 +146,8 @@ class SmoRun(Run):
     While points are aside, the primal value is the best that was certified before.
     """
 
-    def __init__(
-        self, solver: Smo, problem: KernelProblem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state)
-        self._resumed = state is not None
+    def __init__(self, solver: Smo, problem: KernelProblem, start: Start | None):
+        super().__init__(solver, problem, start)
         last = start and start.run
         if (
             last is not None
@@ -167,41 +165,15 @@ class SmoRun(Run):
         self._tolerance = problem.tolerance if problem.gap is None else 0.1 * self._unit
         self._least, self._futile = np.inf, 0
         self._stepping = self._refreshing = 0.0
-        if state is not None:
-            schemas.checked(
-                state,
-                schemas.fields(
-                    integers=schemas.array(np.int64, None),
-                    reals=schemas.array(np.float64, None, infinite=True),
-                    primal=schemas.real(infinite=True),
-                    tolerance=schemas.real(0),
-                    due=schemas.COUNT,
-                    peek=schemas.COUNT,
-                    least=schemas.real(infinite=True),
-                    futile=schemas.COUNT,
-                ),
-            )
-            run.load(state["integers"], state["reals"])
-            schemas.checked(state, schemas.fields(first=schemas.count(0, run.iterations)))
-            self._first = state["first"]
-            self._primal = state["primal"]
-            self._tolerance = state["tolerance"]
-            self._due, self._peek = state["due"], state["peek"]
-            self._least, self._futile = state["least"], state["futile"]
 
-    def state(self) -> State:
-        integers, reals = self._native.save()
-        return {
-            "integers": integers,
-            "reals": reals,
-            "first": self._first,
-            "primal": self._primal,
-            "tolerance": self._tolerance,
-            "due": self._due,
-            "peek": self._peek,
-            "least": self._least,
-            "futile": self._futile,
-        }
+    def form(self) -> Form:
+        counts = dict.fromkeys(("_first", "_due", "_peek", "_futile"), schemas.COUNT)
+        reals = dict.fromkeys(("_primal", "_least"), schemas.real(infinite=True))
+        return {"_native": OWN, "_tolerance": schemas.real(0)} | counts | reals
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        schemas.checked(state, schemas.fields(first=schemas.count(0, self._native.iterations)))
 
     def __iter__(self) -> Iterator[Progress]:
         self._began, run = time.perf_counter(), self._native
@@ -319,7 +291,7 @@ class SmoRun(Run):
         if run.active == len(problem.y):
             return
         copy = self._solver.native(problem, 1.0)
-        copy.load(*run.save())
+        copy.restore(run.state())
         copy.make_whole()
         self._native = copy
         self._progress()
@@ -447,15 +419,12 @@ class Smo(Solver):
         )
         dual, native = problem.dual(beta, v), self.native(problem, 1.0)
         order = np.arange(n)
-        native.load(
-            np.concatenate([[n, 0, 0, min(n, 1000), 0, -1], order]).astype(np.int64),
-            np.concatenate([[problem.C, dual, 0.0, 0.0, 0.0], v, beta, v, beta]),
-        )
+        integers = np.concatenate([[n, 0, 0, min(n, 1000), 0, -1], order]).astype(np.int64)
+        reals = np.concatenate([[problem.C, dual, 0.0, 0.0, 0.0], v, beta, v, beta])
+        native.restore({"integers": integers, "reals": reals})
         native.make_whole()
-        integers, reals = native.save()
         return {
-            "integers": integers,
-            "reals": reals,
+            "native": native.state(),
             "first": 0,
             "primal": np.inf,
             "tolerance": problem.tolerance,

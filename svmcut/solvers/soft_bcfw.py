@@ -20,7 +20,7 @@ from __future__ import annotations
 from svmcut.errors import MemoryLimitError
 from svmcut.resources import shortage
 from svmcut.solvers.gdmm import Gdmm, GdmmRun
-from svmcut.solvers.protocol import Start, State
+from svmcut.solvers.protocol import Start
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.records import replace
 from svmcut.structured.multilabel import LabelSets
@@ -41,9 +41,7 @@ class SoftBcfwRun(GdmmRun):
 
     soft = True
 
-    def __init__(
-        self, solver: Gdmm, problem: StructuredProblem, start: Start | None, state: State | None
-    ):
+    def __init__(self, solver: Gdmm, problem: StructuredProblem, start: Start | None):
         model = problem.model
         if isinstance(model, LabelSets) and model.pairs:
             need = 1e-6 * PAIR_BYTES * model.n_samples * model.n_labels * (model.n_labels - 1) / 2
@@ -60,7 +58,7 @@ class SoftBcfwRun(GdmmRun):
                 )
         mean = problem.C * (model.total / model.n_samples)
         known = solver if solver.rho is not None else replace(solver, rho=RHO / mean)
-        super().__init__(known, problem, start, state)
+        super().__init__(known, problem, start)
 
 
 class SoftBcfw(Gdmm):

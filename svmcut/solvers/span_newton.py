@@ -19,10 +19,10 @@ import numpy as np
 
 from svmcut.solvers.curvature import border
 from svmcut.solvers.newton import Descent, NewtonRun
-from svmcut.solvers.protocol import Problem, Solver, State
+from svmcut.solvers.protocol import Problem, Solver
 from svmcut.spaces.subspace import Subspace, Traced
-from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import Form, Kept
 
 if TYPE_CHECKING:
     from svmcut.risks.smoothed import Smoothed
@@ -33,17 +33,14 @@ ENOUGH = 30.0  # times the target a step gains that ends the work on a sample
 LIFT = 3.0  # all rows begin with so many times the sample's delta
 
 
-class SpanCurvature:
+class SpanCurvature(Kept):
     """The equations of a step in a span; see Curvature."""
 
     def __init__(self, space: Subspace):
         self._space, self.passes = space, 0.0
 
-    def state(self) -> State:
+    def form(self) -> Form:
         return {}
-
-    def restore(self, state: State) -> None:
-        schemas.checked(state, schemas.fields(), "descent")
 
     def direction(self, at: Smoothed, C: float, gradient: Traced) -> Traced:
         """(I + C A'BA)^-1 (-gradient), or the latter where rounding makes that no descent."""

@@ -25,10 +25,11 @@ from svmcut._native import chain_ssg
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.solvers.passes import PassRun
-from svmcut.solvers.protocol import Solver, Start, State
+from svmcut.solvers.protocol import Solver, Start
 from svmcut.spaces.chain import ChainSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form
 from svmcut.structured.protocol import StructuredProblem
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
@@ -37,10 +38,8 @@ CHUNK = 5000  # visits between two moments in which a signal is heard
 class SsgRun(PassRun):
     """A look every pass. Bundle and points of the start count; the steps begin at w = 0."""
 
-    def __init__(
-        self, solver: Ssg, problem: StructuredProblem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state, math.inf, 60)
+    def __init__(self, solver: Ssg, problem: StructuredProblem, start: Start | None):
+        super().__init__(solver, problem, start, math.inf, 60)
         model, qp = self.model, make_qp(problem.qp)
         self._space = space = ChainSpace(model.sequences.X, model.chains, model.threads)
         self._max_idle = solver.max_idle
@@ -48,58 +47,14 @@ class SsgRun(PassRun):
         self._rng = np.random.default_rng(solver.seed)
         self._z, self._weighted, self._visits = space.zero(), space.zero(), 0
         self._risk, self._slack, self._iteration, self._passes = 0.0, 0.0, 1, 1.0
-        if state is None:
-            self.bundle = start.bundle if start else CutBundle(space, qp)
-            return
-        w, real = schemas.weights(space.dim), schemas.REAL
-        schemas.checked(
-            state,
-            schemas.fields(
-                rng=schemas.generator,
-                best=w,
-                z=w,
-                weighted=w,
-                numbers=schemas.row(
-                    schemas.COUNT, real, real, real, real, schemas.count(1), real, schemas.flag
-                ),
-            ),
-        )
-        self.bundle = CutBundle.restored(space, qp, state["bundle"])
-        self._rng.bit_generator.state = state["rng"]
-        self.stall.restore(state["stall"])
-        self.best = state["best"]
-        self._z = state["z"].copy()
-        self._weighted = state["weighted"].copy()
-        (
-            self._visits,
-            self.primal,
-            self._risk,
-            self.lower,
-            self._slack,
-            self._iteration,
-            self._passes,
-            self.ends,
-        ) = state["numbers"]
+        self.bundle = start.bundle if start else CutBundle(space, qp)
 
-    def state(self) -> State:
-        return {
-            "bundle": self.bundle.state(),
-            "rng": self._rng.bit_generator.state,
-            "stall": self.stall.state(),
-            "best": self.best,
-            "z": self._z.copy(),
-            "weighted": self._weighted.copy(),
-            "numbers": (
-                self._visits,
-                self.primal,
-                self._risk,
-                self.lower,
-                self._slack,
-                self._iteration,
-                self._passes,
-                self.ends,
-            ),
-        }
+    def form(self) -> Form:
+        w, real = schemas.weights(self._space.dim), schemas.REAL
+        own = {"bundle": OWN, "_rng": schemas.generator, "_z": w, "_weighted": w}
+        counts = {"_visits": schemas.COUNT, "_iteration": schemas.count(1)}
+        reals = {"_risk": real, "_slack": real, "_passes": real}
+        return super().form() | own | counts | reals
 
     def _begin(self) -> None:
         start = self._start

@@ -142,6 +142,17 @@ def reals(*shape: int | None, low: float | None = None, high: float | None = Non
     return array(np.float64, *shape, low=low, high=high)
 
 
+def below(most: np.ndarray, low: float | None = None) -> Check:
+    """A float64 array of the shape of another, no value above its own there."""
+    inner = reals(*most.shape, low=low)
+
+    def check(value: Any, name: str) -> None:
+        inner(value, name)
+        require(bool((value <= most).all()), f"{name} and C", "no value above its own bound")
+
+    return check
+
+
 def weights(*shape: int | None) -> Check:
     """As reals, with room to grow in the float32 of kernel values and model files."""
     return reals(*shape, low=-1e37, high=1e37)
@@ -175,6 +186,17 @@ def fields(**checks: Check) -> Check:
             if found is _MISSING:
                 raise StateError(f"{name} has no {key}")
             inner(found, f"{name}.{key}")
+
+    return check
+
+
+def some(**checks: Check) -> Check:
+    """A dict with none but these keys."""
+
+    def check(value: Any, name: str) -> None:
+        if not isinstance(value, dict) or value.keys() - checks.keys():
+            _refuse(name, value, f"some of {', '.join(checks)}")
+        fields(**{key: checks[key] for key in value})(value, name)
 
     return check
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from svmcut.risks.weights import boxes
 from svmcut.solvers.curvature import DENSE_DIM
-from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
+from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.solvers.smoothed_margin import SmoothedMargin
 from svmcut.spec.records import record, replace
 
@@ -188,9 +188,8 @@ class MachineProblem:
         problem = KernelProblem(
             self.X, self.y, self.kernel, self.C, self.tolerance, None, self.weights, self.tube
         )
-        run = SmoRun(
-            solver, problem, None, None if beta is None else solver.state_at(problem, beta)
-        )
+        state = None if beta is None else solver.state_at(problem, beta)
+        run: Any = solver.start(problem, None, state)
         if self.timed:
             run.time_parts()
         began = time.perf_counter()

@@ -13,9 +13,10 @@ import numpy as np
 from svmcut.files.rounding import KEPT
 from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, State, StoppingRule
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, StoppingRule
 from svmcut.spec import schemas
 from svmcut.spec.records import record, replace
+from svmcut.spec.states import OWN, Form, State
 from svmcut.training.gate import Part, Reading
 from svmcut.training.outcome import Outcome
 
@@ -148,17 +149,24 @@ CUTS = CuttingPlane()
 class CertifiedRun(Run):
     """A run of Certified; it has the bundle of the solver's run."""
 
-    def __init__(
-        self, solver: Certified, problem: Problem, start: Start | None, state: State | None
-    ):
-        super().__init__(solver, problem, start, state)
+    def __init__(self, solver: Certified, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
         self._found: tuple[Progress | None, tuple[float, float]] = None, (math.nan, math.nan)
         self._within = problem.stop
-        if state is not None:
-            within = schemas.row(schemas.REAL, schemas.maybe(schemas.REAL))
-            schemas.checked(state, schemas.fields(within=within, solver=schemas.anything))
-            self._within = StoppingRule(*state["within"])
-        self._begin(start, state and state["solver"])
+        self._begin(start, None)
+
+    def form(self) -> Form:
+        return {"_run": OWN}
+
+    def state(self) -> State:
+        return super().state() | {"within": (self._within.absolute, self._within.relative)}
+
+    def restore(self, state: State) -> None:
+        within = schemas.row(schemas.REAL, schemas.maybe(schemas.REAL))
+        schemas.checked(state, schemas.fields(within=within))
+        self._within = StoppingRule(*state["within"])
+        self._begin(None, None)
+        super().restore(state)
 
     def _begin(self, start: Start | None, state: State | None) -> None:
         self._run = self._solver.solver.start(
@@ -192,12 +200,6 @@ class CertifiedRun(Run):
             self._found = progress, self._solver.certify(self, progress)
         return self._found[1]
 
-    def state(self) -> State:
-        return {
-            "within": (self._within.absolute, self._within.relative),
-            "solver": self._run.state(),
-        }
-
 
 @record
 class Certified(Solver):
@@ -223,6 +225,7 @@ class Certified(Solver):
 
 def _going_on(state: State) -> State:
     """The state of a run that met its rule, for one with a closer rule."""
-    if "next" in state:
-        return {**state, "next": state["next"] and _going_on(state["next"])}
+    if "then" in state:
+        following = state["then"]["next"]
+        return state | {"then": state["then"] | {"next": following and _going_on(following)}}
     return {**state, "ends": False}

@@ -9,7 +9,7 @@ from typing import Any
 from svmcut._native.smo import EXACT_POINTS
 from svmcut.data.examples import Examples
 from svmcut.solvers.protocol import Start, StoppingRule
-from svmcut.solvers.smo import KernelProblem, Smo, SmoRun
+from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.spec.parameters import Settings
 from svmcut.training.initial import coefficients, read_initial
 from svmcut.training.outcome import Objective, Outcome
@@ -33,7 +33,7 @@ class SmoPlan(KernelPlan):
     def __init__(self, examples: Examples, settings: Settings):
         super().__init__(examples, settings)
         s = settings
-        self._last: SmoRun | None = None
+        self._last: Any = None
         self._solver = Smo(bool(s.free_bias), s.cache_size, s.threads, s.max_iterations)
         self.initial = None if s.initial is None else read_initial(s, self.room.kernel)
 
@@ -50,7 +50,7 @@ class SmoPlan(KernelPlan):
             beta = coefficients(
                 self.initial, room.X, room.vectors.columns, problem, self._solver.free_bias
             )
-            self._last = SmoRun(self._solver, problem, None, self._solver.state_at(problem, beta))
+            self._last = self._solver.start(problem, None, self._solver.state_at(problem, beta))
         return Stage(
             self.settings.solver, self._solver, problem, objective, start=Start(run=self._last)
         )

@@ -183,7 +183,7 @@ def test_a_state_that_does_not_fit_is_refused(rng, name):
     trainer.fit(None, 0.3)
     state = trainer.state()
     own = state["solver"]["first"]["solver"]
-    holder = own if key == "blocks" else own["run"]
+    holder = own if key == "blocks" else own["factors"]
     integers, reals = holder[key]["integers"], holder[key]["reals"]
     far = integers.copy()
     far[-40:] += 10**9

@@ -127,11 +127,11 @@ def test_smo_loads_a_state_after_points_were_put_aside(rng):
         smo.Smo(data.X, data.y, Kernel("rbf", gamma=0.5), 1.0, False) for _ in range(2)
     )
     native.run(0.0, 50)
-    state = native.save()
+    state = native.state()
     while native.active == 300 and not native.run(1e-6, 50):
         pass
     native.run(1e-6, 50)
     for each in (native, fresh):
-        each.load(*state)
+        each.restore(state)
         each.run(0.0, 30)
     assert native.solution()[0].tobytes() == fresh.solution()[0].tobytes()

@@ -59,7 +59,7 @@ def test_a_weight_of_k_is_k_rows_and_weights_of_one_change_no_bit(rng):
     for weights in (None, np.ones(len(y))):
         run, alpha, W = descent(X, y, 4, 1.0, weights)
         descend(run, full, W, 0.3, 3, 7)
-        ends.append((alpha.tobytes(), W.tobytes(), run.save()))
+        ends.append((alpha.tobytes(), W.tobytes(), run.state()))
     assert ends[0] == ends[1]
     with pytest.raises(ValueError, match="weights have the wrong length"):
         descent(X, y, 4, 1.0, np.ones(len(y) - 1))
@@ -142,16 +142,16 @@ def test_a_cancelled_descent_is_consistent_and_states_are_checked(rng):
     flag = np.ones(1, np.int32)
     assert run.run(0.1, 5, 0.0, flag) is False
     np.testing.assert_allclose(W, full.T @ alpha, atol=1e-9)
-    saved = run.save()
+    saved = run.state()
     run.wake(0.1, full @ W)
     run.run(0.1, 3, 0.0)
     other = descent(X, y, 4, 1.0)[0]
     for key, bad in (("active", 3001), ("epochs", -1), ("gap", float("nan"))):
         with pytest.raises(StateError):
-            other.load({**saved, key: bad})
+            other.restore({**saved, key: bad})
     with pytest.raises(ValueError, match="a class is none of the K"):
         descent(X, y + 1, 4, 1.0)
-    assert run.save() != saved
+    assert run.state() != saved
 
 
 def test_a_run_goes_on_from_its_state_to_the_same_bytes(rng):
@@ -159,14 +159,14 @@ def test_a_run_goes_on_from_its_state_to_the_same_bytes(rng):
     full = truth.with_constant(X, 1.0)
     run, alpha, W = descent(X, y, 4, 1.0, v)
     descend(run, full, W, 0.5, 2, 5)
-    saved, alpha_then, W_then = run.save(), alpha.copy(), W.copy()
+    saved, alpha_then, W_then = run.state(), alpha.copy(), W.copy()
     descend(run, full, W, 0.5, 3, 5)
     other, there, weights = descent(X, y, 4, 1.0, v, seed=9)
     there[:], weights[:] = alpha_then, W_then
-    other.load(saved)
+    other.restore(saved)
     descend(other, full, weights, 0.5, 3, 5)
     assert (there.tobytes(), weights.tobytes()) == (alpha.tobytes(), W.tobytes())
-    assert other.save() == run.save()
+    assert other.state() == run.state()
 
 
 def test_a_share_of_the_dual_value_ends_the_epochs(rng):

@@ -80,9 +80,7 @@ def test_a_fit_that_goes_on_and_one_on_more_threads_have_the_same_bytes(rng, tmp
             whole.dual,
             whole.details,
         )
-    row = list(states[2]["solver"]["numbers"])
-    row[2] += 1
-    states[2]["solver"]["numbers"] = tuple(row)
+    states[2]["solver"]["visits"] += 1
     with pytest.raises(ValueError, match="visits of the state"):
         quick(data).fit(None, 0.3, None, states[2])
 

@@ -56,7 +56,8 @@ def test_weights_of_one_change_no_bit_of_dual_cd(rng):
         run.run(0.3, 12, 0.0)
         run.wake(0.3, hinge.with_constant(X.astype(float), 1.0) @ w)
         run.run(0.3, 5, 0.0)
-        order, state = run.save()
+        state = run.state()
+        order = state.pop("order")
         ends.append((alpha.tobytes(), w.tobytes(), order[: state["active"]].tobytes(), state))
     assert ends[0] == ends[1]
     with pytest.raises(ValueError, match="weights have the wrong length"):
@@ -169,7 +170,7 @@ def test_smo_of_weighted_points_shrinks_and_goes_on_to_the_same_bytes(rng, free_
     one, two = made
     assert not one.run(1e-5, 2500)
     assert one.active < 2200
-    two.load(*one.save())
+    two.restore(one.state())
     for run in made:
         assert run.run(1e-5, 10**6)
         run.refresh(0.0)
@@ -179,7 +180,7 @@ def test_smo_of_weighted_points_shrinks_and_goes_on_to_the_same_bytes(rng, free_
     assert one.dual == pytest.approx(repeated.dual, rel=1e-5)
     plain = Smo(Csr.from_dense(X), y, rbf, 20.0, free_bias)
     with pytest.raises(ValueError, match="none of these points"):
-        plain.load(*one.save())
+        plain.restore(one.state())
 
 
 @pytest.mark.parametrize("free_bias", [True, False])
@@ -196,7 +197,7 @@ def test_weights_of_one_change_no_bit_of_smo(rng, free_bias):
                 error,
                 run.iterations,
                 *(x.tobytes() for x in run.solution()),
-                *(x.tobytes() for x in run.save()),
+                *(x.tobytes() for x in run.state().values()),
             )
         )
     assert ends[0] == ends[1]

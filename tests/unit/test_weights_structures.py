@@ -117,7 +117,7 @@ def test_bcfw_of_weighted_sequences_finds_the_optimum_of_sequences_repeated(rng)
     assert primal(model, w, 0.3, v) == pytest.approx(best, rel=1e-2)
     assert primal(model, w, 0.3, v) - dual <= 1.1 * run.gap + 1e-6 * best
     again, found = chain_bcfw.Blocks(model.chains, 0.3, 5, v), np.empty(model.dim)
-    again.restore(run.saved())
+    again.restore(run.state())
     for one in (run, again):
         one.visit(25)
     assert again.loss == run.loss
@@ -167,7 +167,7 @@ def test_factors_of_weighted_sequences_near_the_optimum_of_sequences_repeated(rn
         assert primal(model, w, 0.3, v) == pytest.approx(best, rel=1e-2)
     found = w.copy()
     again = gdmm_chain.Gdmm(model.chains, found, 0.3, 1.0, 1, True, 7, soft, v)
-    again.restore(run.saved())
+    again.restore(run.state())
     run.run()
     again.run()
     assert found.tobytes() == w.tobytes()
@@ -251,7 +251,7 @@ def test_steps_on_weighted_label_sets_near_the_optimum_of_sets_repeated(rng):
         (W.copy(), pairs.copy()),
         len(v),
     )
-    again.restore(run.saved())
+    again.restore(run.state())
     assert run.bcfw(W, pairs) == again.bcfw(*kept)
     assert W.tobytes() == kept[0].tobytes()
     z, zv, mean, mean_v = (np.zeros_like(x) for x in (W, pairs, W, pairs))
@@ -288,7 +288,7 @@ def test_factors_of_weighted_label_sets_near_the_optimum_of_sets_repeated(rng, s
     assert dual == pytest.approx(factors(repeated, None)[3], rel=2e-2)
     kept = W.copy(), pairs.copy()
     again = multilabel.Gdmm(sets.rows, sets.sets, *kept, 1.0, 0.3, 0.5, 7, soft, v)
-    again.restore(run.saved())
+    again.restore(run.state())
     run.run(True)
     again.run(True)
     assert kept[0].tobytes() == W.tobytes()
