@@ -43,6 +43,7 @@ FREE = frozenset(
         "progress",
         "alphas",
         "verbosity",
+        "format",
         "light_verbosity",
         "time_limit",
         "max_iterations",

@@ -58,7 +58,7 @@ class PartedTraining(Training):
         options = self.options
         name, files = files_of(options.example_file)
         reading = Reading(options.zero_based, options.max_memory, 1, options.cache)
-        with report.step(self._say, "Reading training examples"):
+        with report.step(self._log, "Reading training examples"):
             self.examples, self._driver = planned(
                 self._parts,
                 files,

@@ -427,7 +427,20 @@ ROWS = (
         "Write the multipliers of the final constraints, one a line.",
         letter="-a",
     ),
-    Option("verbosity", (), OUTPUT, "Verbosity of the report on standard output.", letter="-v"),
+    Option(
+        "format",
+        ("--format",),
+        OUTPUT,
+        "Report on standard output: plain, a summary, or original, the lines of {original}.",
+    ),
+    Option(
+        "verbosity",
+        (),
+        OUTPUT,
+        "Verbosity of the report on standard output.",
+        " 2 adds the lines of --format original to the summary.",
+        letter="-v",
+    ),
     Option(
         "progress",
         ("--progress/--no-progress",),

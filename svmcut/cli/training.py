@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut.cli import summary
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import ending, explain_ending, remedy, stop_reason, time_limit
 from svmcut.cli.files import check_training_files, log_beside, model_files
@@ -21,6 +22,7 @@ from svmcut.cli.options import LearnOptions
 from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
+from svmcut.data.examples import Csr
 from svmcut.data.labels import by_labels
 from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
@@ -34,7 +36,7 @@ from svmcut.tasks.weights import weighed
 from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from svmcut.cli.ahead import Ahead
     from svmcut.cli.checkpoints import Checkpoints
@@ -129,7 +131,9 @@ class Training:
         self.outcomes: list[Outcome] = []
         self._failures: list[str] = []
         self.rows: list[dict[str, Any]] = []
-        self._say = report.out if options.verbosity > 0 else (lambda text="", end="\n": None)
+        self._plain = not original and options.format == "plain"
+        self._say = report.out if options.verbosity > 0 else _silence
+        self._log = _silence if self._plain and options.verbosity < 2 else self._say
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
         self._task = named(options.task, bool(original), options.input)
         self._shown = presentation(options.task, bool(original))
@@ -172,7 +176,7 @@ class Training:
     def _read(self, given: dict[str, Any], weights: Any) -> Settings:
         """Reads the examples; the settings, with the task that their labels name."""
         options = self.options
-        with report.step(self._say, "Reading training examples") as close:
+        with report.step(self._log, "Reading training examples") as close:
             examples = self._task.read(options.example_file, **given, costs=not self.original)
             close(self._shown.sizes(examples))
         if self.original and options.verbosity <= 0:
@@ -211,9 +215,11 @@ class Training:
             stack.enter_context(write_atomically(options.trace)) if options.trace else None
         )
         self._bar = ProgressBar(options.progress, self._driver.settings, self._driver.plan.stop)
-        say = report.out if self.original and self._shown.always else self._say
+        say = report.out if self.original and self._shown.always else self._log
         for line in self._shown.properties(self.examples, self._driver):
             say(line)
+        if self._plain:
+            self._say(summary.fact("Examples", self._shown.summary(self.examples, self._driver)))
 
     def choose(self) -> None:
         """Trains the cells of a grid, prints their table, and leaves the options and the driver of
@@ -283,32 +289,38 @@ class Training:
         """Trains for one C, prints the originals' lines and writes the model."""
         options, path = self.options, len(self.options.path) > 1
         if path:
-            self._say(f"C = {cost.text}")
+            self._log(f"C = {cost.text}")
         costs = self._costs(cost)
         if not self.original:
-            self._say(report.cost_line(options, self._driver, *costs))
+            cost_line = report.cost_line(options, self._driver, *costs)
+            self._log(cost_line)
         state, self._state = self._state, None
         with self.going_on(), self._bar:
             outcome, measured = self._trained(costs, state)
         self._seconds["train"] += outcome.seconds
         cpu_seconds = time.process_time() - self._cpu_began
         for line in self._shown.final_lines(outcome, options, cpu_seconds, bool(self.original)):
-            self._say(line)
-        if options.algorithm == 4:
+            self._log(line)
+        if options.algorithm == 4 and not self._plain:
             report.out(f"Final number of constraints in cache: {outcome.progress.cuts}")
         for line in self._shown.timing(outcome) if self.original else ():
             report.out(line)
         if not self.original:
-            self._say(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
+            self._log(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
+        if self._plain and path:
+            self._say(summary.model_of_path(cost.text, outcome))
+        elif self._plain:
+            for line in self._facts(cost_line, outcome, measured):
+                self._say(line)
         if "log_loss" in outcome.details:
             loss, brier = outcome.details["log_loss"], outcome.details["brier"]
-            self._say(
+            self._log(
                 f"Probabilities: log loss {loss:.4f}, Brier score {brier:.4f} on rows held out"
             )
         writing = time.perf_counter()
         if not options.has_kernel or options.basis_method:
-            self._say("Compacting linear model...done")
-        with report.step(self._say, "Writing learned model"):
+            self._log("Compacting linear model...done")
+        with report.step(self._log, "Writing learned model"):
             write_model(target, outcome.model, bool(self.original))
             if options.alphas:
                 with write_atomically(options.alphas) as output:
@@ -324,6 +336,22 @@ class Training:
             self.rows.append(
                 self._row(cost, target, outcome) | (measured or self._measures(outcome.model))
             )
+
+    def _facts(
+        self, costs: str, outcome: Outcome, measured: dict[str, Any] | None
+    ) -> Iterator[str]:
+        """What the summary says of the only model."""
+        yield from summary.chosen(self.options, outcome)
+        yield summary.fact(*costs.split(": ", 1))
+        yield from summary.certificate(outcome)
+        X = self.examples.X
+        if measured is not None:
+            yield from summary.errors(self.options.task, measured["training"])
+        elif (
+            isinstance(X, Csr) and X.nnz <= summary.MEASURED_VALUES and not self.options.has_kernel
+        ):
+            values = self._measured(outcome.model, self.examples)
+            yield from summary.errors(self.options.task, values)
 
     def _costs(self, cost: Typed) -> tuple[float | None, float | None]:
         return (cost.value, None) if self.options.cost else (None, cost.value)
@@ -393,6 +421,10 @@ class Training:
                 report.path_table(options.task, self.rows, chosen if options.select else None),
                 end="",
             )
+        if self._plain:
+            for line in summary.written(options.model_file, self.outcomes[chosen].details):
+                self._say(line)
+            self._say(summary.next_step(options.model_file))
         if self._checkpoints is not None:
             self._checkpoints.finish(keep=self._unfinished())
         largest = max(
@@ -461,8 +493,8 @@ class Training:
         return log, report.trace_line(progress, objective) if self.options.trace else ""
 
     def _print(self, line: str, trace: str) -> None:
-        with self._bar.hidden(self.options.verbosity > 0):
-            self._say(line)
+        with self._bar.hidden(self._log is not _silence):
+            self._log(line)
         if self._trace is not None:
             self._trace.write((trace + "\n").encode())
 
@@ -485,6 +517,10 @@ class Training:
         """Every measure of a model on the examples, and on those of --validate."""
         parts = (("training", self.examples), ("validation", self._validation))
         return {name: self._measured(model, data) for name, data in parts if data is not None}
+
+
+def _silence(text: str = "", end: str = "\n") -> None:
+    """Says nothing."""
 
 
 def _interrupt(progress, objective) -> None:

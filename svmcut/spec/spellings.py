@@ -27,6 +27,7 @@ OTHERS = {
     "one-vs-all": ("one-vs-rest",),
     "ovo": ("one-vs-one",),
     "one-against-one": ("one-vs-one",),
+    "svm-perf": ("original",),
     "cs": ("crammer-singer",),
     "mean-squared-error": ("mse",),
     "mean-absolute-error": ("mae",),

@@ -124,6 +124,10 @@ class Presentation:
         """The report in plain words."""
         raise NotImplementedError
 
+    def summary(self, data: Any, driver: Any) -> str:
+        """The size of the training set for the summary."""
+        return f"{self.objects(data, driver)}, {data.X.n_features} features"
+
     def skill(self, values: dict[str, float]) -> str:
         """What probabilities are worth."""
         names = {"log_loss": "Log loss", "brier": "Brier score"}

@@ -70,6 +70,10 @@ class TagLines(Presentation):
     def properties(self, data: Any, driver: Any) -> list[str]:
         return []  # the line of reading has them
 
+    def objects(self, data: Any, driver: Any) -> str:
+        examples, tokens, _, tags = data.sizes()
+        return f"{examples} sequences, {tokens} tokens, {tags} tags"
+
     def timing(self, outcome: Any) -> list[str]:
         # the original times two parts of its search; here they are one, and what is timed is
         # training

@@ -80,7 +80,8 @@ class Case:
     @property
     def files(self):
         """What stands behind the options."""
-        return [*(["--report", "report"] if self.program == "svmcut" else []), "train", "model"]
+        told = ["--report", "report", "--format", "original"]
+        return [*(told if self.program == "svmcut" else []), "train", "model"]
 
 
 class Maker:

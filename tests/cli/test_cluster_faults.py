@@ -115,7 +115,7 @@ def test_twenty_kills_at_random(parts, tmp_path):
 def learn(folder, *words, at=None, action=None):
     """A run in a group of its own; the action, given the process, comes at the line of iteration
     `at`."""
-    line = command("svmcut learn", "--gap", str(PARAMETERS["gap"]), *words)
+    line = command("svmcut learn", "--format", "original", "--gap", str(PARAMETERS["gap"]), *words)
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     with subprocess.Popen(list(map(str, line)), cwd=folder, **pipes) as process:
         for text in process.stdout:

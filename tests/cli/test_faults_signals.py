@@ -138,7 +138,8 @@ def test_row22_terminated_in_training_writes_nothing(program, noisy):
 def test_row24_interrupted_from_outside(noisy):
     import fcntl
 
-    with start("svmcut learn", "-c", "1000", "--gap", "1e-9", "-w", "3", "noisy", "out") as child:
+    words = ("--format", "original", "-c", "1000", "--gap", "1e-9", "-w", "3", "noisy", "out")
+    with start("svmcut learn", *words) as child:
         fcntl.fcntl(
             child.stdout, 1031, 4096
         )  # F_SETPIPE_SZ: too little for the whole report, so the child must wait

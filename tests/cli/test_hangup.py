@@ -18,7 +18,7 @@ def folder(tmp_path, monkeypatch):
 
 def hung_up(*words, at, **options):
     """Status and standard error of a run that gets SIGHUP when standard output says this."""
-    with start("svmcut learn", *words, **options) as child:
+    with start("svmcut learn", "--format", "original", *words, **options) as child:
         child.stdin.write(ROWS)
         child.stdin.flush()
         while at not in child.stdout.readline():
@@ -53,7 +53,7 @@ def test_a_run_in_training_ends_as_of_sigterm(words, status, told):
 
 def test_what_ignores_it_from_the_start_goes_on():
     ignoring = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)}
-    with start("svmcut learn", "-", "out", **ignoring) as child:
+    with start("svmcut learn", "--format", "original", "-", "out", **ignoring) as child:
         assert child.stdout.read(27) == b"Reading training examples.."
         child.send_signal(signal.SIGHUP)
         child.stdin.write(ROWS)

@@ -185,7 +185,7 @@ def test_without_a_C_it_is_1_per_example_and_told_in_both_units(folder, words):
     (folder / "tags").write_text(
         "".join(f"{1 + i % 2} qid:{1 + i // 4} {1 + i % 3}:1\n" for i in range(24))
     )
-    status, output = call(*words, "model", "--report", "report")
+    status, output = call(*words, "model", "--format", "original", "--report", "report")
     assert status == 0
     assert (
         report(folder)["options"]["example_cost"] == 1 and report(folder)["options"]["cost"] is None
@@ -199,7 +199,7 @@ def test_without_a_C_it_is_1_per_example_and_told_in_both_units(folder, words):
     assert float(c) == value and told.endswith(f", 1 per {one} (--example-cost)")
     call(*words, "other", "--example-cost", 1)
     assert (folder / "model").read_bytes() == (folder / "other").read_bytes()
-    _, output = call(*words, "other", "-c", c)
+    _, output = call(*words, "other", "--format", "original", "-c", c)
     assert told in output
 
 
@@ -304,7 +304,8 @@ def test_multipliers_are_written_one_a_cut_and_sum_to_at_most_c(folder):
     "loss", ["zero-one", "f1", "prbep", "prec-at-k", "rec-at-k", "roc-area", "average-precision"]
 )
 def test_every_loss_ends_certified_and_c_prints_the_originals_lines(folder, loss):
-    status, output = call("learn", "-c", 0.5, "-l", loss, "--report", "report", "train", "model")
+    words = ("--format", "original", "--report", "report", "train", "model")
+    status, output = call("learn", "-c", 0.5, "-l", loss, *words)
     document = report(folder)
     assert status == 0
     assert document["loss"] == loss
@@ -321,7 +322,8 @@ def test_every_loss_ends_certified_and_c_prints_the_originals_lines(folder, loss
 
 def test_squared_slack_is_the_square_of_the_slack(folder):
     status, output = call(
-        "learn", "-c", 0.5, "-p", 2, "-w", 0, "--report", "report", "train", "model"
+        *("learn", "--format", "original", "-c", 0.5, "-p", 2, "-w", 0),
+        *("--report", "report", "train", "model"),
     )
     document = report(folder)
     assert status == 0

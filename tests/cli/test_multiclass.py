@@ -58,7 +58,7 @@ def learnt(*words):
 
 
 def test_three_labels_or_more_name_the_task_and_the_log_says_so():
-    log = learn("train", "model").stdout
+    log = learn("--format", "original", "train", "model").stdout
     assert (
         log.count(
             "\n4 classes: multiclass\nTraining set properties: 7 features, 120 examples, 4 "

@@ -104,7 +104,8 @@ def test_bar_and_log_on_a_terminal(tmp_path, rng, columns):
     )
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    words = ("-w", "3", "-c", "1000", "--gap", "1e-9", "--max-iterations", "40", "train", "out")
+    words = ("--format", "original", "-w", "3", "-c", "1000", "--gap", "1e-9")
+    words += ("--max-iterations", "40", "train", "out")
     # every look draws, however fast the machine is
     code = "import sys\nfrom svmcut.training import progress_bar\nfrom svmcut.cli import start\n"
     code += "progress_bar._REDRAWN_SECONDS = 0\nsys.exit(start.main())"

@@ -79,9 +79,8 @@ def test_the_report_is_that_of_the_file(files, solver, C, tube):
 
 
 def test_the_printed_numbers_are_those_of_the_report(files, capsys):
-    status, report, _ = learn(
-        "-g", 0.02, "--example-cost", 10, "--gap", 1e-3, "--solver", "subspace", "--k", 20
-    )
+    words = ("--example-cost", 10, "--gap", 1e-3, "--solver", "subspace", "--k", 20)
+    status, report, _ = learn("--format", "original", "-g", 0.02, *words)
     printed = capsys.readouterr().out
     assert f"dval={report['dual']:.5f}\n" in printed and f"pval={report['primal']:.5f}\n" in printed
     assert f"Upper bound on duality gap: {report['gap']:.5f}\n" in printed

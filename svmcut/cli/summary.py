@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What svmcut learn and rank say of a run in plain words: one line a fact, its name in front."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from svmcut.cli.endings import stop_reason
+from svmcut.messages import printable
+from svmcut.spec.catalog import AUTO, KERNELS, measures
+
+if TYPE_CHECKING:
+    from svmcut.cli.options import LearnOptions
+    from svmcut.training.outcome import Outcome
+
+_WIDTH = 15
+#: Values of the examples up to which their error is measured: a pass over them is nothing then.
+MEASURED_VALUES = 2_000_000
+
+
+def fact(name: str, text: str) -> str:
+    """A line."""
+    return f"{name:<{_WIDTH}}{text}"
+
+
+def chosen(options: LearnOptions, outcome: Outcome) -> list[str]:
+    """What was trained, and by what."""
+    kernel = KERNELS[options.kernel]
+    values = ", ".join(f"{name} {getattr(options, name)[0].text}" for name in kernel.takes)
+    why = ""
+    if options.solver == AUTO:
+        why = f", chosen by {AUTO}"
+    lines = [fact("Loss", str(options.loss)), fact("Solver", f"{outcome.solver}{why}")]
+    if options.has_kernel:
+        lines.insert(1, fact("Kernel", f"{options.kernel}{values and ', '}{values}"))
+    return lines
+
+
+def certificate(outcome: Outcome) -> list[str]:
+    """How training ended, and what the gap says of the model."""
+    primal, dual = outcome.primal, outcome.dual
+    if dual is None or math.isnan(dual):
+        bound = "none: no lower bound of the objective is known"
+    elif primal <= 0:
+        bound = "the objective is 0, and none is lower"
+    else:
+        above = 100 * max(0.0, outcome.gap) / primal
+        shown = f"{above:.0f}" if above > 10 else f"{above:.2g}"
+        bound = (
+            f"no model has an objective lower by more than {shown} % "
+            f"(primal {primal:.6g}, dual {dual:.6g})"
+        )
+    return [
+        fact("Training", f"{stop_reason(outcome)}; {steps(outcome)}"),
+        fact("Certificate", bound),
+    ]
+
+
+def steps(outcome: Outcome) -> str:
+    """Iterations and seconds."""
+    count = outcome.progress.iteration
+    return f"{count:,} iteration{'s' * (count != 1)} in {outcome.seconds:.2f} s"
+
+
+def errors(task: str, values: dict[str, float]) -> list[str]:
+    """The error on the training examples, as the first measure of the task that falls."""
+    for measure in measures(task).values():
+        if measure.heading is not None and not measure.rises and measure.name in values:
+            value = f"{values[measure.name]:.{measure.digits}f}"
+            unit = "%" if measure.heading == "error" else f"({measure.heading})"
+            return [fact("Training error", f"{value} {unit}")]
+    return []
+
+
+def model_of_path(text: str, outcome: Outcome) -> str:
+    """One line of a model of a path of C."""
+    return f"C = {text}: {outcome.solver}, {stop_reason(outcome)}; {steps(outcome)}"
+
+
+def written(target: str, probabilities: dict[str, Any]) -> list[str]:
+    """The model's file, and what to do with it."""
+    lines = []
+    if "log_loss" in probabilities:
+        loss, brier = probabilities["log_loss"], probabilities["brier"]
+        text = f"log loss {loss:.4f}, Brier score {brier:.4f} on rows held out"
+        lines.append(fact("Probabilities", text))
+    return [*lines, fact("Model", printable(target))]
+
+
+def next_step(target: str) -> str:
+    """The command that comes next."""
+    return fact("Next", f"svmcut classify TEST_FILE {printable(shlex.quote(target))} PREDICTIONS")
