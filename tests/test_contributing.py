@@ -135,3 +135,8 @@ def test_add_a_task_in_one_file(tmp_path):
     assert measured == expected and 0 < float(measured) < 20
     assert "svmcut learn --task survival -c 10 train.dat model" in out
     assert "With --task survival LABEL is a time" in out and "or survival (the order of" in out
+
+
+def test_add_a_format_of_models_in_one_file(tmp_path):
+    followed(tmp_path, "Add a format of models in one file", '    Format(b"SVM-HMM')
+    assert checked(tmp_path, "weight_table", "tests/unit/test_weight_table.py") == 5
