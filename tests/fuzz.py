@@ -357,9 +357,9 @@ def main(seconds=60.0, seed=1):
             (LABEL_SETS, use_label_sets, DataError),
         )
         grammars = [
-            originals.learn_grammar("svm_perf_learn", "", "classification", 9),
-            originals.learn_grammar("svm_rank_learn", "", "rank", 3),
-            originals.classify_grammar("svm_perf_classify", "", {}),
+            originals.learn_grammar(originals.svm_perf_learn),
+            originals.learn_grammar(originals.svm_rank_learn),
+            originals.classify_grammar(originals.svm_perf_classify),
         ]
         path = os.path.join(folder, "input")
         while time.monotonic() < end:

@@ -48,6 +48,24 @@ assert main(["inspect", "model"]) == 0
 main(["learn", "--task", "survival", "--help"])
 """
 
+MAP = """
+import sys
+import svmcut
+from svmcut.cli.originals import svm_map_learn
+from svmcut.files.models import read_model
+from svmcut.cli.start import main
+assert svmcut.__file__.startswith(sys.argv[1]), svmcut.__file__
+with open("train.dat", "w") as file:
+    file.writelines(f"{1 if k % 3 else -1} 1:{k % 5} 2:{k % 7}\\n" for k in range(30))
+assert svm_map_learn(["-c", "1", "-e", "0.01", "-v", "0", "train.dat", "model"]) == 0
+asked = ["learn", "-c", "1", "-e", "0.01", "-v", "0", "-l", "average-precision", "--positive", ">0"]
+assert main([*asked, "train.dat", "same"]) == 0
+w, same = (read_model(name).w for name in ("model", "same"))
+assert (w == same).all() and w.any(), (w, same)
+assert svm_map_learn(["-w", "9", "-c", "1", "train.dat", "model"]) == 1
+svm_map_learn(["-?"])
+"""
+
 
 def copy(folder):
     """What the steps change and run, the compiled modules as links."""
@@ -72,15 +90,16 @@ def copy(folder):
     shutil.copytree(ROOT / "tests" / "reference", folder / "tests" / "reference")
 
 
+def section(title):
+    """What stands under a title."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return text.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
 def followed(folder, title, before):
     """Does the steps under a title in a copy of the tree: a module, its row before a place in the
     file of rows, and the truth where there is one."""
-    text = (
-        (ROOT / "CONTRIBUTING.md")
-        .read_text(encoding="utf-8")
-        .split(f"## {title}\n")[1]
-        .split("\n## ")[0]
-    )
+    text = section(title)
     steps = re.findall(r"^\d\. ((?:(?!```).)*?)```python\n(.*?)```", text, re.DOTALL | re.MULTILINE)
     (written, module), (added, row), *held = steps
     copy(folder)
@@ -140,3 +159,24 @@ def test_add_a_task_in_one_file(tmp_path):
 def test_add_a_format_of_models_in_one_file(tmp_path):
     followed(tmp_path, "Add a format of models in one file", '    Format(b"SVM-HMM')
     assert checked(tmp_path, "weight_table", "tests/unit/test_weight_table.py") == 5
+
+
+def test_add_a_program_with_an_originals_name(tmp_path):
+    text = section("Add a program with an original's name")
+    (row,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (script,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    copy(tmp_path)
+    for name, before, added in (
+        ("svmcut/cli/originals.py", ")\n#: By their entry points.", row),
+        ("pyproject.toml", 'svm_learn = "svmcut.svm_light', script),
+    ):
+        path = tmp_path / name
+        rows = path.read_text(encoding="utf-8")
+        assert rows.count(before) == 1
+        path.write_text(rows.replace(before, added + before), encoding="utf-8")
+    (tmp_path / "tests" / "cli").mkdir()
+    shutil.copy(ROOT / "tests" / "cli" / "test_originals.py", tmp_path / "tests" / "cli")
+    out = passes(tmp_path, "-c", MAP, str(tmp_path))
+    assert "usage: svm_map_learn [options] example_file [model_file]" in out
+    assert "average-precision (11)" in out and "[default: 3]" in out
+    assert checked(tmp_path, "installed", "tests/cli/test_originals.py") == 1

@@ -32,8 +32,9 @@ class TrainingCommand(PanelCommand):
 
     def format_epilog(self, ctx, formatter):
         examples = TASKS[self.task(ctx)].examples.rstrip().replace("\n", "\n  ")
-        self.epilog = f"\b\nExamples:\n  {examples}\n"
-        super().format_epilog(ctx, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(f"\b\nExamples:\n  {examples}")
 
     def task(self, ctx) -> str:
         """The task of a context."""

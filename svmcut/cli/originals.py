@@ -7,11 +7,13 @@ from __future__ import annotations
 import math
 import re
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
 from svmcut.cli.guard import guard
 from svmcut.errors import UsageError
+from svmcut.spec.catalog import MULTICLASS
 from svmcut.spec.records import record
 
 if TYPE_CHECKING:
@@ -191,95 +193,165 @@ def _convert(option: str, text: str, kind: Any) -> Any:
     return value
 
 
-def svm_perf_classify(argv: list[str] | None = None) -> int:
-    """Entry point of ``svm_perf_classify``."""
-    dense = {"d": Flag("dense", int, 1, "no effect")}
-    summary = "Scores examples with a model and measures the predictions."
-    return _classify("svm_perf_classify", summary, "classification", dense, argv)
+@record
+class Program:
+    """One program of an original, which trains or scores models of a task.
+
+    Attributes
+    ----------
+    name : str
+        Its entry point has underscores in the place of dashes.
+    task : str
+    summary : str
+        One sentence.
+    trains : bool
+    defaults : mapping
+        Of options, where they are not the task's.
+    with_kernel : mapping
+        The same, with a kernel.
+    fixed : mapping
+        What no option changes.
+    ignores : tuple of str
+        Options that are taken and have no effect.
+    flags : mapping of str to Flag
+        Options of its own: by one character those with one dash, and by a dash and one character
+        those with two.
+    long : bool
+        Whether it has the task's options with two dashes.
+    takes_any : bool
+        Whether it takes every other option with two dashes, without effect.
+    of_light : bool
+        Whether it reads files as svm_light does.
+    """
+
+    name: str
+    task: str
+    summary: str
+    trains: bool = True
+    defaults: Mapping[str, Any] = {}
+    with_kernel: Mapping[str, Any] = {}
+    fixed: Mapping[str, Any] = {}
+    ignores: tuple[str, ...] = ()
+    flags: Mapping[str, Flag] = {}
+    long: bool = True
+    takes_any: bool = False
+    of_light: bool = False
+
+    def __call__(self, argv: list[str] | None = None) -> int:
+        """Runs it; the exit status."""
+        if self.trains:
+            return run_original(learn_grammar(self), partial(_learn, self), argv)
+        return run_original(classify_grammar(self), partial(_classify, self), argv)
 
 
-def svm_rank_classify(argv: list[str] | None = None) -> int:
-    """Entry point of ``svm_rank_classify``."""
-    summary = "Scores examples with a model and counts swapped pairs per query."
-    return _classify("svm_rank_classify", summary, "rank", {}, argv)
-
-
-def svm_hmm_classify(argv: list[str] | None = None) -> int:
-    """Entry point of ``svm_hmm_classify``."""
-    beam = {"b": Flag("beam", int, 0, "states kept a token; 0 keeps all")}
-    return _classify(
+_ROWS = (
+    Program(
+        "svm_perf_learn",
+        task="classification",
+        summary="Trains a support vector machine for a performance measure.",
+        defaults={"algorithm": 9},
+        with_kernel={"bias": 1.0},  # which it refuses with a kernel
+    ),
+    Program(
+        "svm_perf_classify",
+        task="classification",
+        summary="Scores examples with a model and measures the predictions.",
+        trains=False,
+        flags={"-d": Flag("dense", int, 1, "no effect")},
+        of_light=True,
+    ),
+    Program(
+        "svm_rank_learn",
+        task="rank",
+        summary="Learns to rank the rows of queries.",
+        defaults={"algorithm": 3},
+        long=False,
+    ),
+    Program(
+        "svm_rank_classify",
+        task="rank",
+        summary="Scores examples with a model and counts swapped pairs per query.",
+        trains=False,
+        of_light=True,
+    ),
+    Program(
+        "svm_hmm_learn",
+        task="sequence",
+        summary="Learns to tag the tokens of sequences.",
+        defaults={"algorithm": 4},
+        # a beam may miss labellings, and a certificate over all of them asks for every state
+        ignores=("beam",),
+    ),
+    Program(
         "svm_hmm_classify",
-        "Tags the tokens of sequences and counts wrong tags.",
-        "sequence",
-        beam,
-        argv,
-    )
-
-
-def svm_perf_learn(argv: list[str] | None = None) -> int:
-    """Entry point of ``svm_perf_learn``."""
-    summary = "Trains a support vector machine for a performance measure."
-    return _learn("svm_perf_learn", summary, "classification", 9, argv)
-
-
-def svm_rank_learn(argv: list[str] | None = None) -> int:
-    """Entry point of ``svm_rank_learn``."""
-    return _learn("svm_rank_learn", "Learns to rank the rows of queries.", "rank", 3, argv)
-
-
-def svm_hmm_learn(argv: list[str] | None = None) -> int:
-    """Entry point of ``svm_hmm_learn``."""
-    return _learn("svm_hmm_learn", "Learns to tag the tokens of sequences.", "sequence", 4, argv)
-
-
-def svm_multiclass_learn(argv: list[str] | None = None) -> int:
-    """Entry point of ``svm_multiclass_learn``."""
-    summary = "Learns to tell classes apart, each with weights of its own."
-    return _learn("svm_multiclass_learn", summary, "multiclass", 4, argv)
-
-
-def svm_multiclass_classify(argv: list[str] | None = None) -> int:
-    """Entry point of ``svm_multiclass_classify``."""
-    summary = "Predicts classes and counts wrong ones."
-    return _classify(
+        task="sequence",
+        summary="Tags the tokens of sequences and counts wrong tags.",
+        trains=False,
+        flags={"-b": Flag("beam", int, 0, "states kept a token; 0 keeps all")},
+    ),
+    Program(
+        "svm_multiclass_learn",
+        task="multiclass",
+        summary="Learns to tell classes apart, each with weights of its own.",
+        defaults={"algorithm": 4},
+        with_kernel={"multiclass": MULTICLASS[0]},
+        fixed={"bias": 0.0},
+        long=False,
+        takes_any=True,  # for a loss of the user's own
+    ),
+    Program(
         "svm_multiclass_classify",
-        summary,
-        "multiclass",
-        {},
-        argv,
-        Flag(IDLE, str, None, "no effect"),
-    )
+        task="multiclass",
+        summary="Predicts classes and counts wrong ones.",
+        trains=False,
+        takes_any=True,
+    ),
+)
+#: By their entry points.
+PROGRAMS = {row.name.replace("-", "_"): row for row in _ROWS}
 
 
-def classify_grammar(
-    program: str, summary: str, long: dict[str, Flag], other: Flag | None = None
-) -> Grammar:
-    """What the classifiers share, and the long options of one."""
-    of_light = program in ("svm_perf_classify", "svm_rank_classify")
-    read = "svm_light's verbosity; 1 tells what was read" if of_light else "no effect"
-    short = {
+def __getattr__(name: str) -> Program:
+    """The entry point of a program."""
+    if name in PROGRAMS:
+        return PROGRAMS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _grammar(program: Program, arguments: str, flags: dict[str, Flag], **more: Any) -> Grammar:
+    """Options by a character, or a dash and a character."""
+    flags = flags | dict(program.flags)
+    short = {letter: flag for letter, flag in flags.items() if letter[0] != "-"}
+    long = {letter[1:]: flag for letter, flag in flags.items() if letter[0] == "-"}
+    other = Flag(IDLE, str, None, "no effect") if program.takes_any else None
+    return Grammar(program.name, arguments, program.summary, short, long, other=other, **more)
+
+
+def classify_grammar(program: Program) -> Grammar:
+    """What the classifiers share, and the options of one."""
+    read = "svm_light's verbosity; 1 tells what was read" if program.of_light else "no effect"
+    flags = {
         "v": Flag("verbosity", int, 1, "verbosity; 0 prints the measures alone"),
         "y": Flag("light_verbosity", int, 0, read),
     }
     arguments = "example_file model_file [output_file]"
-    return Grammar(program, arguments, summary, short, long, help_characters="?h", other=other)
+    return _grammar(program, arguments, flags, help_characters="?h")
 
 
-def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Grammar:
+def learn_grammar(program: Program) -> Grammar:
     """The options of a task that its original knows: those of one letter. Defaults of others stay
     unset."""
     from svmcut.cli.options import numbered, options
     from svmcut.spec.catalog import losses
     from svmcut.spec.kinds import one_of
 
-    known = [loss for loss in losses(task).values() if not loss.added]
-    arguments = "example_file [model_file]"
-    own = {"cost": "required", "bias": 1, "algorithm": algorithm}
-    short: dict[str, Flag] = {}
-    long: dict[str, Flag] = {}
-    for option in options(task):
+    known = [loss for loss in losses(program.task).values() if not loss.added]
+    own = {"cost": "required", "bias": 1, **program.defaults}
+    flags: dict[str, Flag] = {}
+    for option in options(program.task):
+        if not option.letter or (option.letter.startswith("--") and not program.long):
+            continue
         kind = option.kind.plain or option.kind
-        default = algorithm if option.field == "algorithm" else None
         option = option._replace(default=str(own.get(option.field, option.default)))
         if option.field == "loss":
             kind = one_of({loss.name: loss.number for loss in known})
@@ -288,56 +360,38 @@ def learn_grammar(program: str, summary: str, task: str, algorithm: int) -> Gram
             option = option._replace(
                 help="taken; training keeps every state and is exact", default=""
             )
-        flag = Flag(option.field, kind, default, option.stated)
-        if option.letter:
-            (long if option.letter.startswith("--") else short)[option.letter[-1]] = flag
-    if task == "rank":
-        long = {}
-    if task == "multiclass":  # which hands every long option to a loss of the user's own
-        idle = Flag(IDLE, str, None, "no effect")
-        return Grammar(program, arguments, summary, short, {}, least=1, other=idle)
-    return Grammar(program, arguments, summary, short, long, least=1)
+        default = program.defaults.get(option.field)
+        flags[option.letter[1:]] = Flag(option.field, kind, default, option.stated)
+    return _grammar(program, "example_file [model_file]", flags, least=1)
 
 
-def _learn(program: str, summary: str, task: str, algorithm: int, argv: list[str] | None) -> int:
-    def work(values: dict[str, Any], arguments: list[str]) -> int:
-        from svmcut.cli.options import LearnOptions
-        from svmcut.cli.training import run
-        from svmcut.resources import watching
-        from svmcut.spec.catalog import MULTICLASS
-        from svmcut.spec.parameters import task_defaults
+def _learn(program: Program, values: dict[str, Any], arguments: list[str]) -> int:
+    from svmcut.cli.options import LearnOptions
+    from svmcut.cli.training import run
+    from svmcut.resources import watching
+    from svmcut.spec.catalog import TASKS
+    from svmcut.spec.parameters import task_defaults
 
-        given = {
-            name: value for name, value in values.items() if value is not None and name != IDLE
-        }
-        if "cost" not in given:
-            raise UsageError("C is missing; give -c")
-        if given.get("kernel", "linear") != "linear" and task == "classification":
-            given.setdefault(
-                "bias", 1.0
-            )  # svm_perf_learn's default, which it refuses with a kernel
-        if task == "multiclass":
-            given["bias"] = 0.0
-            if given.get("kernel", "linear") != "linear":
-                given["multiclass"] = MULTICLASS[0]
-        if (
-            task == "sequence"
-        ):  # a beam may miss labellings, and a certificate over all of them asks for every state
-            given.pop("beam", None)
-        files = dict(zip(("example_file", "model_file"), arguments))
-        command = "rank" if task == "rank" else "learn"
-        values = {
-            "command": command,
-            "given": frozenset(),
-            "original": True,
-            **files,
-            **task_defaults(task),
-            **given,
-        }
-        with watching():
-            return run(_without_idle_basis(LearnOptions(**values)), original=program)
-
-    return run_original(learn_grammar(program, summary, task, algorithm), work, argv)
+    given = {
+        name: value
+        for name, value in values.items()
+        if value is not None and name not in (IDLE, *program.ignores)
+    }
+    if "cost" not in given:
+        raise UsageError("C is missing; give -c")
+    usual = program.with_kernel if given.get("kernel", "linear") != "linear" else {}
+    values = {
+        "command": TASKS[program.task].command,
+        "given": frozenset(),
+        "original": True,
+        **dict(zip(("example_file", "model_file"), arguments)),
+        **task_defaults(program.task),
+        **usual,
+        **given,
+        **program.fixed,
+    }
+    with watching():
+        return run(_without_idle_basis(LearnOptions(**values)), original=program.name)
 
 
 def _without_idle_basis(options: LearnOptions) -> LearnOptions:
@@ -358,29 +412,19 @@ def _without_idle_basis(options: LearnOptions) -> LearnOptions:
     return replace(options, basis_method=0, basis_file=None)
 
 
-def _classify(
-    program: str,
-    summary: str,
-    task: str,
-    long: dict[str, Flag],
-    argv: list[str] | None,
-    other: Flag | None = None,
-) -> int:
-    def work(values: dict[str, Any], arguments: list[str]) -> None:
-        from svmcut.cli.scoring import Files, ScoringOptions, run_scoring
-        from svmcut.resources import usable_cpus
+def _classify(program: Program, values: dict[str, Any], arguments: list[str]) -> None:
+    from svmcut.cli.scoring import Files, ScoringOptions, run_scoring
+    from svmcut.resources import usable_cpus
 
-        beam = values.get("beam", 0)
-        if beam < 0:
-            raise UsageError("option --b: {} is refused; expected 0 or more", beam)
-        options = ScoringOptions(
-            task=task,
-            verbosity=values["verbosity"],
-            threads=usable_cpus(),
-            beam=beam,
-            light_verbosity=values["light_verbosity"],
-            names=Files("example_file", "model_file", "output_file"),
-        )
-        run_scoring(Files(*[*arguments, "svm_predictions"][:3]), options)
-
-    return run_original(classify_grammar(program, summary, long, other), work, argv)
+    beam = values.get("beam", 0)
+    if beam < 0:
+        raise UsageError("option --b: {} is refused; expected 0 or more", beam)
+    options = ScoringOptions(
+        task=program.task,
+        verbosity=values["verbosity"],
+        threads=usable_cpus(),
+        beam=beam,
+        light_verbosity=values["light_verbosity"],
+        names=Files("example_file", "model_file", "output_file"),
+    )
+    run_scoring(Files(*[*arguments, "svm_predictions"][:3]), options)

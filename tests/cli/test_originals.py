@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from svmcut.cli.originals import (
+    PROGRAMS,
     Flag,
     Grammar,
     TextRequested,
@@ -77,7 +81,7 @@ def test_help_is_asked_for_anywhere_in_the_options():
 @pytest.mark.parametrize("option", ["-?", "-h"])
 def test_help(program, option, capsys):
     assert program([option]) == 0
-    assert capsys.readouterr().out.startswith(f"usage: {program.__name__}")
+    assert capsys.readouterr().out.startswith(f"usage: {program.name}")
 
 
 @pytest.mark.parametrize("argv", [[], ["x"], ["-f", "1", "x", "m"], ["none", "none"], ["-v"]])
@@ -85,3 +89,10 @@ def test_failures_are_one_line_and_status_1(argv, capsys, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     assert svm_perf_classify(argv) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_every_program_is_installed_under_its_name():
+    project = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    scripts = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["scripts"]
+    entries = {name: where for name, where in scripts.items() if ".cli.originals:" in where}
+    assert entries == {row.name: f"svmcut.cli.originals:{entry}" for entry, row in PROGRAMS.items()}
