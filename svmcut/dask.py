@@ -11,7 +11,7 @@ from svmcut.api import make_settings, weights_of
 from svmcut.distributed.engine import DaskRows
 from svmcut.distributed.gathered import MOST_GATHERED
 from svmcut.distributed.parts import Reading
-from svmcut.distributed.plan import planned
+from svmcut.distributed.plan import Files, make_driver
 from svmcut.files.patterns import files_of
 from svmcut.spec.refusals import check_names
 
@@ -82,16 +82,8 @@ def train(
     rows = DaskRows(client, work_dir)
     reading = Reading(settings.zero_based, settings.max_memory, 1, cache)
     try:
-        _, driver = planned(
-            rows,
-            files,
-            settings,
-            reading,
-            path=name,
-            weights=given,
-            where=where,
-            most_gathered=most_gathered,
-        )
+        parts = Files(files, reading, name, given, where)
+        _, driver = make_driver(rows, parts, settings, most_gathered=most_gathered)
         observe = None if callback is None else lambda progress, objective: callback(progress)
         outcome = driver.fit(settings.cost, settings.example_cost, observe)
     finally:

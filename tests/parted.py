@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from svmcut.distributed.parts import Reading
-from svmcut.distributed.plan import planned
+from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.rows import SerialRows
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
@@ -52,9 +52,9 @@ def settings(task="classification", **parameters):
 
 
 def trained(paths, task="classification", rows=None, how=None, **parameters):
-    """The outcome of training on these parts; how: more that `planned` takes."""
+    """The outcome of training on these parts; how: more that `make_driver`
+    takes."""
     chosen = settings(task, **parameters)
-    _, driver = planned(
-        rows or SerialRows(), [*map(str, paths)], chosen, Reading(False), **(how or {})
-    )
+    files = Files([*map(str, paths)], Reading(False))
+    _, driver = make_driver(rows or SerialRows(), files, chosen, **(how or {}))
     return driver.fit(chosen.cost, chosen.example_cost)

@@ -14,7 +14,7 @@ from svmcut.cli.training import Training, run
 from svmcut.cli.words import in_options
 from svmcut.distributed.gathered import tallied
 from svmcut.distributed.parts import Reading
-from svmcut.distributed.plan import Parted, planned, refuse
+from svmcut.distributed.plan import Files, Parted, make_driver, refuse
 from svmcut.errors import UsageError
 from svmcut.files.patterns import files_of
 from svmcut.models import MulticlassModel
@@ -59,15 +59,11 @@ class PartedTraining(Training):
         name, files = files_of(options.example_file)
         reading = Reading(options.zero_based, options.max_memory, 1, options.cache)
         with report.step(self._log, "Reading training examples"):
-            self.examples, self._driver = planned(
+            self.examples, self._driver = make_driver(
                 self._parts,
-                files,
+                Files(files, reading, name, weights, options.weights or ""),
                 options.settings(),
-                reading,
-                path=name,
-                weights=weights,
-                where=options.weights or "",
-                time_limit=time_limit(options),
+                time_limit(options),
             )
         if self.examples.left_out:
             self._say(f"Left out: {self.examples.left_out} of weight 0")

@@ -218,78 +218,91 @@ def numbered(rows) -> str:
 
 def _words(task: str) -> dict[str, Any]:
     """What the help texts of a task are filled with."""
-    row, known, rows = TASKS[task], solvers(task), list(losses(task).values())
-    rescalings = {name for loss in rows for name in loss.rescalings}
+    row, of_tags = TASKS[task], TASKS[task].labels == TAGS
+    return (
+        _words_of_losses(task)
+        | _words_of_solvers(task)
+        | {
+            "tasks": join_names([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
+            "first": DEFAULTS["task"],
+            "objective": row.objective,
+            "original": row.original or row.like,
+            "one": f"{row.unit}'s {row.weighs}",
+            "points": row.points,
+            "single": row.unit,
+            "bias": f"{row.defaults.get('bias', 1):g}"
+            + (" without a kernel, 0 with one" if solvers(task, True) else ""),
+            "free_bias": "on where --solver names one of them" if row.original else "on",
+            "kernels": ", ".join(
+                f"{name} ({kernel.number}) {kernel.formula}".strip()
+                for name, kernel in KERNELS.items()
+            ),
+            "examples": row.units.capitalize() if of_tags else "Examples",
+            "certified": f"{CERTIFIED_ROWS:,} {'tokens' if of_tags else 'rows'}",
+            "epsilon": "none" if row.gap else f"{row.defaults.get('epsilon', EPSILON):g}",
+            "gap": f"{row.gap:g}" if row.gap else "none",
+            "measures": ", ".join(name.replace("_", "-") for name in measures(task)),
+            "measure": row.measure.replace("_", "-"),
+            "algorithms": join_names([str(number) for number in row.algorithms], "or"),
+            "parts": "tags" if of_tags else "labels",
+            "parts_default": "1 for every 100 tags" if of_tags else "1",
+            "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()),
+            "qp": next(iter(QPS)),
+        }
+    )
+
+
+def _words_of_losses(task: str) -> dict[str, str]:
+    """Those of `_words` that come from the losses of a task."""
+    rows = list(losses(task).values())
+    sums = [loss.name for loss in rows if loss.is_sum]
+    only = "" if len(sums) == len(rows) else join_names(sums)
+    known = {name for loss in rows for name in loss.rescalings}
+    rescalings = [f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in known]
+    return {
+        "losses": numbered(rows),
+        "needed": f" Required for every loss but {only}." if only else "",
+        "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {only} alone" if only else ""),
+        "weighing": join_names(sums),
+        "at": join_names([loss.name for loss in rows if loss.at]),
+        "ranked": join_names([loss.name for loss in rows if "at" in loss.takes]),
+        "at_default": join_names([f"{loss.at[2]:g}" for loss in rows if loss.at]),
+        "rescalings": join_names(rescalings, "or"),
+    }
+
+
+def _words_of_solvers(task: str) -> dict[str, str]:
+    """Those of `_words` that come from the solvers of a task and the upkeep of budgets."""
+    known = solvers(task)
     tolerant = [name for name, solver in known.items() if solver.by_conditions]
+    bare = [name for name, solver in known.items() if solver.polished is False]
     passes = {
         name: solver.defaults["epochs"]
         for name, solver in known.items()
         if "epochs" in solver.defaults
     }
     usual = max(passes.values(), default=0)
+    others = [f"{name} {n:g}" for name, n in passes.items() if n != usual]
     by_data = [
         join_names((AUTO, *names), "or")
         for names in (solvers(task, False), solvers(task, True))
         if names
     ]
-    sums = (
-        ""
-        if all(loss.is_sum for loss in rows)
-        else join_names([loss.name for loss in rows if loss.is_sum])
-    )
-    bare = [name for name, solver in known.items() if solver.polished is False]
     ways = {
         way: [name for name, kernel in KERNELS.items() if kernel.maintenance[0] == way]
         for kernel in KERNELS.values()
         for way in kernel.maintenance
     }
+    kkt = f"{join_names(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}."
     return {
-        "tasks": join_names([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
-        "needed": f" Required for every loss but {sums}." if sums else "",
-        "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {sums} alone" if sums else ""),
-        "objective": row.objective,
-        "original": row.original or row.like,
-        "one": f"{row.unit}'s {row.weighs}",
-        "points": row.points,
-        "single": row.unit,
-        "weighing": join_names([loss.name for loss in rows if loss.is_sum]),
-        "losses": numbered(rows),
-        "first": DEFAULTS["task"],
-        "at": join_names([loss.name for loss in rows if loss.at]),
-        "ranked": join_names([loss.name for loss in rows if "at" in loss.takes]),
-        "at_default": join_names([f"{loss.at[2]:g}" for loss in rows if loss.at]),
-        "rescalings": join_names(
-            [f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in rescalings], "or"
-        ),
-        "bias": f"{row.defaults.get('bias', 1):g}"
-        + (" without a kernel, 0 with one" if solvers(task, True) else ""),
-        "free_bias": "on where --solver names one of them" if row.original else "on",
-        "kernels": ", ".join(
-            f"{name} ({kernel.number}) {kernel.formula}".strip() for name, kernel in KERNELS.items()
-        ),
-        "examples": row.units.capitalize() if row.labels == TAGS else "Examples",
+        "solvers": "; with kernels ".join(by_data),
+        "kkt": kkt if tolerant else "",
+        "polish": f"on, for {join_names(bare)} off" if bare else "on",
+        "epochs": ", ".join((f"{usual:g}", *others)),
+        "adaptive": join_names([name for name, solver in known.items() if solver.adaptive]),
         "maintenance": ", ".join(
             f"{way} for {join_names(names)}" for way, names in ways.items() if names
         ),
-        "adaptive": join_names([name for name, solver in known.items() if solver.adaptive]),
-        "polish": f"on, for {join_names(bare)} off" if bare else "on",
-        "certified": f"{CERTIFIED_ROWS:,} {'tokens' if row.labels == TAGS else 'rows'}",
-        "kkt": f"{join_names(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}."
-        if tolerant
-        else "",
-        "epsilon": "none" if row.gap else f"{row.defaults.get('epsilon', EPSILON):g}",
-        "gap": f"{row.gap:g}" if row.gap else "none",
-        "epochs": ", ".join(
-            (f"{usual:g}", *(f"{name} {n:g}" for name, n in passes.items() if n != usual))
-        ),
-        "measures": ", ".join(name.replace("_", "-") for name in measures(task)),
-        "measure": row.measure.replace("_", "-"),
-        "solvers": "; with kernels ".join(by_data),
-        "algorithms": join_names([str(number) for number in row.algorithms], "or"),
-        "parts": "tags" if row.labels == TAGS else "labels",
-        "parts_default": "1 for every 100 tags" if row.labels == TAGS else "1",
-        "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()),
-        "qp": next(iter(QPS)),
     }
 
 

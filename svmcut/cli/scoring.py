@@ -21,7 +21,7 @@ from svmcut.messages import Message, printable
 from svmcut.spec.catalog import INPUTS
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import record, replace
-from svmcut.tasks.prediction import Predictions, predict
+from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import Task, named, names_for, presentation, tasks_of
 
@@ -224,14 +224,14 @@ def predict_files(
 ) -> Predictions:
     """Reads and predicts the examples, here or by the workers of `spread`, and writes what they
     are."""
-    how: dict[str, Any] = {
-        name: getattr(options, name)
-        for name in ("threads", "beam", "labels", "probability", "unlabelled", "zero_based")
-    }
-    how |= names_for(scorer, files.model, options.input)
+    reading = {"unlabelled": options.unlabelled, "zero_based": options.zero_based}
+    reading |= names_for(scorer, files.model, options.input)
+    how = PredictionOptions(
+        options.threads, options.beam, options.labels, options.probability, reading
+    )
     if spread is None:
-        return predict(task, scorer, files.examples, files.predictions, **how)
-    return spread.predict(task, scorer, **how)
+        return predict(task, scorer, files.examples, files.predictions, how)
+    return spread.predict(task, scorer, how)
 
 
 def warnings_of(

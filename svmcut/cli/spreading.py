@@ -24,7 +24,5 @@ def score_on(address: Sequence[str | None], files: Files, options: ScoringOption
 
     targets = targets_of(parts, files.predictions)
     with connected(*address) as client:
-        spread = Spread(
-            parts, targets, partial(predict_files, client, files=parts, targets=targets)
-        )
+        spread = Spread(parts, targets, partial(predict_files, client, parts, targets))
         return run_scoring(files._replace(examples=name), options, spread)

@@ -101,7 +101,7 @@ class PartedVectors:
     settings : Settings
         Resolved.
     most_gathered : int
-        As in `planned`.
+        As in `make_driver`.
     """
 
     def __init__(self, rows: Rows, parted: Parted, settings: Settings, most_gathered: int):
@@ -203,15 +203,36 @@ def refuse(settings: Settings) -> None:
         )
 
 
-def planned(
+class Files(NamedTuple):
+    """What is trained on.
+
+    Attributes
+    ----------
+    paths : sequence of str
+        Parts in this order.
+    reading : Reading
+    path : str
+        What messages call all of them.
+    weights : (n,) float64 or None
+        Beside those of the files; `where` is what messages call them.
+    """
+
+    paths: Sequence[str]
+    reading: Reading
+    path: str = ""
+    weights: NDArray | None = None
+    where: str = "weights"
+
+    @property
+    def name(self) -> str:
+        """As `path`, or what there is of them."""
+        return self.path or (self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} files")
+
+
+def make_driver(
     rows: Rows,
-    paths: Sequence[str],
+    files: Files,
     settings: Settings,
-    reading: Reading,
-    *,
-    path: str = "",
-    weights: NDArray | None = None,
-    where: str = "weights",
     time_limit: float | None = None,
     most_gathered: int = MOST_GATHERED,
 ) -> tuple[Parted, Driver]:
@@ -219,14 +240,10 @@ def planned(
 
     Parameters
     ----------
-    paths : sequence of str
-        Parts in this order.
+    rows : Rows
+    files : Files
     settings : Settings
         As a user gave them.
-    path : str
-        What messages call all of them.
-    weights : (n,) float64 or None
-        Beside those of the files; `where` is what messages call them.
     most_gathered : int
         Examples up to which a loss of all together has their scores in one place, and knows bins of
         them else.
@@ -237,63 +254,79 @@ def planned(
     """
     check(settings)
     refuse(settings)
-    path = path or (paths[0] if len(paths) == 1 else f"{len(paths)} files")
-    paths, found, empty = _with_rows(path, paths, rows.load(paths, reading))
+    path = files.name
+    paths, parts, empty = _with_rows(path, files.paths, rows.load(files.paths, files.reading))
     if settings.labels == GRADES:
-        _check_queries(paths, found)
+        _check_queries(paths, parts)
     several = settings.labels == CLASSES
     y = (
-        names_of(path, found)
+        names_of(path, parts)
         if several
-        else np.unique(np.concatenate([part.labels for part in found]))
+        else np.unique(np.concatenate([part.labels for part in parts]))
     )
     labels = labels_of(y, settings.positive, path) if settings.labels == TWO_CLASSES else None
-    n = sum(part.rows for part in found)
+    n = sum(part.rows for part in parts)
     settings = replace(resolved(settings, n, time_limit), solver=CUTTING_PLANE)
-    if not settings.is_sum and any(part.weighed for part in found):
+    if not settings.is_sum and any(part.weighed for part in parts):
         raise TrainingError("{}: cost: {}; leave it out", path, no_sum(settings.loss))
-    if weights is not None and len(weights) != n:
-        raise DataError(
-            where, f"{len(weights)} weights for {path}; expected {n}, one for every row"
-        )
-    factors = _factors(settings, labels, found, y, path, weights is not None)
+    factors = _factors(settings, labels, parts, y, path, files.weights is not None)
     bound = Bound(settings, labels, y if several else None, factors)
-    bounds = np.cumsum([0, *(part.rows for part in found)])
-    sizes = rows.bind(
-        [
-            replace(
-                bound,
-                digest=part.digest,
-                given=None if weights is None else weights[start : start + part.rows],
-            )
-            for part, start in zip(found, bounds, strict=False)
-        ]
-    )
-    parted = Parted(path, sizes, "-".join(f"{part.digest:08x}" for part in found), y)
+    sizes = rows.bind(_bound(bound, parts, files))
+    parted = Parted(path, sizes, "-".join(f"{part.digest:08x}" for part in parts), y)
     if not parted.sum("weight"):
         raise DataError(path, NO_WEIGHT)
     if several:
         driver = Driver(MulticlassPlan(PartedClasses(rows, parted, settings), settings))
-        counts = [sum(part.counts[part.labels == name].sum() for part in found) for name in y]
+        counts = [sum(part.counts[part.labels == name].sum() for part in parts) for name in y]
         driver.counts = {"labels": y.tolist(), "class_counts": [*map(int, counts)]}
-        driver.warnings += empty
-        return parted, driver
-    driver = Driver(Linear(PartedVectors(rows, parted, settings, most_gathered), settings))
-    if settings.labels == TWO_CLASSES:
-        positive = int(parted.sum("positive"))
-        counts = [len(parted) - positive, positive]
-        if not all(counts):
-            alone = f"all {len(parted)} labels of {path} are {label_text(float(y[0]))}"
-            if not settings.is_sum:
-                raise TrainingError("{}; loss '{}' needs two classes", alone, settings.loss)
-            driver.warnings.insert(0, f"{alone}; there is no other class to learn")
-        loss = None if settings.loss == TASKS[settings.task].loss else settings.loss
-        driver.marks = {"labels": labels, "loss": loss}
-        driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
-    elif TASKS[settings.task].marked:
-        driver.marks = {"loss": settings.loss}
+    else:
+        driver = Driver(Linear(PartedVectors(rows, parted, settings, most_gathered), settings))
+        if settings.labels == TWO_CLASSES:
+            _mark_classes(driver, parted, labels, settings)
+        elif TASKS[settings.task].marked:
+            driver.marks = {"loss": settings.loss}
     driver.warnings += empty
     return parted, driver
+
+
+def _bound(bound: Bound, parts: Sequence[Found], files: Files) -> list[Bound]:
+    """What each part is bound to: its share of the weights, too."""
+    bounds = np.cumsum([0, *(part.rows for part in parts)])
+    weights = files.weights
+    if weights is not None and len(weights) != bounds[-1]:
+        message = f"{len(weights)} weights for {files.name}; expected {bounds[-1]}, one for every"
+        raise DataError(files.where, f"{message} row")
+    return [
+        replace(
+            bound,
+            digest=part.digest,
+            given=None if weights is None else weights[start : start + part.rows],
+        )
+        for part, start in zip(parts, bounds, strict=False)
+    ]
+
+
+def _mark_classes(
+    driver: Driver, parted: Parted, labels: Labels | None, settings: Settings
+) -> None:
+    """Says which classes there are, and warns where there is one.
+
+    Raises
+    ------
+    TrainingError
+        Where the loss needs two.
+    """
+    positive = int(parted.sum("positive"))
+    counts = [len(parted) - positive, positive]
+    if not all(counts):
+        one = label_text(float(parted.y[0]))
+        alone = f"all {len(parted)} labels of {parted.source.path} are {one}"
+        if not settings.is_sum:
+            raise TrainingError("{}; loss '{}' needs two classes", alone, settings.loss)
+        driver.warnings.insert(0, f"{alone}; there is no other class to learn")
+    loss = None if settings.loss == TASKS[settings.task].loss else settings.loss
+    driver.marks = {"labels": labels, "loss": loss}
+    driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
 
 
 #: Files without rows that a warning names.

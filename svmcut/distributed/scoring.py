@@ -12,7 +12,7 @@ from svmcut.distributed.engine import each
 from svmcut.errors import NoExamples, UsageError
 from svmcut.files.output import write_atomically
 from svmcut.tasks.multiclass import Confusion
-from svmcut.tasks.prediction import Predictions, predict
+from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
 from svmcut.tasks.vectors import Scores
 
 if TYPE_CHECKING:
@@ -42,18 +42,23 @@ def targets_of(files: Sequence[str], folder: str) -> list[str]:
     return [os.path.abspath(os.path.join(folder, name)) for name in names]
 
 
-def score(shared: tuple[Task, Any, dict[str, Any]], path: str, target: str) -> Predictions:
+def score(shared: tuple[Task, Any, PredictionOptions], path: str, target: str) -> Predictions:
     """The predictions of one file, written where it is read."""
-    task, model, how = shared
+    task, model, options = shared
     try:
-        return predict(task, model, path, target, **how)
+        return predict(task, model, path, target, options)
     except NoExamples as error:
         with write_atomically(target):  # as many predictions as rows
             return Predictions(task.tally(model), {}, 0.0, None, (str(error),))
 
 
 def predict_files(
-    client: Any, task: Task, model: Any, files: Sequence[str], targets: Sequence[str], **how: Any
+    client: Any,
+    files: Sequence[str],
+    targets: Sequence[str],
+    task: Task,
+    model: Any,
+    options: PredictionOptions,
 ) -> Predictions:
     """As svmcut.tasks.prediction.predict, of many files; what is counted of them comes together
     here.
@@ -66,18 +71,17 @@ def predict_files(
         As predict; the predictions of other files may have been written then.
     """
     tally = task.tally(model)
-    if not isinstance(tally, Scores | Confusion) or how.get("probability"):
+    if not isinstance(tally, Scores | Confusion) or options.probability:
         raise UsageError(
             "workers score with models of classes, rankings and numbers, without probabilities; "
             "leave out {scheduler}"
         )
     began, cpu, warnings = time.perf_counter(), 0.0, []
-    for found in each(
-        client, score, (task, model, how | {"threads": 1}), list(zip(files, targets, strict=True))
-    ):
-        tally.join(found.tally)
-        cpu += found.cpu_seconds
-        warnings += found.warnings
+    shared = task, model, options._replace(threads=1)
+    for predicted in each(client, score, shared, list(zip(files, targets, strict=True))):
+        tally.join(predicted.tally)
+        cpu += predicted.cpu_seconds
+        warnings += predicted.warnings
     if len(warnings) == len(files):
         raise NoExamples(files[0])
     seconds = {"read": 0.0, "classify": time.perf_counter() - began, "write": 0.0}

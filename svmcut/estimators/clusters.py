@@ -11,7 +11,7 @@ import numpy as np
 from svmcut.data.labels import SIGNS
 from svmcut.distributed.engine import DaskRows, here
 from svmcut.distributed.parts import Reading
-from svmcut.distributed.plan import planned
+from svmcut.distributed.plan import Files, make_driver
 from svmcut.errors import UsageError
 from svmcut.estimators import linear
 from svmcut.estimators.base import whole
@@ -110,7 +110,7 @@ class LinearSVM(linear.LinearSVM):
         )
         rows = DaskRows(client)
         try:
-            parted, driver = planned(rows, parts, settings, Reading(False), path=name)
+            parted, driver = make_driver(rows, Files(parts, Reading(False), name), settings)
             outcome = self._drive(driver, settings)
         finally:
             rows.close()

@@ -8,10 +8,13 @@ measures need is kept.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.files.output import write_atomically
 from svmcut.scoring.probabilities import Reliability, Skill
+from svmcut.spec.parameters import DEFAULTS
 from svmcut.tasks.protocol import Tally, Task
 
 if TYPE_CHECKING:
@@ -30,17 +33,35 @@ class Predictions(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
+class PredictionOptions(NamedTuple):
+    """How examples are read and predicted.
+
+    Attributes
+    ----------
+    threads, beam, labels
+        As in Task.predictor and Task.write.
+    probability : bool
+        Whether probabilities are written, of a model that has them.
+    reading : mapping
+        What Task.stream takes beside.
+    """
+
+    threads: int = 1
+    beam: int = 0
+    labels: bool = False
+    probability: bool = DEFAULTS["probability"]
+    reading: Mapping[str, Any] = MappingProxyType({})
+
+
+USUAL = PredictionOptions()
+
+
 def predict(
     task: Task,
     model: Any,
     examples: str,
     predictions: str,
-    *,
-    threads: int = 1,
-    beam: int = 0,
-    labels: bool = False,
-    probability: bool = False,
-    **how: bool,
+    options: PredictionOptions = USUAL,
 ) -> Predictions:
     """Predicts every example of a file and writes the predictions.
 
@@ -52,10 +73,7 @@ def predict(
         Example file, ``-`` for standard input.
     predictions : str
         Written as a whole or not at all.
-    threads, beam, labels, how
-        As in Task.predictor, Task.write and Task.stream.
-    probability : bool
-        Whether probabilities are written, of a model that has them.
+    options : PredictionOptions
 
     Raises
     ------
@@ -65,11 +83,12 @@ def predict(
     OutputError
         When the predictions cannot be written.
     """
-    predictor, tally = task.predictor(model, threads, beam), task.tally(model)
-    skill = Skill() if probability else None
+    threads, labels = options.threads, options.labels
+    predictor, tally = task.predictor(model, threads, options.beam), task.tally(model)
+    skill = Skill() if options.probability else None
     seconds, cpu_seconds = dict.fromkeys(("read", "classify", "write"), 0.0), 0.0
     with write_atomically(predictions) as output:
-        blocks = task.stream(examples, threads=threads, **how)
+        blocks = task.stream(examples, threads=threads, **options.reading)
         while True:
             began = time.perf_counter()
             block = next(blocks, None)

@@ -69,31 +69,8 @@ def weighed(
         return data, 0
     one, path = TASKS[settings.task].unit, data.source.path
     bounds = task.bounds(data)
-    n, weights = len(bounds) - 1, np.ones(len(bounds) - 1)
-
-    def refuse(bad: NDArray, template: str, *values: Any) -> None:
-        if bad.any():
-            k = int(np.argmax(bad))
-            raise DataError(
-                path, Message(template, weights[k], *values), data.source.line_of(int(bounds[k]))
-            )
-
-    of_rows = isinstance(data, Examples)
-    if data.weights is not None:
-        weights = (
-            shared_weights(data.weights, bounds, data.source, one)
-            if of_rows
-            else data.weights.copy()
-        )
-        refuse(weights < 0, "cost {:g} is negative; expected a number of at least 0")
-        if not settings.is_sum:
-            usual = TASKS[settings.task].loss
-            refuse(
-                weights != 1,
-                "cost:{:g} {}; leave it out or use {loss=}",
-                no_sum(settings.loss),
-                usual,
-            )
+    n, of_rows = len(bounds) - 1, isinstance(data, Examples)
+    weights = _costs(data, bounds, settings)
     if given is not None:
         if len(given) != n:
             raise DataError(
@@ -103,23 +80,44 @@ def weighed(
     if settings.class_weight is not None:
         rows = weights > 0
         weights[rows] *= class_weights(data.y[rows], weights[rows], settings, path)
-    refuse(
-        ~(weights <= LARGEST_C), "the weights multiply to {:g}; expected at most {:g}", LARGEST_C
-    )
-    keep = weights > 0
+    if (large := ~(weights <= LARGEST_C)).any():
+        k = int(np.argmax(large))
+        what = f"the weights multiply to {weights[k]:g}; expected at most {LARGEST_C:g}"
+        raise DataError(path, what, data.source.line_of(int(bounds[k])))
+    keep, lengths = weights > 0, np.diff(bounds)
     if not keep.any():
         raise DataError(
             path, f"all weights are 0; give a weight above 0 to every {one} that counts"
         )
-    lengths = np.diff(bounds)
     if not keep.all():
         data, weights = data.take(np.repeat(keep, lengths) if of_rows else keep), weights[keep]
         data = replace(data, X=data.X.tight()) if tight else data
+    left_out = n - len(weights)
     if (weights == 1).all():
-        return replace(data, weights=None), n - len(weights)
-    return replace(
-        data, weights=np.repeat(weights, lengths[keep]) if of_rows else weights
-    ), n - len(weights)
+        return replace(data, weights=None), left_out
+    weights = np.repeat(weights, lengths[keep]) if of_rows else weights
+    return replace(data, weights=weights), left_out
+
+
+def _costs(data: Any, bounds: NDArray, settings: Settings) -> NDArray[np.float64]:
+    """(n,) weights of ``cost:``, 1 where there are none."""
+    if data.weights is None:
+        return np.ones(len(bounds) - 1)
+    weights = (
+        shared_weights(data.weights, bounds, data.source, TASKS[settings.task].unit)
+        if isinstance(data, Examples)
+        else data.weights.copy()
+    )
+    bad, what = weights < 0, "cost {:g} is negative; expected a number of at least 0"
+    values: tuple[Any, ...] = ()
+    if not bad.any() and not settings.is_sum:
+        bad, what = weights != 1, "cost:{:g} {}; leave it out or use {loss=}"
+        values = no_sum(settings.loss), TASKS[settings.task].loss
+    if bad.any():
+        k = int(np.argmax(bad))
+        message = Message(what, weights[k], *values)
+        raise DataError(data.source.path, message, data.source.line_of(int(bounds[k])))
+    return weights
 
 
 def balanced(classes: NDArray, weights: NDArray) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from svmcut.errors import DataError
 from svmcut.files.models import read_model, write_model
 from svmcut.scoring.measures import Measured
 from svmcut.spec.catalog import LOSSES, MEASURES, TASKS, losses, measures, solvers
-from svmcut.tasks.prediction import measure, predict
+from svmcut.tasks.prediction import PredictionOptions, measure, predict
 from svmcut.tasks.protocol import named, tasks_of
 
 N = 48
@@ -119,7 +119,7 @@ def test_a_file_predicted_in_blocks_is_the_file_in_memory(folder, monkeypatch, t
         with monkeypatch.context() as patch:
             in_blocks(patch, task, block_bytes, numbers)
             assert len(list(own.stream(task))) > 1 or block_bytes == 1000
-            found = predict(own, model, task, "blocks", threads=2)
+            found = predict(own, model, task, "blocks", PredictionOptions(threads=2))
             assert (folder / "blocks").read_bytes() == (folder / "whole").read_bytes()
             assert found.tally.counts() == whole.tally.counts()
             same(own.measured(found.tally).values, measured.values)

@@ -28,15 +28,15 @@ FILES = str(Path(base.__file__).parent)
 def no_cluster(monkeypatch):
     """What the workers of Dask would do is done here, on a matrix in the place of files."""
 
-    def planned(rows, parts, settings, reading, path):
-        data = parts[0]
+    def make_driver(rows, files, settings):
+        data = files.paths[0]
         own = named("classification")
         return SimpleNamespace(X=data.X), own.plan(own.from_arrays(data.X, data.y), settings)
 
     monkeypatch.setattr(clusters, "here", lambda client: client)
     monkeypatch.setattr(clusters, "DaskRows", lambda client: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(clusters, "files_of", lambda parts: ("X", parts))
-    monkeypatch.setattr(clusters, "planned", planned)
+    monkeypatch.setattr(clusters, "make_driver", make_driver)
 
 
 def examples(Estimator, seed, n=12, d=3):

@@ -19,7 +19,7 @@ from svmcut.models import MulticlassModel
 from svmcut.spec.catalog import MULTICLASS
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
-from svmcut.tasks.prediction import measure, predict
+from svmcut.tasks.prediction import PredictionOptions, measure, predict
 from svmcut.tasks.protocol import named
 
 N, K = 40, 4
@@ -282,7 +282,7 @@ def test_predictions_and_measures(tmp_path):
     assert task.counts_of(found.tally)["confusion"] == [[1, 0, 0], [1, 1, 0], [1, 0, 1]]
     told = "1 labels of test are of no class the model knows, and count as errors"
     assert task.warnings(found.tally, "test") == [told]
-    predict(task, model, path, str(tmp_path / "out"), labels=True)
+    predict(task, model, path, str(tmp_path / "out"), PredictionOptions(labels=True))
     assert (tmp_path / "out").read_text().split() == ["2", "2", "5", "9", "9", "2"]
     broken = replace(model, W=np.full((3, 3), math.inf))
     with np.errstate(invalid="ignore"):

@@ -17,7 +17,7 @@ import svmcut
 from svmcut._native import sparse
 from svmcut.distributed import histograms
 from svmcut.distributed.parts import EVEN, STEPS, Part, Reading
-from svmcut.distributed.plan import planned
+from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.rows import SerialRows, folded, node_of, tree_sum
 from svmcut.errors import DataError, TrainingError, UsageError
 from svmcut.files.patterns import files_of
@@ -159,7 +159,7 @@ def test_scores_that_were_lost_come_back_to_the_last_bit(tmp_path):
 def test_a_file_that_changed_is_refused(tmp_path):
     paths = written(tmp_path, lines(), 2)
     rows, chosen = SerialRows(), settings(gap=1e-3)
-    planned(rows, paths, chosen, Reading(False))
+    make_driver(rows, Files(paths, Reading(False)), chosen)
     with open(paths[1], "a") as file:
         file.write("1 1:2\n")
     with pytest.raises(
@@ -337,13 +337,12 @@ def test_a_file_without_rows_is_left_out_with_a_warning(tmp_path, task, paramete
         path.write_text("# nothing yet\n")
     given = settings(task, gap=0.1, **parameters)
     whole = trained(paths, task, gap=0.1, **parameters)
-    _, driver = planned(
-        SerialRows(), [str(empty[0]), paths[0], str(empty[1]), *paths[1:]], given, Reading(False)
-    )
+    names = [str(empty[0]), paths[0], str(empty[1]), *paths[1:]]
+    _, driver = make_driver(SerialRows(), Files(names, Reading(False)), given)
     found = driver.fit(given.cost, given.example_cost)
     assert driver.warnings == [
         f"no examples in 2 of 5 files, which are left out: {empty[0]}, {empty[1]}"
     ]
     assert found.details["partitions"] == 3 and found.primal == whole.primal
     with pytest.raises(DataError, match="2 files: no examples"):
-        planned(SerialRows(), [*map(str, empty)], given, Reading(False))
+        make_driver(SerialRows(), Files([*map(str, empty)], Reading(False)), given)
