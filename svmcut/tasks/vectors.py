@@ -10,8 +10,8 @@ import numpy as np
 
 from svmcut.data.arrays import vector_examples
 from svmcut.data.labels import SIGNS, classes_of, label_text
-from svmcut.files.examples import stream_examples
-from svmcut.files.named import read_named
+from svmcut.files.examples import read_examples, stream_examples
+from svmcut.files.patterns import files_of, is_pattern
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.models.columns import below
 from svmcut.spec.records import replace
@@ -84,9 +84,24 @@ def _joined(parts: list[NDArray]) -> NDArray:
 class RowTask(Task):
     """What a task on rows with one label each reads."""
 
-    def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Examples:
-        found = read_named(path, **how)
-        return found if costs else replace(found, weights=None)
+    def read(
+        self,
+        path: str,
+        *,
+        test: bool = False,
+        costs: bool = False,
+        cache: str | None = None,
+        **how: Any,
+    ) -> Examples:
+        """As Task.read, of a file or of all that fit a pattern; cache as of
+        `svmcut.files.cache.read_files`."""
+        if cache is None and not is_pattern(path):
+            examples = read_examples(path, **how)
+        else:
+            from svmcut.files.cache import read_files
+
+            examples = read_files(*files_of(path), cache=cache, **how)
+        return examples if costs else replace(examples, weights=None)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Examples:
         return vector_examples(X, y, qid)

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ import svmcut
 from svmcut.errors import DataError, OutputError, UsageError
 from svmcut.files.cache import _checksum, read_files
 from svmcut.files.examples import read_examples
-from svmcut.files.named import read_named
+from svmcut.tasks.protocol import named
 
+read_named = partial(named("classification").read, costs=True)
 FIELDS = ("y", "qid", "weights")
 
 
