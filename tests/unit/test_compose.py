@@ -16,13 +16,16 @@ def step(k, primal, dual):
 class Scripted(Run):
     """Steps of these gaps, a bound of 1; it begins behind those of its state."""
 
-    def __init__(self, solver, problem, start, state):
-        super().__init__(solver, problem, start, state)
-        self._at, self.began = 0 if state is None else state["at"], start
+    def __init__(self, solver, problem, start):
+        super().__init__(solver, problem, start)
+        self._at, self.began = 0, start
         self.bundle, self.fractions = f"cuts of {problem}", solver.fractions
 
     def state(self):
         return {"at": self._at}
+
+    def restore(self, state):
+        self._at = state["at"]
 
     def __iter__(self):
         for k, gap in enumerate(self._solver.gaps[self._at :], self._at + 1):
@@ -67,8 +70,8 @@ def test_an_interrupt_leaves_the_step_it_brings():
 
 
 def test_the_second_run_is_counted_on_and_the_bound_does_not_fall():
-    then, whole = Then(), Run(None, None, None, None)
-    assert not then.taken and then.state() == {"handed": None, "next": None}
+    then, whole = Then(), Run(None, None, None)
+    assert not then.taken and then.state() == Then().state()
     then.take(step(5, 3.0, 1.25))
     solver = Script(1.0, 0.5, fractions="theirs")
     told = list(then.steps(whole, solver, "rows", lambda: "start"))
@@ -78,14 +81,15 @@ def test_the_second_run_is_counted_on_and_the_bound_does_not_fall():
 
 
 def test_the_second_run_goes_on_from_its_state_without_a_start():
-    solver, whole = Script(1.0, 0.5, 0.25), Run(None, None, None, None)
+    solver, whole = Script(1.0, 0.5, 0.25), Run(None, None, None)
     whole.fractions, then = "own", Then()
     then.take(step(5, 3.0, 1.0))
     next(then.steps(whole, solver, "rows", lambda: "start"))
-    again = Then(then.state() | {"more": 0})
+    again = Then()
+    again.restore(then.state() | {"more": 0})
     left = list(again.steps(whole, solver, "rows", lambda: pytest.fail("no start")))
     assert [p.iteration for p in left] == [7, 8] and again.run.began is None
     assert whole.fractions == "own"
     for handed in ((5, 1.0, 1.0), (-1, 1.0, 1.0, 1.0), "five"):
         with pytest.raises(StateError, match="handed"):
-            Then({"handed": handed, "next": None})
+            Then().restore({"handed": handed, "next": None})
