@@ -212,7 +212,8 @@ def tasks_body(*tasks: str) -> str:
 def models_body() -> str:
     """classify, inspect and scale."""
     return "".join(
-        command_section(f"svmcut {name}", name) for name in ("classify", "inspect", "scale")
+        command_section(f"svmcut {name}", name)
+        for name in ("classify", "inspect", "scale", "convert")
     )
 
 

@@ -14,7 +14,7 @@ from replay import ROOT, run
 
 TARGET = ROOT / "docs" / "terminal.svg"
 COMMANDS = (
-    "svmcut learn --gap 0.001 --report learn.json data/text.train model | tail -n 3",
+    "svmcut learn --gap 0.001 --report learn.json data/text.train model",
     "svmcut classify -v 0 data/text.test model scores",
     "svmcut inspect --top 3 --report learn.json model | tail -n 7",
 )

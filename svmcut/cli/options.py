@@ -210,7 +210,7 @@ def numbered(rows) -> str:
     names = [row.name if row.number is None else f"{row.name} ({row.number})" for row in rows]
     told = any(row.help for row in rows)
     return (
-        "; ".join(f"{name}, {row.help}" for name, row in zip(names, rows))
+        "; ".join(f"{name}, {row.help}" if row.help else name for name, row in zip(names, rows))
         if told
         else ", ".join(names)
     )

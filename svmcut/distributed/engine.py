@@ -31,7 +31,7 @@ try:
 except ImportError as error:
     raise UsageError(
         "training on a cluster needs Dask, which is not here ({}); install it with: pip install "
-        "'svmcut[dask]'",
+        "'dask[distributed]'",
         error,
     ) from None
 

@@ -5,5 +5,5 @@ try:
     import sklearn  # noqa: F401
 except ImportError:
     raise ImportError(
-        "the estimators need scikit-learn; install it with: pip install 'svmcut[sklearn]'"
+        "the estimators need scikit-learn; install it with: pip install scikit-learn"
     ) from None

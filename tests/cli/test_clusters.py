@@ -321,7 +321,9 @@ def test_without_dask_the_message_says_what_to_install(monkeypatch, tmp_path, ca
         call("svmcut learn", "--scheduler", "local:1", tmp_path / "part-0.dat", tmp_path / "model")
         == 2
     )
-    assert capsys.readouterr().err.strip().endswith("install it with: pip install 'svmcut[dask]'")
+    assert (
+        capsys.readouterr().err.strip().endswith("install it with: pip install 'dask[distributed]'")
+    )
     assert not (tmp_path / "model").exists()
 
 

@@ -210,6 +210,12 @@ def test_every_option_has_one_anchor(page, program, words):
     assert sorted(found) == sorted(names)
 
 
+@pytest.mark.parametrize("page", generator().BODIES)
+def test_lists_in_help_texts_have_no_empty_entries(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert re.findall(r".{20}, (?:;|\.(?!\.)).{0,20}", text) == []
+
+
 def test_speeds_of_the_readme_are_those_of_the_board():
     readme = (ROOT / "README.md").read_text(encoding="utf-8").split("## Speed\n")[1]
     board = (ROOT / "docs" / "board.md").read_text(encoding="utf-8")
@@ -272,3 +278,17 @@ def test_what_is_said_of_training_for_a_measure_is_what_its_table_shows():
         "prbep": 0.14,
     }
     assert "is 0.06 points better" in text and "PRBEP 0.14 points better" in text
+
+
+def test_files_that_pages_name_are_there():
+    pattern = re.compile(
+        r"(?<![\w/.-])(?:svmcut|benchmarks|tests|csrc|docs|examples|data)/[\w/*-]+\.\w+"
+    )
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    named = {
+        (page.name, path)
+        for page in pages
+        for path in pattern.findall(page.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 40
+    assert [pair for pair in named if not any(ROOT.glob(pair[1]))] == []
