@@ -11,15 +11,19 @@ import numpy as np
 
 from svmcut.data.arrays import given_weights
 from svmcut.data.coarse import coarse_warning
-from svmcut.data.labels import by_labels
+from svmcut.data.labels import by_labels, number_labels
 from svmcut.errors import UsageError
+from svmcut.files.names import input_of
 from svmcut.files.weights import read_weights
+from svmcut.messages import Parameter
 from svmcut.resources import one_blas_thread
 from svmcut.selection import Search, cells_of, check_grid, parts_of
-from svmcut.spec.catalog import KERNEL_PARAMETERS, KERNELS, TASKS, measures
+from svmcut.spec.catalog import KERNEL_PARAMETERS, KERNELS, TABLES, TASKS, measures
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, check_names, check_weights, plain
+from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
+from svmcut.tables.options import is_frame, table_options
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import weighed
 
@@ -45,10 +49,10 @@ def train(
 
     Parameters
     ----------
-    data : str or tuple
-        A file as the command line reads it, or (X, y) or (X, y, qid): X an array or scipy.sparse
-        matrix of one row an example, y its labels; in multilabel an indicator matrix of one column
-        a label; qid the queries or sequences.
+    data : str, DataFrame or tuple
+        A file as the command line reads it, a table in memory, or (X, y) or (X, y, qid): X an
+        array or scipy.sparse matrix of one row an example, y its labels; in multilabel an indicator
+        matrix of one column a label; qid the queries or sequences.
     task : str or None
         A name of svmcut.spec.catalog.TASKS; None for rank where there are queries in a tuple,
         multiclass of three or more whole labels where `positive` is not given, else classification.
@@ -62,7 +66,7 @@ def train(
         memory by later runs; not of sequences and label sets.
     **parameters
         Fields of svmcut.spec.parameters.Settings; cost is required for losses that are no sums over
-        examples.
+        examples. Of tables those of svmcut.tables.options.TableOptions too, such as label and text.
 
     Returns
     -------
@@ -92,6 +96,7 @@ def train(
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
     told = _coarse(data, examples, driver)
+    outcome.model = with_table(outcome.model, examples)
     outcome.warnings = [
         *idle,
         *told,
@@ -185,6 +190,7 @@ def cross_validate(
     driver = own.plan(examples, chosen)
     outcome = driver.fit(chosen.cost, chosen.example_cost)
     warnings = [*_coarse(data, examples, driver), *warnings]
+    outcome.model = with_table(outcome.model, examples)
     outcome.warnings = [
         *idle,
         *warnings,
@@ -215,6 +221,11 @@ def weights_of(weights: Any, settings: Settings) -> tuple[Any, str]:
     return given_weights(weights), "weights"
 
 
+def with_table(model: Any, examples: Any) -> Any:
+    """The model with the encoding of the table it was trained on."""
+    return model if examples.table is None else replace(model, table=examples.table.encoding)
+
+
 def _coarse(data: Any, examples: Any, driver: Driver) -> list[str]:
     """A warning of features far from 0: of arrays as they are given, of files as they are kept."""
     bias = bool(driver.settings.bias) and not driver.settings.has_kernel
@@ -228,13 +239,20 @@ def _examples(
 ) -> tuple[Task, Any, Settings, list[str]]:
     """The task, the weighed examples, checked settings, and warnings of parameters without
     effect."""
+    table = {name: parameters[name] for name in TABLE_OPTIONS if name in parameters}
+    parameters = {name: value for name, value in parameters.items() if name not in table}
+    frame = is_frame(data)
     check_names(parameters)
-    arrays = () if isinstance(data, str | os.PathLike) else data
+    arrays = () if frame or isinstance(data, str | os.PathLike) else data
     if not isinstance(arrays, tuple) or (arrays and len(arrays) not in (2, 3)) or data == ():
         raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
+    if not (frame or arrays or "input" in parameters) and (input := input_of(os.fspath(data))):
+        parameters["input"] = input
     settings = make_settings(task, "rank" if len(arrays) == 3 else "classification", parameters)
     idle = check(settings)
     given, where = weights_of(weights, settings)
+    if table and not frame and settings.input not in TABLES:
+        raise UsageError("{} is for tables; leave it out", Parameter(next(iter(table))))
     own = named(settings.task, input=settings.input)
     if cache is not None and (arrays or not TASKS[settings.task].of_rows):
         raise UsageError("{cache} keeps the rows of files with one label each; leave it out")
@@ -242,10 +260,20 @@ def _examples(
         raise UsageError("{zero_based} says where a file's indices start; leave it out with arrays")
     if arrays:
         examples = own.from_arrays(*arrays)
+    elif frame:
+        from svmcut.files.encoded import examples_of
+
+        examples = examples_of(data, table_options(table), own.label_kind)
     else:
         how: dict[str, Any] = {"threads": settings.threads, "max_memory": settings.max_memory}
         how |= {} if cache is None else {"cache": cache}
+        if settings.input in TABLES:
+            from svmcut.files.encoded import TrainingTable
+
+            how["table"] = TrainingTable(table_options(table), settings.input)
         examples = own.read(os.fspath(data), **how, zero_based=settings.zero_based, costs=True)
+    words = () if examples.table is None else examples.table.encoding.words
+    settings = number_labels(settings, words, examples.source.path)
     examples, _ = weighed(own, examples, settings, given, where, tight=not arrays)
     if settings.is_open:
         settings = by_labels(settings, examples.y, examples.source.path)

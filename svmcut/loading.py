@@ -12,11 +12,14 @@ import numpy as np
 
 from svmcut.data.arrays import as_rows, named_rows, vector_examples
 from svmcut.data.examples import Csr
+from svmcut.data.labels import label_texts
 from svmcut.errors import DataError, UsageError
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
+from svmcut.tables.labels import CLASSES
+from svmcut.tables.options import is_frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +52,7 @@ class Model:
         """
         if self.model.of_sequences:
             raise UsageError("a model of sequences has no scores of rows; use predict(X, qid)")
-        return self.model.scores(as_rows(X), threads)
+        return self.model.scores(self._rows(X), threads)
 
     def predict(self, X: Any, qid: Any = None, threads: int = 1) -> Any:
         """What is predicted of the rows of X.
@@ -57,7 +60,8 @@ class Model:
         Parameters
         ----------
         X : matrix
-            Of a model of sequences with names also a list of sequences, as ChainSVM takes them:
+            Of a model of a table also such a table: a DataFrame, or the path of a file. Of a model
+            of sequences with names also a list of sequences, as ChainSVM takes them:
             lists of dicts of features or of their names.
         qid : (n,) int
             The sequence of each row, for a model of sequences and a matrix; rows of a sequence
@@ -66,8 +70,8 @@ class Model:
         Returns
         -------
         (n,) array
-            Labels of classes, nan for a class of many labels; numbers of a regression; tags from 1
-            of sequences.
+            Labels of classes, words where those are, nan for a class of many labels; numbers of a
+            regression; tags from 1 of sequences.
         list of lists
             Names of the tags, of a list of sequences.
         (n, L) bool
@@ -75,7 +79,7 @@ class Model:
         """
         model = self.model
         if not model.of_sequences:
-            return model.predict(as_rows(X), threads)
+            return named_labels(model.predict(self._rows(X), threads), model.words)
         if model.names is not None and qid is None:
             columns = {name: k for k, name in enumerate(model.names.attributes)}
             bounds = np.concatenate([[0], np.cumsum([len(sequence) for sequence in X])]).astype(
@@ -92,6 +96,22 @@ class Model:
             )
         chains = as_sequences(vector_examples(rows, np.ones(rows.n_rows), qid))
         return model.tags(chains.X, chains.indptr, threads) + 1
+
+    def _rows(self, X: Any) -> Csr:
+        table = self.model.table
+        if table is None or not (isinstance(X, str | os.PathLike) or is_frame(X)):
+            return as_rows(X)
+        from svmcut.files.encoded import TestTable, join_examples
+
+        source = os.fspath(X) if isinstance(X, str | os.PathLike) else X
+        return join_examples([*TestTable(table).stream(source, CLASSES, True)]).X
+
+
+def named_labels(labels: NDArray, words: tuple[str, ...]) -> NDArray:
+    """(n,) labels as predicted, or by word; sets of labels as they are."""
+    if not words or labels.ndim > 1:
+        return labels
+    return np.array(label_texts([None if k != k else k for k in labels.tolist()], words), object)
 
 
 def load(path: str | os.PathLike, *, zero_based: bool = False) -> Model:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut._native.interrupt import Cancelled, cancelled
-from svmcut.data.folds import folds
+from svmcut.data.folds import folds, split
 from svmcut.data.labels import classes_of, labels_of
 from svmcut.errors import UsageError
 from svmcut.messages import Parameter
@@ -199,7 +199,7 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
     ] * (least < K)
 
     def part(fold) -> Part:
-        return lambda: (data.take(fold.train), data.take(fold.held))
+        return lambda: split(data, fold)
 
     return [part(fold) for fold in found], settings, warnings
 

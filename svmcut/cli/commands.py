@@ -102,9 +102,9 @@ SCORING = (
         "input",
         ("--input",),
         DATA,
-        "Text of EXAMPLE_FILE: svm, or crfsuite where the model was trained on that: tags and "
-        "attributes by name.",
-        default="svm",
+        "What EXAMPLE_FILE holds: svm, crfsuite, or a table, csv, tsv, jsonl, parquet, arrow or "
+        "text, as the model was trained on.",
+        default="by the file's ending, else svm",
         kind=KINDS["input"],
     ),
     Option(

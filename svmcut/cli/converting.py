@@ -15,9 +15,9 @@ from svmcut.data.examples import MultilabelExamples
 from svmcut.data.labels import SIGNS, label_text
 from svmcut.errors import UsageError
 from svmcut.files.encoded import read_encoded
+from svmcut.files.names import input_of
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
-from svmcut.files.tables import input_of
 from svmcut.messages import join_names, printable
 from svmcut.tables.labels import CLASSES, SETS
 from svmcut.tables.options import TableOptions

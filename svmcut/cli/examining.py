@@ -12,7 +12,7 @@ from svmcut import __version__
 from svmcut.cli.files import log_beside
 from svmcut.cli.report import report_text
 from svmcut.cli.words import in_options
-from svmcut.data.labels import SIGNS, label_text
+from svmcut.data.labels import label_text
 from svmcut.errors import DataError, UsageError
 from svmcut.files.models import read_named
 from svmcut.files.output import write_atomically
@@ -27,7 +27,7 @@ from svmcut.spec.entries import GRADES, NUMBERS, TWO_CLASSES
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import record
 from svmcut.tasks.prediction import tallied
-from svmcut.tasks.protocol import named, names_for, tasks_of
+from svmcut.tasks.protocol import input_for, named, names_for, tasks_of
 from svmcut.tasks.vectors import Scores
 
 #: Labels that rows are grouped by; where there are more, all rows are one group.
@@ -44,7 +44,7 @@ class InspectionOptions:
     report: str | None = None
     trace: str | None = None
     data: str | None = None
-    input: str = INPUTS[0]
+    input: str | None = None
     zero_based: bool = DEFAULTS["zero_based"]
     top: int = 10
     json: bool = False
@@ -94,9 +94,9 @@ def check_files(model: str, options: InspectionOptions) -> list[File]:
     inputs = [File(name, path) for name, path in paths.items() if path is not None]
     outputs = [] if options.html is None else [File("--html", options.html)]
     check_roles(inputs, outputs)
-    if options.input != INPUTS[0] and options.data is None:
+    if options.input is not None and options.data is None:
         raise UsageError("--input is the text of --data; leave it out")
-    if options.zero_based and options.input != INPUTS[0]:
+    if options.zero_based and options.input not in (None, INPUTS[0]):
         raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
     if options.names == options.data == "-":
         raise UsageError("--names and --data cannot both be standard input; name one of them")
@@ -107,6 +107,8 @@ def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], lis
     """The document of a model and of what is given beside it, and warnings."""
     first, scorer = read_named(model, zero_based=options.zero_based)
     words = None if options.names is None else _names(options.names)
+    if words is None and scorer.table is not None and scorer.table.columns:
+        words = scorer.table.features()
     document = {
         "command": "inspect",
         "version": __version__,
@@ -132,8 +134,9 @@ def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], lis
     if options.trace is not None:
         document["trace"] = _convergence(options.trace)
     if options.data is not None:
-        how = {"zero_based": options.zero_based} | names_for(scorer, model, options.input)
-        document["data"], cautions = _measured(scorer, options.data, options.input, how)
+        input = input_for(scorer, options.data, options.input)
+        how = {"zero_based": options.zero_based} | names_for(scorer, model, input)
+        document["data"], cautions = _measured(scorer, options.data, input, how)
         warnings += cautions
     return document, warnings
 
@@ -268,7 +271,7 @@ def _measured(
         scores = tally.scores
         if TASKS[name].labels == TWO_CLASSES:
             positive, _, unknown = tally.of_classes()
-            low, high = (label_text(label) for label in tally.labels or SIGNS)
+            low, high = scorer.label_texts()
             groups = {low: ~positive & ~unknown, high: positive} | (
                 {"other": unknown} if unknown.any() else {}
             )

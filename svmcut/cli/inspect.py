@@ -55,8 +55,8 @@ ROWS = (
         "input",
         ("--input",),
         DATA,
-        "Text of --data: svm, or crfsuite, tags and attributes by name.",
-        default="svm",
+        "What --data holds, as of classify.",
+        default="by the file's ending, else svm",
         kind=KINDS["input"],
     ),
     Option(

@@ -140,9 +140,8 @@ ROWS = (
         "input",
         ("--input",),
         DATA,
-        "Text of the files: svm, as above; crfsuite: lines of a tag and of attributes by name, "
-        "NAME or NAME:VALUE, with tabs in between, and an empty line behind every sequence. The "
-        "model keeps the names; classify needs this option too.",
+        "What the files hold: {inputs}. The model keeps the names.",
+        default="by the file's ending, else svm",
     ),
     Option(
         "cost",

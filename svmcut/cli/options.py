@@ -13,7 +13,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from svmcut.cli.option_rows import COMPATIBILITY, ROWS, Option
+from svmcut.cli import table_rows
+from svmcut.cli.option_rows import COMPATIBILITY, Option
+from svmcut.cli.option_rows import ROWS as OWN_ROWS
+from svmcut.files.names import input_of
 from svmcut.messages import join_names
 from svmcut.spec.catalog import (
     AUTO,
@@ -26,11 +29,13 @@ from svmcut.spec.catalog import (
     RESCALINGS,
     SOLVERS,
     SUBSPACE,
+    TABLES,
     TASKS,
     losses,
     measures,
     solvers,
     takers,
+    task_inputs,
 )
 from svmcut.spec.entries import CLASSES, TAGS
 from svmcut.spec.kinds import (
@@ -63,10 +68,13 @@ from svmcut.spec.parameters import (
     param,
     task_defaults,
 )
-from svmcut.spec.records import fields, record, replace
+from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
 from svmcut.spec.spellings import respelt
+from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
+from svmcut.tables.options import TableOptions
 
+ROWS = (*OWN_ROWS, *table_rows.ROWS)
 #: Tasks of learn.
 LEARNT = tuple(name for name, task in TASKS.items() if task.command == "learn")
 
@@ -95,6 +103,7 @@ class LearnOptions(Settings):
     cv: int | None = param(None, integer(2))
     validate: str | None = param(None, PATH)
     select: str | None = param(None, PATH)
+    table: TableOptions = field(default_factory=TableOptions)
     checkpoint: str | None = param(None, PATH)
     checkpoint_every: float = param(60.0, duration())
     resume: bool = param(False, FLAG)
@@ -119,6 +128,11 @@ class LearnOptions(Settings):
     preimage: int = param(2, integer(0, 9))
     recompute: int = param(0, integer(0))
     shrink: int = param(1, integer(0, 1))
+
+    @property
+    def reads_table(self) -> bool:
+        """Whether the examples are a table or texts."""
+        return self.input in TABLES
 
     @property
     def scheduled(self) -> bool:
@@ -157,6 +171,8 @@ class LearnOptions(Settings):
         """The values for the report; of a list a single one is a number."""
         names = [item.name for item in fields(self) if item.name not in ("given", "original")]
         values = {name: getattr(self, name) for name in names}
+        table = values.pop("table")
+        values |= {name: getattr(table, name) for name in TABLE_OPTIONS if self.reads_table}
         for name in ("cost", "example_cost", *KERNEL_PARAMETERS):
             if values[name] is not None:
                 numbers = [typed.value for typed in values[name]]
@@ -179,7 +195,7 @@ def solver_name(options: LearnOptions) -> str:
     return AUTO if options.algorithm == 9 or classes else CUTTING_PLANE
 
 
-_KINDS = kinds_of(LearnOptions)
+_KINDS = kinds_of(LearnOptions) | kinds_of(TableOptions)
 
 
 def offered(task: str) -> set[str]:
@@ -195,6 +211,7 @@ def offered(task: str) -> set[str]:
         "slack_norm": any(len(loss.norms) > 1 for loss in rows),
         "rescaling": row.original is not None,
         **dict.fromkeys(("scheduler", "scheduler_file", "work_dir", "cache"), task in PARTED),
+        **dict.fromkeys(TABLE_OPTIONS, row.labels != TAGS),
     }
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
     needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))
@@ -216,6 +233,14 @@ def numbered(rows) -> str:
     )
 
 
+_INPUTS = (
+    "svm, as above; a table, csv, tsv, jsonl, parquet or arrow, with --label; text: lines of a "
+    "label, a tab and a text, or of __label__NAME and a text",
+    "svm, as above; crfsuite: lines of a tag and of attributes by name, NAME or NAME:VALUE, with "
+    "tabs in between, and an empty line behind every sequence. classify needs this option too",
+)
+
+
 def _words(task: str) -> dict[str, Any]:
     """What the help texts of a task are filled with."""
     row, of_tags = TASKS[task], TASKS[task].labels == TAGS
@@ -223,6 +248,7 @@ def _words(task: str) -> dict[str, Any]:
         _words_of_losses(task)
         | _words_of_solvers(task)
         | {
+            "inputs": _INPUTS[of_tags],
             "tasks": join_names([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
             "first": DEFAULTS["task"],
             "objective": row.objective,
@@ -320,6 +346,7 @@ def _kinds(task: str) -> dict[str, Kind]:
         "loss": one_of({name: loss.number for name, loss in losses(task).items()}),
         "solver": one_of((AUTO, *own), foreign),
         "select": dashed(tuple(measures(task))),
+        "input": one_of(task_inputs(task)),
     }
 
 
@@ -381,7 +408,11 @@ def collected(command: str | None, words: Sequence[str], values: dict[str, Any])
     ):  # svm_perf's, not refused as --basis is
         asked.discard("basis")
     own = task_defaults(named_task(command, words))
-    found = LearnOptions(**{"command": command, "given": frozenset(asked), **own, **values})
+    table = {name: values.pop(name) for name in TABLE_OPTIONS if name in values}
+    if "input" not in values and (input := input_of(values["example_file"])) is not None:
+        values["input"] = input
+    own |= {"table": TableOptions(**table), "given": frozenset(asked)}
+    found = LearnOptions(**{"command": command, **own, **values})
     if not found.path and found.settings().is_sum:
         return replace(found, example_cost=(Typed(f"{EXAMPLE_COST:g}", EXAMPLE_COST),))
     return found

@@ -18,12 +18,12 @@ from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
 from svmcut.messages import Message, printable
-from svmcut.spec.catalog import INPUTS
+from svmcut.spec.catalog import INPUTS, NAMED
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import record, replace
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
 from svmcut.tasks.presentation import Presentation
-from svmcut.tasks.protocol import Task, named, names_for, presentation, tasks_of
+from svmcut.tasks.protocol import Task, input_for, named, names_for, presentation, tasks_of
 
 
 class Files(NamedTuple):
@@ -76,7 +76,7 @@ class ScoringOptions:
     beam: int = 0
     light_verbosity: int = 0
     zero_based: bool = DEFAULTS["zero_based"]
-    input: str = INPUTS[0]
+    input: str | None = None
     names: Files = NAMES
 
     def say(self, text: str = "", end: str = "\n") -> None:
@@ -125,8 +125,11 @@ def run_scoring(
             scorer = read_scorer(files, options)
             close("done.")
         with step(options.say, "Reading test examples") as close:
+            options = replace(options, input=input_for(scorer, files.examples, options.input))
             task = check_model(scorer, files.model, options)
-            predicted = predict_files(task, scorer, files, options, spread)
+            predicted, table = predict_files(task, scorer, files, options, spread)
+            if table is not None and not table.labelled:
+                options = replace(options, unlabelled=True)
             options.say_light("Scanning examples...done")
             count = predicted.tally.counts()["examples"]
             options.say_light(f"Reading examples into memory...OK. ({count} examples read)")
@@ -140,7 +143,7 @@ def run_scoring(
         measures = print_measures(predicted, name, scorer, options)
         if options.report is not None:
             seconds = dict(predicted.seconds, total=time.perf_counter() - began)
-            counts = named(name, input=options.input).counts_of(predicted.tally)
+            counts = named(name, input=options.input or INPUTS[0]).counts_of(predicted.tally)
             head = {"command": "classify", "version": __version__, **counts}
             last = {"seconds": seconds, "warnings": [*map(in_options, warnings)]}
             write_report(options.report, head | measures | last)
@@ -213,32 +216,39 @@ def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:
         raise UsageError("--format is for measures of two classes; leave it out")
     if options.beam and options.task is None and not shown.has_beam:
         raise UsageError("{beam} is for models of sequences; leave it out")
-    task = named(options.task or own[-1], options.task is not None, options.input)
-    if options.zero_based and options.input != INPUTS[0]:
+    task = named(options.task or own[-1], options.task is not None, options.input or INPUTS[0])
+    if options.zero_based and options.input == NAMED:
         raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
     return task
 
 
 def predict_files(
     task: Task, scorer: Any, files: Files, options: ScoringOptions, spread: Spread | None
-) -> Predictions:
+) -> tuple[Predictions, Any]:
     """Reads and predicts the examples, here or by the workers of `spread`, and writes what they
-    are."""
+    are; with the reader of a table, where they are one."""
     reading = {"unlabelled": options.unlabelled, "zero_based": options.zero_based}
-    reading |= names_for(scorer, files.model, options.input)
+    reading |= names_for(scorer, files.model, options.input or INPUTS[0])
     how = PredictionOptions(
         options.threads, options.beam, options.labels, options.probability, reading
     )
+    table: Any = reading.get("table")
     if spread is None:
-        return predict(task, scorer, files.examples, files.predictions, how)
-    return spread.predict(task, scorer, how)
+        predicted = predict(task, scorer, files.examples, files.predictions, how)
+    elif table is not None:
+        raise UsageError("{scheduler} is for examples in LIBSVM's text; leave it out")
+    else:
+        predicted = spread.predict(task, scorer, how)
+    if table is not None:
+        predicted = predicted._replace(warnings=(*predicted.warnings, *table.warnings))
+    return predicted, table
 
 
 def warnings_of(
     predicted: Predictions, name: str, scorer: Any, files: Files, options: ScoringOptions
 ) -> list[str]:
     """What a user should know of predictions whose measures are those of a task."""
-    judge = named(name, input=options.input)
+    judge = named(name, input=options.input or INPUTS[0])
     warnings = [*predicted.warnings, *judge.warnings(predicted.tally, files.examples)]
     if options.format is not None and not options.present(name).has_plain:
         warnings.append(f"--format has no effect where {printable(files.examples)} has queries")
@@ -255,7 +265,7 @@ def print_measures(
     tally, shown = predicted.tally, options.present(name)
     measured = None
     if not options.unlabelled:
-        measured = named(name, input=options.input).measured(tally)
+        measured = named(name, input=options.input or INPUTS[0]).measured(tally)
     skill = predicted.skill.values() if predicted.skill and shown.has_plain else {}
     plain = options.is_plain(shown)
     details = ""

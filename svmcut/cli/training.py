@@ -23,13 +23,16 @@ from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
 from svmcut.data.examples import Csr
-from svmcut.data.labels import by_labels
+from svmcut.data.labels import by_labels, named_labels, number_labels
+from svmcut.files.encoded import TrainingTable
 from svmcut.files.models import write_model
+from svmcut.files.names import input_of
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
 from svmcut.messages import printable
 from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
+from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named, presentation
 from svmcut.tasks.weights import weighed
@@ -143,6 +146,8 @@ class Training:
             "zero_based": options.zero_based,
         }
         given |= {} if options.cache is None else {"cache": options.cache}
+        if options.reads_table:
+            given["table"] = TrainingTable(options.table, options.input)
         weights = None if options.weights is None else read_weights(options.weights)
         settings = self._read(given, weights)
         options = self.options
@@ -154,8 +159,7 @@ class Training:
         self._validation = None
         if options.validate:
             reading = time.perf_counter()
-            if options.input != INPUTS[0]:
-                given["names"] = self.examples.names
+            given |= names_of(self.examples, options)
             self._validation = self._task.read(options.validate, **given, test=True)
             self._seconds["read"] += time.perf_counter() - reading
             self._warnings += self._task.label_warnings(self._validation, self._driver)
@@ -181,7 +185,7 @@ class Training:
             close(self._shown.sizes(examples))
         if self.original and options.verbosity <= 0:
             report.out(self._shown.quiet(examples), end="")
-        settings = options.settings()
+        settings = number_labels(options.settings(), _words(examples), options.example_file)
         self.examples, left_out = weighed(
             self._task, examples, settings, weights, options.weights or ""
         )
@@ -193,11 +197,16 @@ class Training:
             self.options = options = named_by_labels(options, self.examples)
             self._task, self._shown = named(options.task), presentation(options.task)
             self._say(f"{len(np.unique(self.examples.y))} classes: {options.task}")
+        if self._table is not None:
+            self._say(summary.fact("Columns", self._table.encoding.told()))
         return settings
 
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
         """The driver, and what a user should know of the examples."""
         driver = self._task.plan(self.examples, settings, self._time_limit)
+        words = _words(self.examples)
+        if "labels" in driver.counts and words:
+            driver.counts["labels"] = named_labels(driver.counts["labels"], words)
         return driver, [] if self.original else hints(
             self.options.task, self.examples, driver.settings
         )
@@ -321,7 +330,7 @@ class Training:
         if not options.has_kernel or options.basis_method:
             self._log("Compacting linear model...done")
         with report.step(self._log, "Writing learned model"):
-            write_model(target, outcome.model, bool(self.original))
+            write_model(target, self._complete(outcome.model), bool(self.original))
             if options.alphas:
                 with write_atomically(options.alphas) as output:
                     output.write(
@@ -336,6 +345,15 @@ class Training:
             self.rows.append(
                 self._row(cost, target, outcome) | (measured or self._measures(outcome.model))
             )
+
+    def _complete(self, model: Any) -> Any:
+        """The model with the encoding of the table it was trained on."""
+        return model if self._table is None else replace(model, table=self._table.encoding)
+
+    @property
+    def _table(self) -> Any:
+        """What the examples were made of, where that was a table."""
+        return getattr(self.examples, "table", None)
 
     def _facts(
         self, costs: str, outcome: Outcome, measured: dict[str, Any] | None
@@ -415,7 +433,7 @@ class Training:
                 range(len(values)), key=lambda k: -math.inf if math.isnan(values[k]) else values[k]
             )
             if len(options.path) > 1:
-                write_model(options.model_file, self.outcomes[chosen].model)
+                write_model(options.model_file, self._complete(self.outcomes[chosen].model))
         if self.rows:
             self._say(
                 report.path_table(options.task, self.rows, chosen if options.select else None),
@@ -443,6 +461,8 @@ class Training:
                 self._asked, X, counts, self.outcomes[chosen], self._seconds, warnings
             )
             document |= self._grid
+            if self._table is not None:
+                document["columns"] = self._table.encoding.document()
             if self.rows:
                 document["path"] = self.rows
             write_report(options.report, document)
@@ -517,6 +537,22 @@ class Training:
         """Every measure of a model on the examples, and on those of --validate."""
         parts = (("training", self.examples), ("validation", self._validation))
         return {name: self._measured(model, data) for name, data in parts if data is not None}
+
+
+def names_of(examples: Any, options: LearnOptions) -> dict[str, Any]:
+    """What reading other examples for the same model takes of its own."""
+    if options.reads_table:
+        from svmcut.files.encoded import TestTable
+
+        input = input_of(options.validate or "") or options.input
+        return {"table": TestTable(examples.table.encoding, input)}
+    return {"names": examples.names} if options.input != INPUTS[0] else {}
+
+
+def _words(examples: Any) -> tuple[str, ...]:
+    """What the labels 1, 2, ... are called."""
+    table = getattr(examples, "table", None)
+    return () if table is None else table.encoding.words
 
 
 def _silence(text: str = "", end: str = "\n") -> None:

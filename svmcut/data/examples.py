@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -348,6 +348,7 @@ class Sequences:
     source: Source = field(default_factory=lambda: Source("memory"))
     weights: NDArray[np.float64] | None = None
     names: Names | None = None
+    table: ClassVar[None] = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

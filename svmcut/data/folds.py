@@ -16,6 +16,7 @@ import numpy as np
 from svmcut.errors import UsageError
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import GRADES
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,9 +29,24 @@ class Fold(NamedTuple):
     held: NDArray[np.bool_]
 
 
+def take(data: Any, keep: NDArray[np.bool_]) -> Any:
+    """The rows to keep, as all there are to train on: what was made of a table is fitted to them
+    alone."""
+    return data.take(keep) if data.table is None else split(data, Fold(keep, ~keep))[0]
+
+
+def split(data: Any, fold: Fold) -> tuple[Any, Any]:
+    """What to train on and what is held out; features of a table are fitted to the first alone."""
+    train, held = data.take(fold.train), data.take(fold.held)
+    table = data.table
+    if table is None or not table.encoding.columns:
+        return train, held
+    own, X, other = table.split(np.flatnonzero(fold.train), np.flatnonzero(fold.held))
+    return replace(train, X=X, table=own), replace(held, X=other)
+
+
 def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
-    """K folds of training data: `data.take(fold.train)` and `data.take(fold.held)`, with their
-    weights; O(n log n).
+    """K folds of training data, for `split`; O(n log n).
 
     Parameters
     ----------

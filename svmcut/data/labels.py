@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from svmcut.errors import DataError, UsageError
-from svmcut.messages import Message
-from svmcut.spec.kinds import ABOVE_ZERO
+from svmcut.messages import Message, Parameter
+from svmcut.spec.kinds import ABOVE_ZERO, BALANCED, weights_by_label
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
 
     from svmcut.spec.parameters import Settings
@@ -92,6 +94,42 @@ def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings
     return of_classes
 
 
+def number_labels(settings: Settings, words: Sequence[str], path: str) -> Settings:
+    """The settings with numbers in the place of words: 1, 2, ... of those that are the labels.
+
+    Raises
+    ------
+    UsageError
+        For a word that is no label.
+    """
+    places = {word: float(k) for k, word in enumerate(words, 1)}
+
+    def numbered(label: Any, name: str) -> float:
+        text = label_text(label) if isinstance(label, float) else label
+        if words and text in places:
+            return places[text]
+        if words or isinstance(label, str):
+            known = _some(words) if words else "numbers"
+            raise UsageError(
+                "{} names '{}', but the labels of {} are {}", Parameter(name), text, path, known
+            )
+        return label
+
+    changed: dict[str, Any] = {}
+    if settings.positive not in (None, ABOVE_ZERO):
+        changed["positive"] = numbered(settings.positive, "positive")
+    if settings.class_weight not in (None, BALANCED):
+        weights = weights_by_label(settings.class_weight)
+        changed["class_weight"] = ",".join(
+            f"{numbered(label, 'class_weight')!r}={weight!r}" for label, weight in weights.items()
+        )
+    return replace(settings, **changed) if changed else settings
+
+
+def _some(words: Sequence[str], most: int = 10) -> str:
+    return ", ".join([*words[:most], "..."] if len(words) > most else words)
+
+
 def beside_classes(path: str, count: int, reason: str, label: str) -> UsageError:
     """The refusal of what several classes cannot honour."""
     return UsageError(
@@ -163,6 +201,19 @@ def classes_of(y: NDArray, labels: Labels | None) -> tuple[NDArray[np.bool_], ND
 def label_text(label: float | None) -> str:
     """A label as a model file has it: the shortest text of the number, `rest` for all others."""
     return REST if label is None else repr(float(label)).removesuffix(".0")
+
+
+def label_texts(labels: Iterable[float | None], words: Sequence[str] = ()) -> list[str]:
+    """Texts of labels: words where 1, 2, ... have such names."""
+    return [
+        words[int(label) - 1] if words and label is not None else label_text(label)
+        for label in labels
+    ]
+
+
+def named_labels(labels: Iterable[float | None], words: Sequence[str] = ()) -> list[Any]:
+    """Labels as a report has them: numbers, or words where they have such names."""
+    return label_texts(labels, words) if words else [*labels]
 
 
 def _listed(y: NDArray[np.float64], most: int = 5) -> str:

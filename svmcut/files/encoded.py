@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut.data.examples import Examples, MultilabelExamples, Source
+from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
 from svmcut.errors import DataError, NoExamples, UsageError
 from svmcut.files import tables
+from svmcut.files.names import input_of
 from svmcut.messages import Message, Parameter, join_names
 from svmcut.tables.columns import Category, Number, Placed, Text, Unused
 from svmcut.tables.encoding import Encoding, Rows, encode
@@ -84,18 +85,21 @@ def read_encoded(
     while True:
         try:
             with tables.open_table(path, input) as table:
-                return _Training(path, table, _of_text(options, input), kind, names).read()
+                text = _of_text(options, input)
+                return _Training(path, table, text, kind, names, input).read()
         except Reread as again:
             if again.name in names or not os.path.isfile(path):
                 message = "row {}, column '{}': '{}' is no number, and the rows before have numbers"
-                text = Message(message, again.row, again.name, again.cell)
-                raise DataError(path, text) from None
+                told = Message(message, again.row, again.name, again.cell)
+                raise DataError(path, told) from None
             names.add(again.name)
 
 
 def examples_of(frame: Any, options: TableOptions, kind: str = CLASSES) -> Any:
     """As `read_encoded`, of a DataFrame."""
-    return _Training("the table", tables.open_frame(frame), options, kind, frozenset()).read()
+    return _Training(
+        "the table", tables.open_frame(frame), options, kind, frozenset(), "arrow"
+    ).read()
 
 
 def _of_text(options: TableOptions, input: str) -> TableOptions:
@@ -147,11 +151,31 @@ def _some(names: list[str], most: int = 20) -> str:
     return join_names([*names[:most], f"{len(names) - most} more"] if len(names) > most else names)
 
 
+class TrainingTable(NamedTuple):
+    """How a task reads a training table: as `read_encoded`, with these options."""
+
+    options: TableOptions
+    input: str
+
+    def read(self, path: str, kind: str, max_memory: float | None = None) -> Any:
+        """The examples of a file."""
+        return read_encoded(path, self.input, self.options, kind, max_memory)
+
+
 class _Training:
     """One pass over a training table."""
 
-    def __init__(self, path: str, table: Any, options: TableOptions, kind: str, names: Any):
+    def __init__(
+        self,
+        path: str,
+        table: Any,
+        options: TableOptions,
+        kind: str,
+        names: Any,
+        format: str,
+    ):
         self._path, self._table, self._options, self._kind = path, table, options, kind
+        self._format = format
         check_label(table.names, options, path)
         roles = roles_of(table.names, options, path)
         self._roles = {name: "names" if name in names else role for name, role in roles.items()}
@@ -197,7 +221,7 @@ class _Training:
             if name in empty or role in (LABEL, GROUP, WEIGHT, DROPPED)
         )
         labels, words = self._labelled()
-        frame = Encoding((), unused, words)
+        frame = Encoding((), unused, words, self._format)
         own = list(gathered), list(gathered.values()), self._options, frame
         table = Rows(self._path, *own)
         X, source = table.features(), Source(self._path)
@@ -259,6 +283,10 @@ class TestTable:
         self.labelled = True
         self.warnings: list[str] = []
 
+    def read(self, path: str, kind: str, max_memory: float | None = None) -> Any:
+        """All examples of a file at once."""
+        return join_examples([*self.stream(path, kind)])
+
     def stream(self, path: Any, kind: str, unlabelled: bool = False) -> Iterator[Any]:
         """The examples of a file, or of a DataFrame, block after block.
 
@@ -270,7 +298,7 @@ class TestTable:
         if not isinstance(path, str):
             yield from self._blocks("the table", tables.open_frame(path), kind, unlabelled)
             return
-        input = self._input or tables.input_of(path) or "csv"
+        input = self._input or input_of(path) or "csv"
         with tables.open_table(path, input) as table:
             yield from self._blocks(path, table, kind, unlabelled)
 
@@ -286,8 +314,7 @@ class TestTable:
             self.warnings.append(Message(message, path, _some(extra)))
         reader = _Blocks(path, self._encoding, places, kind)
         self.labelled = reader.labelled
-        if unlabelled:
-            reader.labelled = False
+        reader.labelled &= not unlabelled
         rows = 0
         for batch in table.batches:
             if len(batch[0]):
@@ -353,3 +380,27 @@ class _Blocks:
 def _tester(path: str, column: Any) -> Column:
     role = {Text: "text", Category: "names", Number: "open"}[type(column)]
     return Column(path, column.name, role, TableOptions(), column)
+
+
+def join_examples(blocks: list[Any]) -> Any:
+    """Blocks of one table as one."""
+    first = blocks[0]
+    if len(blocks) == 1:
+        return first
+    X = _join_rows([block.X for block in blocks])
+    if isinstance(first, MultilabelExamples):
+        lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        labels = np.concatenate([block.names[block.labels] for block in blocks])
+        return MultilabelExamples(X, *_sets(indptr, labels), first.source)
+    y = np.concatenate([block.y for block in blocks])
+    qid = None if first.qid is None else np.concatenate([block.qid for block in blocks])
+    return Examples(X, y, qid, None, first.source)
+
+
+def _join_rows(parts: list[Csr]) -> Csr:
+    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    data = np.concatenate([part.data for part in parts])
+    indices = np.concatenate([part.indices for part in parts])
+    return Csr(data, indices, indptr, parts[0].n_features, True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,8 +94,8 @@ def write_names(
     output.write("".join(lines).encode("utf-8", "surrogateescape"))
 
 
-def write_label_sets(output: Output, sets: NDArray[np.bool_], names: NDArray[np.int64]) -> None:
+def write_label_sets(output: Output, sets: NDArray[np.bool_], names: Sequence[str]) -> None:
     """(rows, K) sets as lines of labels with commas in between; a row without labels is an empty
     line."""
-    lines = [",".join(map(str, names[row].tolist())) for row in sets]
+    lines = [",".join(compress(names, row)) for row in sets.tolist()]
     output.write(("\n".join(lines) + "\n").encode())

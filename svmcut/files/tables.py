@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,27 +27,7 @@ _ROWS = 1 << 16
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put at the front
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _DELIMITERS = b",;\t|"
-#: Endings of names, before one of a compressed file.
-ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
 LABEL, TEXT = "label", "text"
-
-
-def input_of(path: str) -> str | None:
-    """What the ending of a name says is in the file; None where it says nothing."""
-    name, ending = os.path.splitext(path.lower())
-    if ending in _PACKED:
-        ending = os.path.splitext(name)[1]
-    return ENDINGS.get(ending)
 
 
 class Table(NamedTuple):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.models.facts import Ends
+    from svmcut.tables.encoding import Encoding
 
 MOST_FEATURES = 2**31 - 1
 
@@ -28,12 +29,20 @@ class BaseModel:
         Increasing columns of the data that its d features are; None for 0 to d - 1.
     of_sequences : bool
         Whether it has tags of sequences, and no scores of a row.
+    table : Encoding or None
+        Of the table it was trained on.
     """
 
     __slots__ = ()
 
     of_sequences: ClassVar[bool] = False
     columns: NDArray[np.int32] | None
+    table: Encoding | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the labels 1, 2, ... are called; none where labels are numbers."""
+        return () if self.table is None else self.table.words
 
     @property
     def n_features(self) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.data.labels import label_text
+from svmcut.data.labels import label_texts
 from svmcut.models.base import BaseModel
 from svmcut.scoring.probabilities import fit_temperature, of_several
 from svmcut.spec import schemas
@@ -74,12 +74,13 @@ class SeveralClasses(BaseModel):
             "temperature": schemas.maybe(schemas.real(0)),
         }
 
-    def _labels(self) -> list[str]:
-        return [*map(label_text, self.names.tolist())]
+    def label_texts(self) -> list[str]:
+        """The labels in the order of the scores."""
+        return label_texts(self.names.tolist(), self.words)
 
     def _head(self, kind: str, other: dict[str, Any] | None) -> dict[str, Any]:
         """The first of its facts; other: its probabilities where it has no temperature."""
         loss = self.loss or TASKS["multiclass"].loss
-        found: dict[str, Any] = {"kind": kind, "loss": loss, "labels": self._labels()}
+        found: dict[str, Any] = {"kind": kind, "loss": loss, "labels": self.label_texts()}
         fitted = other if self.temperature is None else {"temperature": self.temperature}
         return found if fitted is None else found | {"probabilities": fitted}

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from svmcut.data.labels import Labels
     from svmcut.scoring.probabilities import Sigmoid
+    from svmcut.tables.encoding import Encoding
 
 #: Numbers of a block of rows, or of products of its entries.
 _ROOM = 1 << 22
@@ -111,6 +112,7 @@ class FourierModel(TwoClasses):
     labels: Labels | None = None
     loss: str | None = None
     sigmoid: Sigmoid | None = None
+    table: Encoding | None = None
 
     @property
     def kernel(self) -> Kernel:

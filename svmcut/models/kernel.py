@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from svmcut.data.labels import Labels
     from svmcut.scoring.probabilities import Sigmoid
+    from svmcut.tables.encoding import Encoding
 
 
 @record(eq=False)
@@ -48,6 +49,7 @@ class KernelModel(TwoClasses):
     labels: Labels | None = None
     loss: str | None = None
     sigmoid: Sigmoid | None = None
+    table: Encoding | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads. See

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from svmcut.tables.encoding import Encoding
+
 
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
     """(0, 1), (0, 2), .., (1, 2), ..: the classes of the machines, one against one."""
@@ -72,6 +74,7 @@ class KernelMulticlassModel(SeveralClasses):
     loss: str | None = None
     sigmoids: tuple[Sigmoid, ...] | None = None
     temperature: float | None = None
+    table: Encoding | None = None
 
     @property
     def has_probabilities(self) -> bool:
@@ -147,7 +150,7 @@ class KernelMulticlassModel(SeveralClasses):
         return [*pairs_of(K)] if self.paired else [(k,) for k in range(K)]
 
     def facts(self, ends: facts.Ends) -> dict[str, Any]:
-        labels, counts = self._labels(), np.diff(self.starts)
+        labels, counts = self.label_texts(), np.diff(self.starts)
         machines = [
             {"of": [labels[k] for k in own], "support_vectors": int(count), "threshold": float(b)}
             for own, count, b in zip(self._sides(), counts, self.b, strict=True)

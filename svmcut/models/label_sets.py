@@ -21,6 +21,8 @@ from svmcut.spec.records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from svmcut.tables.encoding import Encoding
+
 
 @record(eq=False)
 class MultilabelModel(BaseModel):
@@ -50,6 +52,7 @@ class MultilabelModel(BaseModel):
     v: NDArray[np.float64]
     names: NDArray[np.int64]
     columns: NDArray[np.int32] | None = None
+    table: Encoding | None = None
 
     def pair_weights(self) -> NDArray[np.float64] | None:
         """(K, K) symmetric with a diagonal of 0; None without pairs.

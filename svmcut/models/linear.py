@@ -9,7 +9,6 @@ import numpy as np
 
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
-from svmcut.data.labels import SIGNS, label_text
 from svmcut.models import facts
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from svmcut.data.labels import Labels
     from svmcut.scoring.probabilities import Sigmoid
+    from svmcut.tables.encoding import Encoding
 
 
 @record(eq=False)
@@ -60,6 +60,7 @@ class LinearModel(TwoClasses):
     labels: Labels | None = None
     loss: str | None = None
     sigmoid: Sigmoid | None = None
+    table: Encoding | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the
@@ -76,7 +77,7 @@ class LinearModel(TwoClasses):
         return {"w": schemas.reals(None), **super().form()}
 
     def facts(self, ends: facts.Ends) -> dict[str, Any]:
-        of = label_text((self.labels or SIGNS)[1])
+        of = self.label_texts()[1]
         return self._head("linear") | {
             "features": facts.features(self.columns, self.w != 0),
             "threshold": float(self.b),

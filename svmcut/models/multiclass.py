@@ -20,6 +20,8 @@ from svmcut.spec.records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from svmcut.tables.encoding import Encoding
+
 
 @record(eq=False)
 class MulticlassModel(SeveralClasses):
@@ -56,6 +58,7 @@ class MulticlassModel(SeveralClasses):
     n_documents: int = 0
     loss: str | None = None
     temperature: float | None = None
+    table: Encoding | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of every class."""
@@ -85,7 +88,7 @@ class MulticlassModel(SeveralClasses):
         weights = [
             {"of": label, "constant": float(self.bias * constant)}
             | ends.of_features(w, self.columns)
-            for label, constant, w in zip(self._labels(), self.constant, self.W.T, strict=True)
+            for label, constant, w in zip(self.label_texts(), self.constant, self.W.T, strict=True)
         ]
         head = self._head(
             "classes", {"sigmoid": list(LOG_ODDS)} if self.has_probabilities else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.data.labels import SIGNS, label_text
+from svmcut.data.labels import SIGNS, label_texts
 from svmcut.models.base import BaseModel
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, of_two
 from svmcut.spec import schemas
@@ -49,6 +49,10 @@ class TwoClasses(BaseModel):
         negative, positive = self.labels or SIGNS
         return np.where(scores > 0, positive, np.nan if negative is None else negative)
 
+    def label_texts(self) -> list[str]:
+        """The negative and the positive label."""
+        return label_texts(self.labels or SIGNS, self.words)
+
     def form(self) -> dict[str, schemas.Check]:
         return {
             "b": schemas.REAL,
@@ -60,7 +64,7 @@ class TwoClasses(BaseModel):
     def _head(self, kind: str) -> dict[str, Any]:
         """The first of its facts."""
         found: dict[str, Any] = {"kind": kind, "loss": self.loss}
-        found["labels"] = [*map(label_text, self.labels or SIGNS)]
+        found["labels"] = self.label_texts()
         if self.calibration is not None:
             found["probabilities"] = {"sigmoid": list(self.calibration)}
         return found

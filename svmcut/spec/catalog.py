@@ -196,13 +196,19 @@ BASIS_KINDS = ("pivoted", "even", FOURIER)
 #: Tasks whose rows may lie in parts, with the workers of a scheduler.
 PARTED = tuple(name for name, task in TASKS.items() if task.parted)
 #: Texts of example files.
-INPUTS = ("svm", "crfsuite")
+NAMED = "crfsuite"
 #: Tables, and lines of a label and a text.
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow", "text")
+INPUTS = ("svm", *TABLES, NAMED)
 #: All classes at once, one against the rest, and one against one; the first is the default, with
 #: kernels the last.
 MULTICLASS = ("crammer-singer", "one-vs-rest", "one-vs-one")
 AUTO = "auto"
+
+
+def task_inputs(task: str) -> tuple[str, ...]:
+    """The texts of a task's files."""
+    return (INPUTS[0], NAMED) if TASKS[task].labels == TAGS else (INPUTS[0], *TABLES)
 
 
 def losses(task: str) -> dict[str, Loss]:

@@ -226,21 +226,17 @@ def class_weights() -> Kind:
         if isinstance(value, str) and value == BALANCED:
             return value
         if isinstance(value, Mapping):
-            _accept(
-                value,
-                all(isinstance(part, numbers.Real) for item in value.items() for part in item),
-            )
-            value = ",".join(
-                f"{float(label)!r}={float(weight)!r}" for label, weight in value.items()
-            )
+            _accept(value, all(isinstance(weight, numbers.Real) for weight in value.values()))
+            value = ",".join(f"{label}={float(weight)!r}" for label, weight in value.items())
         weights = weights_by_label(_accept(value, isinstance(value, str)))
         _accept(
             value,
-            all(map(math.isfinite, (*weights, *weights.values()))) and min(weights.values()) >= 0,
+            all(map(math.isfinite, weights.values())) and min(weights.values()) >= 0,
         )
         _accept(value, len(weights) == value.count("=") == value.count(",") + 1)
         return ",".join(
-            f"{_shortest(label)}={_shortest(weight)}" for label, weight in sorted(weights.items())
+            f"{label if isinstance(label, str) else _shortest(label)}={_shortest(weight)}"
+            for label, weight in sorted(weights.items(), key=_in_order)
         )
 
     return Kind(
@@ -251,10 +247,14 @@ def class_weights() -> Kind:
     )
 
 
-def weights_by_label(text: str) -> dict[float, float]:
-    """The weights in a text such as 1=5,-1=0.5."""
+def weights_by_label(text: str) -> dict[Any, float]:
+    """The weights in a text such as 1=5,-1=0.5; labels that are no numbers are words."""
     pairs = (part.split("=") for part in text.split(","))
-    return {float(label): float(weight) for label, weight in pairs}
+    return {LABEL.parse(label): float(weight) for label, weight in pairs}
+
+
+def _in_order(item: tuple[Any, float]) -> tuple[bool, Any]:
+    return isinstance(item[0], str), item[0]
 
 
 def _shortest(value: float) -> str:
@@ -271,16 +271,23 @@ def dashed(names: tuple[str, ...]) -> Kind:
 
 
 def label() -> Kind:
-    """A label as a number, or the rule that all labels above 0 are meant."""
+    """A label, a number or a word, or the rule that all labels above 0 are meant."""
     plain = number(-math.inf)
 
     def read(text: str) -> Any:
-        return text if text == ABOVE_ZERO else float(text)
+        try:
+            return float(text)
+        except ValueError:
+            return text
 
     def take(value: Any) -> Any:
-        return value if isinstance(value, str) and value == ABOVE_ZERO else plain.take(value)
+        if not isinstance(value, str):
+            return plain.take(value)
+        return _accept(
+            value, value == ABOVE_ZERO or (value.strip() != "" and value[0] not in "<>=")
+        )
 
-    return Kind("LABEL", "a label, which is a finite number, or '>0'", read, take)
+    return Kind("LABEL", "a label, a finite number or a word, or '>0'", read, take)
 
 
 def _one_line(text: Any) -> str:
@@ -297,6 +304,7 @@ ANY = number(-1e300, 1e300)
 TEXT = Kind("TEXT", "one line of text", str, _one_line)
 PATH = Kind("FILE", "a path", str, lambda value: str(_accept(value, isinstance(value, str))))
 ADDRESS = address()
+LABEL = label()
 FLAG = Kind("", "True or False", str, _flag)
 LEVEL = Kind(
     "INTEGER", "a whole number", int, lambda value: max(0, value)

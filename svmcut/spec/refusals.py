@@ -32,6 +32,7 @@ from svmcut.spec.catalog import (
     solvers,
     takers,
     takes,
+    task_inputs,
 )
 from svmcut.spec.entries import CLASSES, GRADES, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
@@ -66,6 +67,12 @@ def check(settings: Settings) -> list[str]:
     for name in sorted(settings.wishes() & OF_TASKS - own):
         having = [row.name for row in TASKS.values() if name in row.takes]
         raise UsageError("{} is for {task=}; leave it out", Parameter(name), having)
+    if settings.input not in (inputs := task_inputs(settings.task)):
+        raise UsageError(
+            "{input=} is no text of {}; use {input=}", settings.input, task.objects, inputs
+        )
+    if settings.input != DEFAULTS["input"] and settings.zero_based:
+        raise UsageError("{zero_based} counts features, which {input} names; leave one of them out")
     if settings.class_weight is not None:
         check_weights(settings, "class_weight")
     if task.labels == TAGS:
@@ -422,8 +429,6 @@ def _check_classes(settings: Settings) -> None:
 
 def _check_chain(settings: Settings) -> None:
     name, scaled, beam = chosen_solver(settings), variant(settings), settings.beam
-    if settings.input != DEFAULTS["input"] and settings.zero_based:
-        raise UsageError("{zero_based} counts features, which {input} names; leave one of them out")
     if settings.quick and (settings.gap is not None or settings.epsilon is not None):
         raise UsageError("{quick} reaches for no gap; leave out {epsilon} and {gap}")
     if settings.bias:

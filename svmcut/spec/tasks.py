@@ -226,7 +226,7 @@ svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
         kernel_plan="svmcut.training.emissions:Emissions",
         auto=(BCFW, GDMM),
         auto_kernel=(CUTTING_PLANE, SAMPLED_CUTS),
-        takes=("input", "transitions", "emissions", "beam"),
+        takes=("transitions", "emissions", "beam"),
         lacks=("polish", "basis"),
         original="svm_hmm",
         algorithms=(0, 1, 2, 3, 4),

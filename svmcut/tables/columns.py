@@ -63,10 +63,11 @@ class Counts(NamedTuple):
     order: NDArray[np.int64] | None
 
     def take(self, rows: NDArray) -> Counts:
-        from svmcut.data.examples import Csr
-
-        part = Csr(self.counts, self.ids, self.ends, 2**31 - 1).take(rows)
-        return self._replace(ends=part.indptr, ids=part.indices, counts=part.data)
+        starts, stops = self.ends[rows], self.ends[rows + 1]
+        ends = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(stops - starts, out=ends[1:])
+        entries = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], stops - starts)
+        return self._replace(ends=ends, ids=self.ids[entries], counts=self.counts[entries])
 
 
 Gathered: TypeAlias = Values | Codes | Counts

@@ -36,11 +36,14 @@ class Encoding:
         Columns of the training table that give no features.
     words : tuple of str
         Names of the labels 1, 2, ...; none where labels are numbers.
+    format : str
+        What the training table was written as, one of svmcut.spec.catalog.TABLES.
     """
 
     columns: tuple[Fitted, ...] = ()
     unused: tuple[Unused, ...] = ()
     words: tuple[str, ...] = ()
+    format: str = "csv"
 
     @property
     def n_features(self) -> int:
@@ -56,6 +59,13 @@ class Encoding:
             column = self.columns[0]
             return column.features() if column.hash_bits is not None else [*column.terms]
         return [name for column in self.columns for name in column.features()]
+
+    def document(self) -> list[dict[str, Any]]:
+        """One entry a column: its name, what it became, and how many features it has."""
+        return [
+            {"name": column.name, "became": column.told(), "features": column.width}
+            for column in self.columns
+        ] + [{"name": one.name, "became": one.role, "features": 0} for one in self.unused]
 
     def told(self) -> str:
         """In one line what the columns became, the first of each kind by name."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from svmcut.errors import UsageError
+from svmcut.messages import Parameter
 from svmcut.spec.kinds import Kind, integer
 from svmcut.spec.parameters import param
 from svmcut.spec.records import fields, record
@@ -44,7 +46,13 @@ COLUMNS = Kind(
     repeats=True,
 )
 SWITCH = Kind("on|off", "on or off", str, _switch, words=("on", "off"))
-LENGTHS = Kind("LOW,HIGH", "two lengths from 1 to 20 that do not fall, as in 1,2", _pair, _lengths)
+LENGTHS = Kind(
+    "LOW,HIGH",
+    "two lengths from 1 to 20 that do not fall, as in 1,2",
+    _pair,
+    _lengths,
+    words=("1,1", "1,2", "1,3"),
+)
 
 
 @record(kw_only=True)
@@ -91,3 +99,25 @@ class TableOptions:
 
 
 OPTIONS = tuple(item.name for item in fields(TableOptions))
+
+
+def table_options(given: dict[str, Any]) -> TableOptions:
+    """The options of these values; a UsageError for one out of range."""
+    values = {}
+    for item in fields(TableOptions):
+        value = given.get(item.name)
+        if value is None:
+            continue
+        try:
+            values[item.name] = item.kind.take(value)
+        except (ValueError, TypeError):
+            raise UsageError(
+                "{} is {!r}; expected {}", Parameter(item.name), value, item.kind.expected
+            ) from None
+    return TableOptions(**values)
+
+
+def is_frame(data: Any) -> bool:
+    """Whether data is a table in memory: a DataFrame, or what Arrow takes as one."""
+    named = hasattr(data, "columns") and hasattr(data, "dtypes")
+    return named or hasattr(data, "__arrow_c_stream__")

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.data.labels import SIGNS, classes_of, label_text, labels_of
+from svmcut.data.labels import SIGNS, classes_of, label_text, label_texts, labels_of, named_labels
 from svmcut.errors import TrainingError, UsageError
 from svmcut.messages import Message
 from svmcut.scoring.measures import Measured, classification_measures, contingency_table
 from svmcut.spec.catalog import TASKS, losses, measures
 from svmcut.spec.records import replace
+from svmcut.tables.labels import CLASSES
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from svmcut.data.examples import Examples
@@ -49,7 +52,7 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
     def plain(self, tally: Any, measured: Measured, model: Any) -> str:
         """The measures, and a table of the examples by their class and the predicted one."""
         positive, scores, unknown = tally.of_classes()
-        names = [label_text(label) for label in tally.labels or SIGNS]
+        names = label_texts(tally.labels or SIGNS, tally.words)
         lines = [f"Positive class: {names[1]}" + ("" if tally.labels else " (labels above 0)"), ""]
         for row in measures(self.task).values():
             value = measured.values[row.name]
@@ -82,6 +85,7 @@ class Classification(VectorTask):
     user's."""
 
     presentation = ClassificationLines
+    label_kind = CLASSES
 
     def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
         """As Task.plan.
@@ -148,7 +152,8 @@ class Classification(VectorTask):
         positive, scores, unknown = tally.of_classes()
         table = contingency_table(positive, scores, unknown)
         counts = [int((~positive & ~unknown).sum()), int(positive.sum())]
-        found = {"labels": list(tally.labels or SIGNS), "class_counts": counts}
+        labels = named_labels(tally.labels or SIGNS, tally.words)
+        found = {"labels": labels, "class_counts": counts}
         return tally.counts() | found | dict(zip(("tp", "fp", "fn", "tn"), table, strict=True))
 
     def label_warnings(self, data: Examples, driver: Driver) -> list[str]:
@@ -157,20 +162,23 @@ class Classification(VectorTask):
 
     def warnings(self, tally: Scores, path: str) -> list[str]:
         n, (positive, _, unknown) = len(tally.y), tally.of_classes()
-        found = _unknown(unknown, tally.labels, path)
+        found = _unknown(unknown, tally.labels, path, tally.words)
         if positive.all() or not (positive | unknown).any():
             what = f"all {n} examples are {'positive' if positive.all() else 'negative'}"
-            rule = f"the model has {label_text((tally.labels or SIGNS)[1])} for its positive class"
+            named = label_texts(tally.labels or SIGNS, tally.words)[1]
+            rule = f"the model has {named} for its positive class"
             found.append(
                 f"{what}: {rule if tally.labels else 'a label is positive where it is above 0'}"
             )
         return found + super().warnings(tally, path)
 
 
-def _unknown(unknown: NDArray[np.bool_], labels: Labels | None, path: str) -> list[str]:
+def _unknown(
+    unknown: NDArray[np.bool_], labels: Labels | None, path: str, words: Sequence[str] = ()
+) -> list[str]:
     """The warning of labels that the model does not know."""
     if not unknown.any():
         return []
-    known = " nor ".join(map(label_text, labels or SIGNS))
+    known = " nor ".join(label_texts(labels or SIGNS, words))
     which = f"{int(unknown.sum())} of the {len(unknown)} labels of {path} are neither {known}"
     return [Message("{}, which the model knows, and count as errors", which)]

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from svmcut.data.arrays import multilabel_examples
+from svmcut.data.labels import label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets
 from svmcut.messages import Message
 from svmcut.models import LabelDecoder
 from svmcut.scoring.measures import TOP, Measured, label_measures
 from svmcut.spec.records import replace
+from svmcut.tables.labels import SETS
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
@@ -118,10 +120,14 @@ class Labelling(Task):
     """Rows, and their sets of labels."""
 
     presentation = LabelSetLines
+    label_kind = SETS
 
     def read(
-        self, path: str, *, test: bool = False, costs: bool = False, **how: Any
+        self, path: str, *, test: bool = False, costs: bool = False, table: Any = None, **how: Any
     ) -> MultilabelExamples:
+        """As Task.read; of a table as `table` reads it."""
+        if table is not None:
+            return table.read(path, SETS, how["max_memory"])
         found = read_multilabel(path, **how)
         return found if costs else replace(found, weights=None)
 
@@ -133,8 +139,11 @@ class Labelling(Task):
         return {"examples": len(data), "labels": len(data.names)}
 
     def stream(
-        self, path: str, unlabelled: bool = False, **how: Any
+        self, path: str, unlabelled: bool = False, table: Any = None, **how: Any
     ) -> Iterator[MultilabelExamples]:
+        """As Task.stream; of a table as `table` reads it."""
+        if table is not None:
+            return table.stream(path, SETS, unlabelled)
         return stream_multilabel(path, **how)
 
     def parts(
@@ -160,7 +169,7 @@ class Labelling(Task):
     def write(
         self, output: Output, predicted: Predicted, model: MultilabelModel, labels: bool = False
     ) -> None:
-        write_label_sets(output, predicted[0], model.names)
+        write_label_sets(output, predicted[0], label_texts(model.names.tolist(), model.words))
 
     def tally(self, model: MultilabelModel) -> SetTally:
         return SetTally(model.names)

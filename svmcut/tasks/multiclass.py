@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.data.labels import label_text
+from svmcut.data.labels import label_text, label_texts, named_labels
 from svmcut.errors import DataError
 from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.messages import Message
@@ -17,6 +17,7 @@ from svmcut.models import JointKernelModel
 from svmcut.scoring.measures import Measured, class_measures
 from svmcut.spec.catalog import SQUARED_DIFFERENCE, measures
 from svmcut.spec.records import replace
+from svmcut.tables.labels import CLASSES
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask, known_features
@@ -40,8 +41,10 @@ class Confusion:
 
     queries = False
 
-    def __init__(self, names: NDArray[np.float64], squared: bool = False):
-        K = len(names)
+    def __init__(
+        self, names: NDArray[np.float64], squared: bool = False, words: Sequence[str] = ()
+    ):
+        K, self.words = len(names), words
         self.squared = 0.0 if squared else None
         self.names = names
         self.table = np.zeros((K, K), np.int64)
@@ -103,7 +106,7 @@ class ClassLines(Presentation):
             for row in measures(self.task).values()
             if row.plain
         ]
-        names = [*map(label_text, tally.names.tolist())]
+        names = label_texts(tally.names.tolist(), tally.words)
         if len(names) > MOST_CLASSES:
             return "\n".join([*lines, ""])
         table = [["true \\ predicted", *names]]
@@ -155,6 +158,7 @@ class Multiclass(RowTask):
     """Examples of several classes, and the scores of each."""
 
     presentation: type[Presentation] = ClassLines
+    label_kind = CLASSES
 
     def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
         """As Task.plan.
@@ -198,7 +202,7 @@ class Multiclass(RowTask):
         model: ClassModel,
         labels: bool = False,
     ) -> None:
-        write_classes(output, predicted, [*map(label_text, model.names.tolist())], labels)
+        write_classes(output, predicted, model.label_texts(), labels)
 
     def probabilities(
         self, part: Examples, predicted: NDArray[np.float64], model: Any, threads: int = 1
@@ -215,14 +219,14 @@ class Multiclass(RowTask):
         model: ClassModel,
         labels: bool = False,
     ) -> None:
-        names = [*map(label_text, model.names.tolist())] if labels else None
+        names = model.label_texts() if labels else None
         write_probabilities(output, probabilities, names, np.argmax(predicted, axis=1))
 
     def places(self, part: Examples, model: ClassModel) -> NDArray[np.int64]:
         return _places(part.y, model.names)
 
     def tally(self, model: ClassModel) -> Confusion:
-        return Confusion(model.names, model.loss == SQUARED_DIFFERENCE)
+        return Confusion(model.names, model.loss == SQUARED_DIFFERENCE, model.words)
 
     def measured(self, tally: Confusion) -> Measured:
         measured = class_measures(tally.table, int(tally.others.sum()))
@@ -234,7 +238,10 @@ class Multiclass(RowTask):
 
     def counts_of(self, tally: Confusion) -> dict[str, Any]:
         """As Task.counts_of: the confusion table, true rows in the order of the labels."""
-        return tally.counts() | {"labels": tally.names.tolist(), "confusion": tally.table.tolist()}
+        return tally.counts() | {
+            "labels": named_labels(tally.names.tolist(), tally.words),
+            "confusion": tally.table.tolist(),
+        }
 
     def label_warnings(self, data: Examples, driver: Driver) -> list[str]:
         return _unknown(int((~np.isin(data.y, driver.counts["labels"])).sum()), data.source.path)
@@ -275,7 +282,7 @@ class SvmMulticlass(Multiclass):
         model: ClassModel,
         labels: bool = False,
     ) -> None:
-        write_classes(output, predicted, [*map(label_text, model.names.tolist())], labels, "%f")
+        write_classes(output, predicted, model.label_texts(), labels, "%f")
 
 
 def _truncated(data: Examples) -> Examples:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from svmcut.errors import ModelError
+from svmcut.files.names import input_of
 from svmcut.messages import Message
-from svmcut.spec.catalog import INPUTS, OF_TAGS, TASKS, load, losses
+from svmcut.spec.catalog import INPUTS, NAMED, OF_TAGS, TABLES, TASKS, load, losses
+from svmcut.tables.labels import CLASSES
 from svmcut.tasks.presentation import Presentation
 
 if TYPE_CHECKING:
@@ -51,6 +53,9 @@ class Task(Protocol):
     """
 
     presentation: type[Presentation] = Presentation
+
+    #: What the labels of a table are; see svmcut.tables.labels.
+    label_kind: str = CLASSES
 
     def as_original(self) -> Task:
         """The task by the original's rules for labels and its text of predictions."""
@@ -157,7 +162,7 @@ class Task(Protocol):
 def named(name: str, original: bool = False, input: str = INPUTS[0]) -> Task:
     """The task of a row of svmcut.spec.catalog.TASKS, imported now; as its original knows it, or on
     files of such a text."""
-    if input != INPUTS[0]:
+    if input == NAMED:
         return load("svmcut.tasks.named_sequences:NamedTagging")()
     task = load(TASKS[name].where)()
     return task.as_original() if original else task
@@ -168,6 +173,17 @@ def presentation(name: str, original: bool = False) -> Presentation:
     return named(name, original).presentation(name)
 
 
+def input_for(model: Any, path: str, given: str | None) -> str:
+    """What a file of examples for a model holds: as given, else by its ending, else what the model
+    was trained on."""
+    if given is not None:
+        return given
+    if (input := input_of(path)) is not None:
+        return input
+    columns = model.table is not None and bool(model.table.columns)
+    return model.table.format if columns else INPUTS[0]
+
+
 def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
     """What Task.stream needs to know of the model of a file, where examples are such a text.
 
@@ -176,8 +192,8 @@ def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
     ModelError
         When the model has no names.
     """
-    if input == INPUTS[0]:
-        return {}
+    if input != NAMED:
+        return _table_for(model, path, input)
     if OF_TAGS not in tasks_of(model) or model.names is None:
         raise ModelError(
             path,
@@ -186,6 +202,19 @@ def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
             ),
         )
     return {"names": model.names}
+
+
+def _table_for(model: Any, path: str, input: str) -> dict[str, Any]:
+    columns = model.table is not None and bool(model.table.columns)
+    if columns and input != INPUTS[0]:
+        from svmcut.files.encoded import TestTable
+
+        return {"table": TestTable(model.table, input)}
+    if columns:
+        raise ModelError(path, "is trained on a table; examples in LIBSVM's text have no columns")
+    if input in TABLES:
+        raise ModelError(path, Message("is not trained on a table; leave out {input=}", input))
+    return {}
 
 
 def tasks_of(model: Any) -> list[str]:

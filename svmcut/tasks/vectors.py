@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut.data.arrays import vector_examples
-from svmcut.data.labels import SIGNS, classes_of, label_text
+from svmcut.data.labels import classes_of
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.models.columns import below
 from svmcut.spec.records import replace
+from svmcut.tables.labels import NUMBERS
 from svmcut.tasks.protocol import Task
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 
 class Scores:
     """Labels as in the file, scores and queries, 0 where a line has none, of predicted rows; labels
-    of the model."""
+    of the model, and what 1, 2, ... are called."""
 
-    def __init__(self, labels: Labels | None = None) -> None:
-        self.queries, self.labels = False, labels
+    def __init__(self, labels: Labels | None = None, words: Sequence[str] = ()) -> None:
+        self.queries, self.labels, self.words = False, labels, words
         self._y: list[NDArray] = []
         self._scores: list[NDArray] = []
         self._qid: list[NDArray] = []
@@ -84,6 +85,9 @@ def _joined(parts: list[NDArray]) -> NDArray:
 class RowTask(Task):
     """What a task on rows with one label each reads."""
 
+    #: What the labels of a table are.
+    label_kind = NUMBERS
+
     def read(
         self,
         path: str,
@@ -91,10 +95,13 @@ class RowTask(Task):
         test: bool = False,
         costs: bool = False,
         cache: str | None = None,
+        table: Any = None,
         **how: Any,
     ) -> Examples:
         """As Task.read, of a file or of all that fit a pattern; cache as of
-        `svmcut.files.cache.read_files`."""
+        `svmcut.files.cache.read_files`; of a table as `table` reads it."""
+        if table is not None:
+            return table.read(path, self.label_kind, how["max_memory"])
         if cache is None and not is_pattern(path):
             examples = read_examples(path, **how)
         else:
@@ -107,6 +114,9 @@ class RowTask(Task):
         return vector_examples(X, y, qid)
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
+        """As Task.stream; of a table as `table` of `how` reads it."""
+        if (table := how.pop("table", None)) is not None:
+            return table.stream(path, self.label_kind, how.get("unlabelled", False))
         return stream_examples(path, **how)
 
 
@@ -136,7 +146,7 @@ class VectorTask(RowTask):
         labels: bool = False,
     ) -> None:
         if labels:
-            write_labels(output, predicted, tuple(map(label_text, model.labels or SIGNS)))
+            write_labels(output, predicted, tuple(model.label_texts()))
         else:
             write_scores(output, predicted)
 
@@ -148,7 +158,7 @@ class VectorTask(RowTask):
         model: ScoringModel,
         labels: bool = False,
     ) -> None:
-        names = [*map(label_text, model.labels or SIGNS)] if labels else None
+        names = model.label_texts() if labels else None
         write_probabilities(output, probabilities, names, (predicted > 0).astype(np.int8))
 
     def places(self, part: Examples, model: ScoringModel) -> NDArray[np.int64]:
@@ -156,7 +166,7 @@ class VectorTask(RowTask):
         return np.where(unknown, -1, positive)
 
     def tally(self, model: ScoringModel) -> Scores:
-        return Scores(model.labels)
+        return Scores(model.labels, model.words)
 
     def warnings(self, tally: Scores, path: str) -> list[str]:
         bad = int((~np.isfinite(tally.scores)).sum())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.examples import Examples
+from svmcut.data.folds import take
 from svmcut.data.labels import by_labels, classes_of, labels_of
 from svmcut.errors import DataError
 from svmcut.files.weights import shared_weights
@@ -90,8 +91,8 @@ def weighed(
             path, f"all weights are 0; give a weight above 0 to every {one} that counts"
         )
     if not keep.all():
-        data, weights = data.take(np.repeat(keep, lengths) if of_rows else keep), weights[keep]
-        data = replace(data, X=data.X.tight()) if tight else data
+        data, weights = take(data, np.repeat(keep, lengths) if of_rows else keep), weights[keep]
+        data = replace(data, X=data.X.tight()) if tight and data.table is None else data
     left_out = n - len(weights)
     if (weights == 1).all():
         return replace(data, weights=None), left_out

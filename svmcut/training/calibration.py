@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.data.folds import folds
+from svmcut.data.folds import folds, split
 from svmcut.errors import TrainingError
 from svmcut.scoring.probabilities import LOG_ODDS, Skill
 from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
@@ -123,16 +123,15 @@ class CalibratedDriver(Driver):
         for fold in self._folds:
             if self.late():
                 return None
-            driver = self._part(self._data.take(fold.train))
+            train, rest = split(self._data, fold)
+            driver = self._part(train)
             all_rows, rows = self.plan.units.samples, driver.plan.units.samples
             part_cost = cost if cost is None or not all_rows else cost * rows / all_rows
             outcome = driver.fit(part_cost, example_cost)
             if driver.interrupted or outcome.stopped_by == "interrupt":
                 raise KeyboardInterrupt
             model: Any = outcome.model
-            held = model.decisions(
-                self._data.X.take(np.flatnonzero(fold.held)), self.settings.threads
-            )
+            held = model.decisions(rest.X, self.settings.threads)
             if found is None:
                 found = np.empty((len(self._data), *held.shape[1:]))
             found[fold.held] = held

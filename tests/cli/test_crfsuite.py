@@ -234,7 +234,7 @@ def test_refusals(tmp_path, capsys, words, status, message):
 def test_refusals_from_python(tmp_path):
     with pytest.raises(ValueError, match="leave it out with arrays"):
         svmcut.train(([[1.0], [2.0]], [1, 2], [1, 1]), task="sequence", input="crfsuite")
-    with pytest.raises(ValueError, match="parameter 'input' is for task='sequence'"):
+    with pytest.raises(ValueError, match="input='crfsuite' is no text of two classes; use"):
         svmcut.train(DATA / "text.train", input="crfsuite")
 
 

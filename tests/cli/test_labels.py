@@ -191,10 +191,7 @@ def test_one_of_many_labels_against_the_rest_and_all_above_zero(capsys):
         in capsys.readouterr().err.replace("is 7", "7")
     )
     learn("-c", 1, "--positive", "x", "grades", "model", status=2)
-    assert (
-        "--positive: 'x' is not a label, which is a finite number, or '>0'"
-        in capsys.readouterr().err
-    )
+    assert "--positive names 'x', but the labels of grades are numbers" in capsys.readouterr().err
     learn("--task", "multilabel", "-c", 1, "--positive", "1", "grades", "model", status=2)
     assert "--positive" in capsys.readouterr().err
 

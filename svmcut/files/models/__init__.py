@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from svmcut.errors import ModelError
 from svmcut.files.models import svm_light
 from svmcut.files.models.grammar import LINE_LIMIT
+from svmcut.files.models.tables import split_table, write_table
 from svmcut.files.output import write_atomically
 from svmcut.spec.catalog import FORMATS, load
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     from svmcut.models import KernelModel, Model, ScoringModel
@@ -80,9 +82,10 @@ def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tup
                 raise _unknown(path, first)
             how = {"zero_based": True} if zero_based and row.from_zero else {}
             read = load(f"{row.where}:read")
-            return first.rstrip().decode("ascii", "backslashreplace"), read(
-                path, first, file, **how
-            )
+            body, table = split_table(path, file)
+            model = read(path, first, body, **how)
+            model = model if table is None else replace(model, table=table)
+            return first.rstrip().decode("ascii", "backslashreplace"), model
     except OSError as error:
         raise ModelError(path, error.strerror or str(error)) from error
 
@@ -159,6 +162,7 @@ def written_and_read(model: Model, original: bool = False, path: str = "the mode
 def _write(path: str, output: Any, model: Model, original: bool) -> None:
     row = next(row for row in FORMATS if type(model).__name__ in row.models and not row.foreign)
     load(f"{row.where}:write")(path, row.first, output, model, original)
+    write_table(output, model)
 
 
 def _row(first: bytes, foreign: bool = True) -> Format | None:

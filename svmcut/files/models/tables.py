@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The encoding of the table that a model was trained on, behind the lines of any format; see
+`svmcut.tables.lines`."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from svmcut.files.output import Output
+    from svmcut.tables.encoding import Encoding
+
+#: Bytes of the last line, which says how many there are, and more.
+_TAIL = 64
+_END = b"#@ table "
+
+
+def write_table(output: Output, model: Any) -> None:
+    """The lines of a model's table, where it has one."""
+    if getattr(model, "table", None) is not None:
+        from svmcut.tables.lines import text_of
+
+        output.write(text_of(model.table))
+
+
+def split_table(path: str, file: BinaryIO) -> tuple[BinaryIO, Encoding | None]:
+    """What follows in a file without the lines of a table, and the encoding that they hold.
+
+    Raises
+    ------
+    ModelError
+        With the line, for one that is none of these.
+    """
+    if not file.seekable():
+        file = io.BytesIO(file.read())
+    at = file.tell()
+    file.seek(0, os.SEEK_END)
+    file.seek(max(at, file.tell() - _TAIL))
+    tail = file.read()
+    file.seek(at)
+    if _END not in tail:
+        return file, None
+    from svmcut.tables.lines import lines_at_end, parse
+
+    count = lines_at_end(tail)
+    if not count:
+        return file, None
+    text = file.read()
+    end = len(text)
+    for _ in range(count):
+        end = text.rfind(b"\n", 0, end - 1) + 1
+    line = 2 + text.count(b"\n", 0, end)
+    return io.BytesIO(text[:end]), parse(path, text[end:], line)

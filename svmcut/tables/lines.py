@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+r"""The encoding of a table as lines of a model file, which stand behind all others.
+
+    #@ label N NAME                                      what the label N is called
+    #@ column NAME number MEAN SCALE FILL [missing]
+    #@ column NAME boolean [missing]
+    #@ column NAME category VALUE VALUE ... [missing]    in the order of their features
+    #@ column NAME text unicode=V ngrams=1,1 tf=count idf=smooth norm=l2 rows=N [hash=2^B]
+    #@ term TERM DF                                      one a feature, behind its column
+    #@ column NAME label|group|weight|dropped|empty      no features
+    #@ table LINES INPUT                                 how many of these there are before
+
+A name has \s, \t, \n, \r and \\ for blanks, tabs, ends of lines and backslashes, and \e for
+nothing. Missing is \m among values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from svmcut.errors import ModelError
+from svmcut.messages import Message
+from svmcut.spec.catalog import TABLES
+from svmcut.spec.records import replace
+from svmcut.tables.columns import Category, Fitted, Number, Text, Unused
+from svmcut.tables.encoding import Encoding
+
+_ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_TABLE = str.maketrans(_ESCAPES)
+_BACK = {escape[1]: sign for sign, escape in _ESCAPES.items()} | {"e": ""}
+_ESCAPED = re.compile(r"\\(.)")
+_MISSING = "\\m"
+_ROLES = ("label", "group", "weight", "dropped", "empty")
+START, END = b"#@ ", b"#@ table "
+_LONGEST = 48
+
+
+def text_of(encoding: Encoding) -> bytes:
+    """The lines of an encoding; none of one that says nothing."""
+    lines = [f"label {k} {_escaped(word)}" for k, word in enumerate(encoding.words, 1)]
+    lines += [f"column {_escaped(unused.name)} {unused.role}" for unused in encoding.unused]
+    for column in encoding.columns:
+        lines += _of_column(column)
+    if not lines:
+        return b""
+    text = "".join(f"#@ {line}\n" for line in [*lines, f"table {len(lines)} {encoding.format}"])
+    return text.encode("utf-8", "surrogateescape")
+
+
+def lines_at_end(tail: bytes) -> int:
+    """How many lines of an encoding stand at the end of a file, with the last one; 0 for none."""
+    last = tail[-_LONGEST:].removesuffix(b"\n").rpartition(b"\n")[2]
+    number, _, input = last.removeprefix(END).partition(b" ")
+    whole = last.startswith(END) and number.isdigit() and tail[-1:] == b"\n"
+    return int(number) + 1 if whole and input.decode("ascii", "replace") in TABLES else 0
+
+
+def parse(path: str, text: bytes, line: int) -> Encoding:
+    """The encoding of lines that start at that line of a file.
+
+    Raises
+    ------
+    ModelError
+        With the line, for one that is none of these.
+    """
+    reader = _Reader()
+    *rows, last, _ = text.decode("utf-8", "surrogateescape").split("\n")
+    for number, row in enumerate(rows, line):
+        try:
+            reader.add(row.split(" "))
+        except (ValueError, IndexError, KeyError, TypeError, AttributeError):
+            message = "line '{}' is refused; expected a column, a term or a label of a table"
+            raise ModelError(path, Message(message, row[:60]), number, 1) from None
+    return replace(reader.encoding(), format=last.split(" ")[-1])
+
+
+def _of_column(column: Fitted) -> Iterator[str]:
+    head = f"column {_escaped(column.name)}"
+    missing = [_MISSING] if getattr(column, "missing", False) else []
+    if isinstance(column, Number):
+        numbers = [f"{value:.17g}" for value in (column.mean, column.scale, column.fill)]
+        kind = ["boolean"] if column.boolean else ["number", *numbers]
+        yield " ".join([head, *kind, *missing])
+    elif isinstance(column, Category):
+        yield " ".join([head, "category", *map(_escaped, column.values), *missing])
+    else:
+        low, high = column.ngrams
+        yield (
+            f"{head} text unicode={column.unicode} ngrams={low},{high} "
+            f"tf={'log' if column.log else 'count'} idf={column.idf} "
+            f"norm={'l2' if column.normed else 'none'} rows={column.rows}"
+            + (f" hash=2^{column.hash_bits}" if column.hash_bits is not None else "")
+        )
+        for term, df in zip(column.terms, column.df.tolist(), strict=True):
+            yield f"term {_escaped(term)} {df}"
+
+
+def _escaped(name: str) -> str:
+    return name.translate(_TABLE) or "\\e"
+
+
+def _name(word: str) -> str:
+    if not word:
+        raise ValueError
+    return _ESCAPED.sub(lambda found: _BACK[found[1]], word) if "\\" in word else word
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._unused: list[Unused] = []
+        self._columns: list[Fitted] = []
+        self._terms: list[str] = []
+        self._df: list[int] = []
+        self._text: Any = None
+
+    def add(self, words: list[str]) -> None:
+        """Takes in a line."""
+        _, kind, name, *rest = words
+        if kind == "term" and self._text is not None and self._text.hash_bits is None:
+            (df,) = rest
+            self._terms.append(_name(name))
+            self._df.append(int(df))
+            return
+        self._close()
+        if kind == "label":
+            (word,) = rest
+            if int(name) != len(self._words) + 1:
+                raise ValueError
+            self._words.append(_name(word))
+        elif kind == "column":
+            self._column(_name(name), *rest)
+        else:
+            raise ValueError
+
+    def encoding(self) -> Encoding:
+        """What the lines say."""
+        self._close()
+        return Encoding(tuple(self._columns), tuple(self._unused), tuple(self._words))
+
+    def _column(self, name: str, kind: str, *rest: str) -> None:
+        missing = rest[-1:] == (_MISSING,)
+        values = rest[:-1] if missing else rest
+        if kind in _ROLES and not rest:
+            self._unused.append(Unused(name, kind))
+        elif kind == "number":
+            mean, scale, fill = map(float, values)
+            if not np.isfinite([mean, scale, fill]).all():
+                raise ValueError
+            self._columns.append(Number(name, mean, scale, fill, missing))
+        elif kind == "boolean" and not values:
+            self._columns.append(Number(name, missing=missing, boolean=True))
+        elif kind == "category":
+            self._columns.append(Category(name, _different(map(_name, values)), missing))
+        elif kind == "text":
+            self._text = _text(name, dict(word.split("=", 1) for word in rest))
+        else:
+            raise ValueError
+
+    def _close(self) -> None:
+        """Ends the terms of a column."""
+        if self._text is not None:
+            terms = _different(self._terms)
+            df = np.array(self._df, np.int64)
+            if len(df) and not 0 < df.min() <= df.max() <= self._text.rows:
+                raise ValueError
+            self._columns.append(replace(self._text, terms=terms, df=df))
+        self._text, self._terms, self._df = None, [], []
+
+
+def _text(name: str, words: dict[str, str]) -> Text:
+    low, high = map(int, words["ngrams"].split(","))
+    bits = int(words["hash"].removeprefix("2^")) if "hash" in words else None
+    log = {"log": True, "count": False}[words["tf"]]
+    normed = {"l2": True, "none": False}[words["norm"]]
+    if words["idf"] not in ("smooth", "plain", "none") or not 1 <= low <= high:
+        raise ValueError
+    if bits is not None and not 1 <= bits <= 30:
+        raise ValueError
+    how = (low, high), log, words["idf"], normed, int(words["rows"])
+    return Text(name, *how, (), np.zeros(0, np.int64), bits, words["unicode"])
+
+
+def _different(names: Iterable[str]) -> tuple[str, ...]:
+    found = tuple(names)
+    if len({*found}) < len(found):
+        raise ValueError
+    return found
