@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the sets svmcut makes itself: text, unbalanced, ranking, tags and labels, each .train and
-.test.
+.test, and a table, mail.
 
 Only random(), the four operations and square roots are used, so the bytes are the same with every
 Python and machine.
@@ -174,9 +174,31 @@ SETS = (
 )
 
 
+def mail(random: Random, size: int) -> str:
+    """A table of short mails: label, text, length and sender, which is missing in every fifth."""
+    ham, spam = (
+        line.split() for line in ("meeting ten hello report lunch", "free money offer win now")
+    )
+    rows = ["label,text,length,sender\n"]
+    for _ in range(size):
+        label = "spam" if random.random() < 0.5 else "ham"
+        words = []
+        for _ in range(6):
+            known = spam if label == "spam" and random.random() < 0.7 else ham
+            words.append(known[int(random.random() * len(known))])
+        text = " ".join(words)
+        sender = ("eve", "bob", "ann", "joe", "")[int(random.random() * 5)]
+        rows.append(f"{label},{text},{len(text)},{sender}\n")
+    return "".join(rows)
+
+
 def generate(folder: Path) -> list[Path]:
-    """Writes ten files into ``folder`` and returns their paths."""
+    """Writes twelve files into ``folder`` and returns their paths."""
     written = []
+    for seed, (part, size) in enumerate((("mail", 200), ("new_mail", 60)), 1):
+        path = folder / f"{part}.csv"
+        path.write_text(mail(Random(seed), size), encoding="ascii", newline="\n")
+        written.append(path)
     for seed, (make, sizes) in enumerate(SETS, 1):
         for part, rows in zip(("train", "test"), make(Random(seed), sizes)):
             path = folder / f"{make.__name__}.{part}"

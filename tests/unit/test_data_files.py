@@ -18,7 +18,7 @@ def load(name):
 
 
 @pytest.mark.parametrize(
-    ("script", "function", "files"), [("export", "export", 6), ("generate", "generate", 10)]
+    ("script", "function", "files"), [("export", "export", 6), ("generate", "generate", 12)]
 )
 def test_committed_bytes_are_reproduced(script, function, files, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
