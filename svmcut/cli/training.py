@@ -24,12 +24,13 @@ from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
 from svmcut.data.examples import Csr
 from svmcut.data.labels import by_labels, named_labels, number_labels
+from svmcut.errors import DataError
 from svmcut.files.encoded import TrainingTable
 from svmcut.files.models import write_model
-from svmcut.files.names import input_of
+from svmcut.files.names import guess_input, input_of
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
-from svmcut.messages import printable
+from svmcut.messages import Message, printable
 from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
 from svmcut.spec.records import replace
@@ -181,7 +182,13 @@ class Training:
         """Reads the examples; the settings, with the task that their labels name."""
         options = self.options
         with report.step(self._log, "Reading training examples") as close:
-            examples = self._task.read(options.example_file, **given, costs=not self.original)
+            try:
+                examples = self._task.read(options.example_file, **given, costs=not self.original)
+            except DataError as error:
+                found = None if self.original else guess_input(options.example_file)
+                if found is not None and options.input == INPUTS[0]:
+                    error.add(Message("it looks like another kind of file; add {input=}", found))
+                raise
             close(self._shown.sizes(examples))
         if self.original and options.verbosity <= 0:
             report.out(self._shown.quiet(examples), end="")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 #: Endings of names, before one of a compressed file.
 ENDINGS = {
@@ -25,3 +26,28 @@ def input_of(path: str) -> str | None:
     if ending in PACKED:
         ending = os.path.splitext(name)[1]
     return ENDINGS.get(ending)
+
+
+_PAIR = re.compile(rb"\s\d+:[-+.\d]")
+
+
+def guess_input(path: str) -> str | None:
+    """What a plain file without any INDEX:VALUE in its first lines may hold; None where nothing
+    says so."""
+    try:
+        if not os.path.isfile(path):
+            return None
+        with open(path, "rb") as file:
+            head = file.read(1 << 14)
+    except (OSError, ValueError):
+        return None
+    first, *rest = head.splitlines() or [b""]
+    if _PAIR.search(head) or b"\0" in head:
+        return None
+    if first.startswith(b"__label__"):
+        return "text"
+    for sign, input in ((b",", "csv"), (b";", "csv"), (b"\t", "tsv")):
+        count = first.count(sign)
+        if count and all(line.count(sign) >= count for line in rest[:2]):
+            return "text" if sign == b"\t" and count == 1 else input
+    return None

@@ -235,3 +235,23 @@ def test_lines_of_a_table_are_read_as_they_are_written_and_no_others(mail, tmp_p
     (tmp_path / "cut").write_text(good.rpartition("#@ table")[0], encoding="utf-8")
     with pytest.raises((ModelError, DataError)):
         read_model(str(tmp_path / "cut"))
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        (mails(), "--input csv"),
+        ("a;b\n1;2\n", "--input csv"),
+        ("a\tb\tc\n1\t2\t3\n", "--input tsv"),
+        ("spam\tfree money\nham\thello\n", "--input text"),
+        ("__label__spam free money\n", "--input text"),
+        ("x 1:2\n", None),
+    ],
+)
+def test_a_table_given_as_svm_is_answered_with_what_reads_it(tmp_path, capsys, text, remedy):
+    path = tmp_path / "data"
+    path.write_text(text, encoding="utf-8")
+    assert call("svmcut learn", path, tmp_path / "model") == 1
+    shown = capsys.readouterr().err
+    assert remedy is None or f"it looks like another kind of file; add {remedy}" in shown
+    assert remedy is not None or "looks like" not in shown
