@@ -11,7 +11,7 @@ awk 'NR % 5 == 0' "$train" >"$work/held-out"
 # One command for the whole path: every C starts from the cuts of the one before.
 svmcut learn --example-cost 0.03,0.1,0.3,1,3,10 --validate "$work/held-out" --select error_rate \
     "$work/fit" "$work/model" >"$work/log"
-sed -n '/^ *C  /,$p' "$work/log"
+sed -n '/^ *C  /,/^Model/{/^Model/!p;}' "$work/log"
 best=$(awk '/<- selected$/ { print $1 }' "$work/log")
 echo "training on all of $train with C = $best"
 svmcut learn -v 0 --example-cost "$best" "$train" grid.model

@@ -76,19 +76,18 @@ def errors(task: str, values: dict[str, float]) -> list[str]:
 
 def model_of_path(text: str, outcome: Outcome) -> str:
     """One line of a model of a path of C."""
-    return f"C = {text}: {outcome.solver}, {stop_reason(outcome)}; {steps(outcome)}"
+    count = outcome.progress.iteration
+    return f"C = {text}: {outcome.solver}, {stop_reason(outcome)}; {count:,} iterations"
 
 
 def written(target: str, probabilities: dict[str, Any]) -> list[str]:
-    """The model's file, and what to do with it."""
+    """The model's file, where it is one, and what to do with it."""
     lines = []
     if "log_loss" in probabilities:
         loss, brier = probabilities["log_loss"], probabilities["brier"]
         text = f"log loss {loss:.4f}, Brier score {brier:.4f} on rows held out"
         lines.append(fact("Probabilities", text))
-    return [*lines, fact("Model", printable(target))]
-
-
-def next_step(target: str) -> str:
-    """The command that comes next."""
-    return fact("Next", f"svmcut classify TEST_FILE {printable(shlex.quote(target))} PREDICTIONS")
+    if target == "-":
+        return lines
+    scoring = f"svmcut classify TEST_FILE {printable(shlex.quote(target))} PREDICTIONS"
+    return [*lines, fact("Model", printable(target)), fact("Next", scoring)]

@@ -232,8 +232,11 @@ class Training:
         )
         self._bar = ProgressBar(options.progress, self._driver.settings, self._driver.plan.stop)
         say = report.out if self.original and self._shown.always else self._log
-        for line in self._shown.properties(self.examples, self._driver):
+        properties = self._shown.properties(self.examples, self._driver)
+        for line in properties:
             say(line)
+        for line in properties[1:] if self._log is not self._say else ():  # notes
+            self._say(line)
         if self._plain:
             self._say(summary.fact("Examples", self._shown.summary(self.examples, self._driver)))
 
@@ -449,7 +452,6 @@ class Training:
         if self._plain:
             for line in summary.written(options.model_file, self.outcomes[chosen].details):
                 self._say(line)
-            self._say(summary.next_step(options.model_file))
         if self._checkpoints is not None:
             self._checkpoints.finish(keep=self._unfinished())
         largest = max(

@@ -36,6 +36,7 @@ ONES = {
 TWO = ("--example-cost", "2", "--gap", "1e-4")
 RBF = ("-t", "2", "-g", "0.3333333333333333")
 GAUSS = ONES | {"bias": 0.0, "kernel": "rbf", "gamma": 0.3333333333333333, "solver": "auto"}
+TOLD = ("--report", "report", "--format", "original")
 CASES = {
     "learn": Case("-", "learn", X, SIGNS, None, ["learn", *TWO], ONES),
     "rank": Case(
@@ -151,9 +152,7 @@ def trained(tmp_path, monkeypatch, capfd):
 
     def run(case):
         Path("train").write_text(case.text(), encoding="ascii")
-        status = call(
-            "svmcut", *case.words, "--threads", "1", "--report", "report", "train", "model"
-        )
+        status = call("svmcut", *case.words, "--threads", "1", *TOLD, "train", "model")
         return Ended(status, 0.1, *capfd.readouterr())
 
     return run

@@ -35,6 +35,7 @@ def call(*words):
 
 def learn(folder, *words, status=0):
     given = ("-t", 2, "-g", 0.5, "--report", "report", "--example-cost", 2)
+    given += ("--format", "original")
     found, output = call("learn", *given, *words, "train", "model")
     assert found == status, output
     return json.loads((folder / "report").read_text()), output

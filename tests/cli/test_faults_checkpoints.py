@@ -222,7 +222,9 @@ def test_row22_terminated_in_the_second_fit_of_a_path():
 
 def test_row22_terminated_while_reading_leaves_the_start_to_resume():
     child = subprocess.Popen(
-        command("svmcut learn", "-c", "1", "--checkpoint", "state", "-", "model"),
+        command(
+            "svmcut learn", "--format", "original", "-c", "1", "--checkpoint", "state", "-", "model"
+        ),
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,

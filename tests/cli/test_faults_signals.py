@@ -34,6 +34,8 @@ HINTS = dict.fromkeys(("svmcut learn", "svmcut rank"), "; a run with --checkpoin
 def test_row22_a_signal_while_reading_writes_nothing(program, number, svmcut, folder):
     before = sorted(os.listdir())
     words = ("-c", "1", "-", "out") if program in LEARNERS else ("-", "model", "out")
+    if program == "svmcut learn":
+        words = ("--format", "original", *words)
     with start(program, *words) as child:
         child.stdin.write(b"1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n1 ")
         child.stdin.flush()

@@ -14,6 +14,7 @@ from svmcut.files.models import read_model
 
 SIGMOID, POLYNOMIAL = ("-t", 3), ("-t", 1, "-r", -1)
 CLASSES = ("--task", "multiclass", "--multiclass")
+TOLD = ("--report", "r", "--format", "original")
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def rows(tmp_path, monkeypatch, rng):
 )
 @pytest.mark.parametrize("kernel", [SIGMOID, POLYNOMIAL])
 def test_a_stationary_point_is_no_certificate(rows, capsys, words, kernel):
-    assert call("svmcut learn", *kernel, *words, "--report", "r", "train", "m") == 0
+    assert call("svmcut learn", *kernel, *words, *TOLD, "train", "m") == 0
     report, (output, told) = json.loads(Path("r").read_text()), capsys.readouterr()
     assert "; stationary, no certified gap" in output and "converged" not in output
     assert report["dual"] is report["gap"] is None

@@ -266,7 +266,7 @@ def test_the_report_has_them_beside_the_measures(capsys):
         in told
     )
     assert call("svmcut learn", "--probability", "pairs", "model") == 0
-    assert "Probabilities: log loss 0." in capsys.readouterr().out
+    assert "Probabilities  log loss 0." in capsys.readouterr().out
 
 
 def killed(monkeypatch, number, at):

@@ -250,7 +250,7 @@ def test_counting_that_does_not_fit_is_refused(files, capsys, rng):
 def test_options_of_the_other_task_are_unknown(files, capsys):
     assert call(LEARNERS[0], "-c", 1, "--k", 5, files / "train", files / "model") == 2
     assert call("svmcut learn", "-c", 1, "--transitions", 1, files / "train", files / "model") == 2
-    assert call("svmcut learn --task tagging", "-c", 1, files / "train", files / "model") == 2
+    assert call("svmcut learn --task parsing", "-c", 1, files / "train", files / "model") == 2
     assert "classification, sequence" in capsys.readouterr().err
 
 

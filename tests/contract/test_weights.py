@@ -305,7 +305,11 @@ def test_multipliers_above_the_C_of_their_row_are_no_state(rng, solver):
     trainer.fit(None, 0.7, lambda progress, objective: states.append(trainer.state()))
     own = states[-1]["solver"]
     n = len(data)  # smo keeps five numbers, v, and beta
-    alpha = own["descent"]["alpha"] if solver == "dual-cd" else own["reals"][5 + n : 5 + 2 * n]
+    alpha = (
+        own["descent"]["alpha"]
+        if solver == "dual-cd"
+        else own["native"]["reals"][5 + n : 5 + 2 * n]
+    )
     driver(data, **known).fit(None, 0.7, None, states[-1])
     light = int(np.argmax(np.isclose(np.abs(alpha), 0.7)))
     assert np.isclose(abs(alpha[light]), 0.7)

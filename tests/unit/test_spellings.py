@@ -14,7 +14,14 @@ def known_names():
     measures = {name.replace("_", "-") for task in catalog.TASKS for name in catalog.measures(task)}
     losses = {loss.name for loss in catalog.LOSSES}
     multiclass = set(catalog.MULTICLASS)
-    return {*catalog.KERNELS, *catalog.SOLVERS, *catalog.TASKS} | measures | losses | multiclass
+    formats = {"original"}
+    return (
+        formats
+        | {*catalog.KERNELS, *catalog.SOLVERS, *catalog.TASKS}
+        | measures
+        | losses
+        | multiclass
+    )
 
 
 def test_every_spelling_stands_for_a_name_and_is_none():
