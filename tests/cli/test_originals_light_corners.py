@@ -185,6 +185,6 @@ def test_what_part_of_the_time_each_part_took(options, capsys, monkeypatch):
     found = {
         name: float(share.partition("%")[0]) for name, share in zip(names, shares, strict=True)
     }
-    assert min(found.values()) >= 0 and 5 < sum(found.values()) <= 100.05
+    assert min(found.values()) >= 0 and 0 < sum(found.values()) <= 100.05
     assert all(found[name] > 0 for name in ("optimizer", "model"))
     assert options == ["-z", "p"] or found["kernel"] > 0
