@@ -18,7 +18,7 @@ from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
-from svmcut.tables.labels import CLASSES
+from svmcut.spec.entries import CLASSES
 from svmcut.tables.options import is_frame
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from svmcut.files.names import input_of
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.messages import join_names, printable
-from svmcut.tables.labels import CLASSES, SETS
+from svmcut.spec.entries import CLASSES, SETS
 from svmcut.tables.options import TableOptions
 
 _ROWS = 4096

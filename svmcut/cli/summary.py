@@ -80,13 +80,17 @@ def model_of_path(text: str, outcome: Outcome) -> str:
     return f"C = {text}: {outcome.solver}, {stop_reason(outcome)}; {count:,} iterations"
 
 
-def written(target: str, probabilities: dict[str, Any]) -> list[str]:
+def calibration(details: dict[str, Any]) -> str:
+    """How good the probabilities of a model are."""
+    loss, brier = details["log_loss"], details["brier"]
+    return f"log loss {loss:.4f}, Brier score {brier:.4f} on rows held out"
+
+
+def written(target: str, details: dict[str, Any]) -> list[str]:
     """The model's file, where it is one, and what to do with it."""
     lines = []
-    if "log_loss" in probabilities:
-        loss, brier = probabilities["log_loss"], probabilities["brier"]
-        text = f"log loss {loss:.4f}, Brier score {brier:.4f} on rows held out"
-        lines.append(fact("Probabilities", text))
+    if "log_loss" in details:
+        lines.append(fact("Probabilities", calibration(details)))
     if target == "-":
         return lines
     scoring = f"svmcut classify TEST_FILE {printable(shlex.quote(target))} PREDICTIONS"

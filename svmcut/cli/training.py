@@ -25,7 +25,6 @@ from svmcut.cli.words import in_options
 from svmcut.data.examples import Csr
 from svmcut.data.labels import by_labels, named_labels, number_labels
 from svmcut.errors import DataError
-from svmcut.files.encoded import TrainingTable
 from svmcut.files.models import write_model
 from svmcut.files.names import guess_input, input_of
 from svmcut.files.output import write_atomically
@@ -148,6 +147,8 @@ class Training:
         }
         given |= {} if options.cache is None else {"cache": options.cache}
         if options.reads_table:
+            from svmcut.files.encoded import TrainingTable
+
             given["table"] = TrainingTable(options.table, options.input)
         weights = None if options.weights is None else read_weights(options.weights)
         settings = self._read(given, weights)
@@ -311,8 +312,7 @@ class Training:
             self._log(f"C = {cost.text}")
         costs = self._costs(cost)
         if not self.original:
-            cost_line = report.cost_line(options, self._driver, *costs)
-            self._log(cost_line)
+            self._log(f"C: {report.cost_text(options, self._driver, *costs)}")
         state, self._state = self._state, None
         with self.going_on(), self._bar:
             outcome, measured = self._trained(costs, state)
@@ -326,16 +326,8 @@ class Training:
             report.out(line)
         if not self.original:
             self._log(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
-        if self._plain and path:
-            self._say(summary.model_of_path(cost.text, outcome))
-        elif self._plain:
-            for line in self._facts(cost_line, outcome, measured):
-                self._say(line)
         if "log_loss" in outcome.details:
-            loss, brier = outcome.details["log_loss"], outcome.details["brier"]
-            self._log(
-                f"Probabilities: log loss {loss:.4f}, Brier score {brier:.4f} on rows held out"
-            )
+            self._log(f"Probabilities: {summary.calibration(outcome.details)}")
         writing = time.perf_counter()
         if not options.has_kernel or options.basis_method:
             self._log("Compacting linear model...done")
@@ -352,9 +344,11 @@ class Training:
         if not outcome.done:
             self._failures.append(f"{printable(target)}: {stop_reason(outcome)}")
         if path or options.validate:
-            self.rows.append(
-                self._row(cost, target, outcome) | (measured or self._measures(outcome.model))
-            )
+            measured = measured or self._measures(outcome.model)
+            self.rows.append(self._row(cost, target, outcome) | measured)
+        if self._plain and options.verbosity > 0:
+            for line in self._facts(cost, outcome, measured):
+                self._say(line)
 
     def _complete(self, model: Any) -> Any:
         """The model with the encoding of the table it was trained on."""
@@ -366,20 +360,20 @@ class Training:
         return getattr(self.examples, "table", None)
 
     def _facts(
-        self, costs: str, outcome: Outcome, measured: dict[str, Any] | None
+        self, cost: Typed, outcome: Outcome, measured: dict[str, Any] | None
     ) -> Iterator[str]:
-        """What the summary says of the only model."""
-        yield from summary.chosen(self.options, outcome)
-        yield summary.fact(*costs.split(": ", 1))
+        """What the summary says of a model: a line of one among several."""
+        options, X = self.options, self.examples.X
+        if len(options.path) > 1:
+            yield summary.model_of_path(cost.text, outcome)
+            return
+        yield from summary.chosen(options, outcome)
+        yield summary.fact("C", report.cost_text(options, self._driver, *self._costs(cost)))
         yield from summary.certificate(outcome)
-        X = self.examples.X
         if measured is not None:
-            yield from summary.errors(self.options.task, measured["training"])
-        elif (
-            isinstance(X, Csr) and X.nnz <= summary.MEASURED_VALUES and not self.options.has_kernel
-        ):
-            values = self._measured(outcome.model, self.examples)
-            yield from summary.errors(self.options.task, values)
+            yield from summary.errors(options.task, measured["training"])
+        elif isinstance(X, Csr) and X.nnz <= summary.MEASURED_VALUES and not options.has_kernel:
+            yield from summary.errors(options.task, self._measured(outcome.model, self.examples))
 
     def _costs(self, cost: Typed) -> tuple[float | None, float | None]:
         return (cost.value, None) if self.options.cost else (None, cost.value)

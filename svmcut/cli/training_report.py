@@ -57,7 +57,7 @@ def step(say, text: str):
     say(ending[0])
 
 
-def cost_line(options, driver, cost: float | None, example_cost: float | None) -> str:
+def cost_text(options, driver, cost: float | None, example_cost: float | None) -> str:
     """What C is in both units."""
     row, units = TASKS[options.task], driver.plan.units
     objective = units.objective(cost, example_cost)
@@ -67,7 +67,7 @@ def cost_line(options, driver, cost: float | None, example_cost: float | None) -
         if weight is None
         else f"{weight:.6g} per {row.unit} (--example-cost)"
     )
-    return f"C: {objective.c:.6g} in {unit} (-c), {each}"
+    return f"{objective.c:.6g} in {unit} (-c), {each}"
 
 
 def iteration_line(progress, objective, algorithm: int | None) -> str:

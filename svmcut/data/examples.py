@@ -11,6 +11,8 @@ from svmcut.errors import DataError
 from svmcut.spec.records import field, record, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
@@ -305,6 +307,21 @@ class Examples:
         qid = None if self.qid is None else self.qid[rows]
         weights = None if self.weights is None else self.weights[rows]
         return Examples(self.X.take(rows), self.y[rows], qid, weights, self.source.take(rows))
+
+
+def stack_rows(parts: Sequence[Csr]) -> Csr:
+    """Rows one behind the other, with the features of all."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(X.nnz for X in parts)])
+    indptr = [X.indptr[:-1] - X.indptr[0] + start for X, start in zip(parts, starts, strict=False)]
+    return Csr(
+        np.concatenate([X.data[X.stored] for X in parts]),
+        np.concatenate([X.indices[X.stored] for X in parts]),
+        np.concatenate([*indptr, starts[-1:]]).astype(np.int64),
+        max(X.n_features for X in parts),
+        True,
+    )
 
 
 def checked_rows(X: Csr, source: Source) -> Csr:

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.data.examples import Csr, Examples, Source
+from svmcut.data.examples import Csr, Examples, Source, stack_rows
 from svmcut.errors import DataError, OutputError
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.messages import Message
@@ -100,16 +100,7 @@ def join_examples(name: str, examples: Sequence[Examples]) -> Examples:
     """Examples one behind the other."""
     if len(examples) == 1:
         return examples[0]
-    parts = [part.X for part in examples]
-    starts = np.cumsum([0, *(X.nnz for X in parts)])
-    indptr = [X.indptr[:-1] - X.indptr[0] + start for X, start in zip(parts, starts, strict=False)]
-    X = Csr(
-        np.concatenate([X.data[X.stored] for X in parts]),
-        np.concatenate([X.indices[X.stored] for X in parts]),
-        np.concatenate([*indptr, starts[-1:]]).astype(np.int64),
-        max(X.n_features for X in parts),
-        True,
-    )
+    X = stack_rows([part.X for part in examples])
     others = {field: _filled(examples, field) for field in _OTHERS}
     y = np.concatenate([part.y for part in examples])
     return Examples(X, y, others["qid"], others["weights"], Source(name, _skips(examples)))

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
+from svmcut.data.examples import Examples, MultilabelExamples, Source, stack_rows
 from svmcut.errors import DataError, NoExamples, UsageError
 from svmcut.files import tables
 from svmcut.files.names import input_of
 from svmcut.messages import Message, Parameter, join_names
+from svmcut.spec.entries import CLASSES, NUMBERS, SETS
 from svmcut.tables.columns import Category, Number, Placed, Text, Unused
 from svmcut.tables.encoding import Encoding, Rows, encode
 from svmcut.tables.gathering import Column, Reread
 from svmcut.tables.labels import (
-    CLASSES,
-    NUMBERS,
-    SETS,
     LabelSets,
     Names,
     known_labels,
@@ -387,7 +385,7 @@ def join_examples(blocks: list[Any]) -> Any:
     first = blocks[0]
     if len(blocks) == 1:
         return first
-    X = _join_rows([block.X for block in blocks])
+    X = stack_rows([block.X for block in blocks])
     if isinstance(first, MultilabelExamples):
         lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
@@ -396,11 +394,3 @@ def join_examples(blocks: list[Any]) -> Any:
     y = np.concatenate([block.y for block in blocks])
     qid = None if first.qid is None else np.concatenate([block.qid for block in blocks])
     return Examples(X, y, qid, None, first.source)
-
-
-def _join_rows(parts: list[Csr]) -> Csr:
-    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    data = np.concatenate([part.data for part in parts])
-    indices = np.concatenate([part.indices for part in parts])
-    return Csr(data, indices, indptr, parts[0].n_features, True)

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from svmcut._native.words import CellFault, numbers
 from svmcut.errors import DataError, NoExamples
 from svmcut.files.packed import PACKINGS
 from svmcut.files.text import Text, open_text
 from svmcut.messages import Message, join_names
-from svmcut.tables.cells import Cells, Texts, cells_of, pyarrow
+from svmcut.tables.cells import Cells, Texts, cells_of, number_of, pyarrow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +130,7 @@ def _separated(path: str, text: Text, delimiter: bytes | None = None) -> Table:
     line = head.split(b"\n", 1)[0].rstrip(b"\r")
     sign = chr(delimiter[0] if delimiter else _delimiter(line))
     first = next(csv.reader([line.decode("utf-8", "backslashreplace")], delimiter=sign))
-    headed = not any(_is_number(cell) for cell in first)
+    headed = all(math.isnan(number_of(cell.encode("utf-8", "replace"))) for cell in first)
     names = [cell.strip() or str(k) for k, cell in enumerate(first, 1)]
     if not headed:
         names = [str(k) for k in range(1, len(first) + 1)]
@@ -187,14 +187,6 @@ def _delimiter(line: bytes) -> int:
     """The sign that stands most often outside quotes in the first line; a comma of none."""
     bare = re.sub(rb'"[^"]*"', b"", line)
     return max(_DELIMITERS, key=lambda sign: bare.count(sign))
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        (value,) = numbers(*Texts.of([cell.encode("utf-8", "replace")])[:2])
-    except CellFault:
-        return False
-    return bool(value == value)
 
 
 def _of_batches(names: Sequence[str], batches: Any) -> Table:

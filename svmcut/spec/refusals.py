@@ -38,6 +38,7 @@ from svmcut.spec.entries import CLASSES, GRADES, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
 from svmcut.spec.records import replace
+from svmcut.spec.spellings import nearest
 
 #: Parameters that some solvers take, and some tasks; they are refused where they have no effect.
 STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"gap"}
@@ -110,10 +111,8 @@ def check_names(names) -> None:
     """Refuses parameters that do not exist, as a UsageError."""
     for name in names:
         if name not in KINDS:
-            import difflib
-
-            near = difflib.get_close_matches(name, KINDS, 1)
-            remedy = f"did you mean '{near[0]}'?" if near else f"expected one of {', '.join(KINDS)}"
+            near = nearest(name, KINDS, 0.6)
+            remedy = f"did you mean '{near}'?" if near else f"expected one of {', '.join(KINDS)}"
             raise UsageError("parameter {!r} is unknown; {}", name, remedy)
 
 

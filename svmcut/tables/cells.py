@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from svmcut._native.words import CellFault, numbers
 from svmcut.errors import DataError, UsageError
 from svmcut.messages import Message
 
@@ -137,6 +138,14 @@ def as_texts(cells: Cells, name: str, path: str) -> Texts:
     else:
         words = [b"" if value != value else _short(value) for value in values.tolist()]
     return Texts.of(words)
+
+
+def number_of(text: bytes) -> float:
+    """The number in a cell; nan where there is none, or none that is finite."""
+    try:
+        return float(numbers(*Texts.of([text])[:2])[0])
+    except CellFault:
+        return float("nan")
 
 
 def dates(name: str) -> Message:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut._native import words as native
-from svmcut.data.examples import Csr
+from svmcut.data.examples import Csr, stack_rows
 from svmcut.errors import DataError
 from svmcut.messages import Message
 from svmcut.spec.records import record, replace
@@ -161,28 +161,19 @@ def encode(path: str, columns: list[Placed], gathered: list[Gathered]) -> Csr:
     n = _length(gathered[0]) if gathered else 0
     step, parts = max(64, _BLOCK // max(1, len(told))), []
     for start in range(0, max(n, 1), step):
-        parts.append(native.rows(told, start, min(n, start + step)))
-    indptr, indices, data = _joined(parts)
-    wrong = ~np.isfinite(data)
+        indptr, indices, data = native.rows(told, start, min(n, start + step))
+        parts.append(Csr(data, indices, indptr, first, True))
+    X = stack_rows(parts)
+    wrong = ~np.isfinite(X.data)
     if wrong.any():
         at = int(np.argmax(wrong))
-        row, feature = int(np.searchsorted(indptr, at, side="right")), int(indices[at])
+        row, feature = int(np.searchsorted(X.indptr, at, side="right")), int(X.indices[at])
         name = next(c["first"] for c in reversed(told) if c["first"] <= feature)
         column = next(p.column for p, c in zip(columns, told) if c["first"] == name)
         message = "row {}, column '{}': the number does not fit a float; scale the column"
         raise DataError(path, Message(message, row, column.name))
-    return Csr(data, indices, indptr, first, True)
+    return X
 
 
 def _length(gathered: Any) -> int:
     return len(gathered.ends) - 1 if hasattr(gathered, "ends") else len(gathered[0])
-
-
-def _joined(parts: list[Any]) -> tuple[NDArray, NDArray, NDArray]:
-    if len(parts) == 1:
-        return parts[0]
-    lengths = [np.diff(indptr) for indptr, _, _ in parts]
-    indptr = np.zeros(sum(map(len, lengths)) + 1, np.int64)
-    np.cumsum(np.concatenate(lengths), out=indptr[1:])
-    found = [np.concatenate([part[k] for part in parts]) for k in (1, 2)]
-    return indptr, found[0], found[1]

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut._native.words import CellFault, Words, numbers
+from svmcut._native.words import CellFault, Words
 from svmcut.errors import DataError
 from svmcut.messages import Message
-from svmcut.tables.cells import Cells, Sets, Texts, as_texts
+from svmcut.tables.cells import Cells, Sets, Texts, as_texts, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CLASSES, NUMBERS, SETS = "classes", "numbers", "sets"
 SIGN = b"|"
 """Between the labels of a set in one cell."""
 
@@ -85,7 +84,7 @@ def labels_of(names: Names, numeric: bool) -> tuple[NDArray[np.float64], tuple[s
     """
     ids, texts = names.ids(), names.texts()
     _check_given(names, ids, "has no label; leave the row out")
-    values = [_number(text) for text in texts]
+    values = [number_of(text) for text in texts]
     if all(value == value for value in values):
         return np.array(values)[ids], ()
     if numeric:
@@ -110,7 +109,7 @@ def known_labels(names: Names, words: tuple[str, ...]) -> NDArray[np.float64]:
     ids = names.take()
     if words:
         return np.maximum(ids, -1) + 1.0
-    values = np.array([*map(_number, names.texts()), 0.0])[ids]
+    values = np.array([*map(number_of, names.texts()), 0.0])[ids]
     wrong = ~np.isfinite(values)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -173,20 +172,13 @@ class LabelSets:
 def set_names(texts: list[bytes]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """(K,) the number of each name, and what 1, 2, ... are called where not all are whole
     numbers from 0."""
-    values = [_number(text) for text in texts]
+    values = [number_of(text) for text in texts]
     if all(0 <= value < 2**31 and value == round(value) for value in values):
         return np.array(values, np.int64), ()
     order = sorted(range(len(texts)), key=texts.__getitem__)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(1, len(order) + 1)
     return places, tuple(texts[k].decode() for k in order)
-
-
-def _number(text: bytes) -> float:
-    try:
-        return float(numbers(*Texts.of([text])[:2])[0])
-    except CellFault:
-        return float("nan")
 
 
 def _check_given(names: Names, ids: NDArray, what: str) -> None:

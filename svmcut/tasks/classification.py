@@ -13,8 +13,8 @@ from svmcut.errors import TrainingError, UsageError
 from svmcut.messages import Message
 from svmcut.scoring.measures import Measured, classification_measures, contingency_table
 from svmcut.spec.catalog import TASKS, losses, measures
+from svmcut.spec.entries import CLASSES
 from svmcut.spec.records import replace
-from svmcut.tables.labels import CLASSES
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
 from svmcut.tasks.vectors import Scores, VectorTask
 

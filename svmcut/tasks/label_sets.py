@@ -15,8 +15,8 @@ from svmcut.files.predictions import write_label_sets
 from svmcut.messages import Message
 from svmcut.models import LabelDecoder
 from svmcut.scoring.measures import TOP, Measured, label_measures
+from svmcut.spec.entries import SETS
 from svmcut.spec.records import replace
-from svmcut.tables.labels import SETS
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 

@@ -16,8 +16,8 @@ from svmcut.messages import Message
 from svmcut.models import JointKernelModel
 from svmcut.scoring.measures import Measured, class_measures
 from svmcut.spec.catalog import SQUARED_DIFFERENCE, measures
+from svmcut.spec.entries import CLASSES
 from svmcut.spec.records import replace
-from svmcut.tables.labels import CLASSES
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask, known_features

@@ -12,7 +12,7 @@ from svmcut.errors import ModelError
 from svmcut.files.names import input_of
 from svmcut.messages import Message
 from svmcut.spec.catalog import INPUTS, NAMED, OF_TAGS, TABLES, TASKS, load, losses
-from svmcut.tables.labels import CLASSES
+from svmcut.spec.entries import CLASSES
 from svmcut.tasks.presentation import Presentation
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Task(Protocol):
 
     presentation: type[Presentation] = Presentation
 
-    #: What the labels of a table are; see svmcut.tables.labels.
+    #: What the labels of a table are: CLASSES, NUMBERS or SETS.
     label_kind: str = CLASSES
 
     def as_original(self) -> Task:

@@ -14,8 +14,8 @@ from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.models.columns import below
+from svmcut.spec.entries import NUMBERS
 from svmcut.spec.records import replace
-from svmcut.tables.labels import NUMBERS
 from svmcut.tasks.protocol import Task
 
 if TYPE_CHECKING:

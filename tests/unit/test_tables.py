@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from svmcut.errors import DataError, NoExamples, UsageError
 from svmcut.files.encoded import TestTable, read_encoded
 from svmcut.files.names import input_of
-from svmcut.tables.labels import NUMBERS, SETS
+from svmcut.spec.entries import NUMBERS, SETS
 from svmcut.tables.options import TableOptions
 
 MAIL = """label,text,size,from
