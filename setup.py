@@ -7,6 +7,7 @@ import shutil
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import count
 from pathlib import Path
 from threading import Semaphore
@@ -50,7 +51,6 @@ def fail(message):
     )
 
 
-HEADERS = sorted(map(str, Path("csrc").rglob("*.h")))
 # A C++ file is compiled once: by the extension whose .pyx names it in a "# sources:" line at its
 # head, or into a static library that several name in a "# libraries:" line.
 LIBRARIES = {"svmcut_kernel_rows": ["csrc/kernels/kernel_rows.cc"]}
@@ -73,6 +73,28 @@ def checked(module):
         if not Path(source).is_file():
             fail(f"{module} needs {source}, which is missing")
     return linked
+
+
+@cache
+def headers(file):
+    """What a C++ or Cython file includes, at any depth; also by the declarations it cimports."""
+    if not file.is_file():
+        return set()
+    text = file.read_text(encoding="utf-8")
+    if file.suffix.startswith(".p"):
+        names = re.findall(r"^from svmcut\._native\.(\w+) cimport", text, re.MULTILINE)
+        direct = [Path(f"svmcut/_native/{name}.pxd") for name in [file.stem, *names]]
+        direct += [Path("csrc", name) for name in re.findall(r'extern from "([^"]+)"', text)]
+    else:
+        direct = [Path("csrc", name) for name in re.findall(r'#include "([^"]+)"', text)]
+    direct = {each for each in direct if each.is_file() and each != file}
+    return direct.union(*map(headers, direct))
+
+
+def depends(module, linked):
+    """The headers whose change compiles a .pyx again, and the C++ files of its libraries."""
+    files = [module, *map(Path, named(module, "sources") + linked)]
+    return sorted({str(each) for each in set().union(*map(headers, files))}) + linked
 
 
 def extension(name, sources, depends=(), language=None, libraries=()):
@@ -153,17 +175,24 @@ def in_turns(compile_one, cores, files):
     return compiled
 
 
-library = {"include_dirs": ["csrc"], "cflags": COMPILE, "obj_deps": {"": HEADERS}}
+library = {"include_dirs": ["csrc"], "cflags": COMPILE}
+library_headers = {
+    name: {source: sorted(map(str, headers(Path(source)))) for source in sources}
+    for name, sources in LIBRARIES.items()
+}
 setup(
     cmdclass={"build_ext": BuildExt},
-    libraries=[(name, library | {"sources": sources}) for name, sources in LIBRARIES.items()],
+    libraries=[
+        (name, library | {"sources": sources, "obj_deps": library_headers[name]})
+        for name, sources in LIBRARIES.items()
+    ],
     ext_modules=cythonize(
         [
             *(
                 extension(
                     f"svmcut._native.{each.stem}",
                     [str(each), *named(each, "sources")],
-                    HEADERS + checked(each),
+                    depends(each, checked(each)),
                     "c++",
                     named(each, "libraries"),
                 )

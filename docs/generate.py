@@ -115,7 +115,7 @@ def entries(command, context) -> dict[str, list[Entry]]:
     """The options of a command by panel; those that every program has are left out."""
     import click
 
-    from svmcut.cli.option_rows import PANELS
+    from svmcut.cli.option_entry import PANELS
 
     found: dict[str, list[Entry]] = {panel: [] for panel in PANELS}
     for option in command.get_params(context):

@@ -11,7 +11,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from svmcut.cli.option_rows import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option, inert
+from svmcut.cli.option_entry import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option, inert
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, one_of
 from svmcut.spec.parameters import KINDS

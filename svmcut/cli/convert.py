@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from svmcut.cli.option_rows import DATA, OUTPUT, Option
+from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.cli.table_rows import ROWS as TABLE_ROWS
 from svmcut.spec.catalog import TABLES

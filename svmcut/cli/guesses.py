@@ -15,7 +15,7 @@ from svmcut.spec.spellings import nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from svmcut.cli.option_rows import Option
+    from svmcut.cli.option_entry import Option
 
 #: How others call a command.
 _COMMANDS = {

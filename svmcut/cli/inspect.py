@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from svmcut.cli.option_rows import DATA, OUTPUT, Option
+from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.spec.kinds import PATH, integer
 from svmcut.spec.parameters import KINDS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut.cli import options as table
-from svmcut.cli.option_rows import inert
+from svmcut.cli.option_entry import inert
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.words import in_options
 from svmcut.data.labels import beside_classes, label_text

@@ -2,92 +2,8 @@
 """Flags, panel and help of every option of training, once; what stands in braces is filled in for
 the task."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
-
-from svmcut.spec.kinds import FLAG, Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
-
-DATA, TABLE, OBJECTIVE, KERNEL, STOPPING, OUTPUT, RUNNING, COMPATIBILITY = PANELS = (
-    "Data",
-    "Tables and texts",
-    "Objective",
-    "Kernel",
-    "Stopping",
-    "Output",
-    "Running",
-    "Compatibility",
-)
-
-
-class Option(NamedTuple):
-    """One option.
-
-    Attributes
-    ----------
-    field : str
-        Of LearnOptions, or of what else the command fills.
-    words : tuple of str
-        Its flags, but for the letter.
-    panel : str
-    help : str
-        For svmcut and the originals.
-    more : str
-        For svmcut alone.
-    default : str or None
-        What help says of it; None for the value of the field, "" for nothing.
-    inert : bool
-        Whether it is taken for compatibility and never has an effect.
-    kind : Kind
-    letter : str
-        The flag that the original has, of one letter; "" for none. It stands before the words,
-        unless it is one of them.
-    only : str
-        The one original that has it; "" for all.
-    """
-
-    field: str
-    words: tuple[str, ...]
-    panel: str
-    help: str
-    more: str = ""
-    default: str | None = None
-    inert: bool = False
-    kind: Kind = FLAG
-    letter: str = ""
-    only: str = ""
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """All flags; messages name the first."""
-        return self.words if self.letter in ("", *self.words) else (self.letter, *self.words)
-
-    @property
-    def full(self) -> str:
-        """The flag that says most, as it is switched on."""
-        return (self.words or (self.letter,))[0].split("/")[0]
-
-    @property
-    def stated(self) -> str:
-        """The help with the default."""
-        return self.help + (f"  [default: {self.default}]" if self.default else "")
-
-
-def inert(rows: Iterable[Option], given: Container[str]) -> list[str]:
-    """Warnings of options that are taken for compatibility alone."""
-    return [
-        f"{row.flags[0]} is taken for compatibility and has no effect"
-        for row in rows
-        if row.inert and row.field in given
-    ]
-
-
-def _idle(field: str, letter: str, help: str, only: str = "") -> Option:
-    return Option(field, (), COMPATIBILITY, help, inert=True, letter=letter, only=only)
-
+from svmcut.cli import objective_rows
+from svmcut.cli.option_entry import COMPATIBILITY, DATA, OUTPUT, RUNNING, STOPPING, Option, idle
 
 ROWS = (
     Option(
@@ -143,206 +59,7 @@ ROWS = (
         "What the files hold: {inputs}. The model keeps the names.",
         default="by the file's ending, else svm",
     ),
-    Option(
-        "cost",
-        ("--cost",),
-        OBJECTIVE,
-        "C: {objective}.",
-        more="The unit is that of {original}.{needed} Several values, 0.1,1,10, train a path: one "
-        "model each, MODEL_FILE.0.1 and so on; with --cv they are compared.",
-        default="",
-        letter="-c",
-    ),
-    Option(
-        "example_cost",
-        ("--example-cost",),
-        OBJECTIVE,
-        "C as the weight of one {one}. Several values as with -c.",
-        default="{example_cost}",
-    ),
-    Option("loss", ("--loss",), OBJECTIVE, "What to minimise: {losses}.", letter="-l"),
-    Option(
-        "p",
-        (),
-        OBJECTIVE,
-        "k of {at} as a fraction of the positives; 0 for {at_default}.",
-        letter="--p",
-    ),
-    Option("at", ("--at",), OBJECTIVE, "Places of a ranking that {ranked} counts."),
-    Option("tube", ("--tube",), OBJECTIVE, "Errors up to this cost nothing."),
-    Option(
-        "rescaling",
-        ("--rescaling",),
-        OBJECTIVE,
-        "Rescaling of the loss: {rescalings}.",
-        letter="-o",
-    ),
-    Option("slack_norm", (), OBJECTIVE, "1 for C xi, 2 for C xi^2.", letter="-p"),
-    Option(
-        "bias",
-        ("--bias",),
-        OBJECTIVE,
-        "Value of the regularised constant feature; 0 for none.",
-        default="{bias}",
-        letter="--b",
-    ),
-    Option(
-        "free_bias",
-        ("--free-bias/--no-free-bias",),
-        OBJECTIVE,
-        "Unregularised bias of {takers}.",
-        default="{free_bias}",
-    ),
-    Option(
-        "transitions",
-        ("--transitions",),
-        OBJECTIVE,
-        "How many tags before it a tag depends on: 0 to 3. Time and memory grow K-fold with each.",
-        letter="--t",
-    ),
-    Option(
-        "emissions",
-        ("--emissions",),
-        OBJECTIVE,
-        "1 for weights of features at two neighbouring tags too; needs --t of at least 1.",
-        letter="--e",
-    ),
-    Option(
-        "multiclass",
-        ("--multiclass",),
-        OBJECTIVE,
-        "Of three classes or more: crammer-singer trains all at once, with a kernel by dual-cd, "
-        "cutting-plane or sampled-cuts; one-vs-rest each against the rest, the one way of losses "
-        "other than the default on features; one-vs-one each against each, with a kernel.",
-        default="crammer-singer; one-vs-one with a kernel",
-    ),
-    Option(
-        "probability",
-        ("--probability",),
-        OBJECTIVE,
-        "Fit probabilities of the classes to scores of rows held out, in five folds that are "
-        "trained beside; classify --probability writes them. Models of -l logistic have their "
-        "own.",
-        default="off",
-    ),
-    Option(
-        "initial",
-        ("--initial",),
-        RUNNING,
-        "Start from the weights or support vectors of this model, of any format and the same "
-        "classes; the optimum is the same. Trains with newton, cutting-plane or smo.",
-    ),
-    Option(
-        "pairs",
-        ("--pairs",),
-        OBJECTIVE,
-        "all: a weight for every pair of labels that an example may have together; none: every "
-        "label is learnt on its own.",
-    ),
-    Option("kernel", ("--kernel",), KERNEL, "{kernels}.", letter="-t"),
-    Option(
-        "degree",
-        ("--degree",),
-        KERNEL,
-        "d of the {kernels_of} kernel.",
-        more="Several values as with -g.",
-        letter="-d",
-    ),
-    Option(
-        "gamma",
-        ("--gamma",),
-        KERNEL,
-        "g of the {kernels_of} kernel exp(-g |x-z|^2).",
-        more="Several values, 0.01,0.1,1, are a grid with those of C: add --cv, or --validate and "
-        "--select.",
-        letter="-g",
-    ),
-    Option(
-        "scale_kernel",
-        ("--scale-kernel",),
-        KERNEL,
-        "s of the {kernels_of} kernels.",
-        more="Several values as with -g.",
-        letter="-s",
-    ),
-    Option(
-        "coef0",
-        ("--coef0",),
-        KERNEL,
-        "r of the {kernels_of} kernels.",
-        more="Several values as with -g.",
-        letter="-r",
-    ),
-    Option(
-        "basis",
-        ("--basis", "--k"),
-        KERNEL,
-        "Most vectors that span a subspace.",
-        more="Used by {spanned}{polished}.",
-        letter="--k",
-    ),
-    Option(
-        "basis_kind",
-        ("--basis-kind",),
-        KERNEL,
-        "What spans a subspace: pivoted rows (incomplete Cholesky), even ones, or fourier, random "
-        "Fourier features of the rbf kernel (--seed).",
-    ),
-    Option("sample_size", ("--sample-size",), KERNEL, "{examples} drawn for a cut of {takers}."),
-    Option(
-        "patience", ("--patience",), KERNEL, "Samples in a row without progress that end {takers}."
-    ),
-    Option(
-        "budget",
-        ("--budget",),
-        KERNEL,
-        "Most support vectors of {takers}; they need not be training points: --solver bsca "
-        "--budget 200.",
-    ),
-    Option(
-        "maintenance",
-        ("--maintenance",),
-        KERNEL,
-        "What {takers} do with a support vector too many: merge it with another (the rbf kernel "
-        "only), project it on the others (no sigmoid kernel) or remove it.",
-        default="{maintenance}",
-    ),
-    Option(
-        "sampling",
-        ("--sampling",),
-        KERNEL,
-        "Examples {takers} visit: shuffled in a new order every epoch, independent draws, or "
-        "adaptive, more often where that raised the dual ({adaptive} only).",
-    ),
-    Option(
-        "nu",
-        ("--nu",),
-        KERNEL,
-        "{takers}: mean slack of the examples at |w| = 1, in place of the one C stands for; C "
-        "serves the reported objective alone then.",
-        default="from C",
-    ),
-    Option(
-        "average",
-        ("--average",),
-        KERNEL,
-        "{takers}: the model is the average of the last half of the iterates (suffix), or of all "
-        "(full).",
-    ),
-    Option(
-        "polish",
-        ("--polish/--no-polish",),
-        KERNEL,
-        "Exact training in the span of the points that {takers} chose.",
-        default="{polish}",
-    ),
-    Option(
-        "certify",
-        ("--certify/--no-certify",),
-        KERNEL,
-        "With a kernel, compute a dual bound and the gap.",
-        default="on below {certified}",
-    ),
+    *objective_rows.ROWS,
     Option(
         "epsilon",
         ("--epsilon",),
@@ -532,14 +249,14 @@ ROWS = (
         letter="-w",
     ),
     Option("u", (), COMPATIBILITY, "Text stored with the model.", letter="-u"),
-    _idle("light_verbosity", "-y", "svm_light's verbosity."),
-    _idle("new_constraints", "-k", "New constraints before the QP is solved."),
-    _idle("constraint_cache", "-f", "Constraints cached per example (-w 4)."),
-    _idle("refresh", "-b", "Percent of examples refreshed (-w 4)."),
-    _idle("qp_new", "-n", "New variables per QP iteration."),
-    _idle("qp_size", "-q", "Variables per QP iteration."),
-    _idle("shrink_after", "-h", "Iterations before shrinking."),
-    _idle("qp_iterations", "-#", "QP iterations without progress."),
+    idle("light_verbosity", "-y", "svm_light's verbosity."),
+    idle("new_constraints", "-k", "New constraints before the QP is solved."),
+    idle("constraint_cache", "-f", "Constraints cached per example (-w 4)."),
+    idle("refresh", "-b", "Percent of examples refreshed (-w 4)."),
+    idle("qp_new", "-n", "New variables per QP iteration."),
+    idle("qp_size", "-q", "Variables per QP iteration."),
+    idle("shrink_after", "-h", "Iterations before shrinking."),
+    idle("qp_iterations", "-#", "QP iterations without progress."),
     Option(
         "basis_method",
         (),
@@ -565,6 +282,6 @@ ROWS = (
         letter="--i",
         only="svm_perf",
     ),
-    _idle("recompute", "--r", "Recomputations of the reduced set.", only="svm_perf"),
-    _idle("shrink", "--s", "Shrinking in -w 9.", only="svm_perf"),
+    idle("recompute", "--r", "Recomputations of the reduced set.", only="svm_perf"),
+    idle("shrink", "--s", "Shrinking in -w 9.", only="svm_perf"),
 )

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from svmcut.cli import table_rows
-from svmcut.cli.option_rows import COMPATIBILITY, Option
+from svmcut.cli.option_entry import COMPATIBILITY, Option
 from svmcut.cli.option_rows import ROWS as OWN_ROWS
 from svmcut.files.names import input_of
 from svmcut.messages import join_names

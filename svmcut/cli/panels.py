@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from svmcut.cli.option_rows import PANELS, RUNNING, Option
+from svmcut.cli.option_entry import PANELS, RUNNING, Option
 from svmcut.spec.kinds import FLAG, Kind
 
 

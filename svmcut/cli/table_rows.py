@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from svmcut.cli.option_rows import TABLE, Option
+from svmcut.cli.option_entry import TABLE, Option
 from svmcut.spec.records import fields
 from svmcut.tables.options import TableOptions
 

@@ -14,7 +14,7 @@ from programs import options_of
 
 import svmcut
 from svmcut.cli import option_checks
-from svmcut.cli.option_rows import COMPATIBILITY, PANELS
+from svmcut.cli.option_entry import COMPATIBILITY, PANELS
 from svmcut.cli.options import options
 from svmcut.cli.start import main
 from svmcut.cli.words import in_options
