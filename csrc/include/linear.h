@@ -112,7 +112,8 @@ enum svmcut_loss {
     SVMCUT_HINGE = 0,
     SVMCUT_SQUARED_HINGE = 1,
     SVMCUT_LOGISTIC = 2,
-    SVMCUT_EPSILON_INSENSITIVE = 3
+    SVMCUT_EPSILON_INSENSITIVE = 3,
+    SVMCUT_SQUARED_EPSILON_INSENSITIVE = 4
 };
 
 // Scores s, labels y in {-1, +1} or targets y: the sum of the losses lies nowhere below *offset +

@@ -148,6 +148,8 @@ auto with_loss(int loss, With&& with) {
             return with(svmcut::Logistic());
         case SVMCUT_EPSILON_INSENSITIVE:
             return with(svmcut::EpsilonInsensitive());
+        case SVMCUT_SQUARED_EPSILON_INSENSITIVE:
+            return with(svmcut::SquaredEpsilonInsensitive());
         default:
             return with(svmcut::Hinge());
     }

@@ -84,6 +84,9 @@ int svmcut_losses(int loss, int64_t n, const double* y, const double* s, const d
             case SVMCUT_LOGISTIC:
                 return losses_of<svmcut::Logistic>(begin, end, y, s, v, tube, delta, coef,
                                                    curvature);
+            case SVMCUT_SQUARED_EPSILON_INSENSITIVE:
+                return losses_of<svmcut::SquaredEpsilonInsensitive>(begin, end, y, s, v, tube,
+                                                                    delta, coef, curvature);
             default:
                 return losses_of<svmcut::EpsilonInsensitive>(begin, end, y, s, v, tube, delta, coef,
                                                              curvature);
@@ -100,6 +103,9 @@ int svmcut_losses_slope(int loss, int64_t n, const double* y, const double* s, c
                 return slope_of<svmcut::SquaredHinge>(begin, end, y, s, e, v, tube, delta, t);
             case SVMCUT_LOGISTIC:
                 return slope_of<svmcut::Logistic>(begin, end, y, s, e, v, tube, delta, t);
+            case SVMCUT_SQUARED_EPSILON_INSENSITIVE:
+                return slope_of<svmcut::SquaredEpsilonInsensitive>(begin, end, y, s, e, v, tube,
+                                                                   delta, t);
             default:
                 return slope_of<svmcut::EpsilonInsensitive>(begin, end, y, s, e, v, tube, delta, t);
         }

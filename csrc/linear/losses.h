@@ -8,11 +8,12 @@
 //     logistic              log(1 + exp(-y f))       -u log u - (1 - u) log(1 - u)   u = y g, [0,
 //                           1]
 //     epsilon-insensitive   max(0, |y - f| - tube)   g y - tube |g|                  g in [-1, 1]
+//     its square            max(0, |y - f| - tube)^2 g y - tube |g| - g^2 / 4        any g
 //
 //     l(f) >= h(g) - g f for every g of its domain, the last column
 //
 // Dual coordinate descent maximises sum_i C_i h(alpha_i / C_i) - 1/2 |w|^2, w = sum_i alpha_i y_i
-// x_i, where alpha_i y_i / C_i = g (epsilon-insensitive: alpha_i / C_i = g, w = sum_i alpha_i x_i).
+// x_i, where alpha_i y_i / C_i = g (of targets: alpha_i / C_i = g, w = sum_i alpha_i x_i).
 // Each loss knows
 //
 //     of(y, f, tube, delta)   value, tangent g, h(g) and curvature of the loss at f; of a loss with
@@ -167,6 +168,32 @@ struct EpsilonInsensitive {
         const double u = at.alpha + r / at.norm,
                      size = std::max(0.0, std::fabs(u) - at.tube / at.norm);
         return std::copysign(std::min(size, at.C), u);
+    }
+};
+
+struct SquaredEpsilonInsensitive {
+    static constexpr bool kSigned = true;
+
+    static Tangent of(double y, double f, double tube, double) {
+        const double r = y - f, z = std::max(0.0, std::fabs(r) - tube),
+                     g = std::copysign(2.0 * z, r);
+        return {z * z, g, g * y - tube * std::fabs(g) - 0.25 * g * g, z > 0.0 ? 2.0 : 0.0};
+    }
+
+    static Visit visit(const Coordinate& at, double above, double) {
+        const double r = at.y - at.f, beyond = std::fabs(r) - at.tube;
+        const double half = 0.5 * std::fabs(at.alpha) / at.C;
+        // what is beyond the tube on alpha's side
+        const double z = at.alpha == 0.0 ? beyond : std::copysign(r, r * at.alpha) - at.tube;
+        const double lack = std::max(0.0, beyond) - half;
+        const double gap = at.C * lack * lack + std::fabs(at.alpha) * (std::max(0.0, beyond) - z);
+        if (at.alpha == 0.0) return {gap, std::max(0.0, beyond), beyond < -above};
+        return {gap, std::fabs(z - half), false};
+    }
+
+    static double better(const Coordinate& at) {
+        const double u = at.norm * at.alpha + at.y - at.f;
+        return std::copysign(std::max(0.0, std::fabs(u) - at.tube) / (at.norm + 0.5 / at.C), u);
     }
 };
 

@@ -15,7 +15,7 @@ from svmcut._native.sparse cimport Rows, svmcut_csr
 
 cdef extern from "include/linear.h" nogil:
     int SVMCUT_LOGISTIC
-    int SVMCUT_EPSILON_INSENSITIVE
+    int SVMCUT_SQUARED_EPSILON_INSENSITIVE
     ctypedef struct svmcut_dual_cd_state:
         int64_t active
         double above
@@ -67,7 +67,7 @@ cdef class Descent(descent.Descent):
         self.y, self.alpha, self.w = y, alpha, w
         self.loss, self.tube, self.logit = loss, tube, logit
         self.logits = NULL
-        if not 0 <= loss <= SVMCUT_EPSILON_INSENSITIVE or (
+        if not 0 <= loss <= SVMCUT_SQUARED_EPSILON_INSENSITIVE or (
                 (loss == SVMCUT_LOGISTIC) != (logit is not None)):
             raise ValueError("the loss is none, or logits do not belong to it")
         if logit is not None:

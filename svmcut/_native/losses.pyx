@@ -12,6 +12,7 @@ cdef extern from "include/linear.h" nogil:
     int SVMCUT_SQUARED_HINGE
     int SVMCUT_LOGISTIC
     int SVMCUT_EPSILON_INSENSITIVE
+    int SVMCUT_SQUARED_EPSILON_INSENSITIVE
     int svmcut_losses(int loss, int64_t n, const double* y, const double* s, const double* v,
                       double tube, double delta, double* coef, double* curvature, double* value,
                       double* offset, int threads)
@@ -22,10 +23,11 @@ cdef extern from "include/linear.h" nogil:
 
 #: Numbers of the losses.
 SQUARED_HINGE, LOGISTIC, TUBE = SVMCUT_SQUARED_HINGE, SVMCUT_LOGISTIC, SVMCUT_EPSILON_INSENSITIVE
+SQUARED_TUBE = SVMCUT_SQUARED_EPSILON_INSENSITIVE
 
 
 cdef check(int loss, int64_t n, int64_t m):
-    if not SVMCUT_SQUARED_HINGE <= loss <= SVMCUT_EPSILON_INSENSITIVE:
+    if not SVMCUT_SQUARED_HINGE <= loss <= SVMCUT_SQUARED_EPSILON_INSENSITIVE:
         raise ValueError(f"{loss} is no loss")
     if m != n:
         raise ValueError("y and what belongs to it differ in length")

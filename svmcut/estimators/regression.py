@@ -14,7 +14,7 @@ from svmcut.errors import UsageError
 from svmcut.estimators.base import Trained, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
-from svmcut.spec.catalog import AUTO, TASKS, solvers
+from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Regressor(RegressorMixin, Trained):
     """A machine of numbers."""
 
     task = "regression"
+    loss: str = TASKS[task].loss
 
     @whole
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -75,7 +76,7 @@ class Regressor(RegressorMixin, Trained):
         """Writes the model file of the command line, whose numbers have eight digits; pickle keeps
         them all."""
         check_is_fitted(self)
-        write_model(str(path), replace(self._machines()[0], loss=TASKS[self.task].loss))
+        write_model(str(path), replace(self._machines()[0], loss=self.loss))
 
 
 class LinearSVMRegressor(Regressor):
@@ -87,6 +88,8 @@ class LinearSVMRegressor(Regressor):
         Weighs the loss of one example, as in LinearSVR.
     tube : float
         Errors up to this cost nothing: LinearSVR's epsilon.
+    loss : {"epsilon-insensitive", "squared-epsilon-insensitive"}
+        What is beyond the tube, or its square.
     tol, fit_intercept, intercept_scaling, solver, max_iter, warm_start, n_jobs, random_state,
     verbose
         As of LinearSVM; the bias is regularised, so targets far from 0 are best centred.
@@ -112,6 +115,7 @@ class LinearSVMRegressor(Regressor):
         C: float = 1.0,
         *,
         tube: float = 0.1,
+        loss: str = TASKS["regression"].loss,
         tol: float = 1e-3,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -124,6 +128,7 @@ class LinearSVMRegressor(Regressor):
     ):
         self.C = C
         self.tube = tube
+        self.loss = loss
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -136,8 +141,12 @@ class LinearSVMRegressor(Regressor):
             raise UsageError(
                 "solver {!r} trains no weights of features; expected one of {}", self.solver, known
             )
+        if self.loss not in (known := losses(self.task)):
+            raise UsageError(
+                "loss {!r} is unknown; expected one of {}", self.loss, ", ".join(known)
+            )
         bias = self.intercept_scaling if self.fit_intercept else 0.0
-        return {"example_cost": self.C, "tube": self.tube, "bias": bias}
+        return {"example_cost": self.C, "loss": self.loss, "tube": self.tube, "bias": bias}
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
         model: Any = outcomes[0].model

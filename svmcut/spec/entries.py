@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 MARGIN, SLACK = "margin", "slack"
 BOTH_RESCALINGS, BOTH_NORMS = (MARGIN, SLACK), (1, 2)
 SQUARED_HINGE, LOGISTIC, SQUARED_DIFFERENCE = "squared-hinge", "logistic", "squared-difference"
+SQUARED_TUBE = "squared-epsilon-insensitive"
 #: Solvers that others name.
 CUTTING_PLANE, SUBSPACE, SAMPLED_CUTS, SMO = "cutting-plane", "subspace", "sampled-cuts", "smo"
 DUAL_CD, NEWTON, BCFW, GDMM = "dual-cd", "newton", "bcfw", "gdmm"

@@ -15,6 +15,7 @@ from svmcut.spec.entries import (
     SAMPLED_CUTS,
     SMO,
     SQUARED_HINGE,
+    SQUARED_TUBE,
     SUBSPACE,
     Solver,
 )
@@ -23,7 +24,7 @@ from svmcut.spec.tasks import TASKS
 _CLASSES, _VECTORS = ("classification", "multiclass"), ("classification", "rank", "multiclass")
 _SINGLE, _BLOCKS = (*_CLASSES, "regression"), ("sequence", "multilabel")
 _HINGE, _TUBE = ("error-rate",), ("error-rate", "epsilon-insensitive")
-_ADDED = (SQUARED_HINGE, LOGISTIC, "epsilon-insensitive")
+_ADDED = (SQUARED_HINGE, LOGISTIC, "epsilon-insensitive", SQUARED_TUBE)
 _CUTS = ("certify", "qp")
 _PASSES = (*_CUTS, "polish", "epochs", "hold_out")
 

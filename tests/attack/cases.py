@@ -287,8 +287,10 @@ def _regression(make):
         + make.pick(0.0, 0.3, 3.0) * np.std(scores) * make.rng.normal(size=len(X))
         + make.pick(0, 10)
     )
-    make.facts |= {"loss": "epsilon-insensitive", "rows": len(X), "tube": 0.1}
-    make.option("--task", "regression")
+    squared = make.chance(0.3)
+    loss = "squared-epsilon-insensitive" if squared else "epsilon-insensitive"
+    make.facts |= {"loss": loss, "rows": len(X), "tube": 0.1}
+    make.option("--task", "regression", *(("-l", loss) if squared else ()))
     if make.chance(0.6):
         make.facts["tube"] = float(f"{make.pick(0, 0.01, 0.3, 10) * unit:.4g}")
         make.option("--tube", make.facts["tube"])
@@ -305,7 +307,8 @@ def _expanded(make, scale, example_cost=0.6):
     own = (
         () if name == "linear" else ("auto", "cutting-plane")
     )  # with which that would train without kernel values
-    solver = make.pick("smo", "smo", "subspace", *ON_BUDGET, *own)
+    hinge = not make.facts["loss"].startswith("squared")
+    solver = make.pick(*(("smo", "smo", *ON_BUDGET) if hinge else ()), "subspace", *own)
     make.kernel(name, scale)
     make.option("--solver", solver)
     make.cost(make.chance(example_cost), 1.0)

@@ -11,7 +11,13 @@ from attack.in_python import script
 from attack.maker import Case, Maker
 from attack.originals import original
 
-SUMS = ("error-rate", "squared-hinge", "logistic", "epsilon-insensitive")
+SUMS = (
+    "error-rate",
+    "squared-hinge",
+    "logistic",
+    "epsilon-insensitive",
+    "squared-epsilon-insensitive",
+)
 
 
 def _of(make, *kinds):

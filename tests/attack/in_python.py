@@ -155,6 +155,7 @@ def _estimator(make):
         "logistic",
         "hamming",
         "epsilon-insensitive",
+        "squared-epsilon-insensitive",
     )
     C = facts.pop("cost", None) or facts.pop("example_cost")
     facts["cost" if kind == "rank" or not sums else "example_cost"] = C
@@ -180,7 +181,7 @@ def _estimator(make):
         name = linear[kind]
         if kind not in ("rank", "sequence"):
             given |= {"intercept_scaling": bias} if bias else {"fit_intercept": False}
-        if name in ("LinearSVM", "PerfClassifier", "RankSVM"):
+        if name in ("LinearSVM", "PerfClassifier", "RankSVM", "LinearSVMRegressor"):
             given["loss"] = "hinge" if facts["loss"] == "error-rate" else facts["loss"]
     if kind == "regression":
         given["tube"] = facts["tube"]

@@ -52,9 +52,10 @@ class Numbers(Vectors):
     def risk(self, t):
         away = np.abs(np.asarray(self.case.y, REAL) - self.s * t)
         losses = np.maximum(0, away - REAL(self.facts["tube"]))
-        return self.v @ losses, self.v @ (
-            np.abs(np.asarray(self.case.y, REAL)) + self.size * abs(t)
-        )
+        sizes = np.abs(np.asarray(self.case.y, REAL)) + self.size * abs(t)
+        if self.facts["loss"].startswith("squared"):
+            losses, sizes = losses**2, sizes**2
+        return self.v @ losses, self.v @ sizes
 
 
 class Machines(Truth):

@@ -187,6 +187,41 @@ def test_what_has_no_meaning_is_refused_and_r2_of_equal_numbers_is_undefined(fol
     assert done.returncode == 1 and "'logistic' is unknown" in done.stderr
 
 
+def test_the_square_of_the_loss_reaches_its_optimum_and_is_kept_by_name(folder):
+    X, y, _ = folder
+    words = ("--task", "regression", "-l", "squared-epsilon-insensitive", "--tube", truth.TUBE)
+    for C, v in ((0.7, None), (100.0, np.arange(80) % 3.0)):
+        np.savetxt("weights", np.ones(80) if v is None else v)
+        report = learnt(*words, "-c", C, "--weights", "weights", "--gap", 1e-8, "train", "model")
+        best = truth.optimum("squared-epsilon-insensitive", X, y, C, v)
+        assert report["primal"] == pytest.approx(best, rel=1e-6) and report["converged"]
+    model = read_model("model")
+    assert model.loss == "squared-epsilon-insensitive"
+    report = learnt(*words, "-c", 1, "-t", 2, "-g", 0.1, "--gap", 1e-6, "train", "model")
+    assert report["converged"] and report["solver"] == "cutting-plane"
+    done = forked("svmcut", "learn", *words, "-t", 2, "--solver", "smo", "train", "model")
+    assert done.returncode == 2 and "--solver cutting-plane or subspace" in done.stderr
+
+
+def test_sklearn_finds_the_same_weights_with_the_square(folder):
+    from sklearn.svm import LinearSVR
+
+    from svmcut import LinearSVMRegressor
+
+    X, y, _ = folder
+    known = LinearSVR(
+        C=0.7, epsilon=0.2, loss="squared_epsilon_insensitive", dual=True, tol=1e-10, max_iter=10**6
+    ).fit(X[:, :-1], y)
+    found = LinearSVMRegressor(0.7, tube=0.2, loss="squared-epsilon-insensitive", tol=1e-12)
+    found.fit(X[:, :-1], y).save("model")
+    assert np.append(found.coef_, found.intercept_) == pytest.approx(
+        np.append(known.coef_, known.intercept_), abs=1e-6
+    )
+    assert read_model("model").loss == found.loss
+    with pytest.raises(ValueError, match="expected one of epsilon-insensitive, squared-epsilon"):
+        LinearSVMRegressor(loss="hinge").fit(X, y)
+
+
 @pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
 def test_losses_of_classes_reach_their_optimum_with_weights_too(folder, loss):
     X, _, signs = folder

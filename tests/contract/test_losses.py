@@ -16,6 +16,7 @@ from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.logistic import LogisticRisk
+from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.loss_cd import LossCd
@@ -27,6 +28,7 @@ RISKS = {
     "squared-hinge": SquaredHingeRisk(),
     "logistic": LogisticRisk(),
     "epsilon-insensitive": EpsilonInsensitiveRisk(truth.TUBE),
+    "squared-epsilon-insensitive": SquaredEpsilonRisk(truth.TUBE),
 }
 SOLVERS = {
     "cutting-plane": CuttingPlane,
@@ -45,7 +47,7 @@ def data(loss, seed=3, n=60, d=6, noise=0.8):
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((n, d)) < 0.6, rng.normal(size=(n, d)), 0).astype(np.float32)
     s = X @ rng.normal(size=d) + noise * rng.normal(size=n)
-    return X, s if loss == "epsilon-insensitive" else np.where(s > 0, 1.0, -1.0)
+    return X, s if loss in truth.OF_TARGETS else np.where(s > 0, 1.0, -1.0)
 
 
 def weights(n):
@@ -179,7 +181,7 @@ def test_newton_with_many_features_and_with_a_sample(loss, n, d):
 
 
 def test_the_gap_at_a_tangent_is_half_the_squared_gradient(rng):
-    for loss in ("squared-hinge", "logistic"):
+    for loss in ("squared-hinge", "logistic", "squared-epsilon-insensitive"):
         X, y = data(loss)
         task, A = problem(loss, X, y, 2.0, StoppingRule(0, 1e-4)), full(X, 1.0)
         for _ in range(10):

@@ -74,7 +74,7 @@ def true_value(name, options, bound, s, y, qid):
             s, y, qid, name
         )
     if RISKS[name].task == "regression":
-        return truth.epsilon_insensitive(s, y)
+        return getattr(truth, name.replace("-", "_"))(s, y)
     if name in truth.OF_SCORES:
         return truth.OF_SCORES[name](s, positive)
     labellings = truth.all_labellings(len(y))

@@ -21,6 +21,7 @@ from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.multiclass import CrammerSingerRisk
 from svmcut.risks.multilabel import LabelRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
+from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
 from svmcut.solvers import expansion
 from svmcut.solvers.constant_cuts import SampleSpace
@@ -131,6 +132,7 @@ PROBLEMS = {
     "squared-hinge": lambda: summed(SquaredHingeRisk()),
     "logistic": lambda: summed(LogisticRisk()),
     "epsilon-insensitive": regression,
+    "squared-epsilon-insensitive": lambda: summed(SquaredEpsilonRisk()),
     "regression": regression,
     "sequence": lambda: StructuredProblem(chains(), 0.3, RULE),
     "multiclass": classes,

@@ -30,11 +30,20 @@ def epsilon_insensitive(y, s):
     return abs(r) - TUBE, -c, c * y - TUBE * abs(c)
 
 
+def squared_epsilon_insensitive(y, s):
+    r = y - s
+    g = 2 * math.copysign(max(0.0, abs(r) - TUBE), r)
+    return g * g / 4, -g, g * y - TUBE * abs(g) - g * g / 4
+
+
 LOSSES = {
     "squared-hinge": squared_hinge,
     "logistic": logistic,
     "epsilon-insensitive": epsilon_insensitive,
+    "squared-epsilon-insensitive": squared_epsilon_insensitive,
 }
+#: Those of targets; the others are of labels.
+OF_TARGETS = ("epsilon-insensitive", "squared-epsilon-insensitive")
 
 
 def h(loss, y, g):
@@ -43,7 +52,7 @@ def h(loss, y, g):
         return y * g - g * g / 4
     if loss == "logistic":
         return -sum(p * math.log(p) for p in (y * g, 1 - y * g) if p > 0)
-    return g * y - TUBE * abs(g)
+    return g * y - TUBE * abs(g) - (g * g / 4 if loss != "epsilon-insensitive" else 0.0)
 
 
 def value(loss, y, s, v=None):
@@ -81,9 +90,9 @@ def optimum(loss, X, y, C, v=None, tol=1e-11):
         if 0.5 * gradient @ gradient <= tol * here:
             return here
         bend = (
-            np.where(y * s < 1, 2.0, 0.0)
-            if loss == "squared-hinge"
-            else np.abs(slopes) * (1 - np.abs(slopes))
+            np.abs(slopes) * (1 - np.abs(slopes))
+            if loss == "logistic"
+            else np.where(slopes != 0, 2.0, 0.0)
         )
         p = -np.linalg.solve(np.eye(len(w)) + C * X.T @ ((v * bend)[:, None] * X), gradient)
         t = 1.0

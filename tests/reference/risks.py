@@ -308,6 +308,11 @@ def epsilon_insensitive(s, y, tube=0.1):
     return math.fsum(max(0.0, abs(a - b) - tube) for a, b in zip(y, s, strict=True))
 
 
+def squared_epsilon_insensitive(s, y, tube=0.1):
+    """Sum of the squares of these errors."""
+    return math.fsum(max(0.0, abs(a - b) - tube) ** 2 for a, b in zip(y, s, strict=True))
+
+
 #: Losses of classification that are functions of the scores and classes alone, without rescalings.
 OF_SCORES = {
     "roc-area": roc_area,

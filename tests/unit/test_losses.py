@@ -10,12 +10,14 @@ from svmcut._native import dual_cd, losses, sparse
 from svmcut.data.examples import Csr
 from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.logistic import LogisticRisk
+from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
 
 RISKS = {
     "squared-hinge": SquaredHingeRisk(),
     "logistic": LogisticRisk(),
     "epsilon-insensitive": EpsilonInsensitiveRisk(truth.TUBE),
+    "squared-epsilon-insensitive": SquaredEpsilonRisk(truth.TUBE),
 }
 every_loss = pytest.mark.parametrize("loss", RISKS)
 
@@ -23,7 +25,7 @@ every_loss = pytest.mark.parametrize("loss", RISKS)
 def data(rng, loss, n=60, d=5, density=1.0):
     X = np.where(rng.random((n, d)) < density, rng.normal(size=(n, d)), 0).astype(np.float32)
     s = X @ rng.normal(size=d) + rng.normal(size=n)
-    return X, s if loss == "epsilon-insensitive" else np.where(s > 0, 1.0, -1.0)
+    return X, s if loss in truth.OF_TARGETS else np.where(s > 0, 1.0, -1.0)
 
 
 def bound(loss, y, weights=None, threads=1):
@@ -56,7 +58,7 @@ def dual_of(loss, X, y, risk, alpha, C):
 @every_loss
 @pytest.mark.parametrize("n", [1, 33, 5000])
 def test_values_tangents_and_curvatures_are_those_of_the_definition(rng, loss, n):
-    y = rng.normal(size=n) * 2 if loss == "epsilon-insensitive" else rng.choice([-1.0, 1.0], n)
+    y = rng.normal(size=n) * 2 if loss in truth.OF_TARGETS else rng.choice([-1.0, 1.0], n)
     s = np.round(rng.normal(size=n) * rng.choice([0.5, 3.0, 50.0], n), 2)
     v = rng.integers(0, 3, n) * 0.5
     if n == 1:
@@ -94,7 +96,7 @@ def test_threads_leave_no_trace(rng, loss):
 
 @every_loss
 def test_a_curvature_is_the_change_of_the_slope(rng, loss):
-    y = rng.normal(size=200) if loss == "epsilon-insensitive" else rng.choice([-1.0, 1.0], 200)
+    y = rng.normal(size=200) if loss in truth.OF_TARGETS else rng.choice([-1.0, 1.0], 200)
     s, step = rng.normal(size=200) * 2, 1e-6
     at = bound(loss, y).smoothed(s, 0.0)
     change = (bound(loss, y).linearize(s + step).coef - at.coef) / step
@@ -106,10 +108,10 @@ def test_every_fraction_gives_a_cut_and_its_dual(rng, loss):
     y = data(rng, loss)[1]
     v, n = rng.integers(0, 3, 60).astype(float), 60
     risk, u = bound(loss, y, v), rng.random(60)
-    if loss == "squared-hinge":
-        u *= 5
-    elif loss == "epsilon-insensitive":
+    if loss in truth.OF_TARGETS:
         u = 2 * u - 1
+    if loss.startswith("squared"):
+        u *= 5
     coef, offset = risk.dual_cut(u, np.log(u) - np.log1p(-u) if loss == "logistic" else None)
     g = u if risk.signed else u * y
     assert coef == pytest.approx(-v * g, rel=1e-12)
@@ -124,7 +126,7 @@ def test_every_fraction_gives_a_cut_and_its_dual(rng, loss):
 
 def step_of(loss, y, f, C, norm, alpha):
     """The best alpha of one row by bisection of the slope of its dual, which falls in alpha."""
-    at, sign = f, 1.0 if loss == "epsilon-insensitive" else y
+    at, sign = f, 1.0 if loss in truth.OF_TARGETS else y
 
     def slope(new):
         score = at + sign * (new - alpha) * norm
@@ -132,11 +134,14 @@ def step_of(loss, y, f, C, norm, alpha):
             return 1 - y * score - new / (2 * C)
         if loss == "logistic":
             return np.log1p(-new / C) - np.log(new / C) - y * score
-        return y - score - truth.TUBE * np.sign(new)
+        bend = new / (2 * C) if loss in truth.OF_TARGETS[1:] else 0.0
+        return y - score - truth.TUBE * np.sign(new) - bend
 
-    low, high = {"squared-hinge": (0.0, 1e9), "logistic": (1e-300, C * (1 - 1e-16))}.get(
-        loss, (-C, C)
-    )
+    low, high = {
+        "squared-hinge": (0.0, 1e9),
+        "logistic": (1e-300, C * (1 - 1e-16)),
+        "epsilon-insensitive": (-C, C),
+    }.get(loss, (-1e9, 1e9))
     for _ in range(500):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) > 0 else (low, middle)

@@ -17,6 +17,7 @@ from svmcut.files.models.grammar import INDEX_LIMIT
 from svmcut.files.models.named_lines import NamedLines, two_labels
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.spec.catalog import LOGISTIC, SQUARED_HINGE, TASKS
+from svmcut.spec.entries import SQUARED_TUBE
 
 _NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias")
 #: The one with weights of its own for both of two classes.
@@ -32,9 +33,12 @@ _CLASSIFIERS = {
     "L2R_LR_DUAL": LOGISTIC,
     _TWO_COLUMNS: None,
 }
-_REGRESSORS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL")
-#: What says that a model is one of numbers; the square of it is no loss here.
-_OF_NUMBERS = TASKS["regression"].loss
+#: The same of numbers.
+_REGRESSORS = {
+    "L2R_L2LOSS_SVR": SQUARED_TUBE,
+    "L2R_L2LOSS_SVR_DUAL": SQUARED_TUBE,
+    "L2R_L1LOSS_SVR_DUAL": TASKS["regression"].loss,
+}
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> LinearModel | MulticlassModel:
@@ -52,7 +56,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> LinearModel | MulticlassMod
     w = np.ascontiguousarray(W[:, 0] - W[:, 1] if columns == 2 else W[:, 0])
     b = -bias * float(w[d]) if bias >= 0 else 0.0
     if not names:
-        return LinearModel(w[:d], b, loss=_OF_NUMBERS)
+        return LinearModel(w[:d], b, loss=_REGRESSORS[solver])
     return LinearModel(w[:d], b, labels=two_labels(names), loss=_CLASSIFIERS[solver])
 
 

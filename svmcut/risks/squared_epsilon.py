@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Squared epsilon-insensitive loss: R(s) = sum_i v_i max(0, |y_i - s_i| - tube)^2, LIBLINEAR's
+L2-loss support vector regression.
+
+cut          any c:   R(s') >= sum v (c y - tube |c| - c^2/4) - (v c).s';   the tangent has c = 2
+             sign(y - s) max(0, |y - s| - tube)
+dual         beta = C v c:   sum beta y - tube sum |beta| - sum beta^2 / (4 C v) - 1/2 |w|^2
+
+Ho and Lin, JMLR 2012.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from svmcut._native.losses import SQUARED_TUBE
+from svmcut.risks.losses import BoundLosses
+from svmcut.risks.weights import example_weights
+from svmcut.spec import schemas
+
+
+class BoundSquaredEpsilon(BoundLosses):
+    """The squared epsilon-insensitive risk of given targets."""
+
+    number, signed, steepest, lasting = SQUARED_TUBE, True, math.inf, True
+
+    def __init__(self, targets, threads: int = 1, weights=None, tube: float = 0.1):
+        super().__init__(targets, threads, weights)
+        self.tube = tube
+
+    def take(self, rows) -> BoundSquaredEpsilon:
+        weights = None if self.weights is None else self.weights[rows]
+        return BoundSquaredEpsilon(self.targets[rows], self._threads, weights, self.tube)
+
+    def dual_cut(self, fractions, logit) -> tuple:
+        size = np.abs(fractions)
+        worth = fractions * self.targets - size * (self.tube + 0.25 * size)
+        return -self.weighed(fractions), float(np.sum(self.weighed(worth)))
+
+    def nearest_cut(self, coef) -> tuple:
+        return self.dual_cut(self.fractions(coef), None)
+
+    def box(self, n: int, most: float = 1.0) -> schemas.Check:
+        return schemas.reals(n)
+
+
+class SquaredEpsilonRisk:
+    """Sum of weighted squared epsilon-insensitive losses.
+
+    Parameters
+    ----------
+    tube : float
+        Half the width of the tube.
+    """
+
+    name = "squared-epsilon-insensitive"
+
+    def __init__(self, tube: float = 0.1):
+        self.tube = tube
+
+    def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundSquaredEpsilon:
+        targets = np.ascontiguousarray(y, np.float64)
+        return BoundSquaredEpsilon(targets, threads, example_weights(cost, len(targets)), self.tube)
