@@ -32,6 +32,7 @@ COMMAND = re.compile(r"    svmcut (learn|rank|classify|inspect|scale) ")
 #: Its Python needs a scheduler of Dask; tests/cli/test_cluster*.py run the like.
 NEEDS_MORE = "docs/clusters.md"
 DECIMAL = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
+SECONDS = re.compile(r"\d+\.\d+ s\b")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -94,7 +95,8 @@ def run(command: str) -> list[str]:
 
 
 def near(expected: str, actual: str) -> bool:
-    """Whether two lines are the same up to the last digits of decimal numbers."""
+    """Whether two lines are the same up to seconds and the last digits of decimal numbers."""
+    expected, actual = SECONDS.sub("# s", expected), SECONDS.sub("# s", actual)
     if DECIMAL.sub("#", expected.rstrip()) != DECIMAL.sub("#", actual.rstrip()):
         return False
     pairs = zip(DECIMAL.findall(expected), DECIMAL.findall(actual))

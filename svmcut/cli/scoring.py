@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from svmcut import __version__
+from svmcut.cli import advice
 from svmcut.cli.files import log_beside
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import step
@@ -252,6 +253,8 @@ def warnings_of(
     warnings = [*predicted.warnings, *judge.warnings(predicted.tally, files.examples)]
     if options.format is not None and not options.present(name).has_plain:
         warnings.append(f"--format has no effect where {printable(files.examples)} has queries")
+    if options.task is None:
+        warnings += advice.of_scores(scorer, predicted.tally, files.examples)
     if options.labels and (caution := presentation(tasks_of(scorer)[0]).caution(scorer)):
         warnings.append(caution)
     return warnings

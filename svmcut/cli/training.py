@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.cli import summary
+from svmcut.cli import advice, summary
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import ending, explain_ending, remedy, stop_reason, time_limit
 from svmcut.cli.files import check_training_files, log_beside, model_files
@@ -158,13 +158,9 @@ class Training:
         self._driver, hinted = self._plan(settings)
         look()
         self._warnings = [*idle, *self._driver.warnings, *hinted]
-        self._validation = None
-        if options.validate:
-            reading = time.perf_counter()
-            given |= names_of(self.examples, options)
-            self._validation = self._task.read(options.validate, **given, test=True)
-            self._seconds["read"] += time.perf_counter() - reading
-            self._warnings += self._task.label_warnings(self._validation, self._driver)
+        if not original:
+            self._warnings += advice.of_checkpoint(options)
+        self._validation = self._read_validation(given) if options.validate else None
         self._asked, self._state, self._searched = options, None, None
         self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = (
             contextlib.nullcontext
@@ -208,6 +204,17 @@ class Training:
         if self._table is not None:
             self._say(summary.fact("Columns", self._table.encoding.told()))
         return settings
+
+    def _read_validation(self, given: dict[str, Any]) -> Any:
+        """The examples of --validate."""
+        path, reading = self.options.validate or "", time.perf_counter()
+        given = given | names_of(self.examples, self.options)
+        held = self._task.read(path, **given, test=True)
+        self._seconds["read"] += time.perf_counter() - reading
+        self._warnings += self._task.label_warnings(held, self._driver)
+        if not self.original:
+            self._warnings += advice.of_validation(self.examples, held, path)
+        return held
 
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
         """The driver, and what a user should know of the examples."""
@@ -283,6 +290,7 @@ class Training:
                         keep()
         self._say(choosing.table(options, search), end="")
         self._warnings += choosing.warnings(search)
+        self._warnings += advice.of_grid(options, search, self.examples)
         if not search.complete:
             counts = f"{search.done} of {search.size} models of the grid were measured"
             self._failures.append(f"{printable(options.model_file)}: {counts}")
@@ -346,9 +354,8 @@ class Training:
         if path or options.validate:
             measured = measured or self._measures(outcome.model)
             self.rows.append(self._row(cost, target, outcome) | measured)
-        if self._plain and options.verbosity > 0:
-            for line in self._facts(cost, outcome, measured):
-                self._say(line)
+        if not self.original:
+            self._summarise(cost, outcome, measured)
 
     def _complete(self, model: Any) -> Any:
         """The model with the encoding of the table it was trained on."""
@@ -359,21 +366,32 @@ class Training:
         """What the examples were made of, where that was a table."""
         return getattr(self.examples, "table", None)
 
-    def _facts(
-        self, cost: Typed, outcome: Outcome, measured: dict[str, Any] | None
-    ) -> Iterator[str]:
-        """What the summary says of a model: a line of one among several."""
+    def _summarise(
+        self, cost: Typed, outcome: Outcome, measured: dict[str, dict[str, float]] | None
+    ) -> None:
+        """What the summary says of a model, a line of one among several, and advice on it."""
         options, X = self.options, self.examples.X
+        errors = measured["training"] if measured is not None else {}
+        shown = self._plain and options.verbosity > 0
+        small = isinstance(X, Csr) and X.nnz <= summary.MEASURED_VALUES and not options.has_kernel
+        if len(options.path) == 1:
+            if shown and not errors and small:
+                errors = self._measured(outcome.model, self.examples)
+            self._warnings += advice.of_errors(options, errors)
+            self._warnings += advice.of_kernel(options, outcome.model, self.examples)
+        if shown:
+            for line in self._facts(cost, outcome, errors):
+                self._say(line)
+
+    def _facts(self, cost: Typed, outcome: Outcome, errors: dict[str, float]) -> Iterator[str]:
+        options = self.options
         if len(options.path) > 1:
             yield summary.model_of_path(cost.text, outcome)
             return
         yield from summary.chosen(options, outcome)
         yield summary.fact("C", report.cost_text(options, self._driver, *self._costs(cost)))
         yield from summary.certificate(outcome)
-        if measured is not None:
-            yield from summary.errors(options.task, measured["training"])
-        elif isinstance(X, Csr) and X.nnz <= summary.MEASURED_VALUES and not options.has_kernel:
-            yield from summary.errors(options.task, self._measured(outcome.model, self.examples))
+        yield from summary.errors(options.task, errors)
 
     def _costs(self, cost: Typed) -> tuple[float | None, float | None]:
         return (cost.value, None) if self.options.cost else (None, cost.value)

@@ -540,6 +540,11 @@ def _check_effects(settings: Settings) -> None:
         )
 
 
+def _reader(parameter: str) -> str:
+    """The kernel that most people mean by a parameter."""
+    return next(name for name in ("rbf", *KERNELS) if parameter in KERNELS[name].takes)
+
+
 def _warnings(settings: Settings, loss: Loss) -> list[str]:
     wishes = settings.wishes()
     found: list[str] = []
@@ -549,7 +554,12 @@ def _warnings(settings: Settings, loss: Loss) -> list[str]:
         *KERNELS[settings.kernel].takes
     }
     found += [
-        Message("{} has no effect with the {} kernel", Parameter(name), settings.kernel)
+        Message(
+            "{} has no effect with the {} kernel; add {kernel=}",
+            Parameter(name),
+            settings.kernel,
+            _reader(name),
+        )
         for name in sorted(wishes & known)
     ]
     if {"epsilon", "gap"} <= wishes:

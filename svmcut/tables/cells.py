@@ -81,7 +81,7 @@ def pyarrow() -> Any:
         import pyarrow as found
     except ImportError:
         raise UsageError(
-            "tables are read by pyarrow, which is not installed; pip install 'svmcut[tables]'"
+            "tables are read by pyarrow, which is not installed; pip install pyarrow"
         ) from None
     return found
 

@@ -145,7 +145,8 @@ def test_an_option_of_the_originals_without_effect_is_warned_of(task):
         for letter, value in values.items():
             how, said = verdict(words_of(task, "-c", 1, "-t", kernel, f"-{letter}", value))
             assert how == "taken"
-            no_effect = [f"-{letter} has no effect with the {kernel} kernel"]
+            other = {"g": "rbf", "d": "polynomial", "s": "polynomial", "r": "polynomial"}[letter]
+            no_effect = [f"-{letter} has no effect with the {kernel} kernel; add -t {other}"]
             assert said == ([] if letter in read[kernel] else no_effect)
     for row in options(task):
         if row.inert:
@@ -179,7 +180,7 @@ def test_warnings_are_printed_and_reported_and_the_executables_are_silent(tmp_pa
     files = [str(tmp_path / "train"), str(tmp_path / "model")]
     assert main(["learn", "-v", "0", "-c", "1", "-g", "1", "-k", "100", *files]) == 0
     assert capsys.readouterr().err == (
-        "svmcut learn: warning: -g has no effect with the linear kernel\n"
+        "svmcut learn: warning: -g has no effect with the linear kernel; add -t rbf\n"
         "svmcut learn: warning: -k is taken for compatibility and has no effect\n"
     )
     model = (tmp_path / "model").read_bytes()
@@ -188,7 +189,7 @@ def test_warnings_are_printed_and_reported_and_the_executables_are_silent(tmp_pa
     assert svm_perf_learn(["-v", "0", "-c", "1", "-g", "1", "-k", "100", "--k", "7", *files]) == 0
     assert capsys.readouterr().err == "" and (tmp_path / "model").read_bytes() == model
     assert svmcut.train(files[0], cost=1.0, gamma=2.0).warnings == [
-        "parameter 'gamma' has no effect with the linear kernel"
+        "parameter 'gamma' has no effect with the linear kernel; add kernel='rbf'"
     ]
 
 

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Advice of svmcut learn, rank and classify: one line a fact that was measured, with what to try.
+
+It is told as warnings are, and stands among them in the report; the executables give none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.data.examples import Csr
+from svmcut.messages import printable
+from svmcut.models import LinearModel
+from svmcut.spec.catalog import TASKS, measures
+from svmcut.spec.entries import TWO_CLASSES
+from svmcut.tasks.vectors import Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from svmcut.cli.options import LearnOptions
+    from svmcut.selection import Search
+
+#: Rows of a kernel machine, and the share of support vectors that is too large.
+ROWS, NEARLY_ALL = 50, 0.98
+#: Rows of a file, and the share of them without a feature of the model that is too large.
+FEW, STRANGE = 10, 0.5
+#: Values of two files that are compared row by row.
+COMPARED = 20_000_000
+
+
+def of_checkpoint(options: LearnOptions) -> list[str]:
+    """Of a run that begins although an earlier one was saved."""
+    if options.checkpoint is None or options.resume or not os.path.exists(options.checkpoint):
+        return []
+    return [
+        f"{printable(options.checkpoint)} holds an unfinished run, which this one replaces; "
+        "add --resume to go on with it"
+    ]
+
+
+def of_errors(options: LearnOptions, values: Mapping[str, float]) -> list[str]:
+    """Of measures on the training examples: no positive example is recognised."""
+    if options.labels != TWO_CLASSES or values.get("recall") != 0.0:
+        return []
+    remedies = []
+    if options.class_weight is None:
+        remedies.append("--class-weight balanced")
+    if TASKS[options.task].loss == options.loss:
+        remedies.append("-l f1")
+    remedies.append("a larger C")
+    return [f"no positive training example is recognised (recall 0); try {_either(remedies)}"]
+
+
+def of_kernel(options: LearnOptions, model: Any, examples: Any) -> list[str]:
+    """Of a kernel machine: nearly all rows are support vectors."""
+    rows, support = examples.X.n_rows, getattr(model, "support", None)
+    if options.kernel != "rbf" or support is None or rows < ROWS:
+        return []
+    if options.labels != TWO_CLASSES or support.n_rows < NEARLY_ALL * rows:
+        return []
+    return [
+        f"{support.n_rows:,} of {rows:,} rows are support vectors: gamma may be too large for "
+        "these features; try a smaller -g, or svmcut scale on the files first"
+    ]
+
+
+def of_grid(options: LearnOptions, search: Search, examples: Any) -> list[str]:
+    """Of a grid: its best cell stands at an end of it, or none beats the most frequent class."""
+    name = options.select or TASKS[options.task].measure
+    sign = 1 if measures(options.task)[name].rises else -1
+    merits = [sign * float(np.mean(values)) for values in search.values(name) if values]
+    if len(merits) < len(search.cells):
+        return []
+    told, best = [], search.cells[search.best(name)]
+    for parameter, value in best.items():
+        others = [
+            merit
+            for merit, cell in zip(merits, search.cells, strict=True)
+            if cell[parameter] != value
+        ]
+        if others and max(merits) > max(others):
+            told += _of_end(parameter, value, [cell[parameter] for cell in search.cells])
+    return told + _of_largest_class(name, examples, merits)
+
+
+def _of_end(parameter: str, value: float, known: list[float]) -> list[str]:
+    """Of the best value of a parameter: it is the first or the last of those tried."""
+    if min(known) < value < max(known):
+        return []
+    side, more = ("largest", "larger") if value == max(known) else ("smallest", "smaller")
+    return [f"the best {parameter} of the grid is its {side}, {value:g}; try {more} values too"]
+
+
+def _of_largest_class(name: str, examples: Any, means: Sequence[float]) -> list[str]:
+    if name != "accuracy" or not means:
+        return []
+    counts = np.unique(examples.y, return_counts=True)[1]
+    share = 100 * float(counts.max(initial=0)) / max(1, len(examples.y))
+    if max(means) > share + 1e-9:
+        return []
+    return [
+        f"no model of the grid is better than always answering the most frequent label "
+        f"({share:.2f} %); try other features, a kernel (-t rbf) or --select f1"
+    ]
+
+
+def of_validation(examples: Any, validation: Any, path: str) -> list[str]:
+    """Of the rows of --validate: how many of them are training rows too."""
+    X, held = examples.X, getattr(validation, "X", None)
+    if not (isinstance(X, Csr) and isinstance(held, Csr)) or X.nnz + held.nnz > COMPARED:
+        return []
+    known = set(_keys(X))
+    twice = sum(key in known for key in _keys(held))
+    if not twice:
+        return []
+    return [
+        f"{twice:,} of the {held.n_rows:,} rows of {printable(path)} are training rows too, so "
+        "its measures are too good; hold out other rows"
+    ]
+
+
+def _keys(X: Csr) -> list[bytes]:
+    """What tells rows apart; empty rows are left out."""
+    columns, data, ends = X.indices, X.data, X.indptr
+    return [
+        columns[low:high].tobytes() + data[low:high].tobytes()
+        for low, high in itertools.pairwise(ends)
+        if high > low
+    ]
+
+
+def _either(remedies: list[str]) -> str:
+    return remedies[0] if len(remedies) == 1 else f"{', '.join(remedies[:-1])} or {remedies[-1]}"
+
+
+def of_scores(model: Any, tally: Any, path: str) -> list[str]:
+    """Of a linear model's scores: most rows have none of its features."""
+    if not (isinstance(model, LinearModel) and isinstance(tally, Scores)):
+        return []
+    scores = tally.scores
+    if len(scores) < FEW:
+        return []
+    strange = int((scores == -model.b).sum())
+    if strange < STRANGE * len(scores) or not model.w.any():
+        return []
+    return [
+        f"{strange:,} of the {len(scores):,} rows of {printable(path)} have no feature that weighs "
+        "in the model; were they made as the training rows were, with the same numbers of features?"
+    ]
