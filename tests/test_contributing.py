@@ -23,7 +23,7 @@ assert outcome.converged and outcome.gap <= words["gap"] * outcome.primal
 main(["learn", "--help"])
 """
 
-SURVIVAL = """
+WAITING = """
 import sys
 import numpy as np, svmcut
 from svmcut.cli.start import main
@@ -34,9 +34,9 @@ times = np.round(10 + 3 * X[:, 0] + rng.normal(size=60), 2)
 row = lambda x: " ".join(f"{j}:{v:.4f}" for j, v in enumerate(x, 1))
 with open("train.dat", "w") as file:
     file.writelines(f"{time} {row(x)}\\n" for time, x in zip(times, X))
-outcome = svmcut.train((X, times), task="survival", cost=100.0, gap=1e-3)
+outcome = svmcut.train((X, times), task="waiting", cost=100.0, gap=1e-3)
 assert outcome.converged and outcome.gap <= 1e-3 * outcome.primal
-learn = ["learn", "--task", "survival", "-c", "100"]
+learn = ["learn", "--task", "waiting", "-c", "100"]
 assert main([*learn, "--report", "report", "train.dat", "model"]) == 0
 assert main(["classify", "train.dat", "model", "scores"]) == 0
 scores = np.loadtxt("scores")
@@ -45,7 +45,7 @@ wrong = 100 * (longer & (scores[:, None] <= scores)).sum() / longer.sum()
 print(f"expected {wrong:.2f}")
 assert main([*learn, "--tube", "1", "train.dat", "model"]) == 2
 assert main(["inspect", "model"]) == 0
-main(["learn", "--task", "survival", "--help"])
+main(["learn", "--task", "waiting", "--help"])
 """
 
 MAP = """
@@ -133,9 +133,9 @@ def checked(folder, name, *tests):
 
 def test_add_a_measure_in_one_file(tmp_path):
     followed(tmp_path, "Add a measure in one file", "            *_OF_SCORES,\n")
-    assert checked(tmp_path, "balanced-error", "tests/contract/test_risk.py") >= 10
-    training = passes(tmp_path, "-c", TRAINING, str(tmp_path), "loss", "balanced-error", "1e-6")
-    assert "balanced-error" in training
+    assert checked(tmp_path, "class-means", "tests/contract/test_risk.py") >= 10
+    training = passes(tmp_path, "-c", TRAINING, str(tmp_path), "loss", "class-means", "1e-6")
+    assert "class-means" in training
 
 
 def test_add_a_solver_in_one_file(tmp_path):
@@ -149,11 +149,11 @@ def test_add_a_solver_in_one_file(tmp_path):
 
 def test_add_a_task_in_one_file(tmp_path):
     followed(tmp_path, "Add a task in one file", ")\n\n\ndef _owned(")
-    out = passes(tmp_path, "-c", SURVIVAL, str(tmp_path))
+    out = passes(tmp_path, "-c", WAITING, str(tmp_path))
     measured, expected = re.search(r"Wrong pairs: *(\S+)\n(?:.*\n)*?expected (\S+)", out).groups()
     assert measured == expected and 0 < float(measured) < 20
-    assert "svmcut learn --task survival -c 10 train.dat model" in out
-    assert "With --task survival LABEL is a time" in out and "or survival (the order of" in out
+    assert "svmcut learn --task waiting -c 10 train.dat model" in out
+    assert "With --task waiting LABEL is a time" in out and "or waiting (the order of" in out
 
 
 def test_add_a_format_of_models_in_one_file(tmp_path):

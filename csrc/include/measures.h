@@ -45,6 +45,30 @@ int svmcut_contingency_cut(const double* s, const int32_t* positive, int64_t n_p
                            int slack_rescaling, int slack_norm, int64_t k, double* coef,
                            double value_offset[2], void* workspace, int threads);
 
+// Losses of contingency tables that no svm_perf has by itself; the numbers of its patch for
+// quantification where it has some.
+enum svmcut_own_table_loss {
+    SVMCUT_KLD = 12,
+    SVMCUT_NKLD = 13,
+    SVMCUT_GMEAN = 20,
+    SVMCUT_Q_RECALL = 22,
+    SVMCUT_Q_ACCURACY = 23,
+    SVMCUT_Q_F1 = 24,
+    SVMCUT_Q_GMEAN = 25,
+    SVMCUT_MAE = 26,
+    SVMCUT_MRAE = 27,
+    SVMCUT_F_BETA = 28,
+    SVMCUT_BALANCED = 29,
+    SVMCUT_RECALL_AT_PRECISION = 30,
+    SVMCUT_PRECISION_AT_RECALL = 31
+};
+
+// As svmcut_contingency_cut with margin rescaling, for one of these; parameter: beta, or the floor,
+// above 0.
+int svmcut_table_cut(const double* s, const int32_t* positive, int64_t n_positive,
+                     const int32_t* negative, int64_t n_negative, int loss, double parameter,
+                     double* coef, double value_offset[2], void* workspace, int threads);
+
 // The most violated ranking of  scale (1 - average precision) - weight sum over pairs ranked
 //                               wrongly (s_p - s_n).
 int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive,

@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "include/measures.h"
+#include "measures/labellings.h"
 #include "measures/workspace.h"
 
 namespace svmcut {
@@ -155,38 +156,6 @@ Best scan(const Table& t, int64_t begin, int64_t end) {
     return best;
 }
 
-// sums[m] = x_0 + .. + x_(m-1), block by block, so that rounding grows with the root of n.
-void prefix_sums(const double* x, int64_t n, double* sums) {
-    double base = 0.0;
-    sums[0] = 0.0;
-    for (int64_t begin = 0; begin < n; begin += 512) {
-        double run = 0.0;
-        const int64_t end = std::min(n, begin + 512);
-        for (int64_t k = begin; k < end; ++k) {
-            run += x[k];
-            sums[k + 1] = base + run;
-        }
-        base = sums[end];
-    }
-}
-
-struct Cut {
-    const int32_t* positive;
-    const int32_t* negative;
-    int64_t P, N;
-    double* coef;
-    double* out;
-    double kappa;
-
-    double r(const double* s, int64_t k) const {
-        return k < P ? s[positive[k]] : -s[negative[k - P]];
-    }
-    void flip(int64_t k, double scale) const {
-        if (k < P) coef[positive[k]] = -scale;
-        else coef[negative[k - P]] = scale;
-    }
-};
-
 // Delta = 1 for any mistake.
 void zero_one(const Cut& c, const double* s) {
     double sum = 0.0, block = 0.0, smallest = HUGE_VAL;
@@ -269,13 +238,8 @@ void error_rate(const Cut& c, const double* s, bool slack, bool root, const Work
 void tables(const Cut& c, const double* s, int loss, bool slack, bool root, int64_t k,
             const Workspace& w, int threads) {
     const int64_t P = c.P, N = c.N;
-    for (int64_t i = 0; i < P + N; ++i) w.extra[i] = c.r(s, i);
-    sort_rows(w.extra, P, w.items, w.scratch, w.sorted, threads);
-    sort_rows(w.extra + P, N, w.items + P, w.scratch + P, w.sorted + P, threads);
-    double* U = w.extra;
-    double* V = w.extra + P + 1;
-    prefix_sums(w.sorted, P, U);
-    prefix_sums(w.sorted + P, N, V);
+    c.sort(s, w, threads);
+    const double *U = w.extra, *V = w.extra + P + 1;
     const Table t{loss, slack, root, P, N, k, c.kappa, w.sorted, w.sorted + P, U, V};
     const int64_t end = loss == SVMCUT_REC_AT_K ? std::min(P, k + 1) : P + 1,
                   pieces = (end + kBlock - 1) / kBlock;
@@ -288,8 +252,7 @@ void tables(const Cut& c, const double* s, int loss, bool slack, bool root, int6
         if (found[piece].value > best.value) best = found[piece];
     if (best.a < 0) return;
     const double delta = t.delta(best.a, best.b), scale = c.kappa * (slack ? delta : 1.0);
-    for (int64_t m = 0; m < P - best.a; ++m) c.flip(w.items[m].row, scale);
-    for (int64_t m = 0; m < best.b; ++m) c.flip(P + w.items[P + m].row, scale);
+    c.flip_lowest(w, P - best.a, best.b, scale);
     c.out[0] = best.value;
     c.out[1] = delta;
 }

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # sources: csrc/measures/ordinal.cc csrc/measures/contingency.cc csrc/measures/averageprecision.cc
-# sources: csrc/measures/ndcg.cc
+# sources: csrc/measures/ndcg.cc csrc/measures/tables.cc
 """Most violated constraints: ordinal pairs, contingency losses, average precision, NDCG; one C
 function each."""
 
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from svmcut._native.status cimport served
 
 
 cdef extern from "include/measures.h" nogil:
@@ -22,6 +24,9 @@ cdef extern from "include/measures.h" nogil:
                                const int32_t* negative, int64_t n_negative, int loss,
                                int slack_rescaling, int slack_norm, int64_t k, double* coef,
                                double* value_offset, void* workspace, int threads)
+    int svmcut_table_cut(const double* s, const int32_t* positive, int64_t n_positive,
+                         const int32_t* negative, int64_t n_negative, int loss, double parameter,
+                         double* coef, double* value_offset, void* workspace, int threads)
     int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive,
                                      const int32_t* negative, int64_t n_negative, double scale,
                                      double weight, double* coef, double* value_offset,
@@ -130,6 +135,25 @@ def contingency_cut(const double[::1] s, const int32_t[::1] positive, const int3
                                         value_offset, &work[0], threads)
     if status:
         raise ValueError("an unknown loss, or more than 2^31 - 2 rows")
+    return value_offset[0], coef_array, value_offset[1]
+
+
+def table_cut(const double[::1] s, const int32_t[::1] positive, const int32_t[::1] negative,
+              int loss, double parameter, uint8_t[::1] work, int threads):
+    """As `contingency_cut` with margin rescaling; parameter: beta or a floor, where the loss has
+    one."""
+    check_classes(s.shape[0], positive, negative, work)
+    cdef int64_t n_positive = positive.shape[0], n_negative = negative.shape[0]
+    cdef const int32_t* positive_rows = &positive[0] if n_positive else NULL
+    cdef const int32_t* negative_rows = &negative[0] if n_negative else NULL
+    coef_array = np.empty(s.shape[0])
+    cdef double[::1] coef = coef_array
+    cdef double[2] value_offset
+    cdef int status
+    with nogil:
+        status = svmcut_table_cut(&s[0], positive_rows, n_positive, negative_rows, n_negative, loss,
+                                  parameter, &coef[0], value_offset, &work[0], threads)
+    served(status)
     return value_offset[0], coef_array, value_offset[1]
 
 

@@ -37,7 +37,7 @@ from svmcut.spec.catalog import (
     takers,
     task_inputs,
 )
-from svmcut.spec.entries import CLASSES, TAGS
+from svmcut.spec.entries import CLASSES, FLOOR, PLACES, TAGS
 from svmcut.spec.kinds import (
     ADDRESS,
     ANY,
@@ -278,6 +278,13 @@ def _words(task: str) -> dict[str, Any]:
     )
 
 
+#: What --at is, with the losses that take it.
+_AT_HELP = {
+    PLACES: "Places of a ranking that {} counts, 10 by default",
+    FLOOR: "Floor under the second measure of {}, 0.9 by default",
+}
+
+
 def _words_of_losses(task: str) -> dict[str, str]:
     """Those of `_words` that come from the losses of a task."""
     rows = list(losses(task).values())
@@ -291,7 +298,12 @@ def _words_of_losses(task: str) -> dict[str, str]:
         "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {only} alone" if only else ""),
         "weighing": join_names(sums),
         "at": join_names([loss.name for loss in rows if loss.at]),
-        "ranked": join_names([loss.name for loss in rows if "at" in loss.takes]),
+        "placed": "; ".join(
+            _AT_HELP[place].format(join_names([loss.name for loss in rows if loss.place == place]))
+            for place in _AT_HELP
+            if any(loss.place == place for loss in rows)
+        ),
+        "mixed": join_names([loss.name for loss in rows if "beta" in loss.takes]),
         "at_default": join_names([f"{loss.at[2]:g}" for loss in rows if loss.at]),
         "rescalings": join_names(rescalings, "or"),
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.spec.catalog import LOSSES, TASKS, load
 from svmcut.spec.entries import TWO_CLASSES, Loss
+from svmcut.spec.refusals import place_of
 
 if TYPE_CHECKING:
     from svmcut.risks.protocol import Risk
@@ -36,9 +37,11 @@ def make_risk(settings: Settings) -> Risk:
     s, task, entry = settings, TASKS[settings.task], RISKS[settings.loss or ""]
     if task.has_scores:  # others train each class against the rest, with the losses of two
         entry = next((loss for loss in task.losses if loss.name == s.loss), entry)
-    if not entry.table or (entry.is_sum and s.is_plain):
+    if not entry.table or entry.shared or (entry.is_sum and s.is_plain):
         factory = load(entry.where if s.is_plain or entry.squared is None else entry.squared)
         own: dict[str, Any] = {parameter: getattr(s, parameter) for parameter in entry.takes}
+        if "at" in own:
+            own["at"] = place_of(entry, s.at)
         if s.original and TASKS[entry.task].labels == TWO_CLASSES and not entry.is_sum:
             own["one_class"] = True
         return factory(entry.name, **own) if entry.shared else factory(**own)

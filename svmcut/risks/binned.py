@@ -311,7 +311,9 @@ class BinnedRocArea:
 def in_bins() -> list[str]:
     """The losses that have a risk in bins."""
     return [
-        name for name, row in losses("classification").items() if row.table or name == "roc-area"
+        name
+        for name, row in losses("classification").items()
+        if (row.table and not row.shared) or name == "roc-area"
     ]
 
 
@@ -319,7 +321,7 @@ def make_binned(risk: Any, P: int, N: int) -> BinnedContingency | BinnedRocArea 
     """The risk of P positives and N negatives in bins, of one of `make_risk`; None where it needs
     scores."""
     row = losses("classification")[risk.name]
-    if row.table:
+    if row.table and not row.shared:
         return BinnedContingency(
             risk.name, P, N, risk.k(P, N), risk.rescaling == "slack", risk.slack_norm
         )

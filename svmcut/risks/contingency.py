@@ -39,7 +39,7 @@ from svmcut.spec.refusals import fraction_of_positives
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ROWS = {name: row for name, row in losses("classification").items() if row.table}
+ROWS = {name: row for name, row in losses("classification").items() if row.table and not row.shared}
 
 
 class ContingencyRisk:

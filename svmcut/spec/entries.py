@@ -13,6 +13,8 @@ SQUARED_TUBE = "squared-epsilon-insensitive"
 #: Solvers that others name.
 CUTTING_PLANE, SUBSPACE, SAMPLED_CUTS, SMO = "cutting-plane", "subspace", "sampled-cuts", "smo"
 DUAL_CD, NEWTON, BCFW, GDMM = "dual-cd", "newton", "bcfw", "gdmm"
+#: What parameter at is.
+PLACES, FLOOR = "places", "floor"
 #: What labels are.
 TWO_CLASSES, CLASSES, GRADES, NUMBERS = "two classes", "classes", "grades", "numbers"
 TAGS, SETS = "tags", "sets"
@@ -166,6 +168,8 @@ class Loss(NamedTuple):
         Parameters that its factory is given.
     at : (float, float, float) or None
         Least and largest k as a fraction of the positives, and the default, of a loss at k.
+    place : str or None
+        What parameter at is, of a loss that takes it: PLACES of a ranking, or a FLOOR.
     in_pairs : bool
         Whether a query's loss counts its pairs: epsilon is multiplied by their mean number.
     added : bool
@@ -191,6 +195,7 @@ class Loss(NamedTuple):
     shared: bool = False
     takes: tuple[str, ...] = ()
     at: tuple[float, float, float] | None = None
+    place: str | None = None
     in_pairs: bool = False
     added: bool = False
     log_odds: bool = False

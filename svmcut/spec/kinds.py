@@ -215,6 +215,21 @@ def one_of(
     )
 
 
+def place() -> Kind:
+    """Places of a ranking, a whole number, or a share above 0 and at most 1."""
+    share, places = number(0, 1, above=True), integer(1)
+
+    def read(text: str) -> float:
+        value = float(text)
+        return int(value) if value.is_integer() and text.strip().isdigit() else value
+
+    def take(value: Any) -> Any:
+        return places.take(value) if isinstance(value, numbers.Integral) else share.take(value)
+
+    expected = "a whole number of at least 1, or a share above 0 and at most 1"
+    return Kind("NUMBER", expected, read, take)
+
+
 BALANCED = "balanced"
 
 

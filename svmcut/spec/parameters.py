@@ -42,6 +42,7 @@ from svmcut.spec.kinds import (
     label,
     number,
     one_of,
+    place,
     size,
 )
 from svmcut.spec.records import field, fields, record
@@ -97,8 +98,13 @@ class Settings:
         training starts.
     p : float
         k of the losses at k, as a fraction of the positives; 0 for the loss's own.
-    at : int
-        Places of a ranking that loss ndcg counts.
+    at : int, float or None
+        Places of a ranking that loss ndcg counts, 10 by default; of classes the floor, 0.9 by
+        default, under precision or recall of the losses recall-at-precision and
+        precision-at-recall.
+    beta : float
+        Weight of recall in loss fbeta, beta times that of precision; of the prevalences'
+        disagreement in the losses q, qacc, qf1 and qgm.
     tube : float
         Errors up to this cost nothing in regression.
     rescaling, slack_norm : {"margin", "slack"}, {1, 2}
@@ -189,7 +195,8 @@ class Settings:
     probability: bool = param(False, FLAG)
     initial: str | None = param(None, PATH)
     p: float = param(0.0, number(0))
-    at: int = param(10, integer(1))
+    at: Any = param(None, place())
+    beta: float = param(1.0, number(0, 1e6, above=True))
     tube: float = param(0.1, number(0))
     rescaling: Literal["margin", "slack"] = param("margin", one_of(RESCALINGS))
     slack_norm: Literal[1, 2] = param(1, integer(1, 2))

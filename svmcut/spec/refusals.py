@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+from typing import Any
 
 from svmcut.errors import UsageError
 from svmcut.messages import Message, Parameter, join_names
@@ -34,8 +35,17 @@ from svmcut.spec.catalog import (
     takes,
     task_inputs,
 )
-from svmcut.spec.entries import CLASSES, GRADES, TAGS, TWO_CLASSES, Loss, Solver
-from svmcut.spec.kinds import ANY
+from svmcut.spec.entries import (
+    CLASSES,
+    FLOOR,
+    GRADES,
+    PLACES,
+    TAGS,
+    TWO_CLASSES,
+    Loss,
+    Solver,
+)
+from svmcut.spec.kinds import ANY, integer, number
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
 from svmcut.spec.records import replace
 from svmcut.spec.spellings import nearest
@@ -141,6 +151,27 @@ def fraction_of_positives(loss: Loss, p: float) -> float:
     return p or default
 
 
+#: What parameter at may be by what it is, and its default.
+_AT = {PLACES: (integer(1), 10), FLOOR: (number(0, 1, above=True), 0.9)}
+
+
+def place_of(loss: Loss, at: Any) -> Any:
+    """Parameter at as the loss understands it; None is its default.
+
+    Raises
+    ------
+    UsageError
+        When it is nothing the loss knows.
+    """
+    kind, default = _AT[loss.place or ""]
+    try:
+        return default if at is None else kind.take(at)
+    except ValueError:
+        raise UsageError(
+            "{at=} is out of range for loss '{}'; expected {}", at, loss.name, kind.expected
+        ) from None
+
+
 def check_risk(loss: Loss, p: float, rescaling: str, slack_norm: int) -> None:
     """Refuses what is not implemented for the loss, and p out of its range, as a UsageError."""
     if rescaling not in loss.rescalings:
@@ -199,6 +230,8 @@ def _loss(settings: Settings) -> Loss:
         )
     loss = known[name]
     check_risk(loss, settings.p, settings.rescaling, settings.slack_norm)
+    if loss.place is not None:
+        place_of(loss, settings.at)
     for parameter in sorted(settings.wishes()):
         having = [other for other, row in known.items() if parameter in row.takes]
         if having and parameter not in loss.takes:

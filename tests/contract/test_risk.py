@@ -9,11 +9,22 @@ import numpy as np
 import pytest
 from drivers import risk_of
 from reference import risks as truth
+from reference import tables
 
 from svmcut.errors import TrainingError, UsageError
 from svmcut.risks import RISKS
+from svmcut.risks.tables import NUMBERS as TABLES
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check
+
+
+#: Parameters of a loss by what `at` is of it, and whether it has a beta.
+OWN = {
+    "places": ({"at": 1}, {"at": 3}, {"at": 10}),
+    "floor": ({"at": 0.3}, {"at": 0.75}, {"at": 1.0}),
+    True: ({"beta": 0.5}, {"beta": 1.0}, {"beta": 3.0}),
+    False: ({},),
+}
 
 
 def _cases():
@@ -22,12 +33,12 @@ def _cases():
         fractions = {"prec-at-k": (0.0, 0.4, 1.0), "rec-at-k": (0.0, 1.0, 1.6)}.get(name, (0.0,))
         for rescaling, slack_norm in variants:
             for p in fractions:
-                for at in (1, 3, 10) if "at" in entry.takes else (10,):
+                for own in OWN.get(entry.place, OWN["beta" in entry.takes]):
                     yield pytest.param(
                         name,
-                        {"p": p, "at": at, "rescaling": rescaling, "slack_norm": slack_norm},
+                        {"p": p, "rescaling": rescaling, "slack_norm": slack_norm, **own},
                         id=f"{name}-{rescaling}-{slack_norm}-p{p:g}"
-                        + f"-at{at}" * ("at" in entry.takes),
+                        + "".join(f"-{key}{of}" for key, of in own.items()),
                     )
 
 
@@ -68,7 +79,7 @@ def sample(name, rng, n):
 def true_value(name, options, bound, s, y, qid):
     positive = y > 0
     if name in ("map", "ndcg"):
-        return truth.ranking_measure(s, y, qid, name, options["at"])
+        return truth.ranking_measure(s, y, qid, name, options.get("at", 10))
     if RISKS[name].task == "rank":
         return (truth.ordinal if options["slack_norm"] == 1 else truth.ordinal_squared)(
             s, y, qid, name
@@ -78,6 +89,9 @@ def true_value(name, options, bound, s, y, qid):
     if name in truth.OF_SCORES:
         return truth.OF_SCORES[name](s, positive)
     labellings = truth.all_labellings(len(y))
+    if name in TABLES:
+        own = {key: of for key, of in options.items() if key in ("at", "beta")}
+        return tables.value(s, positive, name, labellings, **own)
     k = getattr(bound, "k", 0)
     value = truth.contingency(
         s, positive, name, k, options["rescaling"], options["slack_norm"], labellings
@@ -162,7 +176,7 @@ def test_threads_leave_no_trace(name, options, rng):
     n = (
         20_000 if options["slack_norm"] == 2 and RISKS[name].task == "rank" else 70_000
     )  # some 20 searches there
-    grades = 4 if "at" in RISKS[name].takes else 50
+    grades = 4 if RISKS[name].place == "places" else 50
     y = (
         rng.integers(0, grades, n).astype(float)
         if RISKS[name].task == "rank"
@@ -252,7 +266,9 @@ def test_start_is_positive_and_perfect_scores_cost_nothing(name, options, rng):
     assert not perfect.coef.any()
 
 
-@pytest.mark.parametrize("name", [name for name, entry in RISKS.items() if not entry.table])
+@pytest.mark.parametrize(
+    "name", [name for name, entry in RISKS.items() if not entry.table or entry.shared]
+)
 @pytest.mark.parametrize("options", [{"rescaling": "slack"}, {"slack_norm": 2}])
 def test_impossible_combinations_are_refused(name, options):
     if options.get("slack_norm", 1) in RISKS[name].norms and "slack_norm" in options:
