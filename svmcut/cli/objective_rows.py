@@ -29,7 +29,7 @@ ROWS = (
         "k of {at} as a fraction of the positives; 0 for {at_default}.",
         letter="--p",
     ),
-    Option("at", ("--at",), OBJECTIVE, "{placed}.", default=""),
+    Option("at", ("--at",), OBJECTIVE, "{placed}.", default="{place}"),
     Option("beta", ("--beta",), OBJECTIVE, "beta of {mixed}."),
     Option("tube", ("--tube",), OBJECTIVE, "Errors up to this cost nothing."),
     Option(

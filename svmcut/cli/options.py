@@ -69,7 +69,7 @@ from svmcut.spec.parameters import (
     task_defaults,
 )
 from svmcut.spec.records import field, fields, record, replace
-from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
+from svmcut.spec.refusals import OF_TASKS, PLACE_KINDS, STEERING, chosen_solver
 from svmcut.spec.spellings import respelt
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tables.options import TableOptions
@@ -280,8 +280,8 @@ def _words(task: str) -> dict[str, Any]:
 
 #: What --at is, with the losses that take it.
 _AT_HELP = {
-    PLACES: "Places of a ranking that {} counts, 10 by default",
-    FLOOR: "Floor under the second measure of {}, 0.9 by default",
+    PLACES: "Places of a ranking that {} counts",
+    FLOOR: "Floor under the second measure of {}",
 }
 
 
@@ -302,6 +302,9 @@ def _words_of_losses(task: str) -> dict[str, str]:
             _AT_HELP[place].format(join_names([loss.name for loss in rows if loss.place == place]))
             for place in _AT_HELP
             if any(loss.place == place for loss in rows)
+        ),
+        "place": "; ".join(
+            PLACE_KINDS[place][2] for place in _AT_HELP if any(loss.place == place for loss in rows)
         ),
         "mixed": join_names([loss.name for loss in rows if "beta" in loss.takes]),
         "at_default": join_names([f"{loss.at[2]:g}" for loss in rows if loss.at]),

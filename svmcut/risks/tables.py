@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Losses of contingency tables that quantification, unbalanced classes and floors ask for.
 
-    R(s) = max over labellings y' of positive loss of  Delta(y') - 100/n sum over flipped i of y_i s_i
+    R(s) = max over labellings y' with Delta(y') > 0 of
+           Delta(y') - 100/n sum over flipped i of y_i s_i
 
-and 0 where that is negative. With P positives, N negatives, n = P + N, m misses, b false positives,
-a = P - m, k = b - m:
+and 0 where that is negative. With P positives, N negatives, n = P + N, m misses, b false
+positives, a = P - m, k = b - m:
 
-    kld             p ln(p/p') + (1-p) ln((1-p)/(1-p')), p = (P + 1/2)/(n + 1), p' = (P + k + 1/2)/(n + 1)
+    kld             p ln(p/p') + (1-p) ln((1-p)/(1-p')), p = (P + 1/2)/(n + 1),
+                    p' = (P + k + 1/2)/(n + 1)
     nkld            100 - 200/(1 + exp(kld))
     mae, mrae       100 |k|/n,   50 |k| (1/(P + 1/2) + 1/(N + 1/2))
     q, qacc, qf1, qgm
-                    100 (1 - H), H = (1 + beta^2) q c/(beta^2 c + q), q = 1 - |k|/max(P, N), c recall,
-                    accuracy, F1 or the geometric mean of the two classes' recalls
+                    100 (1 - H), H = (1 + beta^2) q c/(beta^2 c + q), q = 1 - |k|/max(P, N), c
+                    recall, accuracy, F1 or the geometric mean of the two classes' recalls
     gmean           100 (1 - sqrt(a/P (N - b)/N))
     fbeta           100 (1 - (1 + beta^2) a/((1 + beta^2) a + beta^2 m + b))
     balanced-error  50 (m/P + b/N)
@@ -23,8 +25,8 @@ kld is no percentage, all others are. 0/0 is 0, and a class without examples has
 References
 ----------
 A. Esuli, F. Sebastiani, Optimizing text quantifiers for multivariate loss functions, ACM TKDD 2015
-(kld, nkld). J. Barranquero, J. Diez, J. J. del Coz, Quantification-oriented learning based on reliable
-classifiers, Pattern Recognition 2015 (q). T. Joachims, ICML 2005.
+(kld, nkld). J. Barranquero, J. Diez, J. J. del Coz, Quantification-oriented learning based on
+reliable classifiers, Pattern Recognition 2015 (q). T. Joachims, ICML 2005.
 """
 
 from __future__ import annotations

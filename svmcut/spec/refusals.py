@@ -45,7 +45,7 @@ from svmcut.spec.entries import (
     Loss,
     Solver,
 )
-from svmcut.spec.kinds import ANY, integer, number
+from svmcut.spec.kinds import ANY, Kind, integer, number
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
 from svmcut.spec.records import replace
 from svmcut.spec.spellings import nearest
@@ -151,8 +151,11 @@ def fraction_of_positives(loss: Loss, p: float) -> float:
     return p or default
 
 
-#: What parameter at may be by what it is, and its default.
-_AT = {PLACES: (integer(1), 10), FLOOR: (number(0, 1, above=True), 0.9)}
+#: What parameter at may be by what it is, its default, and how help states that.
+PLACE_KINDS: dict[str, tuple[Kind, Any, str]] = {
+    PLACES: (integer(1), 10, "10"),
+    FLOOR: (number(0, 1, above=True), 0.9, "0.9"),
+}
 
 
 def place_of(loss: Loss, at: Any) -> Any:
@@ -163,7 +166,7 @@ def place_of(loss: Loss, at: Any) -> Any:
     UsageError
         When it is nothing the loss knows.
     """
-    kind, default = _AT[loss.place or ""]
+    kind, default, _ = PLACE_KINDS[loss.place or ""]
     try:
         return default if at is None else kind.take(at)
     except ValueError:

@@ -47,6 +47,7 @@ ASKED = {
     "initial": "model",
     "quick": True,
     "parts": 2,
+    "at": 5,
     "line_search": False,
 }
 

@@ -17,7 +17,6 @@ from svmcut.risks.tables import NUMBERS as TABLES
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check
 
-
 #: Parameters of a loss by what `at` is of it, and whether it has a beta.
 OWN = {
     "places": ({"at": 1}, {"at": 3}, {"at": 10}),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Losses of contingency tables from their definitions, and their maxima over all labellings; slow on
-purpose."""
+"""Losses of contingency tables from their definitions, and their maxima over all labellings; slow
+on purpose."""
 
 import math
 

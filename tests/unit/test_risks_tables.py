@@ -57,13 +57,13 @@ def test_large_sets_are_answered_alike_on_any_number_of_threads(name, rng):
 
 
 def test_a_floor_is_met_where_it_is_reached_to_rounding():
-    """11 of 20 found is a recall of 0.55, whose product with 20 is above 11 in floating point."""
-    assert 0.55 * 20 > 11
-    y = np.repeat([1.0, -1.0], 20)
+    """55 of 100 found is a recall of 0.55, whose product with 100 is above 55 in floating point."""
+    assert 0.55 * 100 > 55
+    y = np.repeat([1.0, -1.0], [100, 20])
     s = 1e3 * y
-    s[:9], s[20] = -4.0, 0.0
+    s[:45], s[100] = -4.0, 0.0
     cut = TableRisk("precision-at-recall", at=0.55).bind(y).linearize(s)
-    assert cut.offset == pytest.approx(100 / 12) and cut.value == pytest.approx(100 / 12 + 90)
+    assert cut.offset == pytest.approx(100 / 56) and cut.value == pytest.approx(100 / 56 + 150)
 
 
 def test_errors_of_one_class_alone_do_not_count_for_kld():
