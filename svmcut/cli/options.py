@@ -68,8 +68,9 @@ from svmcut.spec.parameters import (
     param,
     task_defaults,
 )
+from svmcut.spec.places import PLACE_KINDS
 from svmcut.spec.records import field, fields, record, replace
-from svmcut.spec.refusals import OF_TASKS, PLACE_KINDS, STEERING, chosen_solver
+from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
 from svmcut.spec.spellings import respelt
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tables.options import TableOptions

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.spec.catalog import LOSSES, TASKS, load
 from svmcut.spec.entries import TWO_CLASSES, Loss
-from svmcut.spec.refusals import place_of
+from svmcut.spec.places import place_of
 
 if TYPE_CHECKING:
     from svmcut.risks.protocol import Risk

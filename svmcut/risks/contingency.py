@@ -34,7 +34,7 @@ from svmcut._native.constraints import contingency_cut, workspace
 from svmcut.risks.classes import split_classes
 from svmcut.risks.protocol import Linearization
 from svmcut.spec.catalog import losses
-from svmcut.spec.refusals import fraction_of_positives
+from svmcut.spec.places import fraction_of_positives
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,9 +6,7 @@ Messages are values of svmcut.messages, warnings too: who prints them words thei
 
 from __future__ import annotations
 
-import math
 import reprlib
-from typing import Any
 
 from svmcut.errors import UsageError
 from svmcut.messages import Message, Parameter, join_names
@@ -35,18 +33,10 @@ from svmcut.spec.catalog import (
     takes,
     task_inputs,
 )
-from svmcut.spec.entries import (
-    CLASSES,
-    FLOOR,
-    GRADES,
-    PLACES,
-    TAGS,
-    TWO_CLASSES,
-    Loss,
-    Solver,
-)
-from svmcut.spec.kinds import ANY, Kind, integer, number
+from svmcut.spec.entries import CLASSES, GRADES, TAGS, TWO_CLASSES, Loss, Solver
+from svmcut.spec.kinds import ANY
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
+from svmcut.spec.places import fraction_of_positives, place_of
 from svmcut.spec.records import replace
 from svmcut.spec.spellings import nearest
 
@@ -124,55 +114,6 @@ def check_names(names) -> None:
             near = nearest(name, KINDS, 0.6)
             remedy = f"did you mean '{near}'?" if near else f"expected one of {', '.join(KINDS)}"
             raise UsageError("parameter {!r} is unknown; {}", name, remedy)
-
-
-def fraction_of_positives(loss: Loss, p: float) -> float:
-    """Parameter p as the loss understands it: 0 is the default of a loss at k.
-
-    Raises
-    ------
-    UsageError
-        When p is negative or no number, or out of the range of a loss at k.
-    """
-    if not (p >= 0 and math.isfinite(p)):
-        raise UsageError("{p=} is out of range; expected a number of at least 0", p)
-    if loss.at is None:
-        return p
-    least, most, default = loss.at
-    if p and not least <= p <= most:
-        bound = f"at most {most:g}" if p > most else f"at least {least:g}"
-        raise UsageError(
-            "{p=} is out of range for loss '{}'; expected {} (0 stands for {:g})",
-            p,
-            loss.name,
-            bound,
-            default,
-        )
-    return p or default
-
-
-#: What parameter at may be by what it is, its default, and how help states that.
-PLACE_KINDS: dict[str, tuple[Kind, Any, str]] = {
-    PLACES: (integer(1), 10, "10"),
-    FLOOR: (number(0, 1, above=True), 0.9, "0.9"),
-}
-
-
-def place_of(loss: Loss, at: Any) -> Any:
-    """Parameter at as the loss understands it; None is its default.
-
-    Raises
-    ------
-    UsageError
-        When it is nothing the loss knows.
-    """
-    kind, default, _ = PLACE_KINDS[loss.place or ""]
-    try:
-        return default if at is None else kind.take(at)
-    except ValueError:
-        raise UsageError(
-            "{at=} is out of range for loss '{}'; expected {}", at, loss.name, kind.expected
-        ) from None
 
 
 def check_risk(loss: Loss, p: float, rescaling: str, slack_norm: int) -> None:

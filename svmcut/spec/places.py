@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What parameters that place a loss mean to it: p and at."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from svmcut.errors import UsageError
+from svmcut.spec.entries import FLOOR, PLACES, Loss
+from svmcut.spec.kinds import Kind, integer, number
+
+#: What parameter at may be by what it is, its default, and how help states that.
+PLACE_KINDS: dict[str, tuple[Kind, Any, str]] = {
+    PLACES: (integer(1), 10, "10"),
+    FLOOR: (number(0, 1, above=True), 0.9, "0.9"),
+}
+
+
+def fraction_of_positives(loss: Loss, p: float) -> float:
+    """Parameter p as the loss understands it: 0 is the default of a loss at k.
+
+    Raises
+    ------
+    UsageError
+        When p is negative or no number, or out of the range of a loss at k.
+    """
+    if not (p >= 0 and math.isfinite(p)):
+        raise UsageError("{p=} is out of range; expected a number of at least 0", p)
+    if loss.at is None:
+        return p
+    least, most, default = loss.at
+    if p and not least <= p <= most:
+        bound = f"at most {most:g}" if p > most else f"at least {least:g}"
+        raise UsageError(
+            "{p=} is out of range for loss '{}'; expected {} (0 stands for {:g})",
+            p,
+            loss.name,
+            bound,
+            default,
+        )
+    return p or default
+
+
+def place_of(loss: Loss, at: Any) -> Any:
+    """Parameter at as the loss understands it; None is its default.
+
+    Raises
+    ------
+    UsageError
+        When it is nothing the loss knows.
+    """
+    kind, default, _ = PLACE_KINDS[loss.place or ""]
+    try:
+        return default if at is None else kind.take(at)
+    except ValueError:
+        raise UsageError(
+            "{at=} is out of range for loss '{}'; expected {}", at, loss.name, kind.expected
+        ) from None
