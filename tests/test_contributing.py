@@ -20,7 +20,7 @@ y = np.where(rng.random(60) < 0.2, 1.0, -1.0)
 words = {sys.argv[2]: sys.argv[3], "gap": float(sys.argv[4])}
 outcome = svmcut.train((rng.normal(size=(60, 3)) + y[:, None], y), cost=1.0, **words)
 assert outcome.converged and outcome.gap <= words["gap"] * outcome.primal
-main(["learn", "--help"])
+main(["learn", "--help", "all"])
 """
 
 WAITING = """
@@ -45,7 +45,7 @@ wrong = 100 * (longer & (scores[:, None] <= scores)).sum() / longer.sum()
 print(f"expected {wrong:.2f}")
 assert main([*learn, "--tube", "1", "train.dat", "model"]) == 2
 assert main(["inspect", "model"]) == 0
-main(["learn", "--task", "waiting", "--help"])
+main(["learn", "--task", "waiting", "--help", "all"])
 """
 
 MAP = """

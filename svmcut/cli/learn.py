@@ -8,9 +8,10 @@ from inspect import cleandoc
 
 import click
 
+from svmcut.cli import first_screen
 from svmcut.cli.commands import train
 from svmcut.cli.options import LEARNT, LearnOptions, collected, named_task, options
-from svmcut.cli.panels import PanelCommand, PanelOption
+from svmcut.cli.panels import WHOLE, PanelCommand, PanelOption
 from svmcut.spec.catalog import TASKS
 
 TASK, WORDS = "svmcut.task", "svmcut.words"
@@ -29,6 +30,22 @@ class TrainingCommand(PanelCommand):
 
     def invoke(self, ctx) -> int:
         return train(options_of(ctx))
+
+    def format_help(self, ctx, formatter):
+        if ctx.meta.get(WHOLE):
+            super().format_help(ctx, formatter)
+            return
+        self.format_usage(ctx, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            summary, reading, *_ = (self.help or "").split("\n\n")
+            task = TASKS[self.task(ctx)]
+            formatter.write_text(summary)
+            formatter.write_paragraph()
+            if self.name == "learn" and task.reading:
+                reading = f"With --task {task.name} {task.reading}"
+            formatter.write_text(f"{' '.join(reading.partition(';')[0].split()).rstrip('.')}.")
+        first_screen.write(formatter, ctx.command.name or "", self.task(ctx))
 
     def format_epilog(self, ctx, formatter):
         examples = TASKS[self.task(ctx)].examples.rstrip().replace("\n", "\n  ")

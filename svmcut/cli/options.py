@@ -76,6 +76,8 @@ from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tables.options import TableOptions
 
 ROWS = (*OWN_ROWS, *table_rows.ROWS)
+#: Weights of an example's loss that --cv compares where none is given.
+COSTS = tuple(2.0**power for power in range(-7, 8, 2))
 #: Tasks of learn.
 LEARNT = tuple(name for name, task in TASKS.items() if task.command == "learn")
 
@@ -430,5 +432,6 @@ def collected(command: str | None, words: Sequence[str], values: dict[str, Any])
     own |= {"table": TableOptions(**table), "given": frozenset(asked)}
     found = LearnOptions(**{"command": command, **own, **values})
     if not found.path and found.settings().is_sum:
-        return replace(found, example_cost=(Typed(f"{EXAMPLE_COST:g}", EXAMPLE_COST),))
+        costs = (EXAMPLE_COST,) if found.cv is None else COSTS
+        return replace(found, example_cost=tuple(Typed(f"{cost:g}", cost) for cost in costs))
     return found

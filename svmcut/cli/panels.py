@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -31,6 +32,8 @@ class KindType(click.ParamType):
         return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
 
 
+#: Whether all of the help is asked for, in the meta of a context.
+WHOLE = "svmcut.whole"
 FILE = click.Path(readable=False)
 """Any text; a shell completes it to names of files."""
 
@@ -55,8 +58,32 @@ class PanelOption(click.Option):
         return made
 
 
+class HelpFormatter(click.HelpFormatter):
+    """Headings in bold and flags in colour, which click drops where no terminal shows them."""
+
+    def write_heading(self, heading):
+        self.write(f"{'':{self.current_indent}}{_styled(heading + ':', bold=True)}\n")
+
+    def write_dl(self, rows, col_max=30, col_spacing=2):
+        super().write_dl(
+            [(_styled(flags, fg="cyan"), text) for flags, text in rows], col_max, col_spacing
+        )
+
+
+def _styled(text: str, **style: Any) -> str:
+    return text if "NO_COLOR" in os.environ else click.style(text, **style)
+
+
+class HelpContext(click.Context):
+    """A context whose help is in colour."""
+
+    formatter_class = HelpFormatter
+
+
 class PanelCommand(click.Command):
     """A command whose help shows its options in panels, and whose width is that of the text."""
+
+    context_class = HelpContext
 
     def __init__(
         self, *args: Any, rows: tuple[Option, ...] = (), help_names: str = "-? --help", **named: Any
@@ -70,6 +97,14 @@ class PanelCommand(click.Command):
             if isinstance(param, click.Argument):
                 param.type = FILE
         self.params = [*map(PanelOption.of, rows), *self.params]
+
+    def parse_args(self, ctx, args):
+        for place, word in enumerate(args[:-1]):
+            if word in ctx.help_option_names and args[place + 1] == "all":
+                ctx.meta[WHOLE] = True
+                args = [*args[: place + 1], *args[place + 2 :]]
+                break
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx, formatter):
         records: dict[str, list[tuple[str, str]]] = {}

@@ -141,10 +141,9 @@ class LinearSVMRegressor(Regressor):
             raise UsageError(
                 "solver {!r} trains no weights of features; expected one of {}", self.solver, known
             )
-        if self.loss not in (known := losses(self.task)):
-            raise UsageError(
-                "loss {!r} is unknown; expected one of {}", self.loss, ", ".join(known)
-            )
+        if self.loss not in losses(self.task):
+            known = ", ".join(losses(self.task))
+            raise UsageError("loss {!r} is unknown; expected one of {}", self.loss, known)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
         return {"example_cost": self.C, "loss": self.loss, "tube": self.tube, "bias": bias}
 

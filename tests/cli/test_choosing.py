@@ -19,7 +19,7 @@ RBF = ("-t", "2", "-g", "0.02,0.5", "--example-cost", "0.3,3")
 TASKS = {
     "classification": (("learn",), ("-c", "1,30"), "accuracy"),
     "f1": (("learn", "-l", "f1"), ("-c", "1,30"), "accuracy"),
-    "kernel": (("learn", "-t", "2"), ("-g", "0.02,0.5"), "accuracy"),
+    "kernel": (("learn", "-t", "2", "--example-cost", "1"), ("-g", "0.02,0.5"), "accuracy"),
     "multiclass": (("learn", "--task", "multiclass"), ("--example-cost", "0.1,1"), "accuracy"),
     "regression": (("learn", "--task", "regression"), ("-c", "0.1,1"), "mse"),
     "rank": (("rank",), ("-c", "0.1,3"), "swapped_percent"),
@@ -263,6 +263,15 @@ def test_small_classes(capsys):
     )
     assert call("svmcut learn", "--cv", 4, "single", "model") == 2
     assert "single has one row of one of the classes" in capsys.readouterr().err
+
+
+def test_without_c_a_list_is_compared():
+    report = "report.json"
+    assert call("svmcut learn", "--cv", 2, "--report", report, "kernel", "model") == 0
+    document = json.loads(Path(report).read_text())
+    assert [row["C"] for row in document["cv"]] == [2.0**k for k in range(-7, 8, 2)]
+    assert call("svmcut learn", "--cv", 2, "-c", 3, "--report", report, "kernel", "model") == 0
+    assert [row["C"] for row in json.loads(Path(report).read_text())["cv"]] == [3.0]
 
 
 def stopped_at(fit, number, *words):

@@ -244,7 +244,7 @@ def help_of(*words):
         "sys.modules))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *words, "--help"], capture_output=True, text=True
+        [sys.executable, "-c", code, *words, "--help", "all"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr  # without numpy
     return done.stdout
