@@ -88,6 +88,13 @@ def forked(program, *words, cwd=None, stdin=b"", timeout=TIMEOUT):
         return _copy(line, body, cwd, timeout, reader)
 
 
+def forked_function(line, body, *, cwd=None, timeout=TIMEOUT):
+    """What `run` gives, of a function that a program which is not installed calls, in a fork as
+    `forked`; line is its command line."""
+    with open(os.devnull) as nothing:
+        return _copy(line, body, cwd, timeout, nothing.fileno())
+
+
 def script(path, *words, cwd=None, module=None, timeout=TIMEOUT):
     """A finished Python script, or ``module`` of the folder at ``path``, in a fork of this process
     as `forked`."""

@@ -82,6 +82,14 @@ int64_t svmcut_scan_bytes(const svmcut_scan* scan);
 int svmcut_scan_take(svmcut_scan* scan, svmcut_rows* rows);
 void svmcut_array_free(svmcut_array* array);
 
+// ---- strict_rows.cc: text to rows as LIBSVM and LIBLINEAR have them
+
+// Lines `LABEL INDEX:VALUE ...` with ascending indices from `first`, numbers in double. Room is
+// needed for as many rows as there are lines, and for as many entries as there are colons. Returns
+// the first line, from 1, that is no row, or 0; the *rows before it are there.
+int64_t svmcut_strict_rows(const char* text, int64_t bytes, int64_t first, double* labels,
+                           int64_t* indptr, int32_t* indices, double* values, int64_t* rows);
+
 // ---- text.cc: numbers to text
 
 enum {

@@ -29,6 +29,7 @@ COMMANDS = {
     "inspect": ("svmcut.cli.inspect", "inspect", "Show what a model has learnt."),
     "convert": ("svmcut.cli.convert", "convert", "Make examples of a table or of texts."),
     "scale": ("svmcut.cli.scale", "scale", "Scale features to one range."),
+    "names": ("svmcut.cli.names", "names", "Write programs with LIBSVM's and LIBLINEAR's names."),
 }
 #: Those that train.
 TRAINING = {row.command for row in TASKS.values()}

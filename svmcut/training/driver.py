@@ -120,6 +120,11 @@ class Driver:
         """As Units.underfitted."""
         return self.plan.units.underfitted(outcome, self.settings.slack_norm)
 
+    @property
+    def run(self) -> Any:
+        """The run of the last stage."""
+        return self._present.run
+
     def late(self) -> bool:
         """Whether the time for all fits is over."""
         limit = self.settings.time_limit

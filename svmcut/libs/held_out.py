@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Probabilities of LIBSVM's machines, from the values of rows that five folds held out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut.libs.kernel_machines import Data, Svm, fit
+from svmcut.libs.training_rows import folds
+from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid
+
+_FOLDS = 5
+#: Standard deviations beyond which a residual has no part in the scale of the others.
+_FAR = 5.0
+#: Marks of the scores of one class on each side of 0.
+_MARKS = 5
+
+
+def pair_sigmoid(data: Data, y: NDArray, v: NDArray, options: Svm) -> Sigmoid:
+    """A and B of a pair of classes with these signs."""
+    f = np.zeros(len(y))
+    for held in folds(len(y), _FOLDS):
+        train = np.flatnonzero(~held)
+        signs = y[train]
+        if not len(train) or (signs == signs[:1]).all():  # no machine of one class
+            f[held] = signs[0] if len(train) else 0.0
+            continue
+        f[held] = _values(data, (train, held), signs, v[train], options)
+    return fit_sigmoid(f, y > 0)
+
+
+def laplace_scale(data: Data, options: Svm) -> float:
+    """Sigma of the Laplace distribution of residuals, without those that are far away."""
+    y = data.rows.labels
+    residuals = np.empty(len(y))
+    ones = np.ones(len(y))
+    for held in folds(len(y), min(_FOLDS, len(y))):
+        train = np.flatnonzero(~held)
+        residuals[held] = np.abs(
+            y[held] - _values(data, (train, held), y[train], ones[train], options)
+        )
+    far = _FAR * math.sqrt(2.0) * float(residuals.mean())
+    sigma = float(residuals[residuals <= far].mean())
+    options.say(
+        "Prob. model for test data: target value = predicted value + z,\n"
+        f"z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma= {sigma:g}"
+    )
+    return sigma
+
+
+def marks(data: Data, options: Svm) -> list[float]:
+    """Scores of the rows that held-out machines of one class give, at every fifth of those below 0
+    and of those above."""
+    y, ones = data.rows.labels, np.ones(len(data.rows))
+    f = np.empty(len(y))
+    for held in folds(len(y), min(_FOLDS, len(y))):
+        train = np.flatnonzero(~held)
+        f[held] = _values(data, (train, held), y[train], ones[train], options)
+    below, above = np.sort(f[f < 0]), np.sort(f[f >= 0])
+    if len(below) < _MARKS or len(above) < _MARKS:
+        below = np.sort(np.append(below, [-1e-12] * _MARKS))
+        above = np.sort(np.append(above, [1e-12] * _MARKS))
+    places = np.arange(_MARKS)
+    low = below[places * len(below) // _MARKS]
+    high = above[(places + 1) * len(above) // _MARKS - 1]
+    return [*low.tolist(), *high.tolist()]
+
+
+def _values(
+    data: Data, places: tuple[NDArray, NDArray], y: NDArray, v: NDArray, options: Svm
+) -> NDArray[np.float64]:
+    """f of the rows that are held out, where places are those to train on, and whether a row is
+    held out."""
+    train, held = places
+    machine = fit(data.X.take(train), y, v, options)
+    used = np.flatnonzero(machine.beta)
+    if options.of_classes:
+        options.say(f"Total nSV = {len(used)}")
+    support = data.X.take(train[used])
+    return options.function().expansion(
+        data.X.take(np.flatnonzero(held)), support, machine.beta[used], machine.rho
+    )

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LIBSVM's models, made of the machines of all pairs of classes, or of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut.files.models.library_text import NU_SVC, ONE_CLASS_SVM, PRECOMPUTED, KernelText
+from svmcut.libs.held_out import laplace_scale, marks, pair_sigmoid
+from svmcut.libs.kernel_machines import Data, Svm, data_of, fit
+from svmcut.libs.rows import Rows
+from svmcut.libs.training_rows import class_factors, classes_of, taken
+from svmcut.libs.words import Refused
+
+
+def train(rows: Rows, options: Svm) -> KernelText:
+    """The model of rows, whose report is told machine by machine."""
+    data = data_of(rows, options)
+    if not options.of_classes:
+        return _one_machine(data, options)
+    names, places = classes_of(rows.classes())
+    factors = class_factors(names, options.weights)
+    K, own = len(names), [np.flatnonzero(places == k) for k in range(len(names))]
+    if K == 1:
+        options.say("WARNING: training data in only one class. See README for details.")
+    check_nu(options, [len(part) for part in own])
+    coef: NDArray[np.float64] = np.zeros((len(rows), max(1, K - 1)))
+    used, rho, sigmoids = np.zeros(len(rows), bool), [], []
+    for i in range(K):
+        for j in range(i + 1, K):
+            pair = np.concatenate([own[i], own[j]])
+            y = np.repeat([1.0, -1.0], [len(own[i]), len(own[j])])
+            v = np.where(y > 0, factors[i], factors[j])
+            if options.probability:
+                sigmoids.append(pair_sigmoid(data.take(pair), y, v, options))
+            machine = fit(data.take(pair).X, y, v, options)
+            rho.append(machine.rho)
+            coef[own[i], j - 1] = machine.beta[: len(own[i])]
+            coef[own[j], i] = machine.beta[len(own[i]) :]
+            used[pair] |= machine.beta != 0
+    order = np.concatenate([part[used[part]] for part in own])
+    options.say(f"Total nSV = {len(order)}")
+    known: dict[str, Any] = {"labels": names, "counts": [int(used[part].sum()) for part in own]}
+    if options.probability:
+        known["sigmoids"] = [A for A, _ in sigmoids], [B for _, B in sigmoids]
+    return _text(data, options, order, coef[order], rho, known)
+
+
+def _one_machine(data: Data, options: Svm) -> KernelText:
+    """Of numbers, or of one class."""
+    known: dict[str, Any] = {}
+    if options.probability:
+        if options.svm == ONE_CLASS_SVM:
+            known["marks"] = marks(data, options)
+        else:
+            known["sigmoids"] = [laplace_scale(data, options)], None
+    machine = fit(data.X, data.rows.labels, np.ones(len(data.rows)), options)
+    order = np.flatnonzero(machine.beta)
+    return _text(data, options, order, machine.beta[order][:, None], [machine.rho], known)
+
+
+def _text(
+    data: Data,
+    options: Svm,
+    order: NDArray[np.int64],
+    coefs: NDArray[np.float64],
+    rho: list[float],
+    known: dict[str, Any],
+) -> KernelText:
+    """The model of these support vectors."""
+    rows = taken(data.rows, order)
+    vectors = rows.indptr, rows.indices, rows.values
+    if options.kernel == PRECOMPUTED:
+        vectors = serials_of(rows)
+    known |= {"degree": options.degree, "gamma": options.gamma, "coef0": options.coef0}
+    return KernelText(options.svm, options.kernel, rho, coefs, vectors, **known)
+
+
+def serials_of(rows: Rows) -> tuple[NDArray, NDArray, NDArray]:
+    """Rows of their serial number alone, at index 0."""
+    firsts = rows.indptr[:-1]
+    zeros = np.zeros(len(rows), np.int32)
+    return np.arange(len(rows) + 1), zeros, rows.values[firsts]
+
+
+def check_nu(options: Svm, counts: list[int]) -> None:
+    """Refuses a nu that two classes cannot have."""
+    if options.svm != NU_SVC:
+        return
+    for k, n in enumerate(counts):
+        for m in counts[k + 1 :]:
+            if options.nu * (n + m) / 2 > min(n, m):
+                most = 2 * min(n, m) / (n + m)
+                raise Refused(
+                    "ERROR: specified nu is infeasible: "
+                    f"two classes have {n} and {m} rows; give -n {most:g} or less"
+                )

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""liblinear-predict, LIBLINEAR's `predict`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.errors import ModelError
+from svmcut.files.models.library_text import (
+    JOINT,
+    LOG_ODDS,
+    ONE_CLASS,
+    REGRESSION,
+    LinearText,
+    read_linear,
+)
+from svmcut.libs import measures
+from svmcut.libs.rows import Rows, bad_line, read_rows
+from svmcut.libs.words import Refused, bad_usage, no_model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ROWS = 20_000
+
+
+def run(words: list[str]) -> None:
+    """Predicts the rows of a file with a model, and measures the predictions."""
+    probability, quiet, names = _options(words)
+    test, model_file, output = names
+    rows = read_rows(test, 1)
+    try:
+        out = open(output, "wb")  # noqa: SIM115
+    except (OSError, ValueError):
+        raise Refused(f"can't open output file {output}") from None
+    with out:
+        try:
+            model = read_linear(model_file)
+        except ModelError as error:
+            raise no_model(model_file, error) from None
+        if probability:
+            if model.solver not in LOG_ODDS:
+                raise Refused("probability output is only supported for logistic regression")
+            assert model.labels is not None
+            out.write(" ".join(["labels", *map(str, model.labels)]).encode() + b"\n")
+        found = []
+        for start in range(0, len(rows), _ROWS):
+            part = rows.part(start, min(start + _ROWS, len(rows)))
+            f = decisions(model, part)
+            labels = predicted_of(model, f)
+            found.append(labels)
+            out.write(
+                measures.probability_lines(labels, class_probabilities(f, model))
+                if probability
+                else measures.label_lines(labels)
+            )
+        if rows.fault:
+            raise bad_line(rows.fault)
+    if not quiet:
+        predicted = np.concatenate([np.zeros(0), *found])
+        print("\n".join(_report(model, predicted, rows.labels)))
+
+
+def _options(words: list[str]) -> tuple[bool, bool, list[str]]:
+    """Probabilities, quiet, and the three files; options stand anywhere, as getopt has them."""
+    probability, quiet, names = False, False, []
+    at, ended = 0, False
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if ended or not word.startswith("-") or word == "-":
+            names.append(word)
+            continue
+        if word == "--":
+            ended = True
+            continue
+        for place, letter in enumerate(word[1:], 1):
+            if letter == "q":
+                quiet = True
+                continue
+            if letter != "b":
+                raise bad_usage(f"invalid option -- '{letter}'")
+            value = word[place + 1 :]
+            if not value:
+                if at == len(words):
+                    raise bad_usage("option requires an argument -- 'b'")
+                value, at = words[at], at + 1
+            if value not in ("0", "1"):
+                raise bad_usage(f"-b: '{value}' is refused; expected 0 or 1")
+            probability = value == "1"
+            break
+    if len(names) != 3:
+        raise bad_usage()
+    return probability, quiet, names
+
+
+def _report(model: LinearText, predicted: NDArray, targets: NDArray) -> list[str]:
+    if model.solver in REGRESSION:
+        error = measures.squared_error(predicted, targets)
+        correlation = measures.squared_correlation(predicted, targets)
+        return [
+            f"Mean squared error = {error:g} (regression)",
+            f"Squared correlation coefficient = {correlation:g} (regression)",
+        ]
+    percent, right = measures.accuracy(predicted, targets)
+    return [f"Accuracy = {percent:g}% ({right}/{len(targets)})"]
+
+
+def decisions(model: LinearText, rows: Rows) -> NDArray[np.float64]:
+    """(n, columns) values; features that the training file lacked are left out."""
+    W, d, n = model.W, model.features, len(rows)
+    known = rows.indices <= d
+    of, columns, values = rows.row_of_entries(), rows.indices - 1, rows.values
+    if not known.all():
+        of, columns, values = of[known], columns[known], values[known]
+    out = np.empty((n, W.shape[1]))
+    for k in range(W.shape[1]):
+        out[:, k] = np.bincount(of, values * W[columns, k], n)
+        if model.bias >= 0:
+            out[:, k] += model.bias * W[d, k]
+    return out - model.rho
+
+
+def predicted_of(model: LinearText, f: NDArray) -> NDArray[np.float64]:
+    """(n,) labels, or numbers."""
+    if model.solver in REGRESSION:
+        return f[:, 0]
+    if model.solver == ONE_CLASS:
+        return np.where(f[:, 0] > 0, 1.0, -1.0)
+    assert model.labels is not None
+    names = np.array(model.labels, np.float64)
+    if len(names) == 2 and model.solver != JOINT:
+        return np.where(f[:, 0] > 0, names[0], names[1])
+    return names[np.argmax(f, axis=1)] if len(names) else np.zeros(len(f))
+
+
+def class_probabilities(f: NDArray, model: LinearText) -> NDArray[np.float64]:
+    """(n, K) probabilities of machines of the logistic loss."""
+    from svmcut.scoring.probabilities import LOG_ODDS as SIGMOID
+    from svmcut.scoring.probabilities import sigmoid
+
+    p = sigmoid(f, SIGMOID)
+    if model.labels is not None and len(model.labels) == 2:
+        return np.column_stack([p[:, 0], 1 - p[:, 0]])
+    return p / p.sum(axis=1, keepdims=True)

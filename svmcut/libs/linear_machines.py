@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LIBLINEAR's machines by the trainers of svmcut, with the lines that LIBLINEAR prints of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut.data.examples import Csr, Examples, Source
+from svmcut.files.models.library_text import JOINT, ONE_CLASS, REGRESSION, LinearText
+from svmcut.libs.rows import Rows
+from svmcut.libs.training_rows import class_factors, classes_of, csr_of
+from svmcut.libs.words import Refused
+from svmcut.spec.catalog import LOGISTIC, SQUARED_HINGE
+from svmcut.spec.parameters import Settings
+from svmcut.spec.records import record
+from svmcut.training.driver import Driver, make_driver
+
+_HINGE, _TUBE, _SQUARED_TUBE = "error-rate", "epsilon-insensitive", "squared-epsilon-insensitive"
+#: By the numbers of -s.
+LOSSES = {
+    0: LOGISTIC,
+    1: SQUARED_HINGE,
+    2: SQUARED_HINGE,
+    3: _HINGE,
+    4: _HINGE,
+    5: SQUARED_HINGE,
+    6: LOGISTIC,
+    7: LOGISTIC,
+    11: _SQUARED_TUBE,
+    12: _SQUARED_TUBE,
+    13: _TUBE,
+}
+#: Of -e, and the relative gap of an -e of 1. LIBLINEAR ends at a gradient or at a violation of the
+#: KKT conditions; at its default it is further from the optimum than these gaps are.
+TOLERANCES = {0: 0.01, 2: 0.01, 5: 0.01, 6: 0.01, 11: 1e-4, 21: 0.01}
+USUAL_TOLERANCE = 0.1
+_GAPS = {0: 0.01, 2: 0.01, 4: 1e-3, 5: 0.1, 6: 0.1, 11: 1.0, 21: 0.1}
+_GAP = 0.01
+#: Of a margin, up to which it is one.
+NEAR, NEAR_OF_TWO = 0.003, 0.15
+#: A relative gap that double precision reaches.
+LEAST_GAP, LARGEST_GAP = 1e-9, 1e-3
+#: Those that print a line a step, and those that count their support vectors.
+_PRIMAL, _COUNTED, _SPARSE = (0, 2, 11), (1, 3, 4, 12, 13), (5, 6)
+
+
+@record
+class Linear:
+    """What to train.
+
+    Attributes
+    ----------
+    solver : int
+        -s
+    cost, tolerance, tube, nu, bias : float
+        -c, -e, -p, -n, -B
+    free_bias : bool
+        -R
+    weights : dict of int to float
+        -wi
+    say : callable
+        Prints what training reports.
+    path : str
+        Of the training file.
+    """
+
+    solver: int
+    cost: float
+    tolerance: float
+    tube: float
+    nu: float
+    bias: float
+    free_bias: bool
+    weights: dict[int, float]
+    say: Callable[[str], None]
+    path: str
+
+    def settings(self) -> Settings:
+        """Those of one machine."""
+        known: dict[str, Any] = {}
+        if self.solver in REGRESSION:
+            known = {"task": "regression", "tube": self.tube}
+        elif self.solver == JOINT:
+            known = {"task": "multiclass", "multiclass": "crammer-singer"}
+        if self.solver in (*_SPARSE, ONE_CLASS) or self.free_bias:
+            raise Refused(f"ERROR: -s {self.solver}, or -R, is not trained yet")
+        if self.free_bias:
+            known |= {"free_bias": True, "bias": 0.0}
+        else:
+            known["bias"] = max(0.0, self.bias)
+        gap = _GAPS.get(self.solver, _GAP) * self.tolerance
+        known["gap"] = min(max(gap, LEAST_GAP), LARGEST_GAP)
+        return Settings(loss=LOSSES[self.solver], example_cost=self.cost, **known)
+
+
+class Fitted(NamedTuple):
+    """Weights (d, columns), with those of the bias behind them where there is one, and the lines of
+    the report."""
+
+    W: NDArray[np.float64]
+    lines: list[str]
+
+
+def train(rows: Rows, options: Linear, features: int | None = None) -> LinearText:
+    """The model of rows, whose report is told machine by machine."""
+    features = rows.highest if features is None else features
+    X = csr_of(options.path, rows, 1, features)
+    s = options.solver
+    if s in REGRESSION:
+        W = _told(options, machine(options, X, rows.labels, None))
+        return LinearText(s, None, options.bias, W)
+    names, places = classes_of(rows.classes())
+    factors = class_factors(names, options.weights)
+    if s == JOINT:
+        weights = None if (factors == 1).all() else factors[places]
+        W = _told(options, joint_machine(options, X, places, weights, len(names)))
+        return LinearText(s, names, options.bias, W)
+    columns = []
+    for k in range(1 if len(names) == 2 else len(names)):
+        own = places == k
+        other = factors[1] if len(names) == 2 else 1.0
+        weights = np.where(own, factors[k], other)
+        signs = np.where(own, 1.0, -1.0)
+        columns.append(
+            _told(options, machine(options, X, signs, None if (weights == 1).all() else weights))
+        )
+    return LinearText(s, names, options.bias, np.hstack(columns))
+
+
+def _told(options: Linear, fitted: Fitted) -> NDArray[np.float64]:
+    options.say("\n".join(fitted.lines))
+    return fitted.W
+
+
+def driver_of(options: Linear, X: Csr, y: NDArray, weights: NDArray | None) -> Driver:
+    """The driver of one machine."""
+    examples = Examples(X, y, None, weights, Source(options.path))
+    return make_driver(options.settings(), examples)
+
+
+def machine(options: Linear, X: Csr, y: NDArray, weights: NDArray | None) -> Fitted:
+    """One machine of signs or numbers."""
+    return fit(driver_of(options, X, y, weights), options, X)
+
+
+def fit(driver: Driver, options: Linear, X: Csr) -> Fitted:
+    """The machine of a driver."""
+    steps: list[str] = []
+
+    def observe(progress: Any, _: Any) -> None:
+        if progress.report and options.solver in _PRIMAL:
+            steps.append(f"iter {len(steps) + 1:2d} f {progress.primal:.3e} gap {progress.gap:.3e}")
+
+    outcome = driver.fit(None, options.cost, observe)
+    model: Any = outcome.model
+    W = _weights(model, options, X.n_features)
+    return Fitted(W, _report(driver, outcome, options, W, steps))
+
+
+def _weights(model: Any, options: Linear, features: int) -> NDArray[np.float64]:
+    """(features, and one more with a bias; 1)"""
+    w = np.zeros(features + (options.bias >= 0))
+    if model.columns is None:
+        w[: len(model.w)] = model.w
+    else:
+        w[model.columns] = model.w
+    if options.bias > 0:
+        w[-1] = (0.0 - model.b) / options.bias
+    return w[:, None]
+
+
+def joint_machine(
+    options: Linear, X: Csr, places: NDArray, weights: NDArray | None, count: int
+) -> Fitted:
+    """The machine of Crammer and Singer, a column a class."""
+    driver = driver_of(options, X, places.astype(np.float64), weights)
+    outcome = driver.fit(None, options.cost)
+    model: Any = outcome.model
+    W = np.zeros((X.n_features + (options.bias >= 0), count))
+    rows = slice(0, len(model.W)) if model.columns is None else model.columns
+    W[rows] = model.W
+    if options.bias > 0:
+        W[-1] = model.constant
+    return Fitted(W, _report(driver, outcome, options, W))
+
+
+def _report(
+    driver: Driver, outcome: Any, options: Linear, W: NDArray[np.float64], steps: Any = ()
+) -> list[str]:
+    """The lines of one machine."""
+    s, count = options.solver, max(1, outcome.progress.iteration)
+    late = [] if outcome.converged else ["WARNING: reaching max number of iterations"]
+    if s in _PRIMAL:
+        return [*steps, *late]
+    lines = ["." * (count // 10) + "*"]
+    if s == 6:
+        lines.append("=" * 25)
+    lines += [f"optimization finished, #iter = {count}", *late]
+    if s in _SPARSE:
+        lines.append(f"Objective value = {outcome.primal:.6f}")
+        lines.append(f"#nonzeros/#features = {np.count_nonzero(W)}/{len(W)}")
+        return lines
+    lines.append(f"Objective value = {-outcome.dual:.6f}")
+    if s in _COUNTED:
+        lines.append(f"nSV = {_support(driver, W, options)}")
+    return lines
+
+
+def _support(driver: Driver, W: NDArray[np.float64], options: Linear) -> int:
+    """Multipliers that are not 0: one a row, of classes at once one a row and class.
+
+    Of classes at once the multipliers are not unique: those that are found here are as few as can
+    be, and those whose margin is met are as many; LIBLINEAR's lie between, and so does the number
+    given. Of two classes it also counts what rounding leaves of multipliers that were once above 0.
+    """
+    found = int(np.count_nonzero(driver.run.fractions))
+    if options.solver != JOINT:
+        return found
+    plan: Any = driver.plan
+    right, two = plan.classes.risk.y, W.shape[1] == 2
+    scores = plan.space.scores(driver.run.best).reshape(-1, W.shape[1])
+    rows = np.arange(len(scores))
+    near = scores[rows, right][:, None] - scores < 1 + (NEAR_OF_TWO if two else NEAR)
+    near[rows, right] = False
+    most = int(near.sum() + near.any(axis=1).sum())
+    return most if two else (found + most) // 2

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svm-predict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.errors import ModelError
+from svmcut.files.models.library_text import (
+    C_SVC,
+    EPSILON_SVR,
+    NU_SVC,
+    NU_SVR,
+    ONE_CLASS_SVM,
+    KernelText,
+    read_kernel,
+)
+from svmcut.libs import measures
+from svmcut.libs.kernel_values import Expansion
+from svmcut.libs.rows import Rows, bad_line, read_rows
+from svmcut.libs.words import Refused, bad_usage, integer_of, leading_options, no_model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Rows between two writes.
+_ROWS = 20_000
+
+
+def run(words: list[str]) -> None:
+    """Predicts the rows of a file with a model, and measures the predictions."""
+    options, names = leading_options(words, "q", "b", "Unknown option")
+    probability, quiet = 0, False
+    for word, value in options:
+        if word[1] == "q":
+            quiet = True
+        else:
+            probability = integer_of(value)
+    if len(names) < 3:
+        raise bad_usage()
+    test, model_file, output = names[:3]
+    rows = read_rows(test, 0)
+    try:
+        out = open(output, "wb")  # noqa: SIM115
+    except (OSError, ValueError):
+        raise Refused(f"can't open output file {output}") from None
+    with out:
+        try:
+            model = read_kernel(model_file)
+        except ModelError as error:
+            raise no_model(model_file, error) from None
+        said = _probabilities(model, bool(probability))
+        if not quiet:
+            print("".join(f"{line}\n" for line in said), end="")
+        found = []
+        predictor = Predictor(model)
+        if probability and model.labels is not None:
+            out.write(" ".join(["labels", *map(str, model.labels)]).encode() + b"\n")
+        if probability and model.svm == ONE_CLASS_SVM:
+            out.write(b"label normal outlier\n")
+        for start in range(0, len(rows), _ROWS):
+            part = rows.part(start, min(start + _ROWS, len(rows)))
+            labels, P = predictor.predict(part, bool(probability))
+            found.append(labels)
+            out.write(
+                measures.label_lines(labels) if P is None else measures.probability_lines(labels, P)
+            )
+        if rows.fault:
+            raise bad_line(rows.fault)
+    if not quiet:
+        predicted = np.concatenate([np.zeros(0), *found])
+        print("\n".join(_report(model, predicted, rows.labels)))
+
+
+def _probabilities(model: KernelText, wanted: bool) -> list[str]:
+    """What is to be said of them before the first row."""
+    there = model.sigmoids is not None or model.marks is not None
+    if wanted and not there:
+        raise Refused("Model does not support probabiliy estimates; train it with svm-train -b 1")
+    if wanted and model.svm in (EPSILON_SVR, NU_SVR):
+        assert model.sigmoids is not None
+        sigma = model.sigmoids[0][0]
+        return [
+            "Prob. model for test data: target value = predicted value + z,",
+            f"z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma={sigma:g}",
+        ]
+    if there and not wanted:
+        return ["Model supports probability estimates, but disabled in prediction."]
+    return []
+
+
+def _report(model: KernelText, predicted: NDArray, targets: NDArray) -> list[str]:
+    if model.svm in (EPSILON_SVR, NU_SVR):
+        error = measures.squared_error(predicted, targets)
+        correlation = measures.squared_correlation(predicted, targets)
+        return [
+            f"Mean squared error = {error:g} (regression)",
+            f"Squared correlation coefficient = {correlation:g} (regression)",
+        ]
+    percent, right = measures.accuracy(predicted, targets)
+    return [f"Accuracy = {percent:g}% ({right}/{len(targets)}) (classification)"]
+
+
+class Predictor:
+    """What a model says of rows.
+
+    Parameters
+    ----------
+    model : KernelText
+    """
+
+    def __init__(self, model: KernelText):
+        self.model = model
+        self._coefs = pair_coefficients(model)
+        self._expansion = Expansion(model)
+
+    def decisions(self, rows: Rows) -> NDArray[np.float64]:
+        """(n, pairs) values, above 0 for the first of a pair."""
+        return self._expansion.sums(rows, self._coefs) - np.array(self.model.rho)
+
+    def predict(self, rows: Rows, probability: bool) -> tuple[NDArray, NDArray | None]:
+        """(n,) labels or numbers, and (n, K) probabilities, where they are wanted and there are
+        any."""
+        model, f = self.model, self.decisions(rows)
+        if model.svm in (EPSILON_SVR, NU_SVR):
+            return f[:, 0], None
+        if model.svm == ONE_CLASS_SVM:
+            labels = np.where(f[:, 0] > 0, 1.0, -1.0)
+            return labels, one_class_probabilities(f[:, 0], model.marks) if probability else None
+        assert model.labels is not None
+        names, K = np.array(model.labels, np.float64), len(model.labels)
+        if not probability or K == 1:
+            return names[winners(f, K)], np.ones((len(rows), 1)) if probability else None
+        P = class_probabilities(f, model)
+        return names[np.argmax(P, axis=1)], P
+
+
+def pair_coefficients(model: KernelText) -> NDArray[np.float64]:
+    """(m, pairs) coefficients of all vectors in the machine of every pair."""
+    if model.svm not in (C_SVC, NU_SVC):
+        return model.coefs
+    assert model.counts is not None
+    K = len(model.counts)
+    own = np.repeat(np.arange(K), model.counts)
+    pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
+    out = np.zeros((len(own), len(pairs)))
+    for k, (i, j) in enumerate(pairs):
+        out[own == i, k] = model.coefs[own == i, j - 1]
+        out[own == j, k] = model.coefs[own == j, i]
+    return out
+
+
+def winners(f: NDArray, K: int) -> NDArray[np.int64]:
+    """(n,) the class with the most pairs, the first of equal ones; a tie goes to the second of its
+    pair."""
+    votes = np.zeros((len(f), K), np.int64)
+    pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
+    for k, (i, j) in enumerate(pairs):
+        first = f[:, k] > 0
+        votes[:, i] += first
+        votes[:, j] += ~first
+    return np.argmax(votes, axis=1)
+
+
+def class_probabilities(f: NDArray, model: KernelText) -> NDArray[np.float64]:
+    """(n, K) probabilities by the sigmoids of the pairs."""
+    from svmcut.scoring.probabilities import _SURE, couple, sigmoid
+
+    assert model.labels is not None and model.sigmoids is not None
+    (A, B), K = model.sigmoids, len(model.labels)
+    assert B is not None
+    if K > 2:
+        return couple(f, list(zip(A, B)), K)
+    p = np.clip(sigmoid(f[:, 0], (A[0], B[0])), _SURE, 1 - _SURE)
+    return np.column_stack([p, 1 - p])
+
+
+def one_class_probabilities(f: NDArray, marks: list[float] | None) -> NDArray[np.float64]:
+    """(n, 2) of being like the rows that were learnt, and of not, by marks on the scores."""
+    assert marks is not None
+    place = np.searchsorted(marks, f, side="left")
+    inside = np.where(place == 0, 0.001, np.where(place == len(marks), 0.999, place / len(marks)))
+    return np.column_stack([inside, 1 - inside])

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svm-train."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+
+from svmcut.files.models.library_text import (
+    C_SVC,
+    EPSILON_SVR,
+    KERNEL_TYPES,
+    NU_SVC,
+    NU_SVR,
+    ONE_CLASS_SVM,
+    POLYNOMIAL,
+    PRECOMPUTED,
+    RBF,
+    SIGMOID,
+    SVM_TYPES,
+)
+from svmcut.libs import measures
+from svmcut.libs.kernel_machines import Svm
+from svmcut.libs.kernel_models import train
+from svmcut.libs.output import say_nothing, say_now, write_lines
+from svmcut.libs.rows import Rows, training_rows
+from svmcut.libs.svm_predict import Predictor
+from svmcut.libs.training_rows import classes_of, fold_count, folds, taken
+from svmcut.libs.words import (
+    Refused,
+    bad_usage,
+    integer_of,
+    leading_options,
+    real_of,
+    weight_label,
+)
+
+_INTEGERS, _REALS = "stdhbv", "grncpme"
+
+
+def run(words: list[str]) -> None:
+    """Trains a model, or cross-validates."""
+    given, names = leading_options(words, "q", _INTEGERS + _REALS + "w", "Unknown option")
+    numbers: dict[str, float] = {}
+    weights: dict[int, float] = {}
+    quiet = False
+    for word, value in given:
+        letter = word[1]
+        if letter == "q":
+            quiet = True
+        elif letter == "w":
+            label = weight_label(word)
+            weights[label] = weights.get(label, 1.0) * real_of(value)
+        else:
+            numbers[letter] = integer_of(value) if letter in _INTEGERS else real_of(value)
+    count = int(numbers.get("v", 0))
+    if "v" in numbers and count < 2:
+        raise bad_usage("n-fold cross validation: n must >= 2")
+    if not names:
+        raise bad_usage()
+    path = names[0]
+    rows = training_rows(path, 0)
+    options = _options(numbers, weights, rows, path, quiet)
+    for fault in _faults(options, numbers):
+        raise Refused(f"ERROR: {fault}")
+    if options.kernel == PRECOMPUTED:
+        check_serials(rows)
+    if count:
+        cross_validate(rows, options, count)
+    else:
+        model_file = [*names, f"{os.path.basename(path)}.model"][1]
+        write_lines(model_file, train(rows, options).lines())
+
+
+def _options(
+    numbers: dict[str, float], weights: dict[int, float], rows: Rows, path: str, quiet: bool
+) -> Svm:
+    gamma = numbers.get("g", 0.0)
+    if gamma == 0:
+        gamma = 1.0 / rows.highest if rows.highest else 0.0
+    return Svm(
+        svm=int(numbers.get("s", C_SVC)),
+        kernel=int(numbers.get("t", RBF)),
+        degree=int(numbers.get("d", 3)),
+        gamma=gamma,
+        coef0=numbers.get("r", 0.0),
+        cost=numbers.get("c", 1.0),
+        nu=numbers.get("n", 0.5),
+        tube=numbers.get("p", 0.1),
+        tolerance=numbers.get("e", 1e-3),
+        cache=numbers.get("m", 100.0),
+        probability=numbers.get("b", 0) == 1,
+        weights=weights,
+        say=say_nothing if quiet else say_now,
+        path=path,
+    )
+
+
+def _faults(options: Svm, numbers: dict[str, float]):
+    """What is wrong with the parameters, in LIBSVM's order."""
+    s, t = options.svm, options.kernel
+    if not 0 <= s < len(SVM_TYPES):
+        yield "unknown svm type"
+    if not 0 <= t < len(KERNEL_TYPES):
+        yield "unknown kernel type"
+    if t in (POLYNOMIAL, RBF, SIGMOID) and options.gamma < 0:
+        yield "gamma < 0"
+    if t == POLYNOMIAL and options.degree < 0:
+        yield "degree of polynomial kernel < 0"
+    if options.cache <= 0:
+        yield "cache_size <= 0"
+    if options.tolerance <= 0:
+        yield "eps <= 0"
+    if s in (C_SVC, EPSILON_SVR, NU_SVR) and options.cost <= 0:
+        yield "C <= 0"
+    if s in (NU_SVC, ONE_CLASS_SVM, NU_SVR) and not 0 < options.nu <= 1:
+        yield "nu <= 0 or nu > 1"
+    if s == EPSILON_SVR and options.tube < 0:
+        yield "p < 0"
+    if numbers.get("h", 1) not in (0, 1):
+        yield "shrinking != 0 and shrinking != 1"
+    if numbers.get("b", 0) not in (0, 1):
+        yield "probability != 0 and probability != 1"
+    given = (options.gamma, options.coef0, options.cost, options.tube, options.tolerance)
+    if not all(map(math.isfinite, (*given, options.cache, *options.weights.values()))):
+        yield "a parameter is no finite number"
+    for label, weight in options.weights.items():
+        if not weight > 0 and s == C_SVC:
+            yield f"the weight of class {label} is {weight:g}; expected more than 0"
+
+
+def check_serials(rows: Rows) -> None:
+    """Refuses rows of a precomputed kernel without a serial number at index 0, or with one that no
+    value stands at."""
+    firsts = rows.indptr[:-1]
+    there = rows.indptr[1:] > firsts
+    for k in range(len(rows)):
+        if not there[k] or rows.indices[firsts[k]] != 0:
+            raise Refused(
+                "Wrong input format: first column must be 0:sample_serial_number "
+                f"(line {k + 1} of {len(rows)})"
+            )
+        serial = rows.values[firsts[k]]
+        if not 1 <= int(serial) <= rows.highest:
+            raise Refused(
+                "Wrong input format: sample_serial_number out of range "
+                f"(line {k + 1}: {serial:g}; expected 1 to {rows.highest})"
+            )
+
+
+def cross_validate(rows: Rows, options: Svm, wanted: int) -> None:
+    """Predicts every row by the model of the folds that lack it, and prints what that is worth."""
+    count = fold_count(len(rows), wanted)
+    classes = classes_of(rows.classes())[1] if options.of_classes and count < len(rows) else None
+    predicted = np.zeros(len(rows))
+    for held in folds(len(rows), count, classes):
+        model = train(taken(rows, ~held), options)
+        with_probabilities = options.probability and options.of_classes
+        predicted[held] = Predictor(model).predict(taken(rows, held), with_probabilities)[0]
+    if options.svm in (EPSILON_SVR, NU_SVR):
+        error = measures.squared_error(predicted, rows.labels)
+        correlation = measures.squared_correlation(predicted, rows.labels)
+        print(f"Cross Validation Mean squared error = {error:g}")
+        print(f"Cross Validation Squared correlation coefficient = {correlation:g}")
+        return
+    truth = rows.classes() if options.of_classes else rows.labels
+    percent, _ = measures.accuracy(predicted, truth)
+    print(f"Cross Validation Accuracy = {percent:g}%")

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows as solvers take them, classes in the order of LIBSVM and LIBLINEAR, and parts of rows for
+cross validation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut.data.examples import Csr
+from svmcut.libs.rows import Rows
+from svmcut.libs.words import Refused
+
+#: Of the orders of rows that folds are cut of.
+SEED = 1
+
+
+def csr_of(path: str, rows: Rows, first: int, features: int) -> Csr:
+    """Rows in single precision, on columns from 0.
+
+    Parameters
+    ----------
+    first : int
+        The index of the file that is column 0.
+    """
+    with np.errstate(over="ignore"):
+        values = rows.values.astype(np.float32)
+    if not np.isfinite(values).all():
+        entry = int(np.argmin(np.isfinite(values)))
+        line = int(np.searchsorted(rows.indptr, entry, side="right"))
+        raise Refused(
+            f"{path}:{line}: the value of feature {rows.indices[entry]} is beyond single precision;"
+            " scale the features"
+        )
+    indices = rows.indices - np.int32(first) if first else rows.indices
+    return Csr(values, indices, rows.indptr, features, True)
+
+
+def classes_of(labels: NDArray[np.int64]) -> tuple[list[int], NDArray[np.intp]]:
+    """The classes, and the place of every row's: in the order of the rows, but -1 and 1 of just
+    these two the other way round."""
+    names, firsts, places = np.unique(labels, return_index=True, return_inverse=True)
+    order = np.argsort(firsts, kind="stable")
+    found = names[order].tolist()
+    if found == [-1, 1]:
+        order, found = order[::-1], [1, -1]
+    rank = np.empty(len(order), np.intp)
+    rank[order] = np.arange(len(order))
+    return found, rank[places]
+
+
+def class_factors(
+    names: list[int], given: dict[int, float], label: str = "class label"
+) -> NDArray[np.float64]:
+    """(K,) what C of each class is multiplied by; warns of labels that no row has."""
+    for value in given:
+        if value not in names:
+            print(f"WARNING: {label} {value} specified in weight is not found", file=sys.stderr)
+    return np.array([given.get(name, 1.0) for name in names])
+
+
+def folds(n: int, count: int, classes: NDArray[np.intp] | None = None) -> Iterator[NDArray]:
+    """(n,) bool for each of so many parts, in an order that does not change: which rows it holds.
+
+    Parameters
+    ----------
+    classes : (n,) or None
+        Where given, every part has as many rows of each class as the others, but for one.
+    """
+    order = np.random.default_rng(SEED).permutation(n)
+    part = np.empty(n, np.int64)
+    if classes is None:
+        part[order] = np.arange(n) * count // n
+    else:
+        turn = 0
+        for k in range(int(classes.max(initial=-1)) + 1):
+            own = order[classes[order] == k]
+            part[own] = (turn + np.arange(len(own))) % count
+            turn += len(own)
+    for k in range(count):
+        yield part == k
+
+
+def fold_count(n: int, wanted: int) -> int:
+    """So many folds as asked for, or as there are rows, which is told."""
+    if wanted <= n:
+        return wanted
+    print(
+        "WARNING: # folds > # data. Will use # folds = # data instead "
+        "(i.e., leave-one-out cross validation)",
+        file=sys.stderr,
+    )
+    return n
+
+
+def taken(rows: Rows, places: NDArray) -> Rows:
+    """These rows, in their order."""
+    places = np.flatnonzero(places) if places.dtype == bool else places
+    lengths = np.diff(rows.indptr)[places]
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    entries = np.repeat(rows.indptr[places] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return Rows(rows.labels[places], indptr, rows.indices[entries], rows.values[entries])

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Command lines of LIBSVM's and LIBLINEAR's programs: numbers as they read them, and refusals.
+
+Options come first, one letter of a word counts, and a number is the whole word.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from svmcut.cli.guard import guard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from svmcut.errors import ModelError
+
+_INTEGER = re.compile(r"[ \t]*[+-]?[0-9]+|")
+_REAL = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|")
+_HEXADECIMAL = re.compile(r"[ \t]*[+-]?0[xX][0-9a-fA-F.]+([pP][+-]?[0-9]+)?")
+_NAMED = re.compile(r"[ \t]*[+-]?(nan|inf|infinity)", re.IGNORECASE)
+
+
+class Refused(Exception):
+    """Ends a program with status 1.
+
+    Parameters
+    ----------
+    *lines : str
+        For standard error.
+    usage : bool
+        Whether the usage text follows, on standard output.
+    """
+
+    def __init__(self, *lines: str, usage: bool = False):
+        super().__init__(*lines)
+        self.lines, self.usage = lines, usage
+
+
+def bad_usage(*lines: str) -> Refused:
+    """A refusal that shows how the program is called."""
+    return Refused(*lines, usage=True)
+
+
+def no_model(path: str, error: ModelError) -> Refused:
+    """What the programs say of a model file that is none."""
+    return Refused(": ".join([f"can't open model file {path}", error.message]))
+
+
+def run_program(
+    name: str, usage: str, work: Callable[[list[str]], None], argv: list[str] | None
+) -> int:
+    """Runs a program on its words; 0, or 1 with what it was refused for."""
+
+    def run() -> int:
+        import sys
+
+        try:
+            work(sys.argv[1:] if argv is None else argv)
+        except Refused as refused:
+            sys.stdout.flush()
+            for line in refused.lines:
+                print(line, file=sys.stderr, flush=True)
+            if refused.usage:
+                print(usage, end="")
+            return 1
+        return 0
+
+    return guard(run, lambda: name, statuses=(0, 1), final=argv is None)
+
+
+def integer_of(word: str) -> int:
+    """The whole number that a word is; an empty one is 0."""
+    if not _INTEGER.fullmatch(word) or len(word) > 18:
+        raise bad_usage(f"'{word}' is refused; expected a whole number")
+    return int(word or "0")
+
+
+def real_of(word: str) -> float:
+    """The number that a word is, nan and inf with the others; an empty one is 0."""
+    if _REAL.fullmatch(word) or _NAMED.fullmatch(word):
+        value = float(word or "0")
+        if math.isinf(value) and not _NAMED.fullmatch(word):
+            raise bad_usage(f"'{word}' is refused; the number is too large")
+        return value
+    if _HEXADECIMAL.fullmatch(word):
+        try:
+            return float.fromhex(word.strip())
+        except (ValueError, OverflowError):
+            pass
+    raise bad_usage(f"'{word}' is refused; expected a number")
+
+
+def leading_options(
+    words: list[str], single: str, paired: str, unknown: str
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Options as pairs of a word and its value, and the words behind them.
+
+    Parameters
+    ----------
+    single, paired : str
+        Letters without and with a value.
+    unknown : str
+        What an unknown option is called.
+    """
+    found, at = [], 0
+    while at < len(words) and words[at].startswith("-"):
+        word = words[at]
+        letter = word[1:2]
+        if letter and letter in single:
+            found.append((word, ""))
+            at += 1
+            continue
+        if not letter or letter not in paired:
+            raise bad_usage(f"{unknown}: {word}")
+        if at + 1 >= len(words):
+            raise bad_usage(f"option {word} needs a value")
+        found.append((word, words[at + 1]))
+        at += 2
+    return found, words[at:]
+
+
+def weight_label(word: str) -> int:
+    """The label of -wLABEL; 0 where there is none."""
+    return integer_of(word[2:])
