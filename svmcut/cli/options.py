@@ -37,7 +37,7 @@ from svmcut.spec.catalog import (
     takers,
     task_inputs,
 )
-from svmcut.spec.entries import CLASSES, FLOOR, PLACES, TAGS
+from svmcut.spec.entries import CLASSES, FLOOR, PLACES, RANGE, TAGS, Loss
 from svmcut.spec.kinds import (
     ADDRESS,
     ANY,
@@ -284,8 +284,20 @@ def _words(task: str) -> dict[str, Any]:
 #: What --at is, with the losses that take it.
 _AT_HELP = {
     PLACES: "Places of a ranking that {} counts",
-    FLOOR: "Floor under the second measure of {}",
+    FLOOR: "floor under the second measure of {}",
+    RANGE: "LOW,HIGH, the false-positive rates of {}",
 }
+
+
+def _placed(rows: Sequence[Loss]) -> str:
+    """What --at is of these losses."""
+    found = [
+        text.format(join_names([loss.name for loss in rows if loss.place == place]))
+        for place, text in _AT_HELP.items()
+        if any(loss.place == place for loss in rows)
+    ]
+    text = "; ".join(found)
+    return text[:1].upper() + text[1:]
 
 
 def _words_of_losses(task: str) -> dict[str, str]:
@@ -301,11 +313,7 @@ def _words_of_losses(task: str) -> dict[str, str]:
         "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {only} alone" if only else ""),
         "weighing": join_names(sums),
         "at": join_names([loss.name for loss in rows if loss.at]),
-        "placed": "; ".join(
-            _AT_HELP[place].format(join_names([loss.name for loss in rows if loss.place == place]))
-            for place in _AT_HELP
-            if any(loss.place == place for loss in rows)
-        ),
+        "placed": _placed(rows),
         "place": "; ".join(
             PLACE_KINDS[place][2] for place in _AT_HELP if any(loss.place == place for loss in rows)
         ),

@@ -28,6 +28,7 @@ from svmcut.spaces.linear import WeightSpace
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, PARTED, TASKS
 from svmcut.spec.entries import CLASSES, GRADES, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
+from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, no_sum
 from svmcut.training.checks import check_memory
@@ -324,8 +325,7 @@ def _mark_classes(
         if not settings.is_sum:
             raise TrainingError("{}; loss '{}' needs two classes", alone, settings.loss)
         driver.warnings.insert(0, f"{alone}; there is no other class to learn")
-    loss = None if settings.loss == TASKS[settings.task].loss else settings.loss
-    driver.marks = {"labels": labels, "loss": loss}
+    driver.marks = {"labels": labels, **loss_marks(settings)}
     driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
 
 

@@ -27,6 +27,7 @@ from svmcut.messages import Parameter, in_python, word_message
 from svmcut.resources import one_blas_thread, usable_cpus
 from svmcut.spec.catalog import MULTICLASS
 from svmcut.spec.parameters import Settings
+from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, plain
 from svmcut.tasks.protocol import Task, named
@@ -169,6 +170,7 @@ class Trained(BaseEstimator):
     _starts: tuple[bytes, dict[int | None, tuple[float, Start] | None]]
     _loss: str
     _k: float
+    _parameter: tuple[float, ...] | None
     _calibrated: bool
 
     def __getstate__(self) -> dict[str, Any]:
@@ -253,6 +255,7 @@ class Trained(BaseEstimator):
         with."""
         self._loss = settings.loss or ""
         self._k = settings.p
+        self._parameter = None if not self._loss else loss_marks(settings)["parameter"]
         self._calibrated = settings.probability
 
     def _last(self, data: Examples, y: NDArray, settings: Settings) -> dict[int | None, Any]:

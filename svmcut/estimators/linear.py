@@ -15,6 +15,7 @@ from svmcut.models import LinearModel, MulticlassModel
 from svmcut.risks.contingency import ContingencyRisk
 from svmcut.scoring.measures import classification_measures
 from svmcut.spec.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
+from svmcut.tasks.classification import aims_of, measure_of
 from svmcut.training.outcome import PERCENT
 
 if TYPE_CHECKING:
@@ -210,6 +211,11 @@ class PerfClassifier(LinearMachines):
         have no weights.
     k : float or None
         Of the losses at k, as a fraction of the positives; None for the loss's own.
+    at : float, (float, float) or None
+        The floor of recall-at-precision and precision-at-recall, 0.9 by default, or the range of
+        false-positive rates of partial-auc, (0, 0.1) by default.
+    beta : float or None
+        Of fbeta, q, qacc, qf1 and qgm; None for 1.
     rescaling : {"margin", "slack"}
     tol, fit_intercept, intercept_scaling, solver, max_iter
         As of LinearSVM.
@@ -235,6 +241,8 @@ class PerfClassifier(LinearMachines):
         C: float = 1.0,
         *,
         k: float | None = None,
+        at: Any = None,
+        beta: float | None = None,
         rescaling: str = "margin",
         tol: float = 1e-3,
         fit_intercept: bool = True,
@@ -247,6 +255,7 @@ class PerfClassifier(LinearMachines):
         verbose: int = 0,
     ):
         self.loss, self.C, self.k, self.rescaling, self.tol = loss, C, k, rescaling, tol
+        self.at, self.beta = at, beta
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.solver = solver
@@ -272,6 +281,9 @@ class PerfClassifier(LinearMachines):
     def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
         """1 - the loss that was trained for, of rows X and their classes y; ties count as errors.
 
+        Of kld, which has no upper end, it is -kld; of recall-at-precision and precision-at-recall
+        the best over all thresholds.
+
         Raises
         ------
         ValueError
@@ -283,9 +295,7 @@ class PerfClassifier(LinearMachines):
             )
         scores, positive = self.decision_function(X), np.asarray(y) == self.classes_[1]
         if (row := losses(self.task)[self._loss]).at is None:
-            measured = classification_measures(positive, scores)
-            value = measured.values.get(row.name.replace("-", "_"))
-            return float(measured.correct) if value is None else value / PERCENT
+            return self._worth(positive, scores)
         k = (
             ContingencyRisk(self._loss, self._k, one_class=True)
             .bind(np.where(positive, 1.0, -1.0))
@@ -295,6 +305,18 @@ class PerfClassifier(LinearMachines):
         return hits / (
             k if row.at[1] <= 1 else max(1, int(positive.sum()))
         )  # of the first k, or of the positives
+
+    def _worth(self, positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+        """1 - the loss."""
+        aims = aims_of(self._loss, self._parameter)
+        measured, row = (
+            classification_measures(positive, scores, None, aims),
+            measure_of(self._loss),
+        )
+        if row is None:
+            return float(measured.correct)
+        value = measured.values[row.name]
+        return -value if row.digits > 2 else (value if row.rises else PERCENT - value) / PERCENT
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         known = [name for name, row in losses(self.task).items() if not row.is_sum]
@@ -310,4 +332,10 @@ class PerfClassifier(LinearMachines):
             "loss": self.loss,
             "p": self.k or 0.0,
             "rescaling": self.rescaling,
+            **self._of_loss(),
         }
+
+    def _of_loss(self) -> dict[str, Any]:
+        """at and beta, where they were given."""
+        given = {"at": self.at, "beta": self.beta}
+        return {name: value for name, value in given.items() if value is not None}

@@ -97,7 +97,7 @@ class FourierModel(TwoClasses):
         Weights of the cosines, then of the sines.
     seed : int
         Which drew the frequencies.
-    b, columns, highest_index, labels, loss, sigmoid
+    b, columns, highest_index, labels, loss, sigmoid, parameter, threshold
         As in LinearModel.
     """
 
@@ -113,6 +113,8 @@ class FourierModel(TwoClasses):
     loss: str | None = None
     sigmoid: Sigmoid | None = None
     table: Encoding | None = None
+    parameter: tuple[float, ...] | None = None
+    threshold: float | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -124,7 +126,7 @@ class FourierModel(TwoClasses):
         """(n,) float64 f(x) of every row."""
         X, s = renumber(X, self.columns), np.empty(X.n_rows)
         for start, stop in blocks(X, self.omega):
-            s[start:stop] = fourier_features(X.rows(start, stop), self.omega) @ self.w - self.b
+            s[start:stop] = fourier_features(X.rows(start, stop), self.omega) @ self.w - self.offset
         return s
 
     @property

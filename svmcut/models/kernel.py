@@ -35,7 +35,7 @@ class KernelModel(TwoClasses):
         Their weights, labels included.
     b : float
         Threshold, subtracted.
-    columns, highest_index, n_documents, labels, loss, sigmoid
+    columns, highest_index, n_documents, labels, loss, sigmoid, parameter, threshold
         As in LinearModel.
     """
 
@@ -50,12 +50,14 @@ class KernelModel(TwoClasses):
     loss: str | None = None
     sigmoid: Sigmoid | None = None
     table: Encoding | None = None
+    parameter: tuple[float, ...] | None = None
+    threshold: float | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads. See
         Kernel.expansion."""
         return self.kernel.expansion(
-            renumber(X, self.columns), self.support, self.alpha, self.b, threads
+            renumber(X, self.columns), self.support, self.alpha, self.offset, threads
         )
 
     @property

@@ -49,6 +49,10 @@ class LinearModel(TwoClasses):
         Which a model of classes was trained for; None for the task's first.
     sigmoid : (float, float) or None
         A and B of P(positive) = 1 / (1 + exp(A f + B)).
+    parameter : tuple of float or None
+        beta, floor or range of the loss, where it has one.
+    threshold : float or None
+        Subtracted from scores, not from what probabilities are of: f is positive above it.
     """
 
     w: NDArray[np.float64]
@@ -61,12 +65,14 @@ class LinearModel(TwoClasses):
     loss: str | None = None
     sigmoid: Sigmoid | None = None
     table: Encoding | None = None
+    parameter: tuple[float, ...] | None = None
+    threshold: float | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the
         features."""
         rows, scores = sparse.Rows(renumber(X, self.columns)), np.empty(X.n_rows)
-        sparse.predict(rows, np.asarray(self.w, np.float64), -self.b, scores, threads)
+        sparse.predict(rows, np.asarray(self.w, np.float64), -self.offset, scores, threads)
         return scores
 
     @property

@@ -32,10 +32,17 @@ class TwoClasses(BaseModel):
     labels: Labels | None
     sigmoid: Sigmoid | None
     loss: str | None
+    parameter: tuple[float, ...] | None
+    threshold: float | None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads."""
         raise NotImplementedError
+
+    @property
+    def offset(self) -> float:
+        """What is subtracted from sums of weights: b, and the threshold."""
+        return self.b if self.threshold is None else self.b + self.threshold
 
     def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 what `probabilities` takes: the scores."""
@@ -59,12 +66,18 @@ class TwoClasses(BaseModel):
             "labels": schemas.maybe(schemas.row(schemas.maybe(schemas.REAL), schemas.REAL)),
             "loss": schemas.maybe(schemas.text()),
             "sigmoid": schemas.maybe(schemas.row(schemas.REAL, schemas.REAL)),
+            "parameter": schemas.maybe(schemas.many(schemas.REAL)),
+            "threshold": schemas.maybe(schemas.REAL),
         }
 
     def _head(self, kind: str) -> dict[str, Any]:
         """The first of its facts."""
         found: dict[str, Any] = {"kind": kind, "loss": self.loss}
+        if self.parameter is not None:
+            found["parameter"] = list(self.parameter)
         found["labels"] = self.label_texts()
+        if self.threshold is not None:
+            found["chosen_threshold"] = self.threshold
         if self.calibration is not None:
             found["probabilities"] = {"sigmoid": list(self.calibration)}
         return found
@@ -96,4 +109,4 @@ class TwoClasses(BaseModel):
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, 2) of the negative and of the positive class, of a model that has them."""
         assert self.calibration is not None
-        return of_two(scores, self.calibration)
+        return of_two(scores + (self.threshold or 0.0), self.calibration)

@@ -8,6 +8,7 @@ predicts the negative class.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,11 +37,27 @@ class Measured(NamedTuple):
     total: int
 
 
+class Aims(NamedTuple):
+    """What measures of two classes are taken at: beta of F-beta and of the Q-measures, the least
+    precision of the recall, the least recall of the precision, and the range of false-positive
+    rates of the partial area."""
+
+    f: float = 2.0
+    q: float = 1.0
+    precision: float = 0.9
+    recall: float = 0.9
+    rates: tuple[float, float] = (0.0, 0.1)
+
+
+#: What a floor may lack by rounding.
+ROUNDING = 1e-12
+
+
 def classification_measures(
-    y: NDArray, scores: NDArray, unknown: NDArray | None = None
+    y: NDArray, scores: NDArray, unknown: NDArray | None = None, aims: Aims | None = None
 ) -> Measured:
-    """Error rate, accuracy, precision, recall, F1, PRBEP, ROC area and average precision, in
-    percent.
+    """Measures of two classes, in percent but for kld: error rate, accuracy, precision, recall, F1,
+    PRBEP, ROC area, average precision, and those of `of_table` and `_at_thresholds`.
 
     Parameters
     ----------
@@ -51,6 +68,8 @@ def classification_measures(
     unknown : (n,) bool or None
         Examples that are not positive and of no class that could be predicted: errors whatever
         their score.
+
+    aims : Aims or None
 
     Returns
     -------
@@ -89,7 +108,99 @@ def classification_measures(
         "average_precision": float(np.mean(above / (ranks + 1))) if n_positive else np.nan,
     }
     percent = {name: 100.0 * value for name, value in values.items()}
+    aims = aims or Aims()
+    last = np.sort(np.asarray(scores, np.float64))[::-1] if n else np.zeros(0)
+    ends = np.append(np.flatnonzero(last[:-1] > last[1:]), n - 1)
+    percent |= of_table(misses, false_positives, n_positive, n_negative, aims)
+    percent |= _at_thresholds(ranked, ends, aims)
     return Measured(percent, percent["error_rate"], int(not wrong), 1)
+
+
+def of_table(m: int, b: int, P: int, N: int, aims: Aims) -> dict[str, float]:
+    """Measures of m misses and b false positives among P positives and N negatives.
+
+    In percent: half the sum of both classes' error rates, the geometric mean of their recalls,
+    F-beta, and errors of the prevalence: normalised divergence, absolute and relative error. kld is
+    the divergence of the prevalences, each smoothed by half a row, and no percentage. The
+    Q-measures are F-beta of 1 - |k|/max(P, N), k the difference of predicted and true positives,
+    and of recall, accuracy, F1 or the geometric mean. A class without rows has no errors.
+
+    References
+    ----------
+    A. Esuli and F. Sebastiani, Optimizing text quantifiers for multivariate loss functions, ACM
+    TKDD 2015; J. Barranquero, J. Diez and J. J. del Coz, Quantification-oriented learning based on
+    reliable classifiers, Pattern Recognition 2015.
+    """
+    n, k, square = P + N, b - m, aims.f**2
+    recall, specificity = 1.0 - _ratio(m, P), 1.0 - _ratio(b, N)
+    p, q = (P + 0.5) / (n + 1), (P + k + 0.5) / (n + 1)
+    divergence = max(0.0, p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q)))
+    whole = (1 + square) * (P - m) + square * m + b
+    found, agreement = 2 * (P - m), 1.0 - abs(k) / max(P, N)
+    gmean = math.sqrt(recall * specificity)
+    f1 = found / (found + m + b) if P + b else 1.0
+    rates = {"q": recall, "qacc": 1.0 - (m + b) / n, "qf1": f1, "qgm": gmean}
+    return {name: 100.0 * _f(rate, agreement, aims.q) for name, rate in rates.items()} | {
+        "balanced_error": 100.0 - 50.0 * (recall + specificity),
+        "gmean": 100.0 * gmean,
+        "fbeta": 100.0 * (1 + square) * (P - m) / whole if whole else 100.0,
+        "kld": divergence,
+        "nkld": 100.0 - 200.0 / (1.0 + math.exp(divergence)),
+        "prevalence_ae": 100.0 * abs(k) / n,
+        "prevalence_rae": 50.0 * abs(k) * (1 / (P + 0.5) + 1 / (N + 0.5)),
+    }
+
+
+def _f(precision: float, recall: float, beta: float) -> float:
+    """F-beta of two shares; 0 where both are."""
+    under = beta * beta * precision + recall
+    return (1.0 + beta * beta) * precision * recall / under if under else 0.0
+
+
+def _at_thresholds(ranked: NDArray[np.bool_], ends: NDArray, aims: Aims) -> dict[str, float]:
+    """Over all thresholds, in percent: the best recall whose precision reaches a floor, the best
+    precision whose recall does, and the mean recall over a range of false-positive rates.
+
+    Parameters
+    ----------
+    ranked : (n,) bool
+        Positives by falling scores, negatives first among equal ones.
+    ends : (k,) int
+        The last place of every score.
+
+    Notes
+    -----
+    nan without positives, the area without negatives too. A range that is no whole number of
+    negatives is that of the ones it touches.
+
+    References
+    ----------
+    H. Narasimhan and S. Agarwal, A structural SVM based approach for optimizing partial AUC, ICML
+    2013.
+    """
+    places, P = np.flatnonzero(ranked), int(ranked.sum())
+    N = len(ranked) - P
+    if not P:
+        return dict.fromkeys(("recall_at_precision", "precision_at_recall", "partial_auc"), np.nan)
+    hits = np.cumsum(ranked)[ends]
+    precision, recall = hits / (ends + 1.0), hits / P
+    precise = precision >= aims.precision * (1 - ROUNDING)
+    found = recall >= aims.recall * (1 - ROUNDING)
+    first, last = negatives_of(aims.rates, N)
+    above = places - np.arange(P)  # negatives above each positive
+    lost = np.clip(above - first, 0, last - first).sum() / (P * max(1, last - first))
+    return {
+        "recall_at_precision": 100.0 * float(recall[precise].max(initial=0.0)),
+        "precision_at_recall": 100.0 * float(precision[found].max()),
+        "partial_auc": 100.0 * (1.0 - float(lost)) if N else np.nan,
+    }
+
+
+def negatives_of(rates: tuple[float, float], N: int) -> tuple[int, int]:
+    """The negatives, by falling scores, that a range of false-positive rates touches: from the
+    first number, counted from 0, up to below the second."""
+    first = min(math.floor(rates[0] * N * (1 + ROUNDING)), max(0, N - 1))
+    return first, min(N, max(first + 1, math.ceil(rates[1] * N * (1 - ROUNDING))))
 
 
 def regression_measures(y: NDArray, scores: NDArray) -> Measured:

@@ -14,7 +14,7 @@ SQUARED_TUBE = "squared-epsilon-insensitive"
 CUTTING_PLANE, SUBSPACE, SAMPLED_CUTS, SMO = "cutting-plane", "subspace", "sampled-cuts", "smo"
 DUAL_CD, NEWTON, BCFW, GDMM = "dual-cd", "newton", "bcfw", "gdmm"
 #: What parameter at is.
-PLACES, FLOOR = "places", "floor"
+PLACES, FLOOR, RANGE = "places", "floor", "range"
 #: What labels are.
 TWO_CLASSES, CLASSES, GRADES, NUMBERS = "two classes", "classes", "grades", "numbers"
 TAGS, SETS = "tags", "sets"
@@ -169,7 +169,12 @@ class Loss(NamedTuple):
     at : (float, float, float) or None
         Least and largest k as a fraction of the positives, and the default, of a loss at k.
     place : str or None
-        What parameter at is, of a loss that takes it: PLACES of a ranking, or a FLOOR.
+        What parameter at is, of a loss that takes it: PLACES of a ranking, a FLOOR, or a RANGE of
+        false-positive rates.
+    epsilon : float or None
+        Where its values are small, what ends training in place of the task's.
+    measure : str or None
+        The measure that says what it is worth, where that has another name.
     in_pairs : bool
         Whether a query's loss counts its pairs: epsilon is multiplied by their mean number.
     added : bool
@@ -196,6 +201,8 @@ class Loss(NamedTuple):
     takes: tuple[str, ...] = ()
     at: tuple[float, float, float] | None = None
     place: str | None = None
+    epsilon: float | None = None
+    measure: str | None = None
     in_pairs: bool = False
     added: bool = False
     log_odds: bool = False
@@ -311,6 +318,8 @@ class Measure(NamedTuple):
         Behind the point in the table.
     plain : str or None
         What the report in plain words calls it; None where it does not have it.
+    aimed : str or None
+        What it calls it of a model that was trained for it, {} for the parameter of the loss.
     task : str
         Its task's row fills it in.
     """
@@ -321,6 +330,7 @@ class Measure(NamedTuple):
     line: str | None = None
     digits: int = 2
     plain: str | None = None
+    aimed: str | None = None
     task: str = ""
 
 

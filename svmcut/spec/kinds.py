@@ -216,18 +216,40 @@ def one_of(
 
 
 def place() -> Kind:
-    """Places of a ranking, a whole number, or a share above 0 and at most 1."""
-    share, places = number(0, 1, above=True), integer(1)
+    """Places of a ranking, a whole number; a share above 0 and at most 1; or two shares, LOW below
+    HIGH."""
+    share, places, range_ = number(0, 1, above=True), integer(1), shares()
 
-    def read(text: str) -> float:
+    def read(text: str) -> Any:
+        if "," in text:
+            return range_.read(text)
         value = float(text)
         return int(value) if value.is_integer() and text.strip().isdigit() else value
 
     def take(value: Any) -> Any:
+        if isinstance(value, tuple | list):
+            return range_.take(value)
         return places.take(value) if isinstance(value, numbers.Integral) else share.take(value)
 
-    expected = "a whole number of at least 1, or a share above 0 and at most 1"
-    return Kind("NUMBER", expected, read, take)
+    expected = (
+        "a whole number of at least 1, a share above 0 and at most 1, or two shares LOW,HIGH with "
+        "LOW below HIGH"
+    )
+    return Kind("NUMBER[,NUMBER]", expected, read, take)
+
+
+def shares() -> Kind:
+    """Two numbers from 0 to 1, the first below the second."""
+    share = number(0, 1)
+
+    def read(text: str) -> tuple[float, ...]:
+        return tuple(float(part) for part in text.split(","))
+
+    def take(value: Any) -> tuple[float, ...]:
+        pair = tuple(share.take(each) for each in _accept(value, isinstance(value, tuple | list)))
+        return _accept(pair, len(pair) == 2 and pair[0] < pair[1])
+
+    return Kind("LOW,HIGH", "two numbers from 0 to 1, the first below the second", read, take)
 
 
 BALANCED = "balanced"

@@ -101,7 +101,8 @@ class Settings:
     at : int, float or None
         Places of a ranking that loss ndcg counts, 10 by default; of classes the floor, 0.9 by
         default, under precision or recall of the losses recall-at-precision and
-        precision-at-recall.
+        precision-at-recall, or the two ends of the false-positive rates of partial-auc, (0, 0.1)
+        by default.
     beta : float
         Weight of recall in loss fbeta, beta times that of precision; of the prevalences'
         disagreement in the losses q, qacc, qf1 and qgm.

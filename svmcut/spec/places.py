@@ -7,13 +7,15 @@ import math
 from typing import Any
 
 from svmcut.errors import UsageError
-from svmcut.spec.entries import FLOOR, PLACES, Loss
-from svmcut.spec.kinds import Kind, integer, number
+from svmcut.spec.catalog import TASKS, losses
+from svmcut.spec.entries import FLOOR, PLACES, RANGE, Loss
+from svmcut.spec.kinds import Kind, integer, number, shares
 
 #: What parameter at may be by what it is, its default, and how help states that.
 PLACE_KINDS: dict[str, tuple[Kind, Any, str]] = {
     PLACES: (integer(1), 10, "10"),
     FLOOR: (number(0, 1, above=True), 0.9, "0.9"),
+    RANGE: (shares(), (0.0, 0.1), "0,0.1"),
 }
 
 
@@ -57,3 +59,19 @@ def place_of(loss: Loss, at: Any) -> Any:
         raise UsageError(
             "{at=} is out of range for loss '{}'; expected {}", at, loss.name, kind.expected
         ) from None
+
+
+def loss_marks(settings: Any) -> dict[str, Any]:
+    """What a model of classes keeps of the loss of settings: ``loss``, None for the task's first,
+    and ``parameter``, a beta, a floor, or the two ends of a range, None where it has none."""
+    row = losses(settings.task)[settings.loss]
+    parameter: tuple[float, ...] | None = None
+    if "beta" in row.takes:
+        parameter = (float(settings.beta),)
+    elif "at" in row.takes:
+        place = place_of(row, settings.at)
+        parameter = place if isinstance(place, tuple) else (float(place),)
+    return {
+        "loss": None if row.name == TASKS[settings.task].loss else row.name,
+        "parameter": parameter,
+    }

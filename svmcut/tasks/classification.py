@@ -11,9 +11,15 @@ import numpy as np
 from svmcut.data.labels import SIGNS, classes_of, label_text, label_texts, labels_of, named_labels
 from svmcut.errors import TrainingError, UsageError
 from svmcut.messages import Message
-from svmcut.scoring.measures import Measured, classification_measures, contingency_table
+from svmcut.scoring.measures import (
+    Aims,
+    Measured,
+    classification_measures,
+    contingency_table,
+)
 from svmcut.spec.catalog import TASKS, losses, measures
-from svmcut.spec.entries import CLASSES
+from svmcut.spec.entries import CLASSES, RANGE, TWO_CLASSES, Measure
+from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
 from svmcut.tasks.vectors import Scores, VectorTask
@@ -27,6 +33,10 @@ if TYPE_CHECKING:
     from svmcut.data.labels import Labels
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
+
+
+#: The task of this file.
+TASK = next(name for name, row in TASKS.items() if row.labels == TWO_CLASSES)
 
 
 class ClassificationLines(Presentation):
@@ -54,12 +64,14 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
         positive, scores, unknown = tally.of_classes()
         names = label_texts(tally.labels or SIGNS, tally.words)
         lines = [f"Positive class: {names[1]}" + ("" if tally.labels else " (labels above 0)"), ""]
+        aim = None if tally.loss is None else measure_of(tally.loss)
+        parameter = ",".join(f"{number:g}" for number in tally.parameter or ())
         for row in measures(self.task).values():
-            value = measured.values[row.name]
-            if row.plain:
-                lines.append(
-                    f"{row.plain:<18}" + (" undefined" if math.isnan(value) else f"{value:7.2f} %")
-                )
+            name = row.aimed.format(parameter) if row is aim and row.aimed else row.plain
+            if name:
+                value = measured.values[row.name]
+                number = f"{value:7.2f} %" if row.digits == 2 else f" {value:.{row.digits}f}"
+                lines.append(f"{name:<18}" + (" undefined" if math.isnan(value) else number))
         classes = {names[0]: ~positive & ~unknown, names[1]: positive} | (
             {"other": unknown} if unknown.any() else {}
         )
@@ -136,16 +148,12 @@ class Classification(VectorTask):
                 path,
                 ours,
             )
-        loss = driver.settings.loss
-        driver.marks = {
-            "labels": labels,
-            "loss": None if loss == TASKS[settings.task].loss else loss,
-        }
+        driver.marks = {"labels": labels, **loss_marks(driver.settings)}
         driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
         return driver
 
     def measured(self, tally: Scores) -> Measured:
-        return classification_measures(*tally.of_classes())
+        return classification_measures(*tally.of_classes(), aims_of(tally.loss, tally.parameter))
 
     def counts_of(self, tally: Scores) -> dict[str, Any]:
         """As Task.counts_of: the confusion table too."""
@@ -171,6 +179,23 @@ class Classification(VectorTask):
                 f"{what}: {rule if tally.labels else 'a label is positive where it is above 0'}"
             )
         return found + super().warnings(tally, path)
+
+
+def measure_of(loss: str) -> Measure | None:
+    """The measure that says what a loss is worth; None where there is none."""
+    row = losses(TASK).get(loss)
+    return None if row is None else measures(TASK).get(row.measure or loss.replace("-", "_"))
+
+
+def aims_of(loss: str | None, parameter: tuple[float, ...] | None) -> Aims:
+    """What measures are taken at of a model that was trained for a loss with this parameter."""
+    row = losses(TASK)[loss] if loss is not None and loss in losses(TASK) else None
+    if row is None or parameter is None or "at" not in row.takes:
+        beta = parameter[0] if row is not None and parameter is not None else None
+        return Aims() if beta is None else Aims(f=beta, q=beta)
+    if row.place == RANGE:
+        return Aims(rates=(parameter[0], parameter[-1]))
+    return Aims(precision=parameter[0], recall=parameter[0])
 
 
 def _unknown(

@@ -29,10 +29,17 @@ if TYPE_CHECKING:
 
 class Scores:
     """Labels as in the file, scores and queries, 0 where a line has none, of predicted rows; labels
-    of the model, and what 1, 2, ... are called."""
+    of the model, what 1, 2, ... are called, and its loss with the parameter of that."""
 
-    def __init__(self, labels: Labels | None = None, words: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        labels: Labels | None = None,
+        words: Sequence[str] = (),
+        loss: str | None = None,
+        parameter: tuple[float, ...] | None = None,
+    ) -> None:
         self.queries, self.labels, self.words = False, labels, words
+        self.loss, self.parameter = loss, parameter
         self._y: list[NDArray] = []
         self._scores: list[NDArray] = []
         self._qid: list[NDArray] = []
@@ -166,7 +173,7 @@ class VectorTask(RowTask):
         return np.where(unknown, -1, positive)
 
     def tally(self, model: ScoringModel) -> Scores:
-        return Scores(model.labels, model.words)
+        return Scores(model.labels, model.words, model.loss, model.parameter)
 
     def warnings(self, tally: Scores, path: str) -> list[str]:
         bad = int((~np.isfinite(tally.scores)).sum())

@@ -14,6 +14,7 @@ from svmcut.spec.catalog import (
     SOLVERS,
     SUBSPACE,
     TASKS,
+    losses,
 )
 from svmcut.spec.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
 from svmcut.spec.records import replace
@@ -45,11 +46,12 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
     own = {} if row is None else row.defaults
     bias = _BIAS if "bias" in task.takes and not s.has_kernel else 0.0
     epsilon = task.defaults.get("epsilon", KKT_TOLERANCE if solver == SMO else EPSILON)
+    loss = losses(s.task)[s.loss or ""]
     return replace(
         s,
         solver=solver,
         bias=bias if s.bias is None else s.bias,
-        epsilon=epsilon if s.epsilon is None else s.epsilon,
+        epsilon=(loss.epsilon or epsilon) if s.epsilon is None else s.epsilon,
         polish=bool(row and row.polished) if s.polish is None else s.polish,
         epochs=own.get("epochs") if s.epochs is None else s.epochs,
         multiclass=s.multiclass or MULTICLASS[-1 if s.has_kernel else 0],

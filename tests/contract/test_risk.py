@@ -20,6 +20,7 @@ from svmcut.spec.refusals import check
 #: Parameters of a loss by what `at` is of it, and whether it has a beta.
 OWN = {
     "places": ({"at": 1}, {"at": 3}, {"at": 10}),
+    "range": ({"at": (0.0, 0.1)}, {"at": (0.3, 0.8)}, {"at": (0.0, 1.0)}),
     "floor": ({"at": 0.3}, {"at": 0.75}, {"at": 1.0}),
     True: ({"beta": 0.5}, {"beta": 1.0}, {"beta": 3.0}),
     False: ({},),
@@ -85,6 +86,8 @@ def true_value(name, options, bound, s, y, qid):
         )
     if RISKS[name].task == "regression":
         return getattr(truth, name.replace("-", "_"))(s, y)
+    if name == "partial-auc":
+        return tables.partial_auc(s, positive, options["at"])
     if name in truth.OF_SCORES:
         return truth.OF_SCORES[name](s, positive)
     labellings = truth.all_labellings(len(y))
@@ -242,7 +245,7 @@ def test_one_class_where_it_is_allowed(name, options, sign, rng):
         bound = risk_of(name, **options, original=True).bind(y)
         s = np.round(rng.normal(size=n) * rng.choice([0.3, 3.0]), 1) * (trial > 0)
         cut = bound.linearize(s)
-        pairs_of_both = name in ("roc-area", "average-precision")
+        pairs_of_both = name in ("roc-area", "partial-auc", "average-precision")
         expected = 0.0 if pairs_of_both else true_value(name, options, bound, s, y, None)
         assert cut.value == pytest.approx(expected, rel=1e-13, abs=1e-13)
         assert cut.offset + np.sum(cut.coef * s) == pytest.approx(cut.value, rel=1e-12, abs=1e-12)

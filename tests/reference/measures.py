@@ -3,6 +3,10 @@
 
 import math
 
+import numpy as np
+
+from reference import tables
+
 
 def ranked_labels(labels, scores):
     """Labels by falling score, the smaller label first among equal scores."""
@@ -58,3 +62,42 @@ def label_precision(gold, scores, k):
     first."""
     hits = [sum(ranked_labels([bool(g) for g in row], s)[:k]) for row, s in zip(gold, scores)]
     return sum(hits) / (k * len(hits))
+
+
+def of_table(m, b, P, N, beta):
+    """Measures of m misses and b false positives, by the losses of tables."""
+    percent = {
+        "gmean": 100 - tables.loss_of("gmean", P, N, m, b),
+        "fbeta": 100 - tables.loss_of("fbeta", P, N, m, b, beta=beta),
+    }
+    mixed = 1.0 if beta == 2.0 else beta
+    for name in ("q", "qacc", "qf1", "qgm"):
+        percent[name] = 100 - tables.loss_of(name, P, N, m, b, beta=mixed)
+    names = {"kld": "kld", "nkld": "nkld", "prevalence_ae": "mae", "prevalence_rae": "mrae"}
+    names |= {"balanced_error": "balanced-error"}
+    return percent | {key: tables.loss_of(name, P, N, m, b) for key, name in names.items()}
+
+
+def at_thresholds(positive, scores, floor, rates):
+    """Best recall and best precision over all thresholds at which the other reaches the floor, and
+    the partial area by pairs."""
+    P, N = sum(map(bool, positive)), sum(not p for p in positive)
+    if not P:
+        return dict.fromkeys(
+            ("recall_at_precision", "precision_at_recall", "partial_auc"), math.nan
+        )
+    recalls, precisions = [0.0], []
+    for threshold in scores:
+        taken = [bool(p) for p, s in zip(positive, scores) if s >= threshold]
+        precision, recall = sum(taken) / len(taken), sum(taken) / P
+        recalls += [recall] * (precision >= floor - 1e-12)
+        precisions += [precision] * (recall >= floor - 1e-12)
+    area = math.nan
+    if N:
+        positive = np.array(positive, bool)
+        area = 100 - tables.partial_auc_loss(np.array(scores, float), positive, rates)
+    return {
+        "recall_at_precision": 100 * max(recalls),
+        "precision_at_recall": 100 * max(precisions),
+        "partial_auc": area,
+    }

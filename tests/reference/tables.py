@@ -60,3 +60,28 @@ def of_predictions(name, positive, scores, **parameters):
     positive, predicted = np.asarray(positive, bool), np.asarray(scores) > 0
     m, b = int((positive & ~predicted).sum()), int((predicted & ~positive).sum())
     return loss_of(name, int(positive.sum()), int((~positive).sum()), m, b, **parameters)
+
+
+def partial_auc(s, positive, at):
+    """The maximum over all rankings of negatives against each positive, by sets of negatives.
+
+    For every positive a set of negatives stands above it; the loss counts, of the negatives in the
+    range by falling score, those above it. Sets are those of the highest scores."""
+    up, down = s[positive], -np.sort(-s[~positive])
+    first = math.floor(at[0] * len(down) * (1 + ROUNDING))
+    first = min(first, len(down) - 1)
+    last = min(len(down), max(first + 1, math.ceil(at[1] * len(down) * (1 - ROUNDING))))
+    total = 0.0
+    for score in up:
+        values = [max(0, r - first) + math.fsum(down[:r] - score) for r in range(last + 1)]
+        total += max(values)
+    return 100 * total / (len(up) * (last - first))
+
+
+def partial_auc_loss(s, positive, at):
+    """Percent of the pairs of the range that are wrong, equal scores among them."""
+    up, down = s[positive], -np.sort(-s[~positive])
+    first = min(math.floor(at[0] * len(down) * (1 + ROUNDING)), len(down) - 1)
+    last = min(len(down), max(first + 1, math.ceil(at[1] * len(down) * (1 - ROUNDING))))
+    wrong = sum(int((down[first:last] >= score).sum()) for score in up)
+    return 100 * wrong / (len(up) * (last - first))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference import measures as slow
 from sklearn import metrics
 
-from svmcut.scoring.measures import classification_measures, ranking_measures
+from svmcut.scoring.measures import Aims, classification_measures, ranking_measures
 
 # Few distinct values, so that ties are the rule.
 rows = st.lists(
@@ -41,9 +41,28 @@ def test_classification_agrees_with_the_definitions(rows):
         "roc_area": slow.roc_area(positive, scores),
         "average_precision": slow.average_precision(positive, scores),
     }
-    assert found.keys() == expected.keys()
     for name, value in expected.items():
-        assert same(found[name], 100 * value), name
+        assert same(found.pop(name), 100 * value), name
+    own = slow.of_table(fn, fp, tp + fn, fp + tn, 2.0) | slow.at_thresholds(
+        positive, scores, 0.9, (0.0, 0.1)
+    )
+    assert found.keys() == own.keys()
+    for name, value in own.items():
+        assert same(found[name], value), name
+
+
+@given(rows, st.sampled_from([0.2, 0.5, 1.0]), st.sampled_from([(0, 0.5), (0.25, 0.75), (0, 1)]))
+def test_measures_are_taken_at_what_the_loss_was(rows, floor, rates):
+    y, scores = np.array(rows, float).T
+    aims = Aims(f=floor, q=floor, precision=floor, recall=floor, rates=rates)
+    found = classification_measures(y, scores, None, aims).values
+    positive = list(y > 0)
+    tp, fp, fn, tn = slow.contingency(positive, scores)
+    own = slow.of_table(fn, fp, tp + fn, fp + tn, floor)
+    for name, value in (own | slow.at_thresholds(positive, scores, floor, rates)).items():
+        assert same(found[name], value), name
+    if rates == (0, 1):
+        assert same(found["partial_auc"], found["roc_area"])
 
 
 def test_classification_agrees_with_scikit_learn_without_ties(rng):

@@ -256,7 +256,7 @@ def test_marks_stand_behind_the_last_support_vector_and_are_read_back(
         (
             "#@ labels 1\n",
             "13:1",
-            "'#@ labels 1' is refused; expected '#@ labels NEGATIVE POSITIVE', '#@ loss NAME' ",
+            "'#@ labels 1' is refused; expected '#@ labels NEGATIVE POSITIVE', '#@ loss NAME', ",
         ),
         ("#@ labels 1 2 3\n", "13:1", "refused"),
         ("#@ labels 1 1\n", "13:1", "refused"),

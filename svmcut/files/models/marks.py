@@ -38,6 +38,10 @@ def text_of(model: ScoringModel) -> bytes:
     """The lines of a model; of what is -1 and 1, and trained for the error rate, there are none."""
     found = {} if model.labels is None else {"labels": [*map(label_text, model.labels)]}
     found |= {} if model.loss is None else {"loss": [model.loss]}
+    if model.parameter is not None:
+        found["parameter"] = [*map(number_text, model.parameter)]
+    if model.threshold is not None:
+        found["threshold"] = [number_text(model.threshold)]
     return lines_of(
         found if model.sigmoid is None else {**found, "sigmoid": [*map(number_text, model.sigmoid)]}
     )
@@ -158,6 +162,16 @@ def _bias(words: list[str]) -> float | None:
     return found[0] if len(found) == 1 and found[0] else None
 
 
+def _parameter(words: list[str]) -> tuple[float, ...] | None:
+    found = _numbers(words)
+    return tuple(found) if len(found) in (1, 2) and min(found) >= 0 else None
+
+
+def _threshold(words: list[str]) -> float | None:
+    found = _numbers(words)
+    return found[0] if len(found) == 1 else None
+
+
 def _sigmoid(words: list[str]) -> tuple[float, float] | None:
     found = _numbers(words)
     return (found[0], found[1]) if len(found) == 2 else None
@@ -176,8 +190,15 @@ def _temperature(words: list[str]) -> float | None:
 
 
 OF_SCORES = Marks(
-    {"labels": _labels, "loss": _loss_of("LinearModel"), "sigmoid": _sigmoid},
-    "'#@ labels NEGATIVE POSITIVE', '#@ loss NAME' or '#@ sigmoid A B'",
+    {
+        "labels": _labels,
+        "loss": _loss_of("LinearModel"),
+        "parameter": _parameter,
+        "threshold": _threshold,
+        "sigmoid": _sigmoid,
+    },
+    "'#@ labels NEGATIVE POSITIVE', '#@ loss NAME', '#@ parameter NUMBER ..', '#@ threshold T' or "
+    "'#@ sigmoid A B'",
 )
 OF_CLASSES = Marks(
     {

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Partial ROC area: pairs ranked wrongly in a range of false-positive rates, in percent.
+
+With P positives, negatives t_1 >= t_2 >= .. by falling scores, of which the range [j_a, j_b) of
+places counts, and T_r = t_1 + .. + t_r:
+
+    R(s) = 100/(P (j_b - j_a)) sum over positives i of  max over r of  (r - j_a)+ + T_r - r s_i
+
+r negatives are above positive i, at most j_b; r is 0 to j_a without loss, so the sum is the largest
+over all rankings of the loss less the pairs that are ranked wrongly. It is no less than the loss,
+ties wrong. The maximum is where r is the number of t > s_i, at most j_a, or of t + 1 > s_i, in
+[j_a, j_b].
+
+References
+----------
+H. Narasimhan, S. Agarwal, A structural SVM based approach for optimizing partial AUC, ICML 2013;
+Support vector algorithms for optimizing the partial area under the ROC curve, Neural Computation
+2017.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmcut.risks.classes import BoundNothing, split_classes
+from svmcut.risks.protocol import Linearization
+from svmcut.scoring.measures import negatives_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class PartialAucRisk:
+    """The range `at` of false-positive rates; with `one_class` the risk of examples of one class is
+    0."""
+
+    name = "partial-auc"
+
+    def __init__(self, at: tuple[float, float] = (0.0, 0.1), one_class: bool = False):
+        self.at, self._one_class = at, one_class
+
+    def bind(
+        self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
+    ) -> BoundPartialAuc | BoundNothing:
+        """Positive where y > 0; qid and cost are ignored.
+
+        Raises
+        ------
+        TrainingError
+            When all labels have one sign and one_class does not allow it.
+        """
+        positive, negative = split_classes(y, self.name, not self._one_class)
+        if not len(positive) or not len(negative):
+            return BoundNothing(len(y))
+        return BoundPartialAuc(positive, negative, *negatives_of(self.at, len(negative)))
+
+
+class BoundPartialAuc:
+    """The risk of given labels.
+
+    Notes
+    -----
+    O(n log n): the negatives are sorted, and every positive is placed among them.
+    """
+
+    def __init__(self, positive, negative, first: int, last: int):
+        self._positive, self._negative = positive, negative
+        self._first, self._last = first, last
+
+    def linearize(self, s: NDArray) -> Linearization:
+        """The most violated ranking: value, coefficients (n,), offset (its loss)."""
+        s = np.asarray(s, np.float64)
+        first, last, up = self._first, self._last, s[self._positive]
+        order = np.argsort(-s[self._negative], kind="stable")[:last]
+        falling = -s[self._negative[order]]  # ascending
+        sums = np.append(0.0, np.cumsum(-falling))
+        outside = np.minimum(np.searchsorted(falling, -up), first)
+        inside = np.clip(np.searchsorted(falling, 1.0 - up), first, last)
+        lost = np.array([np.zeros(len(up)), inside - first])
+        slack = np.array([sums[outside] - outside * up, sums[inside] - inside * up])
+        wrong = lost[1] + slack[1] > slack[0]
+        r = np.where(wrong, inside, outside)
+        scale = 100.0 / (len(up) * (last - first))
+        coef = np.zeros(len(s))
+        coef[self._positive] = -scale * r
+        placed = np.bincount(r, minlength=last + 1)[::-1].cumsum()[::-1]  # of positives with r >= q
+        coef[self._negative[order]] = scale * placed[1 : last + 1]
+        loss = scale * float(lost[1][wrong].sum())
+        total = np.where(wrong, lost[1] + slack[1], slack[0])
+        return Linearization(scale * float(np.maximum(0.0, total).sum()), coef, loss)
