@@ -2,14 +2,20 @@
 """Drivers of training as the tests ask for them."""
 
 from svmcut.risks import make_risk
-from svmcut.spec.catalog import AUTO, MULTICLASS, SOLVERS
+from svmcut.spec.catalog import AUTO, MULTICLASS, SOLVERS, TASKS
 from svmcut.spec.parameters import Settings
 from svmcut.training.driver import make_driver
 
 
 def driver(data, **parameters):
     """On one thread unless the parameters say otherwise; the C is that of every fit."""
-    return make_driver(Settings(**{"cost": 1.0, "threads": 1, **parameters}), data)
+    task = parameters.get("task", "classification")
+    return make_driver(Settings(**{**cost_of(task, 1.0), "threads": 1, **parameters}), data)
+
+
+def cost_of(task, value, name="cost"):
+    """C as a parameter, of a task that has one."""
+    return {name: value} if TASKS[task].has_cost else {}
 
 
 def risk_of(loss, **parameters):

@@ -98,7 +98,17 @@ typedef struct {
     const void* values;
     const int64_t* place;
     int64_t width;
+    int given;  // the kernel is these values: X is asked for nothing but its number of rows
 } svmcut_shared_values;
+
+// What a nu machine has beside its boxes: v = linear - K beta in place of y - K beta, the sign of y
+// being the side of the box alone, and where `apart` the sums of beta over each sign of y stay what
+// they are, so that both of a pair are of one sign. beta begins at 0 as ever: a state that is
+// loaded brings sums.
+typedef struct {
+    const double* linear;
+    int apart;
+} svmcut_nu;
 
 typedef struct {
     int64_t iterations, evaluations, active, support;
@@ -108,12 +118,12 @@ typedef struct {
 } svmcut_smo_state;
 
 // y: labels by sign, where tube < 0. Starts at beta = 0. cache_bytes of kernel rows are kept, two
-// rows at least. The arrays of X must outlive the run. shared: null for none. Null when there is no
-// memory.
+// rows at least. The arrays of X must outlive the run. shared, nu: null for none. Null when there is
+// no memory.
 svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const double* weights,
                            const svmcut_kernel* kernel, double C, double tube, int free_bias,
-                           double cache_bytes, int instructions,
-                           const svmcut_shared_values* shared);
+                           double cache_bytes, int instructions, const svmcut_shared_values* shared,
+                           const svmcut_nu* nu);
 void svmcut_smo_delete(svmcut_smo* smo);
 
 // Goes on for so many steps and seconds, or until no violation exceeds the tolerance, which
@@ -144,13 +154,14 @@ void svmcut_smo_solution(const svmcut_smo* smo, double* beta, double* v);
 // v = y - K beta anew in float64 for every point with beta != 0 or a loss that rounding may hide:
 // y_i (v_i - b), or |v_i - b| - tube, above -4 e sum |beta|, e the largest error of a float32
 // kernel value. All are active then, and the dual value is that of the new v. (Over at most 2,000
-// points kernel rows are float64 throughout.)
-int svmcut_smo_refresh(svmcut_smo* smo, double b, int threads);
+// points kernel rows are float64 throughout.) rho: of a nu machine, whose loss is y_i (v_i - b) +
+// rho; else 0.
+int svmcut_smo_refresh(svmcut_smo* smo, double b, double rho, int threads);
 
 // What a refresh would change, from so many of the points it would look at: the largest change of
 // v, and about the weighted sum of all. All must be active.
-int svmcut_smo_probe(svmcut_smo* smo, double b, int64_t sample, int threads, double* largest,
-                     double* total);
+int svmcut_smo_probe(svmcut_smo* smo, double b, double rho, int64_t sample, int threads,
+                     double* largest, double* total);
 
 // The whole state, kernel rows apart: n + 6 integers and 4 n + 5 reals. A run over the same points
 // that has taken no step and loads them goes on to the same bytes; BAD_INPUT for a state no run can

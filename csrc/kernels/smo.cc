@@ -3,7 +3,8 @@
 //     labels y    max  sum_i beta_i y_i - 1/2 beta'K beta,                   0 <= beta_i y_i <= C_i
 //     targets y   max  sum_i (beta_i y_i - tube |beta_i|) - 1/2 beta'K beta,   |beta_i| <= C_i
 //
-// and sum beta = 0 where the bias is free.
+// and sum beta = 0 where the bias is free. Of nu machines sum beta, or where `apart` that over each
+// sign of y, is what a state that was loaded says, and the linear term is no y.
 //
 // Pairs by second-order selection (Fan, Chen, Lin, JMLR 6, 2005); without bias the one of the
 // largest gain and the one that gains most with it (Steinwart, Hush, Scovel, JMLR 12, 2011). v = y
@@ -41,7 +42,8 @@ bool svmcut_smo::open(const double* labels, const double* weights, double cache_
     diagonal.assign(room, 1.0f);
     for (int64_t p = 0; p < n; ++p) {
         order[p] = p;
-        v[p] = y[p] = targets ? labels[p] : labels[p] > 0 ? 1.0 : -1.0;
+        y[p] = targets ? labels[p] : labels[p] > 0 ? 1.0 : -1.0;
+        v[p] = origin(p);
         mark(p);
     }
     whole_v = v;
@@ -50,7 +52,12 @@ bool svmcut_smo::open(const double* labels, const double* weights, double cache_
     restart_counter();
     if (!lay_out()) return false;
     layout = static_cast<int>(points.layout);
-    for (int64_t p = 0; p < n; ++p) diagonal[p] = static_cast<float>(points.diagonal(p));
+    for (int64_t p = 0; p < n; ++p) {
+        const int64_t own = shared.given ? columns[p] * shared.width + columns[p] : 0;
+        diagonal[p] = !shared.given ? static_cast<float>(points.diagonal(p))
+                      : exact ? static_cast<float>(static_cast<const double*>(shared.values)[own])
+                              : static_cast<const float*>(shared.values)[own];
+    }
     select();
     return exact ? exact_cache.open(n, cache_bytes) : cache.open(n, cache_bytes);
 }
@@ -76,6 +83,31 @@ svmcut::Extremes svmcut_smo::update(svmcut::Crew& crew, Update&& part) {
         return found.highest;
     });
     return {best, *std::min_element(low_end, low_end + pieces())};
+}
+
+// As update, of the side that violates its rule most.
+template <class Update>
+svmcut::Extremes svmcut_smo::update_sides(svmcut::Crew& crew, Update&& part) {
+    svmcut::Sides found[svmcut::kMostPieces];
+    const svmcut::Extremes none{{-svmcut::kInfinity, -1}, svmcut::kInfinity};
+    found[0] = {{none, none}};
+    const int64_t size = piece(), count = pieces();
+    crew.run(count,
+             [&](int64_t k) { found[k] = part(k * size, std::min((k + 1) * size, active)); });
+    svmcut::Sides& all = found[0];
+    for (int64_t k = 1; k < count; ++k)
+        for (int side = 0; side < 2; ++side) {
+            svmcut::Extremes& own = all.of[side];
+            const svmcut::Extremes& other = found[k].of[side];
+            if (other.highest.at >= 0 &&
+                (own.highest.at < 0 || other.highest.value > own.highest.value))
+                own.highest = other.highest;
+            own.lowest = std::min(own.lowest, other.lowest);
+        }
+    const auto violation = [&](int side) {
+        return all.of[side].highest.value - all.of[side].lowest;
+    };
+    return all.of[violation(1) > violation(0)];
 }
 
 template <class Row>
@@ -114,7 +146,18 @@ const Row* svmcut_smo::row(svmcut::RowCache<Row>& rows, int64_t p, svmcut::Crew&
 // Sets the next i and the extremes from v as it is.
 void svmcut_smo::select() {
     const std::vector<float> zero(v.size(), 0.0f);
-    const auto& loops = code->narrow[targets];
+    const auto& loops = code->narrow[marks()];
+    if (apart) {
+        svmcut::Crew alone(1);
+        const auto found = update_sides(alone, [&](int64_t begin, int64_t end) {
+            return loops.update_sides(v.data(), zero.data(), zero.data(), 0.0, up.data(),
+                                      low.data(), begin, end);
+        });
+        next = found.highest;
+        highest = next.value;
+        lowest = found.lowest;
+        return;
+    }
     const auto found = free_bias
                            ? loops.update(v.data(), zero.data(), zero.data(), 0.0, tube, up.data(),
                                           low.data(), 0, active)
@@ -221,11 +264,11 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
     if (free_bias) {
         int64_t j = search(crew, [&](int64_t begin, int64_t end) {
                         return loops.partner(v.data(), row_i, diagonal.data(), rise(i), tube,
-                                             diagonal[i], low.data(), begin, end);
+                                             diagonal[i], low.data(), side(i), begin, end);
                     }).at;
         if (j < 0)  // gains that are no numbers; the most violating pair still moves
             for (int64_t p = 0; p < active; ++p)
-                if (low[p] && (j < 0 || fall(p) < fall(j))) j = p;
+                if (low[p] && side(p) == side(i) && (j < 0 || fall(p) < fall(j))) j = p;
         count(svmcut::kSelect, &lap);
         const Row* const row_j = row(rows, j, crew, &status);
         if (status) return status;
@@ -233,9 +276,13 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
         const double a = std::max(static_cast<double>(row_i[i]) + row_j[j] - 2.0 * row_i[j], 1e-12);
         const double s = walk(i, j, rise(i) - fall(j), a);
         count(svmcut::kOptimizer, &lap);
-        found = update(crew, [&](int64_t begin, int64_t end) {
+        const auto move = [&](int64_t begin, int64_t end) {
             return loops.update(v.data(), row_i, row_j, s, tube, up.data(), low.data(), begin, end);
-        });
+        };
+        const auto move_sides = [&](int64_t begin, int64_t end) {
+            return loops.update_sides(v.data(), row_i, row_j, s, up.data(), low.data(), begin, end);
+        };
+        found = apart ? update_sides(crew, move_sides) : update(crew, move);
         highest = found.highest.value;
     } else {
         const double slope = up[i] && rise(i) > 0 ? rise(i) : fall(i);
@@ -285,14 +332,25 @@ void svmcut_smo::permute(const std::vector<int64_t>& kept, const std::vector<int
     rearrange(up, kept, aside);
     rearrange(low, kept, aside);
     if (!weight.empty()) rearrange(weight, kept, aside);
+    if (!linear.empty()) rearrange(linear, kept, aside);
 }
 
 // Puts bounded points aside that neither extreme can meet soon; nothing where too few can go.
 int svmcut_smo::shrink() {
     restart_counter();
     std::vector<int64_t> kept, aside;
+    double ends[2][2] = {{lowest, highest}, {lowest, highest}};  // of either side
+    if (apart) {
+        for (auto& end : ends) end[0] = svmcut::kInfinity, end[1] = -svmcut::kInfinity;
+        for (int64_t p = 0; p < active; ++p) {
+            double* const end = ends[side(p) > 0];
+            if (low[p]) end[0] = std::min(end[0], v[p]);
+            if (up[p]) end[1] = std::max(end[1], v[p]);
+        }
+    }
     for (int64_t p = 0; p < active; ++p) {
-        const bool idle = (!up[p] || rise(p) < lowest) && (!low[p] || fall(p) > highest);
+        const double* const end = ends[side(p) > 0];
+        const bool idle = (!up[p] || rise(p) < end[0]) && (!low[p] || fall(p) > end[1]);
         (idle ? aside : kept).push_back(p);
     }
     if (static_cast<double>(aside.size()) < svmcut::kWorthShrinking * static_cast<double>(active))
@@ -363,7 +421,7 @@ int svmcut_smo::make_whole(int threads) {
 extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, const double* weights,
                                       const svmcut_kernel* kernel, double C, double tube,
                                       int free_bias, double cache_bytes, int instructions,
-                                      const svmcut_shared_values* shared) {
+                                      const svmcut_shared_values* shared, const svmcut_nu* nu) {
     try {
         std::unique_ptr<svmcut_smo> smo(new svmcut_smo);
         smo->X = *X;
@@ -375,6 +433,10 @@ extern "C" svmcut_smo* svmcut_smo_new(const svmcut_csr* X, const double* y, cons
         smo->tube = smo->targets ? tube : 0.0;
         smo->free_bias = free_bias;
         if (shared) smo->shared = *shared;
+        if (nu) {
+            smo->linear.assign(nu->linear, nu->linear + smo->n);
+            smo->apart = nu->apart != 0;
+        }
         smo->rows_code = &svmcut::kernel_code(instructions);
         smo->code = &svmcut::smo_code(instructions);
         return smo->open(y, weights, cache_bytes) ? smo.release() : nullptr;

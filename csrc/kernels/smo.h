@@ -27,21 +27,30 @@ struct Extremes {
     Candidate highest;
     double lowest;
 };
+// Of the points of y > 0, and of the others.
+struct Sides {
+    Extremes of[2];
+};
 // The loops over rows of float or double.
 template <class Row>
 struct SmoLoops {
     Extremes (*update)(double*, const Row*, const Row*, double, double, const int8_t*,
                        const int8_t*, int64_t, int64_t);
+    Sides (*update_sides)(double*, const Row*, const Row*, double, const int8_t*, const int8_t*,
+                          int64_t, int64_t);
     Candidate (*partner)(const double*, const Row*, const float*, double, double, float,
-                         const int8_t*, int64_t, int64_t);
+                         const int8_t*, int8_t, int64_t, int64_t);
     Candidate (*companion)(const double*, const Row*, const float*, double, double, float,
                            const int8_t*, const int8_t*, int64_t, int64_t);
     Extremes (*update_two)(double*, const Row*, const Row*, double, double, double, const float*,
                            const int8_t*, const int8_t*, int64_t, int64_t);
 };
+// What the marks of a point mean: 0 for what may not rise or fall, else anything, the sign of the
+// tube in v, or the side of the point, -1 for y > 0 and 1 for the others.
+enum Marks { kPlain, kTube, kSides };
 struct SmoCode {
-    SmoLoops<float> narrow[2];  // of the hinge, of the tube
-    SmoLoops<double> wide[2];
+    SmoLoops<float> narrow[3];  // by Marks
+    SmoLoops<double> wide[3];
 };
 const SmoCode& smo_code(int instructions);
 
@@ -59,10 +68,11 @@ constexpr int64_t kExactPoints = 2000;
 struct svmcut_smo {
     svmcut_csr X;
     svmcut_kernel kernel;
-    svmcut_shared_values shared{nullptr, nullptr, 0};
+    svmcut_shared_values shared{nullptr, nullptr, 0, 0};
     std::vector<int64_t> columns;                      // of shared values, by position
     double C, tube;                                    // tube: 0 with the hinge
     bool free_bias, exact, targets, unshrunk = false;  // targets: y are numbers, not classes
+    bool apart = false;                                // both of a pair have the same sign of y
     const svmcut::KernelCode* rows_code;
     const svmcut::SmoCode* code;
     svmcut::Points points;
@@ -75,8 +85,8 @@ struct svmcut_smo {
     std::vector<int64_t> order;
     std::vector<double> v, beta, whole_v, whole_beta;
     std::vector<double> y, weight;  // weight: empty where all are 1
-    // 0 for what may not rise or fall, else what the tube adds to v in units of it
-    std::vector<int8_t> up, low;
+    std::vector<double> linear;     // v where beta is 0; empty where that is y
+    std::vector<int8_t> up, low;    // by the Marks of the loops
     std::vector<float> diagonal;
     std::vector<double> sums;
 
@@ -97,23 +107,28 @@ struct svmcut_smo {
     double most(int64_t p) const { return weight.empty() ? C : C * weight[static_cast<size_t>(p)]; }
     double bottom(int64_t p) const { return targets || !(y[p] > 0) ? -most(p) : 0.0; }
     double top(int64_t p) const { return targets || y[p] > 0 ? most(p) : 0.0; }
+    double origin(int64_t p) const { return linear.empty() ? y[p] : linear[p]; }
+    svmcut::Marks marks() const {
+        return targets ? svmcut::kTube : apart ? svmcut::kSides : svmcut::kPlain;
+    }
+    int8_t side(int64_t p) const { return apart && !(y[p] > 0) ? 1 : -1; }
     void mark(int64_t p) {
-        up[p] = beta[p] < top(p) ? (targets && beta[p] < 0 ? 1 : -1) : 0;
-        low[p] = beta[p] > bottom(p) ? (targets && beta[p] <= 0 ? 1 : -1) : 0;
+        up[p] = beta[p] < top(p) ? (targets && beta[p] < 0 ? 1 : side(p)) : 0;
+        low[p] = beta[p] > bottom(p) ? (targets && beta[p] <= 0 ? 1 : side(p)) : 0;
     }
     // What the dual gains by a small rise of beta_p, and what it loses by a small fall, where there
     // can be one.
     double rise(int64_t p) const { return v[p] + tube * up[p]; }
     double fall(int64_t p) const { return v[p] + tube * low[p]; }
     // The loss of p is this where it is above 0.
-    double excess(int64_t p, double b) const {
-        return targets ? std::abs(v[p] - b) - tube : y[p] * (v[p] - b);
+    double excess(int64_t p, double b, double rho) const {
+        return targets ? std::abs(v[p] - b) - tube : y[p] * (v[p] - b) + rho;
     }
-    // 1/2 sum beta (y + v) - tube sum |beta|, the dual value where v is whole
+    // 1/2 sum beta (origin + v) - tube sum |beta|, the dual value where v is whole
     double dual_value() const {
         double sum = 0, size = 0;
         for (int64_t p = 0; p < n; ++p) {
-            sum += 0.5 * beta[p] * (y[p] + v[p]);
+            sum += 0.5 * beta[p] * (origin(p) + v[p]);
             size += std::abs(beta[p]);
         }
         return tube > 0 ? sum - tube * size : sum;
@@ -135,16 +150,19 @@ struct svmcut_smo {
     template <class Row>
     int step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& loops, svmcut::Crew& crew);
     int step(svmcut::Crew& crew) {
-        return exact ? step(exact_cache, code->wide[targets], crew)
-                     : step(cache, code->narrow[targets], crew);
+        return exact ? step(exact_cache, code->wide[marks()], crew)
+                     : step(cache, code->narrow[marks()], crew);
     }
     void forget_rows(int64_t points) { exact ? exact_cache.resize(points) : cache.resize(points); }
     int sum_rows(const svmcut::Points& at, const std::vector<int64_t>& rows, const double* coef,
                  double* out, int threads) const;
     template <class Row>
     void sum_shared(const std::vector<int64_t>& rows, const std::vector<double>& coef);
-    int refresh(double b, int threads);
-    int fresh_values(double b, int64_t sample, int threads, std::vector<int64_t>* at,
+    template <class Row>
+    double shared_sum(int64_t p, const std::vector<int64_t>& rows,
+                      const std::vector<double>& coef) const;
+    int refresh(double b, double rho, int threads);
+    int fresh_values(double b, double rho, int64_t sample, int threads, std::vector<int64_t>* at,
                      std::vector<double>* sums, int64_t* matter);
     // The loops over the active points, cut into pieces that depend on their number alone.
     int64_t piece() const {
@@ -155,6 +173,8 @@ struct svmcut_smo {
     svmcut::Candidate search(svmcut::Crew& crew, Search&& part);
     template <class Update>
     svmcut::Extremes update(svmcut::Crew& crew, Update&& part);
+    template <class Update>
+    svmcut::Extremes update_sides(svmcut::Crew& crew, Update&& part);
     double walk(int64_t i, int64_t j, double b, double a);
     template <class Row>
     void move_two(int64_t i, int64_t j, const Row* row_i, const Row* row_j, double* moves);

@@ -7,10 +7,21 @@
 
 #include "kernels/smo.h"
 
+// sum_r coef_r K(rows_r, .) at the point of position p, from shared values.
+template <class Row>
+double svmcut_smo::shared_sum(int64_t p, const std::vector<int64_t>& rows,
+                              const std::vector<double>& coef) const {
+    const Row* const values =
+        static_cast<const Row*>(shared.values) + shared.place[order[p]] * shared.width;
+    double sum = 0;
+    for (size_t r = 0; r < rows.size(); ++r) sum += coef[r] * values[shared.place[rows[r]]];
+    return sum;
+}
+
 // v anew at the positions `at`, which where `sample` > 0 are so many of those that matter; `matter`
 // counts all of these.
-int svmcut_smo::fresh_values(double b, int64_t sample, int threads, std::vector<int64_t>* at,
-                             std::vector<double>* sums, int64_t* matter) {
+int svmcut_smo::fresh_values(double b, double rho, int64_t sample, int threads,
+                             std::vector<int64_t>* at, std::vector<double>* sums, int64_t* matter) {
     std::vector<int64_t> rows, places;
     std::vector<double> change;
     double size = 0;
@@ -22,9 +33,9 @@ int svmcut_smo::fresh_values(double b, int64_t sample, int threads, std::vector<
         }
     // v errs by one bound, and may have been formed afresh at another beta; b, a mean of v, errs as
     // much.
-    const double hidden = -4 * points.value_error() * size;
+    const double hidden = shared.given ? 0.0 : -4 * points.value_error() * size;
     for (int64_t p = 0; p < n; ++p)
-        if (exact || beta[p] != 0 || !(excess(p, b) <= hidden)) at->push_back(p);
+        if (exact || beta[p] != 0 || !(excess(p, b, rho) <= hidden)) at->push_back(p);
     *matter = static_cast<int64_t>(at->size());
     if (sample > 0 && *matter > sample) {
         for (int64_t k = 0; k < sample; ++k) (*at)[k] = (*at)[k * *matter / sample];
@@ -32,9 +43,15 @@ int svmcut_smo::fresh_values(double b, int64_t sample, int threads, std::vector<
     }
     for (int64_t p : *at) {
         places.push_back(order[p]);
-        sums->push_back(y[p]);
+        sums->push_back(origin(p));
     }
     if (at->empty()) return SVMCUT_OK;
+    if (shared.given) {
+        for (size_t k = 0; k < at->size(); ++k)
+            (*sums)[k] += exact ? shared_sum<double>((*at)[k], rows, change)
+                                : shared_sum<float>((*at)[k], rows, change);
+        return SVMCUT_OK;
+    }
     svmcut::Points fresh;
     if (!fresh.build(X, kernel, places.data(), static_cast<int64_t>(places.size()), layout))
         return SVMCUT_NO_MEMORY;
@@ -44,12 +61,12 @@ int svmcut_smo::fresh_values(double b, int64_t sample, int threads, std::vector<
                                      threads);
 }
 
-int svmcut_smo::refresh(double b, int threads) {
+int svmcut_smo::refresh(double b, double rho, int threads) {
     if (const int status = make_whole(threads)) return status;
     std::vector<int64_t> at;
     std::vector<double> sums;
     int64_t matter = 0;
-    if (const int status = fresh_values(b, 0, threads, &at, &sums, &matter)) return status;
+    if (const int status = fresh_values(b, rho, 0, threads, &at, &sums, &matter)) return status;
     for (size_t k = 0; k < at.size(); ++k) v[at[k]] = sums[k];
     dual = dual_value();
     whole_v = v;
@@ -57,21 +74,21 @@ int svmcut_smo::refresh(double b, int threads) {
     return SVMCUT_OK;
 }
 
-extern "C" int svmcut_smo_refresh(svmcut_smo* smo, double b, int threads) {
+extern "C" int svmcut_smo_refresh(svmcut_smo* smo, double b, double rho, int threads) {
     try {
-        return smo->refresh(b, threads);
+        return smo->refresh(b, rho, threads);
     } catch (const std::bad_alloc&) {
         return SVMCUT_NO_MEMORY;
     }
 }
 
-extern "C" int svmcut_smo_probe(svmcut_smo* smo, double b, int64_t sample, int threads,
+extern "C" int svmcut_smo_probe(svmcut_smo* smo, double b, double rho, int64_t sample, int threads,
                                 double* largest, double* total) {
     try {
         std::vector<int64_t> at;
         std::vector<double> sums;
         int64_t matter = 0;
-        if (const int status = smo->fresh_values(b, sample, threads, &at, &sums, &matter))
+        if (const int status = smo->fresh_values(b, rho, sample, threads, &at, &sums, &matter))
             return status;
         *largest = *total = 0;
         for (size_t k = 0; k < at.size(); ++k) {

@@ -64,17 +64,42 @@ Extremes update(double* v, const Row* row_i, const Row* row_j, double step, doub
     return result;
 }
 
+// As update, of either side by itself: of marks -1 and of marks 1.
+template <class Row>
+Sides update_sides(double* v, const Row* row_i, const Row* row_j, double step, const int8_t* up,
+                   const int8_t* low, int64_t begin, int64_t end) {
+    const Doubles none = Doubles{} - kInfinity;
+    Best best[2] = {{none, Longs{} - 1}, {none, Longs{} - 1}};
+    Doubles lowest[2] = {-none, -none};
+    for (int64_t k = begin; k < end; k += kWidth) {
+        const Doubles x = load<Doubles>(v + k) - step * (wide(row_i + k) - wide(row_j + k));
+        __builtin_memcpy(v + k, &x, sizeof x);
+        const Longs rises = mask(up + k), falls = mask(low + k);
+        best[0].offer(rises < 0 ? x : none, k);
+        best[1].offer(rises > 0 ? x : none, k);
+        const Doubles first = falls < 0 ? x : -none, second = falls > 0 ? x : -none;
+        lowest[0] = first < lowest[0] ? first : lowest[0];
+        lowest[1] = second < lowest[1] ? second : lowest[1];
+    }
+    Sides result{{{best[0].result(), kInfinity}, {best[1].result(), kInfinity}}};
+    for (int side = 0; side < 2; ++side)
+        for (int r = 0; r < kWidth; ++r)
+            if (lowest[side][r] < result.of[side].lowest) result.of[side].lowest = lowest[side][r];
+    return result;
+}
+
 // The partner of i: largest (v_i - v_k)^2 / (K_ii + K_kk - 2 K_ik) over those that may fall with
-// v_k < v_i.
-template <class Row, bool Tube>
+// v_k < v_i; with kSides over those of that side.
+template <class Row, Marks Kind>
 Candidate partner(const double* v, const Row* row_i, const float* diagonal, double v_i, double tube,
-                  float own, const int8_t* low, int64_t begin, int64_t end) {
+                  float own, const int8_t* low, int8_t side, int64_t begin, int64_t end) {
     Best best{Doubles{}, Longs{} - 1};
     const Floats least = Floats{} + 1e-12f;
     for (int64_t k = begin; k < end; k += kWidth) {
-        const Doubles gap = v_i - within<Tube>(load<Doubles>(v + k), low + k, tube);
-        const Floats b =
-            __builtin_convertvector((mask(low + k) & (gap > 0)) ? gap : Doubles{}, Floats);
+        const Doubles gap = v_i - within<Kind == kTube>(load<Doubles>(v + k), low + k, tube);
+        Longs falls = mask(low + k);
+        if constexpr (Kind == kSides) falls = falls == side;
+        const Floats b = __builtin_convertvector((falls & (gap > 0)) ? gap : Doubles{}, Floats);
         const Floats K = narrow(row_i + k);
         const Floats a = (load<Floats>(diagonal + k) + own) - (K + K);
         best.offer(__builtin_convertvector(b * b / (a > least ? a : least), Doubles), k);
@@ -138,11 +163,11 @@ Extremes update_two(double* v, const Row* row_i, const Row* row_j, double step_i
     return result;
 }
 
-template <class Row, bool Tube>
-constexpr SmoLoops<Row> loops = {update<Row, Tube>, partner<Row, Tube>, companion<Row, Tube>,
-                                 update_two<Row, Tube>};
-const SmoCode code = {{loops<float, false>, loops<float, true>},
-                      {loops<double, false>, loops<double, true>}};
+template <class Row, Marks Kind>
+constexpr SmoLoops<Row> loops = {update<Row, Kind == kTube>, update_sides<Row>, partner<Row, Kind>,
+                                 companion<Row, Kind == kTube>, update_two<Row, Kind == kTube>};
+const SmoCode code = {{loops<float, kPlain>, loops<float, kTube>, loops<float, kSides>},
+                      {loops<double, kPlain>, loops<double, kTube>, loops<double, kSides>}};
 
 }  // namespace SVMCUT_LANES
 }  // namespace svmcut

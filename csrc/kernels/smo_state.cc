@@ -23,7 +23,7 @@ extern "C" void svmcut_smo_rescale(svmcut_smo* smo, double C) {
         smo->beta[p] = !smo->up[p]    ? smo->top(p)
                        : !smo->low[p] ? smo->bottom(p)
                                       : smo->beta[p] * factor;
-        smo->v[p] = smo->y[p] - factor * (smo->y[p] - smo->v[p]);
+        smo->v[p] = smo->origin(p) - factor * (smo->origin(p) - smo->v[p]);
         smo->mark(p);
     }
     smo->dual = smo->dual_value();

@@ -24,17 +24,21 @@ cdef extern from "include/kernels.h" nogil:
         const void* values
         const int64_t* place
         int64_t width
+        int given
+    ctypedef struct svmcut_nu:
+        const double* linear
+        int apart
     ctypedef struct svmcut_smo_state:
         int64_t iterations, evaluations, active, support
         double dual, highest, lowest
     svmcut_smo* svmcut_smo_new(const svmcut_csr*, const double*, const double*,
                                const svmcut_kernel*, double, double, int, double, int,
-                               const svmcut_shared_values*)
+                               const svmcut_shared_values*, const svmcut_nu*)
     void svmcut_smo_delete(svmcut_smo*)
     int svmcut_smo_run(svmcut_smo*, double, int64_t, double, int, int*)
     int svmcut_smo_make_whole(svmcut_smo*, int)
-    int svmcut_smo_refresh(svmcut_smo*, double, int)
-    int svmcut_smo_probe(svmcut_smo*, double, int64_t, int, double*, double*)
+    int svmcut_smo_refresh(svmcut_smo*, double, double, int)
+    int svmcut_smo_probe(svmcut_smo*, double, double, int64_t, int, double*, double*)
     int svmcut_smo_again(svmcut_smo*, const double*, int)
     void svmcut_smo_rescale(svmcut_smo*, double)
     void svmcut_smo_read(const svmcut_smo*, svmcut_smo_state*)
@@ -76,6 +80,14 @@ cdef class Smo:
         Kernel values of a set these points are rows of, in place of rows computed here.
     places : (n,) int64
         Which rows of it.
+    given : bool
+        Whether the kernel is those values, and X is asked for nothing but its number of rows.
+    linear : (n,) float64 or None
+        v at beta = 0 of a nu machine, where y says by its sign the side of the box alone; None for
+        y.
+    apart : bool
+        Whether the sums of beta over either sign of y stay what a state that was loaded says, and
+        not their sum alone.
 
     Attributes
     ----------
@@ -98,7 +110,8 @@ cdef class Smo:
     def __cinit__(self, X, const double[::1] y, kernel, double C, bint free_bias=True,
                   double cache_mb=40.0, int threads=1, int instructions=0,
                   const double[::1] weights=None, tube=None, shared=None,
-                  const int64_t[::1] places=None):
+                  const int64_t[::1] places=None, bint given=False,
+                  const double[::1] linear=None, bint apart=False):
         cdef svmcut_kernel K = kernel_of(kernel)
         self._rows, self.threads = Rows(X), threads
         if self._rows.csr.n_rows < 1 or y.shape[0] != self._rows.csr.n_rows:
@@ -106,7 +119,14 @@ cdef class Smo:
         cdef const double* v = weights_of(weights, self._rows.csr.n_rows)
         cdef double width = -1.0 if tube is None else tube
         cdef svmcut_shared_values values
-        cdef svmcut_shared_values* given = NULL
+        cdef svmcut_shared_values* known = NULL
+        cdef svmcut_nu nu
+        cdef svmcut_nu* of_nu = NULL
+        if linear is not None:
+            if linear.shape[0] != y.shape[0]:
+                raise ValueError("the linear term does not fit the rows")
+            nu.linear, nu.apart = &linear[0], apart
+            of_nu = &nu
         cdef const float[:, ::1] narrow
         cdef const double[:, ::1] wide
         if shared is not None:
@@ -119,11 +139,11 @@ cdef class Smo:
             else:
                 narrow = shared
                 values.values = &narrow[0, 0]
-            values.place, values.width = &places[0], len(shared)
-            given, self._shared = &values, (shared, places)
+            values.place, values.width, values.given = &places[0], len(shared), given
+            known, self._shared = &values, (shared, places)
         with nogil:
             self._smo = svmcut_smo_new(&self._rows.csr, &y[0], v, &K, C, width, free_bias,
-                                       cache_mb * 1e6, instructions, given)
+                                       cache_mb * 1e6, instructions, known, of_nu)
         if self._smo == NULL:
             raise MemoryError(f"no memory for SMO over {X.n_rows} points "
                               f"with {cache_mb:g} MB of kernel rows")
@@ -179,21 +199,22 @@ cdef class Smo:
             status = svmcut_smo_make_whole(self._smo, self.threads)
         self.updated(status)
 
-    def refresh(self, double b):
+    def refresh(self, double b, double rho=0.0):
         """Forms v anew with float64 kernel values where rounding may matter to the certificate at
-        this bias."""
+        this bias, and rho of a nu machine."""
         cdef int status
         with nogil:
-            status = svmcut_smo_refresh(self._smo, b, self.threads)
+            status = svmcut_smo_refresh(self._smo, b, rho, self.threads)
         self.updated(status)
 
-    def probe(self, double b, int64_t sample):
+    def probe(self, double b, int64_t sample, double rho=0.0):
         """(largest, about the weighted sum) of what `refresh` would change in v, from so many
         points; all must be active."""
         cdef double largest = 0.0, total = 0.0
         cdef int status
         with nogil:
-            status = svmcut_smo_probe(self._smo, b, sample, self.threads, &largest, &total)
+            status = svmcut_smo_probe(self._smo, b, rho, sample, self.threads, &largest,
+                                      &total)
         self.updated(status)
         return largest, total
 

@@ -192,7 +192,7 @@ def _certificate(path: str, model: str, document: dict[str, Any]) -> dict[str, A
         entry = next((row for row in entries if row["model"] == model), None)
         if entry is not None:  # an entry has no more than these
             gap, primal = entry["gap"], entry["primal"]
-            relative = gap / primal if gap is not None and primal else None
+            relative = gap / abs(primal) if gap is not None and primal else None
             run |= {
                 key: entry[key]
                 for key in ("solver", "primal", "dual", "gap", "converged", "iterations")

@@ -179,10 +179,10 @@ ROWS = (
     Option(
         "nu",
         ("--nu",),
-        KERNEL,
-        "{takers}: mean slack of the examples at |w| = 1, in place of the one C stands for; C "
-        "serves the reported objective alone then.",
-        default="from C",
+        OBJECTIVE,
+        "{nu}",
+        more="{nu_of_sbp}",
+        default="{nu_default}",
     ),
     Option(
         "average",

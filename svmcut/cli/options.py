@@ -27,6 +27,7 @@ from svmcut.spec.catalog import (
     PARTED,
     QPS,
     RESCALINGS,
+    SBP,
     SOLVERS,
     SUBSPACE,
     TABLES,
@@ -37,7 +38,7 @@ from svmcut.spec.catalog import (
     takers,
     task_inputs,
 )
-from svmcut.spec.entries import CLASSES, FLOOR, PLACES, RANGE, TAGS, Loss
+from svmcut.spec.entries import CLASSES, FLOOR, NUMBERS, ONE_CLASS, PLACES, RANGE, TAGS, Loss
 from svmcut.spec.kinds import (
     ADDRESS,
     ANY,
@@ -215,6 +216,7 @@ def offered(task: str) -> set[str]:
         "rescaling": row.original is not None,
         **dict.fromkeys(("scheduler", "scheduler_file", "work_dir", "cache"), task in PARTED),
         **dict.fromkeys(TABLE_OPTIONS, row.labels != TAGS),
+        **dict.fromkeys(("cost", "example_cost"), row.has_cost),
     }
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
     needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))
@@ -242,6 +244,17 @@ _INPUTS = (
     "svm, as above; crfsuite: lines of a tag and of attributes by name, NAME or NAME:VALUE, with "
     "tabs in between, and an empty line behind every sequence. classify needs this option too",
 )
+
+
+#: The machine that nu stands for, by labels.
+_NU = {
+    ONE_CLASS: "At most this part of the examples is outside, and at least this part are support "
+    "vectors: LIBSVM's -s 2.",
+    NUMBERS: "nu-SVR, LIBSVM's -s 4: the tube is as wide as leaves at most this part of the "
+    "examples outside. Trained by smo, with every kernel.",
+    "": "nu-SVC, LIBSVM's -s 1, in place of C: at most this part of the examples is on the wrong "
+    "side of the margin. Trained by smo, with every kernel.",
+}
 
 
 def _words(task: str) -> dict[str, Any]:
@@ -345,11 +358,18 @@ def _words_of_solvers(task: str) -> dict[str, str]:
         for kernel in KERNELS.values()
         for way in kernel.maintenance
     }
+    taking = takers(task, "nu")
     kkt = f"{join_names(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}."
     return {
         "solvers": "; with kernels ".join(by_data),
         "kkt": kkt if tolerant else "",
         "polish": f"on, for {join_names(bare)} off" if bare else "on",
+        "nu": _NU[TASKS[task].labels if TASKS[task].labels in _NU else ""],
+        "nu_of_sbp": f"With --solver {SBP} the mean slack of the examples at |w| = 1; C serves the "
+        "reported objective alone then."
+        if SBP in taking
+        else "",
+        "nu_default": "0.5" if TASKS[task].labels == ONE_CLASS else "C says it",
         "epochs": ", ".join((f"{usual:g}", *others)),
         "adaptive": join_names([name for name, solver in known.items() if solver.adaptive]),
         "maintenance": ", ".join(

@@ -43,10 +43,10 @@ def certificate(outcome: Outcome) -> list[str]:
     primal, dual = outcome.primal, outcome.dual
     if dual is None or math.isnan(dual):
         bound = "none: no lower bound of the objective is known"
-    elif primal <= 0:
+    elif primal == 0:
         bound = "the objective is 0, and none is lower"
     else:
-        above = 100 * max(0.0, outcome.gap) / primal
+        above = 100 * max(0.0, outcome.gap) / abs(primal)
         shown = f"{above:.0f}" if above > 10 else f"{above:.2g}"
         bound = (
             f"no model has an objective lower by more than {shown} % "

@@ -174,7 +174,7 @@ def learn_report(
         "dual": outcome.dual,
         "gap": outcome.gap,
         **({} if outcome.primal_of_file is None else {"primal_of_file": outcome.primal_of_file}),
-        "relative_gap": 0.0 if outcome.primal <= 0 else outcome.gap / outcome.primal,
+        "relative_gap": outcome.gap / abs(outcome.primal) if outcome.primal else 0.0,
         "converged": outcome.converged,
         "stopped_by": outcome.stopped_by,
         "iterations": progress.iteration,

@@ -11,7 +11,7 @@ from svmcut.data.labels import SIGNS, label_texts
 from svmcut.models.base import BaseModel
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, of_two
 from svmcut.spec import schemas
-from svmcut.spec.catalog import LOG_ODDS_OF, MARKED
+from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
@@ -49,8 +49,11 @@ class TwoClasses(BaseModel):
         return self.scores(X, threads)
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n,) float64 labels, nan for a class of many; numbers of a regression."""
+        """(n,) float64 labels, nan for a class of many; 1 inside of one class, else -1; numbers of
+        a regression."""
         scores = self.scores(X, threads)
+        if self.loss == ONE_CLASS_LOSS:
+            return np.where(scores >= 0, SIGNS[1], SIGNS[0])
         if self.loss in MARKED:
             return scores
         negative, positive = self.labels or SIGNS

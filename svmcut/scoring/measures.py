@@ -227,6 +227,34 @@ def regression_measures(y: NDArray, scores: NDArray) -> Measured:
     return Measured(values, values["mse"], int((rest == 0).sum()), len(y))
 
 
+def one_class_measures(y: NDArray, scores: NDArray) -> Measured:
+    """The percentage of rows outside, and where there are labels of both signs what the side says
+    of them, in percent.
+
+    Parameters
+    ----------
+    y : (n,)
+        A row belongs inside where its label is above 0.
+    scores : (n,)
+        A row is inside where its score is at least 0.
+
+    Returns
+    -------
+    Measured
+        The loss is the percentage outside, the structure a row. All but that are nan where the
+        labels have one sign.
+    """
+    inside, positive = np.asarray(scores) >= 0, np.asarray(y) > 0
+    outside = 100.0 * float(np.mean(~inside))
+    known = ("error_rate", "accuracy", "precision", "recall", "f1", "roc_area")
+    if positive.all() or not positive.any():
+        values = dict.fromkeys(known, np.nan)
+    else:
+        found = classification_measures(y, np.where(scores == 0, np.finfo(float).tiny, scores))
+        values = {name: found.values[name] for name in known}
+    return Measured({"outside": outside, **values}, outside, int(inside.sum()), len(inside))
+
+
 def contingency_table(
     y: NDArray, scores: NDArray, unknown: NDArray | None = None
 ) -> tuple[int, int, int, int]:

@@ -225,8 +225,8 @@ class SmoRun(Run):
         problem = self._problem
         largest, error = self._probed()
         if problem.gap is not None:
-            return progress.gap + error <= problem.gap * progress.primal
-        return 4 * largest <= problem.tolerance and error <= 1e-3 * progress.primal
+            return progress.gap + error <= problem.gap * abs(progress.primal)
+        return 4 * largest <= problem.tolerance and error <= 1e-3 * abs(progress.primal)
 
     def _small_error(self, progress: Progress) -> bool:
         return self._probed()[1] <= 0.1 * progress.gap
@@ -238,7 +238,8 @@ class SmoRun(Run):
         if len(problem.y) <= 8 * PROBED:
             return np.inf, np.inf
         began = time.perf_counter()
-        largest, total = run.probe(self.expansion().b, PROBED)
+        b, rho = self._edges()
+        largest, total = run.probe(b, PROBED, rho)
         self._refreshing += time.perf_counter() - began
         return largest, 8 * problem.C * total
 
@@ -247,7 +248,7 @@ class SmoRun(Run):
         rest = (
             self.violation()
             if self._problem.gap is None
-            else progress.gap / max(progress.primal, 1e-300)
+            else progress.gap / max(abs(progress.primal), 1e-300)
         )
         self._futile = 0 if rest < 0.9 * self._least else self._futile + 1
         self._least = min(self._least, rest)
@@ -256,7 +257,7 @@ class SmoRun(Run):
         """The state after v was formed anew; primal and dual belong to the one solution it is
         of."""
         began = time.perf_counter()
-        self._native.refresh(self.expansion().b)
+        self._native.refresh(*self._edges())
         self._refreshing += time.perf_counter() - began
         return self._standing()
 
@@ -269,6 +270,10 @@ class SmoRun(Run):
         beta, v = run.solution()
         dual = problem.dual(beta, v)
         return progress._replace(dual=dual, gap=progress.primal - dual)
+
+    def _edges(self) -> tuple[float, float]:
+        """The bias, and rho of a nu machine: where losses begin."""
+        return self.expansion().b, 0.0
 
     def _looked(self) -> bool:
         """Whether as many steps are done as a look takes, and not only as much time."""
@@ -434,7 +439,7 @@ class Smo(Solver):
             "futile": 0,
         }
 
-    def native(self, problem: KernelProblem, cache_mb: float) -> NativeSmo:
+    def native(self, problem: Any, cache_mb: float) -> NativeSmo:
         """The compiled side of a run."""
         shared, places = problem.shared or (None, None)
         return NativeSmo(

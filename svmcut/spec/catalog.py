@@ -24,7 +24,9 @@ from svmcut.spec.entries import (
     LOGISTIC,
     MARGIN,
     NEWTON,
+    ONE_CLASS,
     SAMPLED_CUTS,
+    SBP,
     SLACK,
     SMO,
     SQUARED_DIFFERENCE,
@@ -49,6 +51,7 @@ __all__ = [
     "LOGISTIC",
     "NEWTON",
     "SAMPLED_CUTS",
+    "SBP",
     "SMO",
     "SOLVERS",
     "SQUARED_DIFFERENCE",
@@ -67,6 +70,9 @@ LOG_ODDS_OF = frozenset(row.name for row in LOSSES if row.log_odds)
 #: Losses that a model names where it is of the task alone.
 MARKED = frozenset(loss.name for task in TASKS.values() if task.marked for loss in task.losses)
 
+#: What a model of one class names.
+ONE_CLASS_LOSS = next(name for name, row in TASKS.items() if row.labels == ONE_CLASS)
+
 #: Parameters that a solver which takes them reads with kernel values alone.
 OF_VALUES = ("certify",)
 #: And with features alone.
@@ -84,7 +90,7 @@ OF_TAGS = next(name for name, task in TASKS.items() if task.labels == TAGS)
 PLANS = {
     "cuts": "svmcut.training.kernel_cuts:KernelCuts",
     "draws": "svmcut.training.draws:DrawPlan",
-    "smo": "svmcut.training.smo:SmoPlan",
+    "smo": "svmcut.training.nu:plan_machine",
     "budget": "svmcut.training.budget:BudgetPlan",
     "steps": "svmcut.training.steps:StepPlan",
 }

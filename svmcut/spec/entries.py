@@ -12,12 +12,12 @@ SQUARED_HINGE, LOGISTIC, SQUARED_DIFFERENCE = "squared-hinge", "logistic", "squa
 SQUARED_TUBE = "squared-epsilon-insensitive"
 #: Solvers that others name.
 CUTTING_PLANE, SUBSPACE, SAMPLED_CUTS, SMO = "cutting-plane", "subspace", "sampled-cuts", "smo"
-DUAL_CD, NEWTON, BCFW, GDMM = "dual-cd", "newton", "bcfw", "gdmm"
+DUAL_CD, NEWTON, BCFW, GDMM, SBP = "dual-cd", "newton", "bcfw", "gdmm", "sbp"
 #: What parameter at is.
 PLACES, FLOOR, RANGE = "places", "floor", "range"
 #: What labels are.
 TWO_CLASSES, CLASSES, GRADES, NUMBERS = "two classes", "classes", "grades", "numbers"
-TAGS, SETS = "tags", "sets"
+TAGS, SETS, ONE_CLASS = "tags", "sets", "one class"
 
 
 class Task(NamedTuple):
@@ -47,7 +47,7 @@ class Task(NamedTuple):
         What of an example example_cost weighs.
     labels : str
         TWO_CLASSES, CLASSES, NUMBERS, GRADES that order the rows of a query, TAGS of the tokens of
-        a sequence, or SETS of labels.
+        a sequence, SETS of labels, or those of ONE_CLASS, which training does not look at.
     command : str
         Of svmcut, that trains it.
     unit, plural : str
@@ -66,6 +66,8 @@ class Task(NamedTuple):
         Parameters that not every task has.
     lacks : tuple of str
         Parameters of its solvers that have no effect here.
+    has_cost : bool
+        Whether a C weighs its loss.
     defaults : mapping
         Of the other parameters, where they are the task's own.
     gap : float or None
@@ -110,6 +112,7 @@ class Task(NamedTuple):
     auto_kernel: tuple[str, ...] = (CUTTING_PLANE, SUBSPACE)
     takes: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
+    has_cost: bool = True
     defaults: Mapping[str, Any] = {}
     gap: float | None = None
     parted: bool = False
@@ -133,7 +136,7 @@ class Task(NamedTuple):
     @property
     def has_scores(self) -> bool:
         """Whether a model gives each row one score."""
-        return self.labels in (TWO_CLASSES, GRADES, NUMBERS)
+        return self.labels in (TWO_CLASSES, GRADES, NUMBERS, ONE_CLASS)
 
     @property
     def of_rows(self) -> bool:

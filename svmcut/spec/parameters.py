@@ -25,11 +25,13 @@ from svmcut.spec.catalog import (
     QPS,
     RESCALINGS,
     SAMPLING,
+    SMO,
     SOLVERS,
     TASKS,
     is_definite,
     losses,
 )
+from svmcut.spec.entries import ONE_CLASS
 from svmcut.spec.kinds import (
     ANY,
     FLAG,
@@ -149,7 +151,10 @@ class Settings:
     hold_out : float
         Part of the examples kept aside to choose among states of solvers that go step by step.
     nu : float or None
-        Mean slack of sbp at |w| = 1, in place of what C stands for.
+        The nu of smo: at most this part of the examples is on the wrong side of the margin, or
+        outside of the tube, which the machine chooses by itself, and at least this part are support
+        vectors; 0.5 of one class. With solver sbp the mean slack at |w| = 1, in place of what C
+        stands for.
     average : {"suffix", "full"}
         Iterates sbp averages.
     line_search : bool or None
@@ -255,9 +260,19 @@ class Settings:
     @property
     def has_kernel(self) -> bool:
         """Whether the run is one on kernel values."""
-        return self.kernel != "linear" or (
-            self.solver != AUTO and SOLVERS[self.solver].on_values(self.task)
+        return (
+            self.kernel != "linear"
+            or self.is_nu
+            or (self.solver != AUTO and SOLVERS[self.solver].on_values(self.task))
         )
+
+    @property
+    def is_nu(self) -> bool:
+        """Whether nu says what C or a tube says elsewhere: nu-SVC, nu-SVR and one class."""
+        if self.labels == ONE_CLASS:
+            return True
+        known = self.solver in (AUTO, SMO) and self.task in SOLVERS[SMO].kernel
+        return known and self.nu is not None
 
     @property
     def is_definite(self) -> bool:

@@ -33,7 +33,7 @@ from svmcut.spec.catalog import (
     takes,
     task_inputs,
 )
-from svmcut.spec.entries import CLASSES, GRADES, TAGS, TWO_CLASSES, Loss, Solver
+from svmcut.spec.entries import CLASSES, GRADES, NUMBERS, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
 from svmcut.spec.places import fraction_of_positives, place_of
@@ -80,6 +80,8 @@ def check(settings: Settings) -> list[str]:
         _check_chain(settings)
     if task.labels == CLASSES:
         _check_classes(settings)
+    if settings.is_nu:
+        _check_nu(settings)
     if task.of_rows:
         _check_vectors(settings)
     _check_definite(settings)
@@ -138,6 +140,8 @@ def chosen_solver(settings: Settings) -> str:
     machine decides."""
     if settings.solver != AUTO:
         return settings.solver
+    if settings.is_nu:
+        return SMO
     if settings.has_kernel:
         return SUBSPACE if settings.chosen_basis else AUTO
     if settings.parts is not None and (searching := takers(settings.task, "parts")):
@@ -329,6 +333,29 @@ def _check_vectors(settings: Settings) -> None:
             "{{basis_file}} names the basis for {{{basis_method=1}|2}}; give both or leave it out"
         )
     _check_stepping(settings, name)
+
+
+def _check_nu(settings: Settings) -> None:
+    """Refusals of what a nu machine has no room for."""
+    wishes, nu = settings.wishes(), settings.nu
+    if nu is not None and not 0 < nu <= 1:
+        raise UsageError("{nu=} is out of range; expected a number above 0 and at most 1", nu)
+    if settings.labels != NUMBERS:
+        unasked = settings.given is None and settings.example_cost == EXAMPLE_COST
+        for name in ("cost", "example_cost"):
+            if name in wishes and not (unasked and name == "example_cost"):
+                raise UsageError("{nu} stands in the place of C; leave out {}", Parameter(name))
+    if "tube" in wishes:
+        raise UsageError("{nu} chooses the tube; leave out {tube}")
+    if settings.free_bias is False:
+        raise UsageError("machines of {nu} have an unregularised bias; leave out {free_bias}")
+    if settings.initial is not None:
+        raise UsageError("machines of {nu} begin at no model; leave out {initial}")
+    if not settings.is_usual:
+        raise UsageError(
+            "{nu} is for {loss=}; leave out one of them",
+            TASKS[settings.task].loss,
+        )
 
 
 def _check_stepping(settings: Settings, name: str) -> None:

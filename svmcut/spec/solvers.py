@@ -12,7 +12,9 @@ from svmcut.spec.entries import (
     GDMM,
     LOGISTIC,
     NEWTON,
+    ONE_CLASS,
     SAMPLED_CUTS,
+    SBP,
     SMO,
     SQUARED_HINGE,
     SQUARED_TUBE,
@@ -65,7 +67,7 @@ _ROWS = (
     Solver(
         CUTTING_PLANE,
         where="svmcut.solvers.cutting_plane:CuttingPlane",
-        linear=tuple(TASKS),
+        linear=tuple(name for name, task in TASKS.items() if task.labels != ONE_CLASS),
         kernel=(*_VECTORS, "regression", "sequence"),
         plain=False,
         definite=True,
@@ -122,11 +124,11 @@ _ROWS = (
     Solver(
         SMO,
         where="svmcut.solvers.smo:Smo",
-        kernel=_SINGLE,
-        losses=_TUBE,
+        kernel=(*_SINGLE, "one-class"),
+        losses=(*_TUBE, "one-class"),
         plan="smo",
         free_bias=True,
-        takes=("free_bias",),
+        takes=("free_bias", "nu"),
     ),
     Solver(
         SUBSPACE,
@@ -151,7 +153,7 @@ _ROWS = (
     Solver("bsca", where="svmcut.solvers.bsca:Bsca", adaptive=True, **_BUDGETED),
     Solver("bsgd", where="svmcut.solvers.bsgd:Bsgd", **_BUDGETED),
     Solver(
-        "sbp",
+        SBP,
         where="svmcut.solvers.sbp:Sbp",
         free_bias=True,
         definite=True,

@@ -22,6 +22,7 @@ from svmcut.spec.entries import (
     GRADES,
     LOGISTIC,
     NEWTON,
+    ONE_CLASS,
     PLACES,
     RANGE,
     SAMPLED_CUTS,
@@ -346,6 +347,51 @@ svmcut learn --task regression -c 1 --tube 0.5 --gap 1e-5 train.dat model
 svmcut learn --task regression -c 0.1,1,10 --validate dev.dat --select mse train.dat model
 svmcut learn --task regression -c 10 -t 2 -g 0.5 train.dat model                 svm-train -s 3
 svmcut classify test.dat model numbers           squared and absolute error, R2
+""",
+    ),
+    Task(
+        "one-class",
+        where="svmcut.tasks.one_class:OneClass",
+        help="what is like the rows, whatever their labels",
+        labels=ONE_CLASS,
+        loss="one-class",
+        losses=(
+            Loss(
+                "one-class",
+                where="svmcut.risks.one_class:OneClassRisk",
+                takes=("nu",),
+                is_sum=True,
+                help="how far the lowest scores are from being high",
+            ),
+        ),
+        measure="accuracy",
+        measures=(
+            Measure("outside", rises=False, heading="outside", line="Rows outside"),
+            Measure("error_rate", rises=False),
+            Measure("accuracy", heading="accuracy", line="Accuracy    "),
+            Measure("precision", heading="prec", line="Precision   "),
+            Measure("recall", heading="recall", line="Recall      "),
+            Measure("f1", heading="F1", line="F1          "),
+            Measure("roc_area", heading="ROC", line="ROC area    "),
+        ),
+        models=("LinearModel", "KernelModel"),
+        marked=True,
+        auto=(SMO,),
+        auto_kernel=(SMO,),
+        lacks=("free_bias",),
+        has_cost=False,
+        gap=1e-3,
+        like="LIBSVM",
+        objects="one class",
+        objective="1/2 w'w + sum of max(0, rho - score) - nu times the examples times rho",
+        weighs="loss",
+        points="the loss of an example, summed",
+        reading="""\
+LABEL is not looked at in training; classify takes a label above 0 for one of the class.""",
+        examples="""\
+svmcut learn --task one-class --nu 0.1 -t 2 -g 0.5 train.dat model      svm-train -s 2 -n 0.1
+svmcut learn --task one-class --nu 0.05 train.dat model                 a half space
+svmcut classify test.dat model scores          at least 0 inside; --labels writes 1 and -1
 """,
     ),
     Task(

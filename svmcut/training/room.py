@@ -5,6 +5,7 @@ numbers."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -74,7 +75,7 @@ class KernelRoom:
     @cached_property
     def rows(self) -> KernelRows:
         """Kernel rows of the examples, laid out when they are first needed."""
-        return self._rows_of(self.X)
+        return self.rows_of(self.X)
 
     @property
     def evaluations(self) -> int:
@@ -110,11 +111,23 @@ class KernelRoom:
 
     def parts(self, model: KernelModel) -> tuple[float, float]:
         """|f|^2 and R(f) of a model."""
+        squared, s = self._scored(model)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return squared, self.vectors.risk.linearize(s).value
+
+    def scored(self, read: LinearModel | KernelModel) -> tuple[float, NDArray[np.float64]]:
+        """|f|^2 and f at the rows, of a model that was read back; of the linear kernel readers add
+        the support vectors up."""
+        if isinstance(read, KernelModel):
+            return self._scored(self._own(read))
+        s = read.scores(self.vectors.examples.X, self.settings.threads)
+        return float(read.w @ read.w), s
+
+    def _scored(self, model: KernelModel) -> tuple[float, NDArray[np.float64]]:
         kernel, support, alpha = model.kernel, model.support, model.alpha
         with np.errstate(over="ignore", invalid="ignore"):
             squared = float(alpha @ self._expand(support, support, alpha, kernel))
-            s = self._expand(self.X, support, alpha, kernel) - model.b
-            return squared, self.vectors.risk.linearize(s).value
+            return squared, self._expand(self.X, support, alpha, kernel) - model.b
 
     def primal(self, model: KernelModel, C: float) -> float:
         """1/2 |f|^2 + C R(f) of a model."""
@@ -156,22 +169,29 @@ class KernelRoom:
         """
         model, C, original = outcome.model, outcome.objective.C, self.settings.original
         assert isinstance(model, KernelModel)
-        change, offset = 0.0, abs(read_back_number(model.b) - model.b)
-        if original:
-            kept = model_read_back(model)
-            change = change_in_file(model, kept)
-        rise = change + offset
-        most = change * float(np.abs(model.alpha).sum()) + (
-            C * self.vectors.steepness * rise if rise else 0.0
+        reading = self.reading_of(
+            outcome, lambda read: self._read_primal(read, C), C * self.vectors.steepness
         )
         many = screened and original and self.X.n_rows > SCREENED
-        if many and self._typical_change(model, kept) * C <= CLOSE * abs(
+        if many and self._typical_change(model, model_read_back(model)) * C <= CLOSE * abs(
             stop.target(outcome.primal)
         ):
-            most = 0.0
-        return Reading(
-            lambda read: self._read_primal(read, C), most, lambda: self._part(model), original
-        )
+            return reading._replace(change=0.0)
+        return reading
+
+    def reading_of(
+        self, outcome: Outcome, value: Callable[[Any], float], steepness: float
+    ) -> Reading:
+        """The same where a change of all scores by d changes that value by at most d times the
+        steepness, beside what changes in |f|^2."""
+        model, original = outcome.model, self.settings.original
+        assert isinstance(model, KernelModel)
+        change, offset = 0.0, abs(read_back_number(model.b) - model.b)
+        if original:
+            change = change_in_file(model, model_read_back(model))
+        rise = change + offset
+        most = change * float(np.abs(model.alpha).sum()) + (steepness * rise if rise else 0.0)
+        return Reading(value, most, lambda: self._part(model), original)
 
     def least(self, outcome: Outcome, b: float = 0.0) -> Outcome:
         """A judged outcome, or that of the constant b where its primal is lower, as it may be of a
@@ -195,10 +215,8 @@ class KernelRoom:
     def _read_primal(self, read: LinearModel | KernelModel, C: float) -> float:
         """The primal of a model that was read back; of the linear kernel readers add the support
         vectors up."""
-        if isinstance(read, KernelModel):
-            return self.primal(self._own(read), C)
-        s = read.scores(self.vectors.examples.X, self.settings.threads)
-        return 0.5 * float(read.w @ read.w) + C * self.vectors.risk.linearize(s).value
+        squared, s = self.scored(read)
+        return 0.5 * squared + C * self.vectors.risk.linearize(s).value
 
     def _own(self, model: KernelModel) -> KernelModel:
         """A model that was read back, in the columns of the rows."""
@@ -268,7 +286,7 @@ class KernelRoom:
         """At most `basis` of these rows, by incomplete Cholesky factorisation."""
         from svmcut.spaces.subspace import pivoted_rows
 
-        rows = self._rows_of(self.X.take(candidates))
+        rows = self.rows_of(self.X.take(candidates))
         chosen = pivoted_rows(rows, self.settings.basis)
         self.extra += rows.evaluations
         return self.X.take(candidates[chosen])
@@ -296,7 +314,8 @@ class KernelRoom:
         laid = (KernelRows(block, kernel, self.settings.threads) for block in blocks)
         return np.concatenate([rows.accumulate_foreign(Z, alpha, exact=True) for rows in laid])
 
-    def _rows_of(self, X: Csr) -> KernelRows:
+    def rows_of(self, X: Csr) -> KernelRows:
+        """Kernel rows of other points."""
         return KernelRows(X, self.kernel, self.settings.threads)
 
 

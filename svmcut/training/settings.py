@@ -22,6 +22,10 @@ from svmcut.spec.refusals import chosen_solver, plain
 
 #: Rows up to which "auto" takes smo, and exact cutting planes, whose Gram matrix has n^2 values.
 SMO_ROWS, GRAM_ROWS = 50_000, 10_000
+#: Relative gap of nu machines where nothing is said.
+NU_GAP = 1e-3
+#: nu of one class where none is given.
+NU = 0.5
 _BIAS = 1.0
 
 
@@ -43,6 +47,9 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
     if s.free_bias is None:  # "auto" is without where it has the objective of svm_perf
         free = row if task.original is None else named
         s = replace(s, free_bias=free is not None and bool(free.free_bias))
+    if s.is_nu:
+        gap = NU_GAP if s.gap is None and s.epsilon is None else s.gap
+        s = replace(s, free_bias=True, gap=gap, nu=NU if s.nu is None else s.nu)
     own = {} if row is None else row.defaults
     bias = _BIAS if "bias" in task.takes and not s.has_kernel else 0.0
     epsilon = task.defaults.get("epsilon", KKT_TOLERANCE if solver == SMO else EPSILON)

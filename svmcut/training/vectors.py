@@ -17,7 +17,7 @@ from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.rows import linear_space
 from svmcut.spec.catalog import TASKS, losses
-from svmcut.spec.entries import GRADES, NUMBERS
+from svmcut.spec.entries import GRADES, NUMBERS, ONE_CLASS
 from svmcut.spec.parameters import Settings
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
 from svmcut.training.outcome import PERCENT, Units
@@ -74,7 +74,7 @@ def rise_of(space: Any, w: Any, weights: float, features: float) -> float:
 def units_of_examples(s: Settings, weight: float) -> Units:
     """Those of a sum over examples of this weight; C of numbers weighs an example in either
     unit."""
-    scale = weight if s.labels == NUMBERS else PERCENT
+    scale = weight if s.labels in (NUMBERS, ONE_CLASS) else PERCENT
     return Units(s.loss or "", s.epsilon or 0.0, weight, scale, summed=True)
 
 
@@ -127,7 +127,7 @@ class Vectors:
             if losses(s.task)[s.loss or ""].added:  # its least value may be that of w = 0
                 remedy = Message("compare larger values of C, or give {loss=}", TASKS[s.task].loss)
                 self.units = self.units._replace(at_zero=self._at_zero(), remedy=remedy)
-        elif s.of_scores:
+        elif s.of_scores or s.is_nu:
             self.units = units_of_examples(s, total(bound.weights, len(examples)))
             self.steepness = self.units.samples * bound.steepest
         else:

@@ -132,7 +132,7 @@ def most_cuts(C, R, epsilon):
 
 
 @pytest.mark.parametrize("C", [0.03, 1.0, 30.0, 1000.0])
-@pytest.mark.parametrize("name", RISKS)
+@pytest.mark.parametrize("name", [name for name in RISKS if name != "one-class"])
 def test_every_cut_of_any_risk_lifts_the_dual_as_promised(name, C):
     unit = 1.0 if name in (*SUMS, "zero-one", "map", "ndcg") else 100.0
     for seed in range(3):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drivers import cost_of
 
 import svmcut
 from svmcut import models
@@ -25,6 +26,7 @@ STREAMS = {
     "classification": "vectors",
     "rank": "vectors",
     "regression": "vectors",
+    "one-class": "vectors",
     "sequence": "sequences",
     "multilabel": "label_sets",
     "multiclass": "vectors",
@@ -36,9 +38,11 @@ def arrays(task):
     rng = np.random.default_rng(8)
     X = rng.normal(size=(N, 5)).astype(np.float32) * (rng.random((N, 5)) < 0.8)
     noise, qid = rng.normal(size=N), np.arange(N) // 4
+    if task == "one-class":
+        X = X + np.float32(0.7)  # the origin is outside
     if task == "multilabel":
         return X, X[:, :3] + 0.5 * rng.normal(size=(N, 3)) > 0
-    if task == "classification":
+    if task in ("classification", "one-class"):
         return X, np.where(X[:, 0] + noise > 0, 1, -1)
     if task == "regression":
         return X, np.round(X[:, 0] + noise, 3)
@@ -69,7 +73,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def parameters(task):
-    return {"task": task, "example_cost": 0.2, "gap": 0.01, "seed": 3, "threads": 2}
+    C = cost_of(task, 0.2, "example_cost")
+    return {"task": task, **C, "gap": 0.01, "seed": 3, "threads": 2}
 
 
 def in_blocks(monkeypatch, task, block_bytes, numbers):

@@ -30,6 +30,11 @@ def ordinal(s, y, qid, normalisation):
     return total / all_pairs if all_pairs else 0.0
 
 
+def one_class(s, nu):
+    """The least of sum_i max(0, rho - s_i) - nu n rho over rho, which is at one of the scores."""
+    return min(math.fsum(np.maximum(0.0, rho - s)) - nu * len(s) * rho for rho in s)
+
+
 def ordinal_squared(s, y, qid, normalisation):
     """Mean over queries of the square of the best sqrt(v m) - v (sum of the m smallest
     differences); O(n^2)."""

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nu machines by sequential minimal optimisation, in LIBSVM's scale.
+
+    nu-SVC     P = 1/2 |w|^2 - nu V rho + sum_i v_i max(0, rho - y_i (f_i + b)),  V = sum v
+    one-class  P = 1/2 |w|^2 - nu V rho + sum_i v_i max(0, rho - f_i)
+    nu-SVR     P = 1/2 |w|^2 + C (nu V tube + sum_i v_i max(0, |y_i - f_i - b| - tube))
+
+All are, with a side s_i = +-1 a point, the points of nu-SVR twice, once on either side,
+
+    problem      min_w  P = 1/2 |w|^2 + sum over sides of  min_r sum C_i max(0, r + s_i v_i) - m r,
+    v = p - f,   p = 0, or the targets
+    dual         max_beta   D = beta.p - 1/2 beta'K beta,   0 <= beta_i s_i <= C_i,  sum of |beta|
+    over a side = m:  nu V / 2 of nu-SVC, nu V of one class, C nu V / 2 of nu-SVR
+    update       as smo.py, both of a pair on the side that violates its rule most
+    start        beta at its bound by row until the sums are reached
+    certificate  P - D with the exact r of both sides: the quantiles of -s v of mass m
+
+rho = (r+ + r-) / 2 and b = (r- - r+) / 2; of nu-SVR the tube is -rho; one class has r+ = rho alone.
+
+Schoelkopf, Smola, Williamson and Bartlett, Neural Computation 12, 2000; Chang and Lin, Neural
+Computation 13, 2001.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut._native.kernels import KernelRows
+from svmcut._native.smo import EXACT_POINTS
+from svmcut._native.smo import Smo as NativeSmo
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
+from svmcut.solvers.protocol import Progress
+from svmcut.solvers.smo import Smo, SmoRun
+from svmcut.spec.records import record
+
+#: Sums of weights that differ by this part are the same.
+EQUAL = 1e-12
+
+
+@record
+class NuProblem:
+    """The least P over w and the r of both sides.
+
+    Attributes
+    ----------
+    X : Csr
+        (n, d), n >= 1.
+    y : (n,) float64
+        p: v at w = 0.
+    sides : (n,) float64 in {-1, +1}
+    masses : (float, float)
+        m / C of the sides +1 and -1; 0 of a side without points.
+    kernel, C, tolerance, gap, weights, shared, given
+        As KernelProblem has them.
+    """
+
+    X: Csr
+    y: NDArray[np.float64]
+    sides: NDArray[np.float64]
+    masses: tuple[float, float]
+    kernel: Kernel
+    C: float = 1.0
+    tolerance: float = 1e-3
+    gap: float | None = None
+    weights: NDArray[np.float64] | None = None
+    shared: tuple[NDArray, NDArray[np.int64]] | None = None
+    given: bool = False
+
+    @property
+    def apart(self) -> bool:
+        """Whether there are two sides."""
+        return self.masses[1] > 0
+
+    def levels(self, v: NDArray[np.float64]) -> tuple[float, float]:
+        """The best rho and b where p - w.phi = v, exactly."""
+        found = [
+            self._level(-side * v, self.sides == side, mass)
+            for side, mass in zip((1.0, -1.0), self.masses, strict=True)
+            if mass > 0
+        ]
+        if len(found) == 1:
+            return found[0], 0.0
+        return 0.5 * (found[0] + found[1]), 0.5 * (found[1] - found[0])
+
+    def _level(self, z: NDArray, points: NDArray, mass: float) -> float:
+        """The number with so much weight of z below it; halfway between two where there are
+        many."""
+        z = z[points]
+        if self.weights is None:
+            place = min(max(math.ceil(mass * (1 - EQUAL)), 1), len(z)) - 1
+            many = place + 1 < len(z) and abs(place + 1 - mass) <= EQUAL * mass
+            parted = np.partition(z, [place, place + 1] if many else place)
+        else:
+            order = np.argsort(z, kind="stable")
+            parted, sums = z[order], np.cumsum(self.weights[points][order])
+            place = min(int(np.searchsorted(sums, mass * (1 - EQUAL))), len(z) - 1)
+            many = place + 1 < len(z) and abs(float(sums[place]) - mass) <= EQUAL * mass
+        found = float(parted[place])
+        return 0.5 * (found + float(parted[place + 1])) if many else found
+
+    def risk(self, r: NDArray[np.float64]) -> float:
+        """(P - 1/2 |w|^2) / C where p - f - b = r, any b: at the best rho and b."""
+        rho, b = self.levels(r)
+        excess = np.maximum(0.0, rho + self.sides * (r - b))
+        losses = float((excess if self.weights is None else self.weights * excess).sum())
+        plus, minus = self.masses
+        return losses - rho * (plus + minus) - b * (minus - plus)
+
+    def dual(self, beta: NDArray[np.float64], v: NDArray[np.float64]) -> float:
+        """D where v = p - K beta."""
+        return 0.5 * float(beta @ (self.y + v))
+
+    def unit(self, free_bias: bool) -> float:
+        """Size of a violation at the start: of what a coefficient changes, or the targets'
+        spread."""
+        spread = float(np.std(self.y))
+        if spread > 0:
+            return spread
+        if self.given and self.shared is not None:
+            values, places = self.shared
+            own = values[places, places]
+        else:
+            own = KernelRows(self.X, self.kernel, 1).diagonal
+        return max(self.C * float(np.mean(np.abs(own))), 1e-300)
+
+    def start(self) -> NDArray[np.float64]:
+        """(n,) beta of the sums: at its bound by row, the last with a part."""
+        v, beta = (
+            np.ones(len(self.y)) if self.weights is None else self.weights,
+            np.zeros_like(self.y),
+        )
+        for side, mass in zip((1.0, -1.0), self.masses, strict=True):
+            points = np.flatnonzero(self.sides == side)
+            begins = np.cumsum(v[points]) - v[points]
+            beta[points] = side * self.C * np.clip(mass - begins, 0.0, v[points])
+        return beta
+
+    def residual(self, beta: NDArray[np.float64], threads: int) -> NDArray[np.float64]:
+        """v = p - K beta."""
+        points = np.flatnonzero(beta)
+        if self.shared is not None:
+            values, places = self.shared
+            return self.y - values[places[points]][:, places].T @ beta[points]
+        rows, exact = KernelRows(self.X, self.kernel, threads), len(beta) <= EXACT_POINTS
+        return self.y - rows.accumulate_foreign(self.X.take(points), beta[points], exact=exact)
+
+
+class NuRun(SmoRun):
+    """As SmoRun; it begins at coefficients of the sums that the problem asks for."""
+
+    _problem: NuProblem
+
+    def __iter__(self) -> Iterator[Progress]:
+        if not self._resumed and self._native.support == 0:
+            self._begin()
+        yield from super().__iter__()
+
+    def _begin(self) -> None:
+        problem, native, n = self._problem, self._native, len(self._problem.y)
+        beta = problem.start()
+        v = problem.residual(beta, self._solver.threads)
+        head = [n, 0, 0, min(n, 1000), 0, -1]
+        front = [problem.C, problem.dual(beta, v), 0.0, 0.0, 0.0]
+        native.restore(
+            {
+                "integers": np.concatenate([head, np.arange(n)]).astype(np.int64),
+                "reals": np.concatenate([front, v, beta, v, beta]),
+            }
+        )
+        native.make_whole()
+
+    def levels(self) -> tuple[float, float]:
+        """rho and b of the present solution; exact where every point is active."""
+        return self._problem.levels(self._native.solution()[1])
+
+    def _edges(self) -> tuple[float, float]:
+        rho, b = self.levels()
+        return b, rho
+
+    def _bias(self, beta: NDArray[np.float64], v: NDArray[np.float64]) -> float:
+        return self._problem.levels(v)[1]
+
+    def at_zero(self) -> tuple[float, float]:
+        """P and b of w = 0."""
+        problem = self._problem
+        return problem.C * problem.risk(problem.y), problem.levels(problem.y)[1]
+
+
+@record
+class NuSmo(Smo):
+    """SMO of a NuProblem; see Smo."""
+
+    run = NuRun
+
+    def native(self, problem: Any, cache_mb: float) -> NativeSmo:
+        """The compiled side of a run."""
+        shared, places = problem.shared or (None, None)
+        return NativeSmo(
+            problem.X,
+            problem.sides,
+            problem.kernel,
+            problem.C,
+            True,
+            cache_mb,
+            self.threads,
+            weights=problem.weights,
+            shared=shared,
+            places=places,
+            given=problem.given,
+            linear=problem.y,
+            apart=problem.apart,
+        )

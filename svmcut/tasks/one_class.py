@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One class: what is like the training rows has a score of at least 0, whatever their labels."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.data.labels import SIGNS
+from svmcut.files.predictions import write_labels
+from svmcut.messages import Message
+from svmcut.scoring.measures import Measured, one_class_measures
+from svmcut.tasks.presentation import Presentation
+from svmcut.tasks.vectors import Scores, VectorTask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.files.output import Output
+    from svmcut.models import ScoringModel
+
+
+class OneClassLines(Presentation):
+    """Lines of one class, which have no original."""
+
+    foreign = "a model of one class; score with svmcut classify"
+    no_probability = Message("one class has none; leave out {probability}")
+
+    def losses(self, measured: Measured) -> str:
+        return ""
+
+    def number(self, value: float) -> str:
+        return "undefined" if math.isnan(value) else f"{value:6.2f} %"
+
+
+class OneClass(VectorTask):
+    """Rows of one class, and their scores."""
+
+    presentation = OneClassLines
+
+    def write(
+        self,
+        output: Output,
+        predicted: NDArray[np.float64],
+        model: ScoringModel,
+        labels: bool = False,
+    ) -> None:
+        """As Task.write; of labels 1 is inside, -1 outside."""
+        if labels:
+            inside = np.where(predicted >= 0, SIGNS[1], SIGNS[0])
+            write_labels(output, inside, tuple(model.label_texts()))
+        else:
+            super().write(output, predicted, model)
+
+    def measured(self, tally: Scores) -> Measured:
+        return one_class_measures(tally.y, tally.scores)
+
+    def counts_of(self, tally: Scores) -> dict[str, Any]:
+        return tally.counts() | {"inside": int((tally.scores >= 0).sum())}
