@@ -24,7 +24,7 @@ from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, check_names, check_weights, plain
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tables.options import is_frame, table_options
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import OF_CLASSES, named
 from svmcut.tasks.weights import weighed
 
 if TYPE_CHECKING:
@@ -271,6 +271,8 @@ def _examples(
             from svmcut.files.encoded import TrainingTable
 
             how["table"] = TrainingTable(table_options(table), settings.input)
+        elif settings.task in OF_CLASSES:
+            how["words"] = ()
         examples = own.read(os.fspath(data), **how, zero_based=settings.zero_based, costs=True)
     words = () if examples.table is None else examples.table.encoding.words
     settings = number_labels(settings, words, examples.source.path)

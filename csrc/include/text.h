@@ -50,7 +50,7 @@ void svmcut_scan_delete(svmcut_scan* scan);
 // With multilabel, lines from here on start with LABEL,LABEL,... With zero_based, feature indices
 // of the text start at 0; `indices` are then one less than the columns.
 void svmcut_scan_format(svmcut_scan* scan, int multilabel, int zero_based);
-// From here on any word may stand in front but those behind a label, as INDEX:VALUE; labels are 0.
+// From here on any word may stand in front, or none; labels are 0.
 void svmcut_scan_unlabelled(svmcut_scan* scan);
 
 // Reads the whole lines of the text; *used says how many bytes that was. The next call goes on

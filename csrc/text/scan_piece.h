@@ -5,7 +5,7 @@
 //     LABEL [qid:N] [sid:N] [cost:F] INDEX:VALUE ... [# text]
 //
 // or, for multilabel files, with LABEL,LABEL,... in front, a line that starts with a blank having
-// no label; or, in a file without labels, with any word in front but those behind. Indices start at
+// no label; or, in a file without labels, with any word in front or none. Indices start at
 // 1, or at 0 where the piece says so.
 //
 // Everything is decided here, one token at a time. A Run is a faster reader of the plain tokens in
@@ -155,15 +155,15 @@ class Lines {
         return std::isfinite(row.label) ? q : refuse_label(p);
     }
 
-    // Whatever stands in place of a label; a feature or a query there is one that the line would
-    // lose.
+    // Whatever stands in place of a label; nothing where the line begins with a feature or a query.
     const char* word(const char* p) {
         const char* stop = token_end(p);
         const std::string_view token(p, static_cast<size_t>(stop - p));
         const bool is_feature = is_digit(p[*p == '+' && token.size() > 1]) && names_feature(p);
         const bool is_key = token.substr(0, 4) == "qid:" || token.substr(0, 4) == "sid:" ||
                             token.substr(0, 5) == "cost:";
-        return is_feature || is_key || token.find('\0') != token.npos ? refuse_label(p) : stop;
+        if (token.find('\0') != token.npos) return refuse_label(p);
+        return is_feature || is_key ? p : stop;
     }
 
     // Labels with commas in between, each perhaps with blanks behind it: "3,17" or "3, 17". None

@@ -108,7 +108,7 @@ cdef class Scanner:
     zero_based : bool
         Feature indices of the file start at 0.
     unlabelled : bool
-        Any word but a feature may stand in place of a label; y is 0.
+        Any word may stand in place of a label, or none; y is 0.
     """
 
     cdef svmcut_scan* scan

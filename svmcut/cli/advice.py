@@ -43,17 +43,37 @@ def of_checkpoint(options: LearnOptions) -> list[str]:
     ]
 
 
-def of_errors(options: LearnOptions, values: Mapping[str, float]) -> list[str]:
-    """Of measures on the training examples: no positive example is recognised."""
-    if options.labels != TWO_CLASSES or values.get("recall") != 0.0:
+def of_words(words: Sequence[str]) -> list[str]:
+    """Of labels of which some are numbers and some are words."""
+    numbers = [word for word in words if is_number(word)]
+    if not numbers or len(numbers) == len(words):
         return []
-    remedies = []
-    if options.class_weight is None:
-        remedies.append("--class-weight balanced")
-    if TASKS[options.task].loss == options.loss:
-        remedies.append("-l f1")
-    remedies.append("a larger C")
-    return [f"no positive training example is recognised (recall 0); try {_either(remedies)}"]
+    other = next(word for word in words if not is_number(word))
+    return [
+        f"the label '{printable(other)}' is no number, so all labels are words, "
+        f"'{numbers[0]}' too; correct it if it is a mistake"
+    ]
+
+
+def is_number(word: str) -> bool:
+    """Whether a label looks like a number."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def of_errors(options: LearnOptions, values: Mapping[str, float]) -> list[str]:
+    """Of measures on the training examples: one of them is 0, and what that means."""
+    told = [
+        measure.none
+        for measure in measures(options.task).values()
+        if measure.none and values.get(measure.name) == 0
+    ]
+    remedies = [] if options.class_weight is not None else ["--class-weight balanced"]
+    remedies += ["-l f1"] * (TASKS[options.task].loss == options.loss)
+    return [f"{text}; try {_either([*remedies, 'a larger C'])}" for text in told]
 
 
 def of_kernel(options: LearnOptions, model: Any, examples: Any) -> list[str]:
@@ -85,7 +105,7 @@ def of_grid(options: LearnOptions, search: Search, examples: Any) -> list[str]:
         ]
         if others and max(merits) > max(others):
             told += _of_end(parameter, value, [cell[parameter] for cell in search.cells])
-    return told + _of_largest_class(name, examples, merits)
+    return told + _of_largest_class(options.task, name, examples, merits)
 
 
 def _of_end(parameter: str, value: float, known: list[float]) -> list[str]:
@@ -96,8 +116,8 @@ def _of_end(parameter: str, value: float, known: list[float]) -> list[str]:
     return [f"the best {parameter} of the grid is its {side}, {value:g}; try {more} values too"]
 
 
-def _of_largest_class(name: str, examples: Any, means: Sequence[float]) -> list[str]:
-    if name != "accuracy" or not means:
+def _of_largest_class(task: str, name: str, examples: Any, means: Sequence[float]) -> list[str]:
+    if not means or not measures(task)[name].of_rows:
         return []
     counts = np.unique(examples.y, return_counts=True)[1]
     share = 100 * float(counts.max(initial=0)) / max(1, len(examples.y))

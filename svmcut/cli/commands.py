@@ -55,7 +55,7 @@ SCORING = (
         "unlabelled",
         ("--unlabelled",),
         DATA,
-        "The first word of a line may be anything but INDEX:VALUE; nothing is measured.",
+        "Lines may begin with any word in place of a label, or without one; nothing is measured.",
         default="off",
     ),
     Option(

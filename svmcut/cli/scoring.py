@@ -230,6 +230,8 @@ def predict_files(
     are; with the reader of a table, where they are one."""
     reading = {"unlabelled": options.unlabelled, "zero_based": options.zero_based}
     reading |= names_for(scorer, files.model, options.input or INPUTS[0])
+    if options.task is not None:
+        reading.pop("words", None)  # the originals know numbers alone
     how = PredictionOptions(
         options.threads, options.beam, options.labels, options.probability, reading
     )

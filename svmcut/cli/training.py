@@ -34,7 +34,7 @@ from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
-from svmcut.tasks.protocol import named, presentation
+from svmcut.tasks.protocol import OF_CLASSES, named, presentation
 from svmcut.tasks.weights import weighed
 from svmcut.training.progress_bar import ProgressBar
 
@@ -150,6 +150,8 @@ class Training:
             from svmcut.files.encoded import TrainingTable
 
             given["table"] = TrainingTable(options.table, options.input)
+        elif not original and options.task in OF_CLASSES and options.input == INPUTS[0]:
+            given["words"] = ()
         weights = None if options.weights is None else read_weights(options.weights)
         settings = self._read(given, weights)
         options = self.options
@@ -159,7 +161,7 @@ class Training:
         look()
         self._warnings = [*idle, *self._driver.warnings, *hinted]
         if not original:
-            self._warnings += advice.of_checkpoint(options)
+            self._warnings += advice.of_checkpoint(options) + advice.of_words(_words(self.examples))
         self._validation = self._read_validation(given) if options.validate else None
         self._asked, self._state, self._searched = options, None, None
         self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = (
@@ -201,7 +203,7 @@ class Training:
             self.options = options = named_by_labels(options, self.examples)
             self._task, self._shown = named(options.task), presentation(options.task)
             self._say(f"{len(np.unique(self.examples.y))} classes: {options.task}")
-        if self._table is not None:
+        if self._table is not None and self._table.encoding.columns:
             self._say(summary.fact("Columns", self._table.encoding.told()))
         return settings
 
@@ -482,7 +484,7 @@ class Training:
                 self._asked, X, counts, self.outcomes[chosen], self._seconds, warnings
             )
             document |= self._grid
-            if self._table is not None:
+            if self._table is not None and self._table.encoding.columns:
                 document["columns"] = self._table.encoding.document()
             if self.rows:
                 document["path"] = self.rows
@@ -567,6 +569,8 @@ def names_of(examples: Any, options: LearnOptions) -> dict[str, Any]:
 
         input = input_of(options.validate or "") or options.input
         return {"table": TestTable(examples.table.encoding, input)}
+    if options.task in OF_CLASSES:
+        return {"words": _words(examples) or None}
     return {"names": examples.names} if options.input != INPUTS[0] else {}
 
 

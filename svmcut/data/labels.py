@@ -204,11 +204,9 @@ def label_text(label: float | None) -> str:
 
 
 def label_texts(labels: Iterable[float | None], words: Sequence[str] = ()) -> list[str]:
-    """Texts of labels: words where 1, 2, ... have such names."""
-    return [
-        words[int(label) - 1] if words and label is not None else label_text(label)
-        for label in labels
-    ]
+    """Texts of labels: words where 1, 2, ... have such names, and `rest` for others then."""
+    named: dict[float | None, str] = {float(k): word for k, word in enumerate(words, 1)}
+    return [named.get(label, REST) if words else label_text(label) for label in labels]
 
 
 def named_labels(labels: Iterable[float | None], words: Sequence[str] = ()) -> list[Any]:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from svmcut._native.scan import Scanner
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.errors import NoExamples
-from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, open_text
+from svmcut.files.text import Bytes, Text, block_bytes_of, check_limit, feed, memory_for, open_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,6 +69,7 @@ def read_examples(
     max_memory: float | None = None,
     zero_based: bool = False,
     comments: Comments | None = None,
+    numbered: Callable[[Bytes], Bytes] | None = None,
 ) -> Examples:
     """All examples of a file.
 
@@ -84,6 +85,8 @@ def read_examples(
         Indices of the file start at 0: index k is feature k + 1.
     comments : Comments, optional
         Takes in those of the file.
+    numbered : callable, optional
+        Gives the text with numbers for labels that are words.
 
     Returns
     -------
@@ -113,6 +116,7 @@ def read_examples(
         with memory_for(scanner, block_bytes):
             if (
                 comments is None
+                and numbered is None
                 and threads > 1
                 and text.state is not None
                 and text.state[0] >= CREW_BYTES
@@ -121,9 +125,9 @@ def read_examples(
 
                 read_together(scanner, text, threads, check)
             else:
-                for _ in feed(
-                    scanner, text if comments is None else _Commented(text, comments), block_bytes
-                ):
+                shown: Bytes = text if comments is None else _Commented(text, comments)
+                shown = shown if numbered is None else numbered(shown)
+                for _ in feed(scanner, shown, block_bytes):
                     check(text.position, text.bytes_left())
             examples = _take(scanner)
         if not len(examples):
@@ -138,7 +142,7 @@ def stream_examples(
     block_bytes: int = 1 << 20,
     unlabelled: bool = False,
     zero_based: bool = False,
-    may_be_empty: bool = False,
+    numbered: Callable[[Bytes], Bytes] | None = None,
 ) -> Iterator[Examples]:
     """The examples of a file in blocks of whole rows, in constant memory.
 
@@ -149,9 +153,9 @@ def stream_examples(
     block_bytes : int
         About how much text makes a block; a longer line makes a block of its own.
     unlabelled : bool
-        Whether any word but a feature may stand in place of a label, which is 0 then.
-    may_be_empty : bool
-        Whether a file without examples is none to refuse.
+        Whether any word may stand in place of a label, or none; labels are 0 then.
+    numbered : callable, optional
+        Gives the text with numbers for labels that are words.
 
     Yields
     ------
@@ -168,12 +172,12 @@ def stream_examples(
         scanner = Scanner(path, threads=threads, unlabelled=unlabelled, zero_based=zero_based)
         begun = False
         with memory_for(scanner, block_bytes):
-            for _ in feed(scanner, text, block_bytes):
+            for _ in feed(scanner, text if numbered is None else numbered(text), block_bytes):
                 examples = _take(scanner)
                 if len(examples):
                     begun = True
                     yield examples
-        if not (begun or may_be_empty):
+        if not begun:
             raise NoExamples(path)
 
 

@@ -323,6 +323,10 @@ class Measure(NamedTuple):
         What the report in plain words calls it; None where it does not have it.
     aimed : str or None
         What it calls it of a model that was trained for it, {} for the parameter of the loss.
+    none : str
+        What training examples of value 0 mean, for people; "" for nothing to tell.
+    of_rows : bool
+        Whether it is the percentage of rows that are right.
     task : str
         Its task's row fills it in.
     """
@@ -334,6 +338,8 @@ class Measure(NamedTuple):
     digits: int = 2
     plain: str | None = None
     aimed: str | None = None
+    none: str = ""
+    of_rows: bool = False
     task: str = ""
 
 

@@ -145,9 +145,15 @@ _ROWS = (
         measure="accuracy",
         measures=(
             Measure("error_rate", rises=False, heading="error"),
-            Measure("accuracy", line="Accuracy ", plain="Accuracy"),
+            Measure("accuracy", line="Accuracy ", plain="Accuracy", of_rows=True),
             Measure("precision", heading="prec", line="Precision", plain="Precision"),
-            Measure("recall", heading="recall", line="Recall   ", plain="Recall"),
+            Measure(
+                "recall",
+                heading="recall",
+                line="Recall   ",
+                plain="Recall",
+                none="no positive training example is recognised (recall 0)",
+            ),
             Measure("f1", heading="F1", line="F1       ", plain="F1"),
             Measure("prbep", heading="PRBEP", line="PRBEP    "),
             Measure("roc_area", heading="ROC", line="ROCArea  ", plain="ROC area"),
@@ -470,7 +476,7 @@ svmcut classify test.ml model labels.txt
         measure="accuracy",
         measures=(
             Measure("error_rate", rises=False, heading="error"),
-            Measure("accuracy", plain="Accuracy"),
+            Measure("accuracy", plain="Accuracy", of_rows=True),
             Measure("precision", heading="prec", plain="Macro precision"),
             Measure("recall", heading="recall", plain="Macro recall"),
             Measure("f1", heading="F1", plain="Macro F1"),

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import numpy as np
 
 from svmcut.cli.files import log_beside
-from svmcut.errors import ModelError
+from svmcut.errors import ModelError, NoExamples
 from svmcut.files.examples import stream_examples
 from svmcut.files.models import read_light
 from svmcut.files.output import write_atomically
@@ -71,8 +72,8 @@ def classify(examples: str, model: str, predictions: str, *, verbosity: int, sig
             raise
         say(1, f"OK. ({vectors} support vectors read)")
         say(2, "Classifying test examples..", end="")
-        with write_atomically(predictions) as file:
-            for part in stream_examples(examples, threads=threads, may_be_empty=True):
+        with write_atomically(predictions) as file, contextlib.suppress(NoExamples):
+            for part in stream_examples(examples, threads=threads):
                 began = time.process_time()
                 scores = scorer.scores(part.X, threads)
                 seconds += time.process_time() - began

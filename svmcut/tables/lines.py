@@ -8,7 +8,8 @@ r"""The encoding of a table as lines of a model file, which stand behind all oth
     #@ column NAME text unicode=V ngrams=1,1 tf=count idf=smooth norm=l2 rows=N [hash=2^B]
     #@ term TERM DF                                      one a feature, behind its column
     #@ column NAME label|group|weight|dropped|empty      no features
-    #@ table LINES INPUT                                 how many of these there are before
+    #@ table LINES INPUT                                 how many of these there are before; of
+                                                         labels alone INPUT is svm
 
 A name has \s, \t, \n, \r and \\ for blanks, tabs, ends of lines and backslashes, and \e for
 nothing. Missing is \m among values.
@@ -24,7 +25,7 @@ import numpy as np
 
 from svmcut.errors import ModelError
 from svmcut.messages import Message
-from svmcut.spec.catalog import TABLES
+from svmcut.spec.catalog import INPUTS
 from svmcut.spec.records import replace
 from svmcut.tables.columns import Category, Fitted, Number, Text, Unused
 from svmcut.tables.encoding import Encoding
@@ -56,7 +57,7 @@ def lines_at_end(tail: bytes) -> int:
     last = tail[-_LONGEST:].removesuffix(b"\n").rpartition(b"\n")[2]
     number, _, input = last.removeprefix(END).partition(b" ")
     whole = last.startswith(END) and number.isdigit() and tail[-1:] == b"\n"
-    return int(number) + 1 if whole and input.decode("ascii", "replace") in TABLES else 0
+    return int(number) + 1 if whole and input.decode("ascii", "replace") in INPUTS else 0
 
 
 def parse(path: str, text: bytes, line: int) -> Encoding:

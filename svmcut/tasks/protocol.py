@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
+#: Tasks whose labels may be words in LIBSVM's text.
+OF_CLASSES = frozenset(name for name, row in TASKS.items() if row.has_classes)
 #: Scores of labels or tags in memory at a time.
 BLOCK_NUMBERS = 1 << 22
 
@@ -214,7 +216,9 @@ def _table_for(model: Any, path: str, input: str) -> dict[str, Any]:
         raise ModelError(path, "is trained on a table; examples in LIBSVM's text have no columns")
     if input in TABLES:
         raise ModelError(path, Message("is not trained on a table; leave out {input=}", input))
-    return {}
+    return (
+        {"words": model.words} if model.words and OF_CLASSES.intersection(tasks_of(model)) else {}
+    )
 
 
 def tasks_of(model: Any) -> list[str]:

@@ -103,14 +103,16 @@ class RowTask(Task):
         costs: bool = False,
         cache: str | None = None,
         table: Any = None,
+        words: Any = None,
         **how: Any,
     ) -> Examples:
         """As Task.read, of a file or of all that fit a pattern; cache as of
-        `svmcut.files.cache.read_files`; of a table as `table` reads it."""
+        `svmcut.files.cache.read_files`; of a table as `table` reads it; words as of
+        `read_labelled`."""
         if table is not None:
             return table.read(path, self.label_kind, how["max_memory"])
         if cache is None and not is_pattern(path):
-            examples = read_examples(path, **how)
+            examples = read_labelled(path, words, **how)
         else:
             from svmcut.files.cache import read_files
 
@@ -121,10 +123,24 @@ class RowTask(Task):
         return vector_examples(X, y, qid)
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
-        """As Task.stream; of a table as `table` of `how` reads it."""
+        """As Task.stream; of a table as `table` of `how` reads it; with the labels `words`."""
         if (table := how.pop("table", None)) is not None:
             return table.stream(path, self.label_kind, how.get("unlabelled", False))
+        if (words := how.pop("words", None)) and not how.get("unlabelled"):
+            from svmcut.files.label_words import LabelWords
+
+            how["numbered"] = LabelWords(path, words).of
         return stream_examples(path, **how)
+
+
+def read_labelled(path: str, words: Any, **how: Any) -> Examples:
+    """As read_examples; words: None for numbers as labels, () for numbers or words, or all that
+    are known."""
+    if words is None:
+        return read_examples(path, **how)
+    from svmcut.files import label_words
+
+    return label_words.read_labelled(path, words, **how)
 
 
 def known_features(part: Examples, model: Any) -> Examples:

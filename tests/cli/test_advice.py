@@ -108,3 +108,10 @@ def test_a_saved_run_that_is_replaced_is_said(tmp_path):
     assert (
         "replaces" not in forked("svmcut learn", *options, "--resume", train, tmp_path / "m").stderr
     )
+
+
+def test_a_label_that_is_no_number_among_numbers_is_said(tmp_path):
+    train = _file(tmp_path / "t", [*_rows(40, 20), "1o 1:1\n", "1o 1:2\n"])
+    done = forked("svmcut learn", train, tmp_path / "m")
+    assert "the label '1o' is no number, so all labels are words, '-1' too" in done.stderr
+    assert done.returncode == 0 and "3 classes: multiclass" in done.stdout

@@ -175,18 +175,27 @@ def test_unlabelled_rows_are_scored_and_not_measured(folder, capsys, first, rows
         assert main(["classify", "free.dat", "model", "none"]) == 1
 
 
+@pytest.mark.parametrize("rows", [ROWS, RANKED], ids=["rows", "ranked"])
+def test_unlabelled_rows_may_lack_the_label(folder, rows):
+    (folder / "test.dat").write_text(rows)
+    invoke("--unlabelled", "test.dat", "model", "scores")
+    lines = [
+        line if line[:1] in ("#", "") else line.partition(" ")[2] for line in rows.splitlines()
+    ]
+    (folder / "bare.dat").write_text("\n".join(lines))
+    assert invoke("--unlabelled", "bare.dat", "model", "bare").stderr == ""
+    assert (folder / "bare").read_bytes() == (folder / "scores").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        *(
-            (f"x 1:1\n{word} 4:1\n", f"bad.dat:2:1: line starts with {word}; expected a label")
-            for word in ("3:1", "+3:1", "qid:3", "sid:1", "cost:2")
-        ),
         ("x 1:1\nx 1:x\n", "bad.dat:2:5: feature value x is not a number"),
+        ("3:1 1:1\n", "bad.dat:1:5: feature index 1 follows 3"),
         ("x\0y 1:1\n", "bad.dat:1:2: NUL byte"),
     ],
 )
-def test_a_feature_in_place_of_a_label_is_not_lost(folder, capsys, rows, message):
+def test_unlabelled_rows_are_checked(folder, capsys, rows, message):
     (folder / "bad.dat").write_text(rows)
     assert main(["classify", "--unlabelled", "bad.dat", "model", "none"]) == 1
     assert capsys.readouterr().err.startswith(message) and not os.path.exists("none")

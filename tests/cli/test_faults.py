@@ -104,7 +104,7 @@ REFUSALS = {
     "row11-value-1e39": ("1 1:1e39\n", ":1:5: feature value 1e39 is out of range"),
     "row11-label-nan": ("nan 1:1\n", ":1:1: label nan is not finite"),
     "row11-label-1e999": ("1 1:1\n1e999 1:1\n", ":2:1: label 1e999 is out of range"),
-    "row11-label-text": ("spam 1:1\n", ":1:1: label spam is not a number"),
+    "row11-label-text": ("1a,b 1:1\n", ":1:1: label 1a,b is not a number"),
     "row13-value-missing": ("1 3:\n", ":1:5: feature value is missing"),
     "row13-index-missing": ("1 :5\n", ":1:3: :5 has no feature index"),
     "row13-two-colons": ("1 3:5:7\n", ":1:5: feature value 5:7 is not a number"),

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labels that are words in LIBSVM's text: ``spam 1:1 2:0.5``.
+
+The scanner knows numbers. Words are numbered on their way to it, in the place of their first
+letters, so that columns of messages stay right.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.errors import DataError
+from svmcut.files.examples import read_examples
+from svmcut.messages import Message
+from svmcut.spec.records import replace
+from svmcut.tables.encoding import Encoding, Rows
+from svmcut.tables.options import TableOptions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data.examples import Examples
+    from svmcut.files.text import Bytes
+
+#: The first word of a line that is no comment.
+_FIRST = re.compile(rb"^([^\S\n]*)([^\s#]+)", re.MULTILINE)
+#: Signs of a table, of a list of labels, and of a feature without a label.
+_STRANGE = re.compile(rb'[:,;|"\0]')
+#: What the scanner says of a label that may be a word.
+_NO_NUMBER = re.compile(r": label .* is not a number$", re.DOTALL)
+#: Words of a file that can be labels; where there are more, something else stands there.
+MOST = 1 << 20
+_BYTES = 1 << 18
+FORMAT = "svm"
+
+
+class LabelWords:
+    """Numbers of words, from 1 as they come, or as a model has them.
+
+    Parameters
+    ----------
+    path : str
+        For messages.
+    known : sequence of str or None
+        The words of a model, others are 0; None for a training set.
+    sure : bool
+        Whether labels are words; else the first one says so.
+
+    Attributes
+    ----------
+    used : bool
+        Whether labels are words, once lines were read.
+    """
+
+    def __init__(self, path: str, known: Sequence[str] | None = None, sure: bool = True):
+        self._path, self._grows = path, known is None
+        self.used, self._open = sure, not sure
+        words = [word.encode("utf-8", "surrogateescape") for word in known or ()]
+        self._numbers = {word: k for k, word in enumerate(words, 1)}
+
+    def of(self, text: Bytes) -> Bytes:
+        """The text with numbers for words."""
+        return _Numbered(text, self._numbered)
+
+    def _numbered(self, lines: bytes) -> bytes:
+        if self._open and (first := _FIRST.search(lines)) is not None:
+            self.used, self._open = not is_number(first[2]), False
+        return _FIRST.sub(self._number, lines) if self.used else lines
+
+    def _number(self, found: re.Match[bytes]) -> bytes:
+        blanks, word = found.groups()
+        number = self._numbers.get(word)
+        if number is None:
+            if _STRANGE.search(word):
+                return found[0]  # the scanner refuses it
+            number = self._new(word) if self._grows else 0
+        return blanks + b"%d" % number + b" " * (len(word) - len(str(number)))
+
+    def _new(self, word: bytes) -> int:
+        try:
+            word.decode()
+        except UnicodeDecodeError:
+            shown = word[:40].decode("utf-8", "backslashreplace")
+            message = Message("label '{}' is no UTF-8; convert the file to it", shown)
+            raise DataError(self._path, message) from None
+        if len(self._numbers) == MOST:
+            raise DataError(self._path, Message("more than {:,} labels; expected classes", MOST))
+        self._numbers[word] = number = len(self._numbers) + 1
+        return number
+
+    def sorted(self, y: NDArray[np.float64]) -> tuple[NDArray[np.float64], Rows]:
+        """(n,) labels as places from 1 among the words by code point, and what a model keeps of
+        them."""
+        order = sorted(self._numbers)
+        places = np.zeros(len(order) + 1)
+        places[[self._numbers[word] for word in order]] = np.arange(1.0, len(order) + 1)
+        words = tuple(word.decode() for word in order)
+        encoding = Encoding((), (), words, FORMAT)
+        return places[y.astype(np.int64)], Rows(self._path, [], [], TableOptions(), encoding)
+
+
+def is_number(word: bytes) -> bool:
+    """Whether a label is a number, finite or not."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return b"_" not in word
+
+
+def read_labelled(path: str, known: Sequence[str], **how: Any) -> Examples:
+    """As `svmcut.files.examples.read_examples`, of numbers or words as labels: numbers where all
+    are, else words.
+
+    Parameters
+    ----------
+    known : sequence of str
+        The words there are, others are 0; none where the file names them.
+
+    Returns
+    -------
+    Examples
+        Where labels are words, y has their places from 1 by code point, and `table` the words.
+    """
+    if known:
+        return read_examples(path, numbered=LabelWords(path, known).of, **how)
+    plain, words = os.path.isfile(path), LabelWords(path, sure=False)
+    try:
+        examples = read_examples(path, numbered=None if plain else words.of, **how)
+    except DataError as error:
+        if not plain or not _NO_NUMBER.search(str(error)):
+            raise
+        words = LabelWords(path)
+        examples = read_examples(path, numbered=words.of, **how)
+        if not examples.X.nnz:
+            raise error from None
+    if not words.used:
+        return examples
+    y, table = words.sorted(examples.y)
+    return replace(examples, y=y, table=table)
+
+
+class _Numbered:
+    """A text that is read in blocks of whole lines, whose words are changed."""
+
+    def __init__(self, text: Bytes, change):
+        self._text, self._change = text, change
+        self._raw, self._ready, self._last = bytearray(), memoryview(b""), False
+
+    def bytes_left(self) -> int:
+        return self._text.bytes_left()
+
+    def readinto(self, view: memoryview) -> int:
+        """Fills the front of the view; 0 at the end."""
+        while not self._ready and not self._last:
+            block = bytearray(_BYTES)
+            with memoryview(block) as room:
+                count = self._text.readinto(room)
+            self._raw += block[:count]
+            self._last = not count
+            end = len(self._raw) if self._last else self._raw.rfind(b"\n") + 1
+            self._ready = memoryview(self._change(bytes(self._raw[:end])))
+            del self._raw[:end]
+        count = min(len(view), len(self._ready))
+        view[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
