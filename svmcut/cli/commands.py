@@ -28,6 +28,7 @@ COMMANDS = {
     "classify": ("svmcut.cli.classify", "classify", "Score examples with a model."),
     "inspect": ("svmcut.cli.inspect", "inspect", "Show what a model has learnt."),
     "convert": ("svmcut.cli.convert", "convert", "Make examples of a table or of texts."),
+    "export": ("svmcut.cli.export", "export", "Write a model in another program's format."),
     "scale": ("svmcut.cli.scale", "scale", "Scale features to one range."),
     "names": ("svmcut.cli.names", "names", "Write programs with LIBSVM's and LIBLINEAR's names."),
 }

@@ -190,6 +190,26 @@ FORMATS = (
         from_zero=True,
     ),
 )
+#: What svmcut export writes, by name; a row without models takes all.
+EXPORTS = {
+    "liblinear": Format(
+        b"solver_type",
+        where="svmcut.files.models.liblinear",
+        models=("LinearModel", "MulticlassModel"),
+    ),
+    "libsvm": Format(
+        b"svm_type",
+        where="svmcut.files.models.libsvm_writing",
+        models=(*_SVM_LIGHT, "MulticlassModel", "KernelMulticlassModel", "JointKernelModel"),
+    ),
+    "svm_light": Format(
+        b"SVM-light Version V6.02", where="svmcut.files.models.svm_light", models=_SVM_LIGHT
+    ),
+    "svm_perf": Format(
+        b"SVM-light Version V6.20", where="svmcut.files.models.svm_light", models=_SVM_LIGHT
+    ),
+    "json": Format(b"", where="svmcut.files.models.json_text", models=()),
+}
 
 MAINTENANCE = ("merge", "project", "remove")
 SAMPLING = ("shuffled", "independent", "adaptive")

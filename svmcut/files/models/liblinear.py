@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LIBLINEAR's models, which are read alone: a header of names, then a line of weights a feature.
+"""LIBLINEAR's models: a header of names, then a line of weights a feature.
 
 Of two classes a score above 0 is for the first label, of more the largest score wins, the first of
 equal ones: labels stay in the order of the file. With a bias of at least 0 the last weights are
@@ -8,16 +8,21 @@ those of a feature of this value.
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from svmcut.errors import ModelError
+from svmcut.errors import ModelError, UsageError
+from svmcut.files.models import exported
 from svmcut.files.models.grammar import INDEX_LIMIT
+from svmcut.files.models.library_text import JOINT, LinearText
 from svmcut.files.models.named_lines import NamedLines, two_labels
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.spec.catalog import LOGISTIC, SQUARED_HINGE, TASKS
 from svmcut.spec.entries import SQUARED_TUBE
+
+if TYPE_CHECKING:
+    from svmcut.files.output import Output
 
 _NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias")
 #: The one with weights of its own for both of two classes.
@@ -58,6 +63,50 @@ def read(path: str, first: bytes, file: BinaryIO) -> LinearModel | MulticlassMod
     if not names:
         return LinearModel(w[:d], b, loss=_REGRESSORS[solver])
     return LinearModel(w[:d], b, labels=two_labels(names), loss=_CLASSIFIERS[solver])
+
+
+#: The solver of LIBLINEAR that a loss is written as; the hinge's of all others.
+_WRITTEN = {LOGISTIC: 0, SQUARED_HINGE: 1, None: 3}
+_NUMBERS_WRITTEN = {SQUARED_TUBE: 12}
+#: Largest number of rows of a file, which names every feature.
+_MOST_ROWS = 100_000_000
+
+
+def write(path: str, first: bytes, output: Output, model: Any, original: bool = False) -> None:
+    """The whole file of a linear model; see svmcut.spec.entries.Format.
+
+    Raises
+    ------
+    UsageError
+        For labels and features that LIBLINEAR cannot have.
+    ModelError
+    """
+    for part in text_of(path, model).lines():
+        output.write(part)
+
+
+def text_of(path: str, model: Any) -> LinearText:
+    """What LIBLINEAR's file of a model holds; raises as `write` does."""
+    last = model.n_features if model.columns is None else int(model.columns.max(initial=-1)) + 1
+    if last > _MOST_ROWS:
+        raise UsageError(
+            "{}: the format has a line for each of {:,} features; renumber them", path, last
+        )
+    if isinstance(model, MulticlassModel):
+        exported.check_finite(path, model.W, model.constant)
+        W = exported.in_all_features(model.W, model.columns)
+        bias = model.bias or -1.0
+        W = np.vstack([W, model.constant]) if model.bias else W
+        solver = JOINT if len(model.names) == 2 else _WRITTEN.get(model.loss, JOINT)
+        return LinearText(JOINT if solver == 3 else solver, exported.names_of(path, model), bias, W)
+    exported.check_finite(path, model.w, np.array(model.b))
+    w = exported.in_all_features(model.w, model.columns)
+    bias = 1.0 if model.b else -1.0
+    W = (np.append(w, 0.0 - model.b) if model.b else w)[:, None]
+    if not exported.is_of_classes(model):
+        return LinearText(_NUMBERS_WRITTEN.get(model.loss, 13), None, bias, W)
+    solver = _WRITTEN.get(model.loss, 3)
+    return LinearText(solver, exported.two_names(path, model), bias, W)
 
 
 def _weights(lines: NamedLines, text: bytes, rows: int, columns: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LIBSVM's models of classes and of numbers, which are read alone: a header of names, then a
-support vector a line.
+"""LIBSVM's models of classes and of numbers: a header of names, then a support vector a line;
+libsvm_writing.py writes them.
 
 A score above 0 is for the first label; rho is subtracted. probA and probB are the sigmoid of the
 first. Several classes are one against one, and stay in the order of the file: a vector of class c

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``svmcut export``."""
+
+from __future__ import annotations
+
+import click
+
+from svmcut.cli.option_entry import OUTPUT, Option
+from svmcut.cli.panels import PanelCommand
+from svmcut.spec.catalog import EXPORTS
+from svmcut.spec.kinds import one_of
+
+_EPILOG = """\b
+Examples:
+  svmcut export model model.liblinear --to liblinear
+  svmcut export model model.libsvm --to libsvm          svm-predict reads it
+  svmcut export model model.json                        by the ending
+"""
+
+ROWS = (
+    Option(
+        "to",
+        ("--to",),
+        OUTPUT,
+        f"The format: {', '.join(EXPORTS)}.",
+        default="by the ending of OUT, .json or .onnx",
+        kind=one_of(tuple(EXPORTS)),
+    ),
+)
+
+
+@click.command(cls=PanelCommand, rows=ROWS, epilog=_EPILOG)
+@click.argument("model_file", metavar="MODEL")
+@click.argument("output_file", metavar="OUT")
+def export(model_file: str, output_file: str, to: str | None = None) -> None:
+    """Write MODEL in another program's format, OUT.
+
+    liblinear takes linear machines; libsvm those and machines with a kernel, of classes by pairs;
+    svm_light and svm_perf machines of one score; json and onnx any number of a model. A machine
+    that a format cannot express is refused. What it cannot say of one, names of columns,
+    probabilities, is told and left out.
+    """
+    from svmcut.cli.exporting import run_export
+
+    run_export(model_file, output_file, to)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from svmcut.cli.files import log_beside
+from svmcut.errors import UsageError
+from svmcut.files.models import read_model
+from svmcut.files.models.exported import cannot
+from svmcut.files.output import write_atomically
+from svmcut.files.roles import File, check_roles
+from svmcut.messages import join_names, printable
+from svmcut.spec.catalog import EXPORTS, load
+
+_ENDINGS = {".json": "json", ".onnx": "onnx"}
+
+
+def run_export(model_file: str, output_file: str, to: str | None = None) -> None:
+    """Writes a model in another format, and says what that leaves out.
+
+    Raises
+    ------
+    UsageError
+        Without a format, and for a model that the format cannot express; nothing is written then.
+    SvmcutError
+        Whatever the files refuse.
+    """
+    outputs = [File("OUT", output_file)]
+    check_roles([File("MODEL", model_file)], outputs)
+    found = to or next((to for end, to in _ENDINGS.items() if output_file.endswith(end)), None)
+    if found is None:
+        raise UsageError(
+            "{}: the name does not end as a format's; give --to {}",
+            output_file,
+            join_names(tuple(EXPORTS), "or"),
+        )
+    row = EXPORTS[found]
+    model = read_model(model_file)
+    if row.models and type(model).__name__ not in row.models:
+        able = [name for name, each in EXPORTS.items() if type(model).__name__ in each.models]
+        raise cannot(model_file, model, found, [*able, "json"])
+    write = load(f"{row.where}:write")
+    with log_beside(outputs):
+        with write_atomically(output_file) as output:
+            write(model_file, row.first, output, model, True)
+        for line in _left_out(model, found):
+            print(printable(line))
+
+
+def _left_out(model: Any, to: str) -> Iterator[str]:
+    """What the file does not say of the model."""
+    if to == "json":
+        return
+    if getattr(model, "table", None) is not None:
+        yield "Left out: what columns become; svmcut convert writes such rows"
+        if model.words:
+            labels = [1, -1] if len(model.words) == 2 else [*range(1, len(model.words) + 1)]
+            words = model.words[::-1] if len(model.words) == 2 else model.words
+            named = [f"{label} is {word}" for label, word in zip(labels, words, strict=True)]
+            yield f"Labels: {join_names(named)}"
+    fitted = getattr(model, "sigmoid", None) is not None and to != "libsvm"
+    if fitted or getattr(model, "temperature", None) is not None:
+        yield "Left out: the probabilities"
+    if to in ("svm_light", "svm_perf") and getattr(model, "labels", None) is not None:
+        yield "Left out: the labels; a score above 0 is for the positive one"

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What svmcut export writes predicts as the model does; what a format cannot have is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import call
+
+import svmcut
+from svmcut.data.examples import Csr
+from svmcut.files.models import read_model, write_model
+from svmcut.files.models.library_text import read_kernel, read_linear
+from svmcut.libs.liblinear_predict import decisions, predicted_of
+from svmcut.libs.rows import Rows
+from svmcut.libs.svm_predict import Predictor
+
+CLASSES, NUMBERS = {"task": "multiclass"}, {"task": "regression"}
+POLYNOMIAL = {"kernel": "polynomial", "degree": 2, "scale_kernel": 0.5, "coef0": 1.5}
+RBF = {"kernel": "rbf", "gamma": 0.5}
+MACHINES = {
+    "hinge": (2, {}),
+    "logistic without bias": (2, {"loss": "logistic", "bias": 0.0}),
+    "numbers": (0, NUMBERS),
+    "classes": (3, CLASSES),
+    "classes against the rest": (3, CLASSES | {"multiclass": "one-vs-rest", "loss": "logistic"}),
+    "two classes at once": (2, CLASSES),
+    "rbf": (2, RBF),
+    "sigmoid": (2, {"kernel": "sigmoid", "scale_kernel": 0.1, "coef0": 0.0, "solver": "smo"}),
+    "numbers, rbf": (0, NUMBERS | RBF),
+    "pairs": (3, CLASSES | RBF),
+    "rest, polynomial": (3, CLASSES | POLYNOMIAL | {"multiclass": "one-vs-rest"}),
+    "at once, rbf": (3, CLASSES | RBF | {"multiclass": "crammer-singer"}),
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def trained(kind):
+    """A model in the file "model", and rows it was trained on."""
+    classes, parameters = MACHINES[kind]
+    rng = np.random.default_rng(5)
+    X = (rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.7)).astype(np.float32)
+    y = X @ rng.normal(size=5) if not classes else rng.integers(0, classes, 60) * 2.0 - 1
+    if classes:
+        X[np.arange(60), (y.astype(int) + 1) // 2] += 1.5
+    outcome = svmcut.train((X, y), example_cost=1.0, **parameters)
+    write_model("model", outcome.model)
+    return read_model("model"), X
+
+
+def rows_of(X):
+    dense = Csr.from_dense(X)
+    indices, values = dense.indices + np.int32(1), dense.data.astype(float)
+    return Rows(np.zeros(len(X)), dense.indptr, indices, values)
+
+
+def expected(model, X):
+    return model.predict(Csr.from_dense(X).checked())
+
+
+@pytest.mark.parametrize("kind", MACHINES)
+def test_svm_predict_reads_what_is_written_for_it(kind):
+    model, X = trained(kind)
+    assert call("svmcut", "export", "model", "out", "--to", "libsvm") == 0
+    found, _ = Predictor(read_kernel("out")).predict(rows_of(X), False)
+    np.testing.assert_allclose(found, expected(model, X), atol=1e-5)
+    again = read_model("out")  # by svmcut too
+    np.testing.assert_allclose(expected(again, X), found, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", list(MACHINES)[:6])
+def test_liblinear_predict_reads_what_is_written_for_it(kind):
+    model, X = trained(kind)
+    assert call("svmcut", "export", "model", "out", "--to", "liblinear") == 0
+    text = read_linear("out")
+    found = predicted_of(text, decisions(text, rows_of(X)))
+    np.testing.assert_allclose(found, expected(model, X), atol=1e-6)
+    np.testing.assert_allclose(expected(read_model("out"), X), found, atol=1e-6)
+
+
+@pytest.mark.parametrize("to", ["svm_light", "svm_perf"])
+@pytest.mark.parametrize("kind", ["hinge", "numbers", "rbf"])
+def test_svm_light_reads_what_is_written_for_it(kind, to):
+    model, X = trained(kind)
+    assert call("svmcut", "export", "model", "out", "--to", to) == 0
+    assert Path("out").read_bytes().startswith(b"SVM-light Version V6.")
+    rows = Csr.from_dense(X).checked()
+    np.testing.assert_allclose(read_model("out").scores(rows), model.scores(rows), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", MACHINES)
+def test_json_has_all_fields(kind):
+    model, _ = trained(kind)
+    assert call("svmcut", "export", "model", "out.json") == 0
+    found = json.loads(Path("out.json").read_text())
+    assert (found["format"], found["class"]) == ("svmcut model", type(model).__name__)
+    name = next(name for name in ("w", "W", "alpha") if hasattr(model, name))
+    assert np.array_equal(np.array(found[name]), getattr(model, name))
+    if "support" in found:
+        assert np.array_equal(found["support"]["values"], model.support.data)
+        assert found["kernel"]["name"] == model.kernel.name
+
+
+def test_probabilities_of_pairs_go_along(capsys):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(80, 3)).astype(np.float32), np.repeat([-1.0, 1.0], 40)
+    X[y > 0] += 1
+    write_model("model", svmcut.train((X, y), probability=True, **RBF).model)
+    assert call("svmcut", "export", "model", "out", "--to", "libsvm") == 0
+    assert "Left out" not in capsys.readouterr().out
+    _, P = Predictor(read_kernel("out")).predict(rows_of(X), True)
+    model = read_model("model")
+    wanted = model.probabilities(model.scores(Csr.from_dense(X).checked()))[:, ::-1]
+    np.testing.assert_allclose(P, wanted, atol=1e-6)
+    assert call("svmcut", "export", "model", "out", "--to", "svm_light") == 0
+    assert "Left out: the probabilities" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["model", "out"], "does not end as a format's; give --to liblinear, libsvm,"),
+        (["model", "model", "--to", "json"], "model"),
+        (["nothing", "out", "--to", "json"], "No such file"),
+        (["model", "out", "--to", "liblinear"], "liblinear has no machine with the rbf kernel"),
+    ],
+)
+def test_what_is_refused(words, message, capsys):
+    trained("rbf")
+    status = call("svmcut", "export", *words)
+    assert status in (1, 2) and message in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_labels_that_are_not_whole_are_refused(capsys):
+    X, y = np.eye(4, dtype=np.float32), np.array([0.5, 0.5, 2.0, 2.0])
+    write_model("model", svmcut.train((X, y)).model)
+    for to in ("liblinear", "libsvm"):
+        assert call("svmcut", "export", "model", "out", "--to", to) == 2
+        assert "0.5 is none" in capsys.readouterr().err
+    assert not Path("out").exists()
