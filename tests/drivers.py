@@ -24,12 +24,17 @@ def risk_of(loss, **parameters):
 
 
 def way_of(task, solver, kernel="linear"):
-    """The parameter that a solver of two classes needs where there are more or several labels, or
-    one of all at once."""
+    """The parameters that a solver of two classes needs where there are more or several labels, or
+    one of all at once, or one that does not know the task's first loss."""
     if solver != AUTO and kernel != "linear" and task in SOLVERS[solver].joint:
         return {"multiclass": MULTICLASS[0]}
     alone = {"multiclass": {"multiclass": MULTICLASS[1]}, "multilabel": {"pairs": "none"}}
-    return alone[task] if solver != AUTO and task in SOLVERS[solver].binary else {}
+    if solver == AUTO:
+        return {}
+    row, found = SOLVERS[solver], {}
+    if row.losses is not None and TASKS[task].loss not in row.losses:
+        found["loss"] = next(loss.name for loss in TASKS[task].losses if loss.name in row.losses)
+    return found | (alone[task] if task in row.binary else {})
 
 
 def kernel_parameters(kernel):

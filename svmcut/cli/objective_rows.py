@@ -33,6 +33,20 @@ ROWS = (
     Option("beta", ("--beta",), OBJECTIVE, "beta of {mixed}."),
     Option("tube", ("--tube",), OBJECTIVE, "Errors up to this cost nothing."),
     Option(
+        "penalty",
+        ("--penalty",),
+        OBJECTIVE,
+        "What stands for 1/2 w'w: l2, that itself; l1, the sum of |w|, which leaves features "
+        "without weight; elastic-net, a sum of both.",
+        more="l1 and elastic-net are for {penalised}, on features.",
+    ),
+    Option(
+        "l1_ratio",
+        ("--l1-ratio",),
+        OBJECTIVE,
+        "R of --penalty elastic-net: R times the sum of |w|, and 1 - R times 1/2 w'w.",
+    ),
+    Option(
         "rescaling",
         ("--rescaling",),
         OBJECTIVE,

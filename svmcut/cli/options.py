@@ -38,7 +38,7 @@ from svmcut.spec.catalog import (
     takers,
     task_inputs,
 )
-from svmcut.spec.entries import CLASSES, FLOOR, NUMBERS, ONE_CLASS, PLACES, RANGE, TAGS, Loss
+from svmcut.spec.entries import CDN, CLASSES, FLOOR, NUMBERS, ONE_CLASS, PLACES, RANGE, TAGS, Loss
 from svmcut.spec.kinds import (
     ADDRESS,
     ANY,
@@ -320,6 +320,7 @@ def _words_of_losses(task: str) -> dict[str, str]:
     only = "" if len(sums) == len(rows) else join_names(sums)
     known = {name for loss in rows for name in loss.rescalings}
     rescalings = [f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in known]
+    penalised = SOLVERS[CDN].losses or ()
     return {
         "losses": numbered(rows),
         "needed": f" Required for every loss but {only}." if only else "",
@@ -331,6 +332,7 @@ def _words_of_losses(task: str) -> dict[str, str]:
             PLACE_KINDS[place][2] for place in _AT_HELP if any(loss.place == place for loss in rows)
         ),
         "mixed": join_names([loss.name for loss in rows if "beta" in loss.takes]),
+        "penalised": join_names([loss.name for loss in rows if loss.name in penalised]),
         "at_default": join_names([f"{loss.at[2]:g}" for loss in rows if loss.at]),
         "rescalings": join_names(rescalings, "or"),
     }

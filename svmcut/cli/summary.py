@@ -76,8 +76,9 @@ def errors(task: str, values: dict[str, float]) -> list[str]:
 
 def model_of_path(text: str, outcome: Outcome) -> str:
     """One line of a model of a path of C."""
-    count = outcome.progress.iteration
-    return f"C = {text}: {outcome.solver}, {stop_reason(outcome)}; {count:,} iterations"
+    count, used = outcome.progress.iteration, outcome.details.get("features_used")
+    more = "" if used is None else f", {used:,} features used"
+    return f"C = {text}: {outcome.solver}, {stop_reason(outcome)}; {count:,} iterations{more}"
 
 
 def calibration(details: dict[str, Any]) -> str:
@@ -89,6 +90,8 @@ def calibration(details: dict[str, Any]) -> str:
 def written(target: str, details: dict[str, Any]) -> list[str]:
     """The model's file, where it is one, and what to do with it."""
     lines = []
+    if "features_used" in details:
+        lines.append(fact("Features used", f"{details['features_used']:,}"))
     if "log_loss" in details:
         lines.append(fact("Probabilities", calibration(details)))
     if target == "-":

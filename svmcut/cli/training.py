@@ -107,6 +107,10 @@ def run(
     return 0 if training.complete() else 3
 
 
+#: Details of a model that its entry in a path has too.
+_COUNTED = ("features_used",)
+
+
 class Training:
     """The examples in memory, the models trained on them so far, and what is said of them.
 
@@ -553,6 +557,7 @@ class Training:
             "gap": outcome.gap,
             "converged": outcome.converged,
             "iterations": progress.iteration,
+            **{key: outcome.details[key] for key in _COUNTED if key in outcome.details},
             "seconds": outcome.seconds,
         }
 

@@ -26,7 +26,7 @@ from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import WeightSpace
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, PARTED, TASKS
-from svmcut.spec.entries import CLASSES, GRADES, TWO_CLASSES
+from svmcut.spec.entries import CLASSES, GRADES, L2, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
@@ -198,6 +198,10 @@ def refuse(settings: Settings) -> None:
         raise UsageError("probabilities need all scores of five folds; leave out {probability}")
     if settings.has_kernel:
         raise UsageError("kernels do not spread over parts in this version; use {kernel=linear}")
+    if settings.penalty != L2:
+        raise UsageError(
+            "{penalty=} does not spread over parts in this version; leave it out", settings.penalty
+        )
     if settings.solver not in (AUTO, CUTTING_PLANE):
         raise UsageError(
             "solver '{}' needs all rows in one place; use {solver=}", settings.solver, CUTTING_PLANE

@@ -26,6 +26,7 @@ from svmcut.errors import DataError, SvmcutError, UsageError
 from svmcut.messages import Parameter, in_python, word_message
 from svmcut.resources import one_blas_thread, usable_cpus
 from svmcut.spec.catalog import MULTICLASS
+from svmcut.spec.entries import ELASTIC_NET
 from svmcut.spec.parameters import Settings
 from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
@@ -143,6 +144,12 @@ def threads_of(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     return max(1, usable_cpus() + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+def penalties(machine: Any) -> dict[str, Any]:
+    """The penalty of a machine and, of the elastic net, its ratio."""
+    own = {"l1_ratio": machine.l1_ratio} if machine.penalty == ELASTIC_NET else {}
+    return {"penalty": machine.penalty, **own}
 
 
 class Trained(BaseEstimator):

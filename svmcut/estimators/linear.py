@@ -9,12 +9,13 @@ import numpy as np
 
 from svmcut.data.examples import Csr
 from svmcut.errors import UsageError
-from svmcut.estimators.base import MULTI_CLASS, whole
+from svmcut.estimators.base import MULTI_CLASS, penalties, whole
 from svmcut.estimators.classes import Machines
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.risks.contingency import ContingencyRisk
 from svmcut.scoring.measures import classification_measures
 from svmcut.spec.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
+from svmcut.spec.entries import L2
 from svmcut.tasks.classification import aims_of, measure_of
 from svmcut.training.outcome import PERCENT
 
@@ -107,6 +108,11 @@ class LinearSVM(LinearMachines):
         classes, a temperature of those of more, fitted to scores of five folds that are trained
         beside; of the logistic loss its own.
     loss : {"hinge", "squared-hinge", "logistic"}
+    penalty : {"l2", "l1", "elastic-net"}
+        In place of 1/2 w'w |w|_1, which leaves features without weight, or l1_ratio |w|_1 + (1 -
+        l1_ratio)/2 w'w; for the losses squared-hinge and logistic.
+    l1_ratio : float
+        Of the elastic net, from 0 to 1.
     multi_class : {"ovr", "crammer_singer"}
         Of more than two classes one machine each, against the rest; or all at once after Crammer
         and Singer, with one certificate, for the hinge: sum_k |w_k|^2 / 2 + C sum_i v_i max_k(1
@@ -148,6 +154,8 @@ class LinearSVM(LinearMachines):
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
         loss: str = HINGE,
+        penalty: str = L2,
+        l1_ratio: float = 0.5,
         multi_class: str = "ovr",
         solver: str = "auto",
         max_iter: int | None = None,
@@ -163,6 +171,7 @@ class LinearSVM(LinearMachines):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.loss = loss
+        self.penalty, self.l1_ratio = penalty, l1_ratio
         self.multi_class = multi_class
         self.solver = solver
         self.max_iter, self.warm_start, self.probability = max_iter, warm_start, probability
@@ -192,6 +201,7 @@ class LinearSVM(LinearMachines):
             "example_cost": self.C,
             "bias": self._bias(),
             "loss": SUMS[self.loss],
+            **penalties(self),
         }
         found |= {"probability": True} if self.probability else {}
         kind = MULTI_CLASS[self.multi_class]

@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.examples import Examples, Source
 from svmcut.errors import UsageError
-from svmcut.estimators.base import Trained, threads_of, whole
+from svmcut.estimators.base import Trained, penalties, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
+from svmcut.spec.entries import L2
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ class LinearSVMRegressor(Regressor):
         Errors up to this cost nothing: LinearSVR's epsilon.
     loss : {"epsilon-insensitive", "squared-epsilon-insensitive"}
         What is beyond the tube, or its square.
+    penalty, l1_ratio
+        As of LinearSVM, for the squared loss; with a tube of 0 the lasso and the elastic net.
     tol, fit_intercept, intercept_scaling, solver, max_iter, warm_start, n_jobs, random_state,
     verbose
         As of LinearSVM; the bias is regularised, so targets far from 0 are best centred.
@@ -116,6 +119,8 @@ class LinearSVMRegressor(Regressor):
         *,
         tube: float = 0.1,
         loss: str = TASKS["regression"].loss,
+        penalty: str = L2,
+        l1_ratio: float = 0.5,
         tol: float = 1e-3,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -129,6 +134,7 @@ class LinearSVMRegressor(Regressor):
         self.C = C
         self.tube = tube
         self.loss = loss
+        self.penalty, self.l1_ratio = penalty, l1_ratio
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -145,7 +151,8 @@ class LinearSVMRegressor(Regressor):
             known = ", ".join(losses(self.task))
             raise UsageError("loss {!r} is unknown; expected one of {}", self.loss, known)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
-        return {"example_cost": self.C, "loss": self.loss, "tube": self.tube, "bias": bias}
+        own = {"loss": self.loss, "tube": self.tube, "bias": bias}
+        return {"example_cost": self.C, **own, **penalties(self)}
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
         model: Any = outcomes[0].model

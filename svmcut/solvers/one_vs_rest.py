@@ -66,7 +66,7 @@ class OneVsRestRun(Run):
         self._K = K = risk.n_classes
         self._space = LinearSpace(space.X, space.bias, space.threads)
         stop = StoppingRule(problem.stop.absolute / K, problem.stop.relative)
-        self._binary = Problem(None, self._space, problem.C, stop, problem.qp)
+        self._binary = replace(problem, risk=None, space=self._space, stop=stop)
         self._W, n = np.zeros((self._space.dim, K)), space.X.n_rows
         zero = risk.machine(0).linearize(np.zeros(n)).value
         #: Primal, risk and dual of every machine; iterations, passes, cuts and support of those

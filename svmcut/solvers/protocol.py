@@ -120,7 +120,7 @@ class StoppingRule:
 
 @record
 class Problem:
-    """min over w of 1/2 |w|^2 + C R(A w).
+    """min over w of l1 |w|_1 + l2/2 |w|^2 + C R(A w).
 
     Attributes
     ----------
@@ -133,6 +133,8 @@ class Problem:
     stop : StoppingRule
     qp : str or None
         A name of svmcut.qp.QPS; None for the default.
+    l1, l2 : float
+        Others than 0 and 1 are for solvers whose row says so.
     """
 
     risk: Any
@@ -140,6 +142,8 @@ class Problem:
     C: float
     stop: StoppingRule
     qp: str | None = None
+    l1: float = 0.0
+    l2: float = 1.0
 
     def oracle(self, carry: bool = True) -> RiskOracle:
         """What cutting planes ask; carry as in RiskOracle."""
@@ -148,6 +152,11 @@ class Problem:
     def value(self, w) -> float:
         """R(A w), its scores formed afresh."""
         return self.risk.linearize(self.space.scores(w)).value
+
+    def penalty(self, w) -> float:
+        """l1 |w|_1 + l2/2 |w|^2."""
+        square = self.l2 * self.space.dot(w, w) / 2
+        return square + self.l1 * float(abs(w).sum()) if self.l1 else square
 
 
 class CuttingProblem(Protocol):

@@ -156,6 +156,13 @@ class LinearSpace(WeightSpace):
             self.rows, np.concatenate([[0], inner, [self.X.n_features]]).astype(np.int64)
         )
 
+    @cached_property
+    def columns(self):
+        """The columns of X, a copy."""
+        from svmcut._native import penalty
+
+        return penalty.Columns(self.rows)
+
     def take(self, rows) -> LinearSpace:
         """The space of these rows."""
         return LinearSpace(self.X.take(rows), self.bias, self.threads)

@@ -12,9 +12,12 @@ SQUARED_HINGE, LOGISTIC, SQUARED_DIFFERENCE = "squared-hinge", "logistic", "squa
 SQUARED_TUBE = "squared-epsilon-insensitive"
 #: Solvers that others name.
 CUTTING_PLANE, SUBSPACE, SAMPLED_CUTS, SMO = "cutting-plane", "subspace", "sampled-cuts", "smo"
-DUAL_CD, NEWTON, BCFW, GDMM, SBP = "dual-cd", "newton", "bcfw", "gdmm", "sbp"
+DUAL_CD, NEWTON, BCFW, GDMM, SBP, CDN = "dual-cd", "newton", "bcfw", "gdmm", "sbp", "cdn"
 #: What parameter at is.
 PLACES, FLOOR, RANGE = "places", "floor", "range"
+#: Penalties of weights: 1/2 |w|^2, |w|_1, and both.
+L2, L1, ELASTIC_NET = "l2", "l1", "elastic-net"
+PENALTIES = (L2, L1, ELASTIC_NET)
 #: What labels are.
 TWO_CLASSES, CLASSES, GRADES, NUMBERS = "two classes", "classes", "grades", "numbers"
 TAGS, SETS, ONE_CLASS = "tags", "sets", "one class"
@@ -257,6 +260,8 @@ class Solver(NamedTuple):
         Those of them that the polish alone reads.
     defaults : mapping
         Of its own parameters, where they differ.
+    penalties : tuple of str
+        Of PENALTIES.
     """
 
     name: str
@@ -278,6 +283,7 @@ class Solver(NamedTuple):
     takes: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = {}
+    penalties: tuple[str, ...] = (L2,)
 
     @property
     def steps(self) -> bool:

@@ -31,7 +31,7 @@ from svmcut.spec.catalog import (
     is_definite,
     losses,
 )
-from svmcut.spec.entries import ONE_CLASS
+from svmcut.spec.entries import ELASTIC_NET, L1, L2, ONE_CLASS, PENALTIES
 from svmcut.spec.kinds import (
     ANY,
     FLAG,
@@ -110,6 +110,10 @@ class Settings:
         disagreement in the losses q, qacc, qf1 and qgm.
     tube : float
         Errors up to this cost nothing in regression.
+    penalty : {"l2", "l1", "elastic-net"}
+        Of the weights of features: 1/2 |w|^2, |w|_1, or both.
+    l1_ratio : float
+        Of the elastic net: l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2.
     rescaling, slack_norm : {"margin", "slack"}, {1, 2}
     bias : float or None
         Value of the regularised constant feature, 0 for none; 1 by default where there may be one.
@@ -204,6 +208,8 @@ class Settings:
     at: Any = param(None, place())
     beta: float = param(1.0, number(0, 1e6, above=True))
     tube: float = param(0.1, number(0))
+    penalty: str = param(L2, one_of(PENALTIES))
+    l1_ratio: float = param(0.5, number(0, 1))
     rescaling: Literal["margin", "slack"] = param("margin", one_of(RESCALINGS))
     slack_norm: Literal[1, 2] = param(1, integer(1, 2))
     bias: float | None = param(None, ANY)
@@ -309,6 +315,13 @@ class Settings:
         first = SOLVERS[DUAL_CD]
         name = self.loss or TASKS[self.task].loss
         return self.is_plain and self.task in first.linear and name in (first.losses or ())
+
+    @property
+    def l1_l2(self) -> tuple[float, float]:
+        """The factors of |w|_1 and of 1/2 |w|^2."""
+        if self.penalty == ELASTIC_NET:
+            return self.l1_ratio, 1.0 - self.l1_ratio
+        return (1.0, 0.0) if self.penalty == L1 else (0.0, 1.0)
 
     @property
     def is_joint(self) -> bool:

@@ -33,9 +33,10 @@ from svmcut.spec.catalog import (
     takes,
     task_inputs,
 )
-from svmcut.spec.entries import CLASSES, GRADES, NUMBERS, TAGS, TWO_CLASSES, Loss, Solver
+from svmcut.spec.entries import CDN, CLASSES, GRADES, L2, NUMBERS, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
+from svmcut.spec.penalties import check_penalty
 from svmcut.spec.places import fraction_of_positives, place_of
 from svmcut.spec.records import replace
 from svmcut.spec.spellings import nearest
@@ -61,9 +62,10 @@ def check(settings: Settings) -> list[str]:
     settings = plain(settings)
     if settings.cost is not None and settings.example_cost is not None:
         raise UsageError("{cost} and {example_cost} exclude each other; leave one of them out")
-    loss = _loss(settings)
+    loss, task = _loss(settings), TASKS[settings.task]
+    if "penalty" in task.takes:
+        check_penalty(settings)
     _check_solver(settings, loss)
-    task = TASKS[settings.task]
     own = {*task.takes} | ({"multiclass"} if settings.is_open else set())
     for name in sorted(settings.wishes() & OF_TASKS - own):
         having = [row.name for row in TASKS.values() if name in row.takes]
@@ -144,6 +146,8 @@ def chosen_solver(settings: Settings) -> str:
         return SMO
     if settings.has_kernel:
         return SUBSPACE if settings.chosen_basis else AUTO
+    if settings.penalty != L2:
+        return CDN
     if settings.parts is not None and (searching := takers(settings.task, "parts")):
         return searching[0]
     quick = settings.quick and QUICK in takers(settings.task, "quick")

@@ -7,12 +7,14 @@ from typing import Any
 
 from svmcut.spec.entries import (
     BCFW,
+    CDN,
     CUTTING_PLANE,
     DUAL_CD,
     GDMM,
     LOGISTIC,
     NEWTON,
     ONE_CLASS,
+    PENALTIES,
     SAMPLED_CUTS,
     SBP,
     SMO,
@@ -92,6 +94,14 @@ _ROWS = (
         where="svmcut.solvers.newton:Newton",
         binary=("multiclass", "multilabel"),
         **_ON_FEATURES,
+    ),
+    Solver(
+        CDN,
+        where="svmcut.solvers.cdn:Cdn",
+        linear=_SINGLE,
+        losses=(SQUARED_HINGE, LOGISTIC, SQUARED_TUBE),
+        binary=("multiclass",),
+        penalties=PENALTIES,
     ),
     Solver(
         BCFW,

@@ -41,6 +41,7 @@ from svmcut.spec.entries import (
 
 _OF_ROWS = ("LinearModel", "KernelModel", "FourierModel")
 _BASIS = ("basis_kind", "basis_method", "basis_file")
+_PENALTY = ("penalty", "l1_ratio")
 
 _BOTH: dict[str, Any] = {"rescalings": BOTH_RESCALINGS, "norms": BOTH_NORMS}
 _TABLE: dict[str, Any] = {
@@ -176,7 +177,17 @@ _ROWS = (
         models=_OF_ROWS,
         auto=(DUAL_CD, NEWTON),
         auto_kernel=(SMO, SUBSPACE),
-        takes=("bias", "positive", "class_weight", "probability", "initial", "at", "beta", *_BASIS),
+        takes=(
+            "bias",
+            "positive",
+            "class_weight",
+            "probability",
+            "initial",
+            "at",
+            "beta",
+            *_BASIS,
+            *_PENALTY,
+        ),
         parted=True,
         original="svm_perf",
         algorithms=(0, 1, 2, 3, 4, 9),
@@ -338,7 +349,7 @@ svmcut classify test.hmm model tags.txt
         marked=True,
         auto=(DUAL_CD, NEWTON),
         auto_kernel=(SMO, SUBSPACE),
-        takes=("bias", "tube", "initial", *_BASIS),
+        takes=("bias", "tube", "initial", *_BASIS, *_PENALTY),
         gap=1e-3,
         parted=True,
         like="LIBLINEAR and LIBSVM",
@@ -487,7 +498,7 @@ svmcut classify test.ml model labels.txt
         joint_plan="svmcut.training.joint_classes:JointPlan",
         auto=(DUAL_CD, NEWTON),
         auto_kernel=(SMO, SUBSPACE),
-        takes=("bias", "multiclass", "class_weight", "probability"),
+        takes=("bias", "multiclass", "class_weight", "probability", *_PENALTY),
         parted=True,
         original="svm_multiclass",
         algorithms=(0, 1, 2, 3, 4),

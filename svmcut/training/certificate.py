@@ -99,9 +99,10 @@ def weights_reading(
     def value(model: Any) -> float:
         w = w_of(model)
         with np.errstate(over="ignore", invalid="ignore"):
-            return float(0.5 * problem.space.dot(w, w) + problem.C * problem.value(w))
+            return float(problem.penalty(w) + problem.C * problem.value(w))
 
-    return Reading(value, KEPT * (problem.C * rise + outcome.norm**2), part, original)
+    size = 2 * problem.penalty(w_of(outcome.model)) if problem.l1 else outcome.norm**2
+    return Reading(value, KEPT * (problem.C * rise + size), part, original)
 
 
 def some(values: NDArray) -> NDArray[np.int64]:

@@ -98,6 +98,8 @@ class Linear(Plan):
             ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w)
         )
         outcome.details |= self.vectors.details()
+        if problem.l1:
+            outcome.details["features_used"] = int(np.count_nonzero(self.space.split(w)[0]))
         rise = self.vectors.rise(self.space, w)
         if isinstance(self.space, RowSpace):
             problem = replace(problem, space=self.space.features)

@@ -143,7 +143,7 @@ class Classes:
         return LabelSpace(self.X, len(self.names), 0, s.bias or 0.0, s.threads)
 
     def problem(self, space: Any, C: float, stop: StoppingRule) -> Problem:
-        return Problem(self.risk, space, C, stop, self._settings.qp)
+        return Problem(self.risk, space, C, stop, self._settings.qp, *self._settings.l1_l2)
 
     def rise(self, space: Any, w: Any) -> float:
         """Of the scores of a row by e |x|.|W_k|, of which all against the rest count, else two. Of
@@ -209,6 +209,9 @@ class MulticlassPlan(Plan):
             outcome.longest_cut = math.sqrt(self.space.dot(cut, cut))
         outcome.multipliers = self.units.original * outcome.multipliers
         outcome.details |= self.classes.details()
+        if problem.l1:
+            W = w.reshape(-1, len(self.names))[: self.space.X.n_features]
+            outcome.details["features_used"] = int(W.any(axis=1).sum())
         model, original = outcome.model, self.settings.original
         rise = self.classes.rise(self.space, w)
         reading = weights_reading(

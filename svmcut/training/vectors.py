@@ -140,7 +140,7 @@ class Vectors:
         return linear_space(self.X, self._settings.bias or 0.0, self._settings.threads, cuts)
 
     def problem(self, space: Any, C: float, stop: StoppingRule) -> Problem:
-        return Problem(self.risk, space, C, stop, self._settings.qp)
+        return Problem(self.risk, space, C, stop, self._settings.qp, *self._settings.l1_l2)
 
     def rise(self, space: Any, w: Any) -> float:
         if self.steepness == math.inf:

@@ -35,7 +35,7 @@ from svmcut.spaces.kernel import KernelSpace
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec import records
-from svmcut.spec.catalog import SOLVERS, losses, solver_class
+from svmcut.spec.catalog import SOLVERS, TASKS, losses, solver_class
 from svmcut.spec.state_classes import state_classes
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
@@ -170,6 +170,10 @@ def cases():
             yield name, loss, False
             if loss in losses("multiclass"):
                 yield name, f"multiclass {loss}", False
+        if row.penalties[1:]:  # which a problem has, and trains for no loss with corners
+            yield from ((name, loss, False) for loss in row.losses)
+            yield from ((name, f"multiclass {loss}", False) for loss in row.losses[:2])
+            continue
         for task in row.where if not isinstance(row.where, str) else row.linear or row.kernel[:1]:
             yield name, task, False
             if (
@@ -204,7 +208,9 @@ def made(name, task, relayed=False):
         problem = rest(HingeRisk())()
     else:
         problem = PROBLEMS[f"{task} {loss}".strip()]()
-    solver = solver_class(name, task, loss or (task if task in row.others else None))(**more)
+    if row.penalties[1:]:
+        problem = records.replace(problem, l1=0.7, l2=0.2, stop=StoppingRule(0.0, 1e-12))
+    solver = solver_class(name, task, loss or (None if task in TASKS else task))(**more)
     if loss or task in row.binary:
         return OneVsRest(solver), problem
     return (Relay(solver, CUTS[task]) if relayed else solver), problem

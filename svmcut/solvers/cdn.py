@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Coordinate descent Newton for sums of losses without corners under an l1 or elastic-net penalty.
+
+    problem      min_w  P(w) = l1 |w|_1 + l2/2 |w|^2 + C sum_i v_i l(y_i, w.x_i), or the minimum of
+                 the sum over a free bias
+    its dual     max    C sum_i v_i h(g_i) - sum_j ((|v_j| - l1)+)^2 / (2 l2),  v = C X'(v g);
+                 without l2 g is to have |v_j| <= l1
+    update       Newton steps over a working set of columns, each model solved by coordinate
+                 descent (csrc/linear/penalty.cc)
+    certificate  g = -l'(f), times the best theta that has |v_j| <= l1; the best bound so far is
+                 kept
+    screening    sum_i (g_i - g*_i)^2 C v_i <= r^2, r^2 = gap / least curvature of -h, so column j
+                 has weight 0 at the optimum, and is out for good, where
+                 |v_j| + r N_j < l1,  N_j^2 = C sum_i v_i x_ij^2 (less the mean, with a free bias)
+
+v and the gap of the screening are those of the same g. The working set holds the weights that are
+not 0 and as many columns again, those nearest to |v_j| = l1 in units of N_j. A gap falls as the
+root of P - P* where l2 = 0.
+
+References
+----------
+Yuan, Chang, Hsieh and Lin, JMLR 2010 (coordinate descent Newton); Yuan, Ho and Lin, JMLR 2012
+(Newton steps over coordinates); Ndiaye, Fercoq, Gramfort and Salmon, JMLR 2017 (safe screening);
+Massias, Gramfort and Salmon, ICML 2018 (working sets).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from svmcut._native import penalty as native
+from svmcut._native.losses import LOGISTIC
+from svmcut.errors import TrainingError
+from svmcut.risks.free_bias import FreeBias
+from svmcut.risks.protocol import LossRisk
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
+from svmcut.spaces.linear import LinearSpace
+from svmcut.spec import schemas
+from svmcut.spec.records import record
+from svmcut.spec.states import Form
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LEAST_SET = 100  # columns of a working set
+#: Of the gap that is asked for, and of the last one, the gap of a working set may be.
+INNER, OUTER = 0.3, 0.1
+ENTRIES = 200_000_000  # of columns read between two looks
+BISECTIONS = 40
+
+
+class Bound(NamedTuple):
+    """A feasible point of the dual.
+
+    Attributes
+    ----------
+    value : float
+    theta : float
+        v of the point is theta times that of the tangent's.
+    """
+
+    value: float
+    theta: float
+
+
+class CdnRun(Run):
+    """A look at all columns, but for those screened, before every working set.
+
+    Parameters
+    ----------
+    problem : Problem
+        A loss of one score without corners, or FreeBias of one; linear space.
+    """
+
+    def __init__(self, solver: Solver, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
+        risk, space = problem.risk, problem.space
+        self._free = isinstance(risk, FreeBias)
+        self._loss: Any = risk.risk if isinstance(risk, FreeBias) else risk
+        smooth = isinstance(self._loss, LossRisk) and not risk.widest()
+        if not (smooth and isinstance(space, LinearSpace)):
+            raise TrainingError("this solver needs a loss without corners and features")
+        n, v = space.n_rows, self._loss.weights
+        self._costs = problem.C * (np.ones(n) if v is None else v)
+        self._columns: Any = space.columns
+        self._norms = np.sqrt(self._columns.squares(self._costs, self._free, space.threads))
+        self._w = space.zero()
+        self._alive = np.arange(space.X.n_features, dtype=np.int32)
+        self._lower, self._iteration, self._passes = 0.0, 0, 0.0
+        self._points = start.points if start else ()
+        self._began = time.perf_counter()
+
+    def form(self) -> Form:
+        d = self._problem.space.X.n_features
+        return {
+            "_w": self._problem.space.kinds().element,
+            "_alive": schemas.array(np.int32, None, low=0, high=d - 1, rising=True),
+            "_lower": schemas.REAL,
+            "_iteration": schemas.COUNT,
+            "_passes": schemas.REAL,
+        }
+
+    def __iter__(self) -> Iterator[Progress]:
+        resumed, self._resumed = self._resumed, False
+        if not resumed:
+            self._begin()
+        while True:
+            v = self._look(again=resumed)
+            yield self._progress()
+            resumed = False
+            if self._problem.stop.met(self._primal, self._lower):
+                return
+            self._improve(v)
+
+    def _begin(self) -> None:
+        """The best of the points of the start, and of 0."""
+        values = [self._value(w) for w in self._points]
+        if values and min(values) < self._value(self._w):
+            self._w = np.array(self._points[int(np.argmin(values))])
+        self._points = ()
+
+    def _value(self, w) -> float:
+        return self._problem.penalty(w) + self._problem.C * self._problem.value(w)
+
+    def _support(self) -> NDArray[np.int32]:
+        """Features whose weights are not 0."""
+        return np.flatnonzero(self._w[: self._columns.n_features]).astype(np.int32)
+
+    def _scores(self, support: NDArray[np.int32]) -> NDArray[np.float64]:
+        constant = self._problem.space.bias
+        return self._columns.scores(support, self._w, constant * self._w[-1] if constant else 0.0)
+
+    def _look(self, again: bool) -> NDArray[np.float64]:
+        """Primal and dual at w; columns that cannot have a weight go. v of those that stay."""
+        problem, space = self._problem, self._problem.space
+        C, l1 = problem.C, problem.l1
+        self._s = self._scores(self._support())
+        known = problem.risk.linearize(self._s)
+        self._risk = known.value
+        self._primal = problem.penalty(self._w) + C * known.value
+        u = -C * known.coef
+        v = self._columns.dots(self._alive, u, space.threads)
+        constant = space.bias * float(u.sum()) if space.bias else 0.0
+        bound = self._bound(known, v, constant)
+        self._iteration += not again
+        self._lower = max(self._lower, bound.value)
+        if l1:
+            v = self._screen(v, bound)
+        return v
+
+    def _bound(self, known, v, constant: float) -> Bound:
+        """The best multiple of the tangent's slopes; without l2 they have to be feasible."""
+        l1, l2 = self._problem.l1, self._problem.l2
+        most = max(float(np.abs(v).max(initial=0.0)), abs(constant))
+        if l2:
+            over = np.maximum(np.abs(np.append(v, constant)) - l1, 0.0)
+            return Bound(self._problem.C * known.offset - float(over @ over) / (2 * l2), 1.0)
+        return self._scaled(known, l1 / most if most > 0 else math.inf)
+
+    def _scaled(self, known, limit: float) -> Bound:
+        """The largest C sum v h(theta g) of a theta up to a limit."""
+        C, loss = self._problem.C, self._loss
+        if loss.number != LOGISTIC:  # theta a - theta^2 b
+            v = 1.0 if loss.weights is None else np.where(loss.weights > 0, loss.weights, 1.0)
+            b = 0.25 * float(np.sum(known.coef**2 / v))
+            a = known.offset + b
+            theta = min(limit, a / (2 * b)) if b > 0 else min(limit, 1.0)
+            return Bound(C * theta * (a - theta * b), theta)
+        u = loss.fractions(known.coef)
+        limit = min(limit, 1.0 / max(float(u.max(initial=0.0)), 1e-300))
+
+        def parts(theta: float) -> tuple[Any, Any, Any]:
+            part = np.minimum(theta * u, 1.0)
+            with np.errstate(divide="ignore"):
+                return part, np.log(np.maximum(part, 1e-300)), np.maximum(np.log1p(-part), -1e3)
+
+        def slope(theta: float) -> float:
+            _, log, rest = parts(theta)
+            return float(loss.weighed(u) @ (rest - log))
+
+        low, high = 0.0, limit
+        if slope(limit) >= 0:
+            low = limit
+        for _ in range(BISECTIONS if low < high else 0):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+        part, log, rest = parts(low)
+        worth = -part * log - (1 - part) * rest
+        return Bound(C * float(np.sum(loss.weighed(worth))), low)
+
+    def _screen(self, v, bound: Bound) -> NDArray[np.float64]:
+        """Takes columns out that have no weight at the optimum; v of the others."""
+        gap = max(0.0, self._primal - bound.value) + 1e-12 * abs(self._primal)
+        radius = math.sqrt(gap / 2 if self._loss.number == LOGISTIC else 4 * gap)
+        norms = self._norms[self._alive]
+        stays = bound.theta * np.abs(v) + radius * norms >= self._problem.l1 * (1 - 1e-9)
+        if stays.all():
+            return v
+        gone = self._alive[~stays]
+        self._alive, v = self._alive[stays], v[stays]
+        if self._w[gone].any():
+            self._w[gone] = 0.0
+            self._s = self._scores(self._support())
+        return v
+
+    def _working_set(self, v) -> NDArray[np.int32]:
+        """Columns with a weight, and those nearest to one; rising."""
+        support, size = self._support(), len(self._alive)
+        most = max(LEAST_SET, 2 * len(support))
+        if not self._problem.l1 or most >= size:
+            return self._alive
+        norms = self._norms[self._alive]
+        near = (self._problem.l1 - np.abs(v)) / np.where(norms > 0, norms, 1e-300)
+        near[np.searchsorted(self._alive, support)] = -math.inf
+        return self._alive[np.sort(np.argpartition(near, most)[:most])]
+
+    def _improve(self, v) -> None:
+        """Newton steps over a working set."""
+        problem, loss = self._problem, self._loss
+        gap, chosen = self._primal - self._lower, self._working_set(v)
+        enough = max(INNER * problem.stop.target(self._primal), OUTER * gap)
+        w, bias = self._w.copy(), problem.space.bias
+        if self._free:
+            b = problem.risk.bias(self._s)
+            w, self._s = np.append(w, b), self._s + b
+        _, _, entries, _ = native.newton(
+            self._columns,
+            loss.number,
+            loss.targets,
+            self._costs,
+            chosen,
+            w,
+            self._s,
+            enough,
+            ENTRIES,
+            l1=problem.l1,
+            l2=problem.l2,
+            bias=bias,
+            free=self._free,
+            tube=loss.tube,
+        )
+        self._w = w[:-1].copy() if self._free else w
+        self._passes += entries / max(1, problem.space.X.nnz) + 1
+
+    def _progress(self) -> Progress:
+        return Progress(
+            self._iteration,
+            self._passes,
+            self._primal,
+            self._lower,
+            self._primal - self._lower,
+            time.perf_counter() - self._began,
+            kept(self._w),
+            support=len(self._support()),
+            risk=self._risk,
+        )
+
+
+@record
+class Cdn(Solver):
+    """Newton steps over coordinates."""
+
+    run = CdnRun
+    patience: ClassVar[int | None] = 20
