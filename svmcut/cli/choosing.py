@@ -64,9 +64,8 @@ def table(options: LearnOptions, search: Search) -> str:
     folds."""
     name = measure_of(options)
     digits = max(measures(options.task)[name].digits, 3)
-    shown = {"C": options.path} | {
-        name: values for name, values in options.grid.items() if len(values) > 1
-    }
+    shown = {"C": options.path} if options.has_cost else {}
+    shown |= {name: values for name, values in options.grid.items() if len(values) > 1}
     texts = {(name, typed.value): typed.text for name, values in shown.items() for typed in values}
     lines = [[*shown, name.replace("_", "-"), *(["std"] if options.cv else [])]]
     rows = search.rows(name)

@@ -462,6 +462,6 @@ def collected(command: str | None, words: Sequence[str], values: dict[str, Any])
     own |= {"table": TableOptions(**table), "given": frozenset(asked)}
     found = LearnOptions(**{"command": command, **own, **values})
     if not found.path and found.settings().is_sum:
-        costs = (EXAMPLE_COST,) if found.cv is None else COSTS
+        costs = COSTS if found.cv is not None and found.has_cost else (EXAMPLE_COST,)
         return replace(found, example_cost=tuple(Typed(f"{cost:g}", cost) for cost in costs))
     return found

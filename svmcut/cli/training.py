@@ -326,7 +326,8 @@ class Training:
             self._log(f"C = {cost.text}")
         costs = self._costs(cost)
         if not self.original:
-            self._log(f"C: {report.cost_text(options, self._driver, *costs)}")
+            for name, text in report.weights(options, self._driver, *costs):
+                self._log(f"{name}: {text}")
         state, self._state = self._state, None
         with self.going_on(), self._bar:
             outcome, measured = self._trained(costs, state)
@@ -395,7 +396,8 @@ class Training:
             yield summary.model_of_path(cost.text, outcome)
             return
         yield from summary.chosen(options, outcome)
-        yield summary.fact("C", report.cost_text(options, self._driver, *self._costs(cost)))
+        for name, text in report.weights(options, self._driver, *self._costs(cost)):
+            yield summary.fact(name, text)
         yield from summary.certificate(outcome)
         yield from summary.errors(options.task, errors)
 

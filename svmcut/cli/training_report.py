@@ -15,6 +15,8 @@ from svmcut.cli.words import in_options
 from svmcut.spec.catalog import TASKS, measures
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from svmcut.data.examples import Csr
 
 
@@ -68,6 +70,17 @@ def cost_text(options, driver, cost: float | None, example_cost: float | None) -
         else f"{weight:.6g} per {row.unit} (--example-cost)"
     )
     return f"{objective.c:.6g} in {unit} (-c), {each}"
+
+
+def weights(
+    options, driver, cost: float | None, example_cost: float | None
+) -> Iterator[tuple[str, str]]:
+    """What weighs the losses, by name: C, or nu in its place."""
+    s = driver.settings
+    if s.is_nu:
+        yield "nu", f"{s.nu:g}"
+    if s.has_cost:
+        yield "C", cost_text(options, driver, cost, example_cost)
 
 
 def iteration_line(progress, objective, algorithm: int | None) -> str:

@@ -31,7 +31,7 @@ from svmcut.spec.catalog import (
     is_definite,
     losses,
 )
-from svmcut.spec.entries import ELASTIC_NET, L1, L2, ONE_CLASS, PENALTIES
+from svmcut.spec.entries import ELASTIC_NET, L1, L2, NUMBERS, ONE_CLASS, PENALTIES
 from svmcut.spec.kinds import (
     ANY,
     FLAG,
@@ -279,6 +279,11 @@ class Settings:
             return True
         known = self.solver in (AUTO, SMO) and self.task in SOLVERS[SMO].kernel
         return known and self.nu is not None
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether a C weighs the losses, and not nu alone."""
+        return TASKS[self.task].has_cost and not (self.is_nu and self.labels != NUMBERS)
 
     @property
     def is_definite(self) -> bool:

@@ -33,7 +33,7 @@ from svmcut.spec.catalog import (
     takes,
     task_inputs,
 )
-from svmcut.spec.entries import CDN, CLASSES, GRADES, L2, NUMBERS, TAGS, TWO_CLASSES, Loss, Solver
+from svmcut.spec.entries import CDN, CLASSES, GRADES, L2, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
 from svmcut.spec.penalties import check_penalty
@@ -344,7 +344,7 @@ def _check_nu(settings: Settings) -> None:
     wishes, nu = settings.wishes(), settings.nu
     if nu is not None and not 0 < nu <= 1:
         raise UsageError("{nu=} is out of range; expected a number above 0 and at most 1", nu)
-    if settings.labels != NUMBERS:
+    if not settings.has_cost:
         unasked = settings.given is None and settings.example_cost == EXAMPLE_COST
         for name in ("cost", "example_cost"):
             if name in wishes and not (unasked and name == "example_cost"):

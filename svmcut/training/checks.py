@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,6 +50,32 @@ def class_warnings(path: str, n: int, names: NDArray) -> list[str]:
     return [
         Message("all {} labels of {} are {:g}; there is no other class to learn", n, path, names[0])
     ]
+
+
+def check_nu(
+    path: str,
+    nu: float,
+    plus: float,
+    minus: float,
+    first: str = "the positive class",
+    second: str = "the negative one",
+) -> None:
+    """Refuses a nu that two classes of these weights and names do not allow, as a TrainingError."""
+    if not min(plus, minus) > 0:
+        raise TrainingError("{}: {nu} needs rows of two classes; give it up or add rows", path)
+    most = 2 * min(plus, minus) / (plus + minus)
+    if nu > most * (1 + 1e-12):
+        raise TrainingError(
+            "{}: {nu=} is not feasible: {} weighs {:g} and {} {:g}, which allows at most {:g}; "
+            "lower {nu}",
+            path,
+            nu,
+            first,
+            plus,
+            second,
+            minus,
+            math.floor(most * 1e6) / 1e6,
+        )
 
 
 def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:

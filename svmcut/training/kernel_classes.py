@@ -27,7 +27,7 @@ from svmcut.spec.catalog import MULTICLASS, PLANS, SOLVERS, SUBSPACE, TASKS, loa
 from svmcut.spec.parameters import DEFAULTS, Settings
 from svmcut.spec.records import replace
 from svmcut.training.certificate import close, some
-from svmcut.training.checks import checked_weights, class_warnings
+from svmcut.training.checks import check_nu, checked_weights, class_warnings
 from svmcut.training.gate import Part, join
 from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
 from svmcut.training.room import kernel_warnings
@@ -93,7 +93,15 @@ class MachinesPlan(Plan):
             float(V.sum() if other is None else V[k] + V[other]) for k, other in self._machines
         ]
         loss = make_risk(s).bind(np.ones(1), None, None, 1)
-        self._at_zero = float(loss.linearize(np.zeros(1)).value)
+        self._at_zero = 0.0 if s.is_nu else float(loss.linearize(np.zeros(1)).value)
+        if s.is_nu:
+            self._check_nu(V)
+
+    def _check_nu(self, V: NDArray) -> None:
+        for k, other in self._machines:
+            minus = float(V.sum() - V[k] if other is None else V[other])
+            names = f"{self.names[k]:g}", "the rest" if other is None else f"{self.names[other]:g}"
+            check_nu(self.path, self.settings.nu or 0.0, float(V[k]), minus, *names)
 
     def stop(self, objective: Objective) -> StoppingRule:
         """On the sums."""

@@ -22,6 +22,7 @@ from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.protocol import Start, StoppingRule
 from svmcut.spec.entries import NUMBERS, ONE_CLASS
 from svmcut.spec.parameters import Settings
+from svmcut.training.checks import check_nu
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan
 from svmcut.training.stage import Ended, Plan, Stage
@@ -42,22 +43,6 @@ def plan_machine(examples: Examples, settings: Settings) -> Plan:
     return SmoPlan(examples, settings)
 
 
-def check_nu(path: str, nu: float, plus: float, minus: float, of: str = "the two classes") -> None:
-    """Refuses a nu that classes of these weights do not allow, as a TrainingError."""
-    most = 2 * min(plus, minus) / (plus + minus)
-    if nu > most * (1 + 1e-12):
-        raise TrainingError(
-            "{}: {nu=} is not feasible: {} weigh {:g} and {:g}, which allows at most {:g}; lower "
-            "{nu}",
-            path,
-            nu,
-            of,
-            plus,
-            minus,
-            math.floor(most * 1e4) / 1e4,
-        )
-
-
 class NuPlan(KernelPlan):
     """One stage; of numbers the solver starts from the solution of the C before."""
 
@@ -76,8 +61,6 @@ class NuPlan(KernelPlan):
         self._mass = self._nu * total(risk.weights, n)
         if self._of_classes:
             plus, minus = (float(self._v[risk.signs == side].sum()) for side in (1.0, -1.0))
-            if not min(plus, minus) > 0:
-                raise TrainingError("{}: {nu} needs rows of two classes", self.path)
             check_nu(self.path, self._nu, plus, minus)
         self._doubled: Csr | None = None
 

@@ -224,9 +224,9 @@ def test_what_is_refused_of_liblinear(old, new, message):
     [
         (
             "c_svc",
-            "one_class",
-            "model:1:1: svm_type 'one_class' is refused; expected c_svc, nu_svc, epsilon_svr or "
-            "nu_svr",
+            "many_class",
+            "model:1:1: svm_type 'many_class' is refused; expected c_svc, nu_svc, epsilon_svr, "
+            "nu_svr or one_class",
         ),
         (
             "label -1 1",

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from libsvm_texts import LIBSVM
 from programs import call
-from refusals import refused
 
 import svmcut
 
@@ -139,6 +138,11 @@ def test_models_of_libsvm_from_feature_0(text, capsys):
     )
 
 
-def test_a_model_of_one_class_is_refused_by_its_name():
+def test_a_model_of_one_class_says_what_is_inside(tmp_path):
     text = LIBSVM.format(kernel="linear").replace("c_svc", "one_class").replace("label -1 1\n", "")
-    assert "svm_type 'one_class' is refused; expected c_svc" in refused(Path("model"), text)
+    (tmp_path / "model").write_text(text)
+    model = svmcut.load(tmp_path / "model")
+    X = np.random.default_rng(2).normal(size=(20, 3)).astype(np.float32)
+    assert model.model.loss == "one-class"
+    inside = np.where(model.decision_function(X) >= 0, 1.0, -1.0)
+    assert model.predict(X).tolist() == inside.tolist()

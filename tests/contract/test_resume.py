@@ -62,6 +62,9 @@ RUNS = {
     "smo": {"solver": "smo", **RBF},
     "smo to a gap": {"solver": "smo", **RBF, "gap": 1e-7},
     "smo without bias": {"solver": "smo", "free_bias": False, **RBF},
+    "nu of two classes": {"nu": 0.4, **RBF, "gap": 1e-7, "cost": None, "example_cost": 1.0},
+    "nu of one class": {"task": "one-class", "nu": 0.2, **RBF, "gap": 1e-8},
+    "nu of numbers": {"task": "regression", "nu": 0.4, **RBF, "gap": 1e-5},
 }
 
 
@@ -81,6 +84,7 @@ WEIGHTED = {
     "sdca to a gap",
     "smo to a gap",
     "smo without bias",
+    "nu of two classes",
 }
 
 

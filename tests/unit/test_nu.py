@@ -142,7 +142,10 @@ def test_pairs_of_classes_are_trained_each():
 def test_what_is_not_feasible_is_refused():
     X, y, _ = rows()
     y = np.where(np.arange(len(y)) < 12, 1.0, -1.0)
-    with pytest.raises(TrainingError, match=r"nu.*not feasible.*weigh 12 and 108.*at most 0.2;"):
+    with pytest.raises(
+        TrainingError,
+        match=r"nu.*not feasible.*positive class weighs 12 and the negative one 108.*at most 0.2;",
+    ):
         trained((X, y), nu=0.3, kernel="rbf")
     with pytest.raises(TrainingError, match=r"leaves no margin.*rho is 0"):
         trained((np.repeat(X[:20], 2, axis=0), np.tile([1.0, -1.0], 20)), nu=0.5)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LIBSVM's models of classes and of numbers: a header of names, then a support vector a line;
-libsvm_writing.py writes them.
+"""LIBSVM's models of classes, of one class and of numbers: a header of names, then a support vector
+a line; libsvm_writing.py writes them.
 
 A score above 0 is for the first label; rho is subtracted. probA and probB are the sigmoid of the
 first. Several classes are one against one, and stay in the order of the file: a vector of class c
@@ -19,10 +19,10 @@ from svmcut.errors import ModelError
 from svmcut.files.models.expansions import scoring_model
 from svmcut.files.models.grammar import FAULTS, INDEX_LIMIT, vectors
 from svmcut.files.models.named_lines import NamedLines, two_labels
-from svmcut.messages import Message, join_names
+from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel, pairs_of
 from svmcut.models.kernels import KERNELS, Kernel
-from svmcut.spec.catalog import TASKS
+from svmcut.spec.catalog import ONE_CLASS_LOSS, TASKS
 
 if TYPE_CHECKING:
     from svmcut.models import ScoringModel
@@ -41,7 +41,7 @@ _NAMES = (
     "probB",
     "nr_sv",
 )
-_CLASSIFIERS, _REGRESSORS = ("c_svc", "nu_svc"), ("epsilon_svr", "nu_svr")
+_CLASSIFIERS, _REGRESSORS, _ONE_CLASS = ("c_svc", "nu_svc"), ("epsilon_svr", "nu_svr"), "one_class"
 #: What says that a model is one of numbers.
 _OF_NUMBERS = TASKS["regression"].loss
 #: At most as many digits as an int64 has: what is longer is refused where it is read.
@@ -59,16 +59,10 @@ def read(
 ) -> ScoringModel | KernelMulticlassModel:
     """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = NamedLines(path, first, file, "SV", _NAMES)
-    if lines.words("svm_type") == ["one_class"]:
-        raise lines.refuse(
-            "svm_type",
-            f"{join_names((*_CLASSIFIERS, *_REGRESSORS), 'or')}, for a model of one class tells "
-            "what is like its examples from what is not, and knows no label",
-        )
-    of_numbers = lines.word("svm_type", (*_CLASSIFIERS, *_REGRESSORS)) in _REGRESSORS
+    machine = lines.word("svm_type", (*_CLASSIFIERS, *_REGRESSORS, _ONE_CLASS))
     kernel = _kernel(lines, lines.word("kernel_type", KERNELS))
-    known: dict[str, Any] = {"loss": _OF_NUMBERS}
-    if not of_numbers:
+    known: dict[str, Any] = {"loss": ONE_CLASS_LOSS if machine == _ONE_CLASS else _OF_NUMBERS}
+    if machine in _CLASSIFIERS:
         names = lines.classes()
         if len(names) > 2:
             return _several(lines, kernel, names, _text(file, zero_based))
