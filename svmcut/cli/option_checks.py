@@ -119,8 +119,26 @@ def _check_outputs(options: LearnOptions) -> None:
         raise UsageError(
             "--work-dir is a folder for the workers of a scheduler; name one with --scheduler"
         )
+    if options.reads_table:
+        _check_table(options)
     if options.resume and options.checkpoint is None:
         raise UsageError("--resume goes on from a checkpoint; name it with --checkpoint FILE")
+
+
+def _check_table(options: LearnOptions) -> None:
+    """Refusals of what goes with examples in LIBSVM's text alone."""
+    for name in ("cache", "scheduler", "scheduler_file"):
+        if getattr(options, name) is not None:
+            raise UsageError(
+                "{} is for examples in LIBSVM's text; leave it out, or write them with svmcut "
+                "convert",
+                Parameter(name),
+            )
+    if options.initial is not None:
+        raise UsageError(
+            "{initial} has the features of its own table, and these are fitted afresh; leave it "
+            "out, or write both files with svmcut convert"
+        )
 
 
 def _check_grid(options: LearnOptions) -> None:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut.data.examples import Examples, MultilabelExamples, Source, stack_rows
-from svmcut.errors import DataError, NoExamples, UsageError
+from svmcut.errors import DataError, MemoryLimitError, NoExamples, UsageError
 from svmcut.files import tables
 from svmcut.files.names import input_of
+from svmcut.files.text import MEGABYTE
 from svmcut.messages import Message, Parameter, join_names
 from svmcut.spec.entries import CLASSES, NUMBERS, SETS
 from svmcut.tables.columns import Category, Number, Placed, Text, Unused
@@ -84,7 +85,7 @@ def read_encoded(
         try:
             with tables.open_table(path, input) as table:
                 text = _of_text(options, input)
-                return _Training(path, table, text, kind, names, input).read()
+                return _Training(path, table, text, kind, names, input).read(max_memory)
         except Reread as again:
             if again.name in names or not os.path.isfile(path):
                 message = "row {}, column '{}': '{}' is no number, and the rows before have numbers"
@@ -189,7 +190,7 @@ class _Training:
         self._groups = Names(path, str(options.group))
         self._weights = Column(path, str(options.weight_column), "open", options)
 
-    def read(self) -> Any:
+    def read(self, max_memory: float | None = None) -> Any:
         """The examples."""
         takers = {LABEL: self._labels, GROUP: self._groups, WEIGHT: self._weights}
         rows = 0
@@ -199,9 +200,18 @@ class _Training:
                     taker = takers.get(role) or self._columns[name]
                     taker.add(tables.read_cells(self._path, name, cells))
             rows += len(batch[0])
+            self._check(sum(column.nbytes for column in self._columns.values()), max_memory)
         if not rows:
             raise NoExamples(self._path)
-        return self._examples(rows)
+        examples = self._examples(rows)
+        X = examples.X
+        self._check(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, max_memory)
+        return examples
+
+    def _check(self, need: int, max_memory: float | None) -> None:
+        if max_memory is not None and need > max_memory * MEGABYTE:
+            message = "{}: the rows take more than {:g} MB, the limit; leave columns out by {}"
+            raise MemoryLimitError(message, self._path, max_memory, Parameter("drop"))
 
     def _examples(self, n: int) -> Any:
         gathered = {name: column.take() for name, column in self._columns.items()}

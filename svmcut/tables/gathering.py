@@ -70,6 +70,12 @@ class Column:
         words.cells(listed.text, listed.offsets, None, True)
         return words
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is gathered, but for the texts of different words."""
+        parts = [*self._values, *self._ids, *(part for parts in self._counts for part in parts)]
+        return sum(part.nbytes for part in parts)
+
     def add(self, cells: Cells) -> None:
         """Takes in the next rows.
 

@@ -245,7 +245,7 @@ def test_lines_of_a_table_are_read_as_they_are_written_and_no_others(mail, tmp_p
         ("a\tb\tc\n1\t2\t3\n", "--input tsv"),
         ("spam\tfree money\nham\thello\n", "--input text"),
         ("__label__spam free money\n", "--input text"),
-        ("x 1:2\n", None),
+        ("x,y 1:2\n", None),
     ],
 )
 def test_a_table_given_as_svm_is_answered_with_what_reads_it(tmp_path, capsys, text, remedy):
@@ -255,3 +255,17 @@ def test_a_table_given_as_svm_is_answered_with_what_reads_it(tmp_path, capsys, t
     shown = capsys.readouterr().err
     assert remedy is None or f"it looks like another kind of file; add {remedy}" in shown
     assert remedy is not None or "looks like" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (("--cache", "kept"), 2, "--cache is for examples in LIBSVM's text"),
+        (("--scheduler", "local:2"), 2, "--scheduler is for examples in LIBSVM's text"),
+        (("--initial", "other"), 2, "--initial has the features of its own table"),
+        (("--max-memory", "0.001"), 1, "the rows take more than 0.001 MB, the limit"),
+    ],
+)
+def test_what_a_table_cannot_honour_is_refused(mail, tmp_path, capsys, words, status, message):
+    assert call("svmcut learn", mail, tmp_path / "m", *OPTIONS, *words) == status
+    assert message in capsys.readouterr().err and not (tmp_path / "m").exists()
