@@ -37,6 +37,7 @@ For Python users: every public name. Those of `svmcut.dask` need the extra `dask
 MODULES = {
     "What they take and return": [
         "svmcut.spec.parameters.Settings",
+        "svmcut.loading.Fitted",
         "svmcut.training.outcome.Outcome",
         "svmcut.api.Choice",
         "svmcut.loading.Model",

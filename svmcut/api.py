@@ -15,6 +15,7 @@ from svmcut.data.labels import by_labels, number_labels
 from svmcut.errors import UsageError
 from svmcut.files.names import input_of
 from svmcut.files.weights import read_weights
+from svmcut.loading import Fitted
 from svmcut.messages import Parameter
 from svmcut.resources import one_blas_thread
 from svmcut.selection import Search, cells_of, check_grid, parts_of
@@ -28,10 +29,12 @@ from svmcut.tasks.protocol import OF_CLASSES, named
 from svmcut.tasks.weights import weighed
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from svmcut.solvers.protocol import Progress
+    from svmcut.spec.typed import Lists, Parameters
     from svmcut.tasks.protocol import Task
     from svmcut.training.driver import Driver
-    from svmcut.training.outcome import Outcome
 
 
 @one_blas_thread()
@@ -42,8 +45,8 @@ def train(
     weights: Any = None,
     callback: Callable[[Progress], None] | None = None,
     cache: str | None = None,
-    **parameters: Any,
-) -> Outcome:
+    **parameters: Unpack[Parameters],
+) -> Fitted:
     """Trains to the stopping rule, a limit or Ctrl-C; the best model so far is returned in every
     case.
 
@@ -71,7 +74,8 @@ def train(
     Returns
     -------
     Outcome
-        .model, .primal, .dual, .gap, .converged; .stopped_by says what else ended training.
+        .predict(X), .decision_function(X), .save(path); .model, .primal, .dual, .gap, .converged;
+        .stopped_by says what else ended training.
 
     Raises
     ------
@@ -90,8 +94,10 @@ def train(
     >>> steps = []
     >>> svmcut.train((X, y), loss="f1", cost=1.0, callback=steps.append).solver, steps[0].iteration
     ('cutting-plane', 1)
+    >>> svmcut.train((X, y), example_cost=1.0, threads=1).predict([[3.0, 0.0]]).tolist()
+    [1.0]
     """
-    own, examples, settings, idle = _examples(data, task, weights, parameters, cache)
+    own, examples, settings, idle = _examples(data, task, weights, {**parameters}, cache)
     driver = own.plan(examples, settings)
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
@@ -104,7 +110,7 @@ def train(
         *outcome.warnings,
         *driver.underfitted(outcome),
     ]
-    return outcome
+    return Fitted.of(outcome, _width(data))
 
 
 class Choice(NamedTuple):
@@ -121,7 +127,7 @@ class Choice(NamedTuple):
         "folds", its value on each, "converged", "selected".
     """
 
-    outcome: Outcome
+    outcome: Fitted
     best: dict[str, float]
     cells: list[dict[str, Any]]
 
@@ -134,7 +140,7 @@ def cross_validate(
     select: str | None = None,
     task: str | None = None,
     weights: Any = None,
-    **parameters: Any,
+    **parameters: Unpack[Lists],
 ) -> Choice:
     """Trains every combination of values on all folds but one, measures it there, and trains the
     best on all examples.
@@ -158,16 +164,17 @@ def cross_validate(
     UsageError, DataError, TrainingError, MemoryLimitError
         As `train`.
     """
+    given: dict[str, Any] = {**parameters}
     lists = {
         name: list(values)
-        for name, values in parameters.items()
+        for name, values in given.items()
         if name in ("cost", "example_cost", *KERNEL_PARAMETERS) and np.ndim(values)
     }
     for name, values in lists.items():
         if not values:
             raise UsageError("parameter {!r} is an empty list; give one value at least", name)
     firsts = {name: values[0] for name, values in lists.items()}
-    own, examples, settings, idle = _examples(data, task, weights, parameters | firsts)
+    own, examples, settings, idle = _examples(data, task, weights, given | firsts)
     for name, values in lists.items():
         for value in values[1:]:
             check(replace(settings, **{name: value}))
@@ -198,7 +205,12 @@ def cross_validate(
         *outcome.warnings,
         *driver.underfitted(outcome),
     ]
-    return Choice(outcome, best, search.rows(name))
+    return Choice(Fitted.of(outcome, _width(data)), best, search.rows(name))
+
+
+def _width(data: Any) -> int | None:
+    """Columns of the array that was given."""
+    return np.shape(data[0])[1] if isinstance(data, tuple) else None
 
 
 def make_settings(

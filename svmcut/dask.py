@@ -13,14 +13,17 @@ from svmcut.distributed.gathered import MOST_GATHERED
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
 from svmcut.files.patterns import files_of
+from svmcut.loading import Fitted
 from svmcut.spec.refusals import check_names
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from dask.distributed import Client
 
     from svmcut.estimators.clusters import LinearSVM
     from svmcut.solvers.protocol import Progress
-    from svmcut.training.outcome import Outcome
+    from svmcut.spec.typed import Parameters
 
 __all__ = ["LinearSVM", "train"]
 
@@ -43,8 +46,8 @@ def train(
     cache: str | None = None,
     work_dir: str | None = None,
     most_gathered: int = MOST_GATHERED,
-    **parameters: Any,
-) -> Outcome:
+    **parameters: Unpack[Parameters],
+) -> Fitted:
     """Trains on files that the workers of a scheduler read, as `svmcut.train` does on one.
 
     Parameters
@@ -75,8 +78,9 @@ def train(
     ClusterError
         Where the scheduler or its workers are lost.
     """
-    check_names(parameters)
-    settings = make_settings(task, "classification", parameters, threads=1)
+    named = {**parameters}
+    check_names(named)
+    settings = make_settings(task, "classification", named, threads=1)
     given, where = weights_of(weights, settings)
     name, files = files_of(paths)
     rows = DaskRows(client, work_dir)
@@ -94,4 +98,4 @@ def train(
         *outcome.warnings,
         *driver.underfitted(outcome),
     ]
-    return outcome
+    return Fitted.of(outcome)

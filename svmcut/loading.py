@@ -15,11 +15,13 @@ from svmcut.data.examples import Csr
 from svmcut.data.labels import label_texts
 from svmcut.errors import DataError, UsageError
 from svmcut.files.examples import read_examples
-from svmcut.files.models import read_model
+from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
 from svmcut.spec.entries import CLASSES
+from svmcut.spec.records import fields, record
 from svmcut.tables.options import is_frame
+from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,10 +36,16 @@ class Model:
     ----------
     model : svmcut.models.Model
         What the file holds; stands in the attribute of that name.
+    width : int or None
+        Columns that an array must have; None where only the least number is known.
     """
 
-    def __init__(self, model: models.Model):
+    def __init__(self, model: models.Model, width: int | None = None):
         self.model: Any = model
+        self._width = width
+
+    def __repr__(self) -> str:
+        return f"<svmcut.load: {type(self.model).__name__} of {_least(self.model)} columns>"
 
     def decision_function(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
         """Scores of the rows of X, (n,), or of every label, (n, K); what ``svmcut classify``
@@ -46,7 +54,8 @@ class Model:
         Raises
         ------
         DataError
-            Where X is no matrix of finite numbers.
+            Where X is no matrix of finite numbers, or an array with fewer columns than the model
+            has; a sparse matrix may be narrower, as a file without the last features is.
         UsageError
             For tags, which have no scores of their own.
         """
@@ -100,11 +109,65 @@ class Model:
     def _rows(self, X: Any) -> Csr:
         table = self.model.table
         if table is None or not (isinstance(X, str | os.PathLike) or is_frame(X)):
+            self._check_columns(X)
             return as_rows(X)
         from svmcut.files.encoded import TestTable, join_examples
 
         source = os.fspath(X) if isinstance(X, str | os.PathLike) else X
         return join_examples([*TestTable(table).stream(source, CLASSES, True)]).X
+
+    def _check_columns(self, X: Any) -> None:
+        """Refuses an array that cannot be rows of this model's data."""
+        shape, least = np.shape(X), _least(self.model)
+        if hasattr(X, "tocsr") or len(shape) != 2:
+            return
+        if shape[1] < least or shape[1] != (self._width or shape[1]):
+            expected = f"{self._width}" if self._width else f"{least} at least"
+            raise DataError(
+                "X",
+                f"has {shape[1]} columns; the model was trained on {expected}; give the columns of "
+                "training, in their order",
+            )
+
+
+def _least(model: Any) -> int:
+    """The fewest columns that data of this model can have."""
+    if model.columns is None:
+        return model.n_features
+    return int(model.columns[-1]) + 1 if len(model.columns) else 0
+
+
+@record(frozen=False)
+class Fitted(Outcome):
+    """An Outcome whose model is applied to matrices and written to a file.
+
+    Attributes
+    ----------
+    width : int or None
+        Columns of the array that it was trained on.
+    """
+
+    width: int | None = None
+
+    __repr__ = Outcome.__repr__
+
+    @classmethod
+    def of(cls, outcome: Outcome, width: int | None = None) -> Fitted:
+        """This outcome, of rows with so many columns where they were an array."""
+        values = {item.name: getattr(outcome, item.name) for item in fields(Outcome)}
+        return cls(**values, width=width)
+
+    def decision_function(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
+        """As `Model.decision_function`."""
+        return Model(self.model, self.width).decision_function(X, threads)
+
+    def predict(self, X: Any, qid: Any = None, threads: int = 1) -> Any:
+        """As `Model.predict`."""
+        return Model(self.model, self.width).predict(X, qid, threads)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the model file of ``svmcut learn``, which `load` and ``svmcut classify`` read."""
+        write_model(os.fspath(path), self.model)
 
 
 def named_labels(labels: NDArray, words: tuple[str, ...]) -> NDArray:

@@ -45,7 +45,7 @@ def record(
     cls: type | None = None, /, *, frozen: bool = True, eq: bool = True, kw_only: bool = False
 ) -> Any:
     """Makes a record of a class: its fields are those that it annotates, behind those of the record
-    it derives from.
+    it derives from. A __repr__ of its own stays.
 
     Parameters
     ----------
@@ -81,7 +81,8 @@ def record(
     if frozen:
         methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
     for name, method in methods.items():
-        setattr(cls, name, method)
+        if name != "__repr__" or name not in cls.__dict__:
+            setattr(cls, name, method)
     return cls
 
 

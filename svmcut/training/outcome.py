@@ -215,9 +215,17 @@ class Outcome:
     kernel_evaluations: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        end = "converged" if self.converged else f"ended: {self.stopped_by}"
+        numbers = f"primal {self.primal:.6g}, dual {self.dual:.6g}, gap {self.gap:.3g}"
+        return (
+            f"<{type(self).__name__} of {self.solver}: {type(self.model).__name__}, {numbers}, "
+            f"C {self.objective.c:g}, {end}>"
+        )
+
     def __reduce__(self):
         own = self.portable()
-        return Outcome, tuple(getattr(own, item.name) for item in fields(own))
+        return type(own), tuple(getattr(own, item.name) for item in fields(own))
 
     def portable(self) -> Outcome:
         """This without the solver's callables, as a checkpoint keeps it."""
