@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut.libs.kernel_machines import Data, Svm, fit
+from svmcut.libs.kernel_machines import Data, Machine, Svm, fit
 from svmcut.libs.training_rows import folds
 from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid
 
@@ -51,22 +51,16 @@ def laplace_scale(data: Data, options: Svm) -> float:
     return sigma
 
 
-def marks(data: Data, options: Svm) -> list[float]:
-    """Scores of the rows that held-out machines of one class give, at every fifth of those below 0
-    and of those above."""
-    y, ones = data.rows.labels, np.ones(len(data.rows))
-    f = np.empty(len(y))
-    for held in folds(len(y), min(_FOLDS, len(y))):
-        train = np.flatnonzero(~held)
-        f[held] = _values(data, (train, held), y[train], ones[train], options)
-    below, above = np.sort(f[f < 0]), np.sort(f[f >= 0])
-    if len(below) < _MARKS or len(above) < _MARKS:
-        below = np.sort(np.append(below, [-1e-12] * _MARKS))
-        above = np.sort(np.append(above, [1e-12] * _MARKS))
+def marks(data: Data, machine: Machine, options: Svm) -> list[float]:
+    """Scores of the training rows of one class, at every fifth of those below 0 and of those
+    above, which part ten ranges of probability."""
+    used = np.flatnonzero(machine.beta)
+    f = np.sort(_expansion(data, np.arange(len(data.rows)), machine, used, options))
+    below, above = f[f < 0], f[f >= 0]
     places = np.arange(_MARKS)
-    low = below[places * len(below) // _MARKS]
-    high = above[(places + 1) * len(above) // _MARKS - 1]
-    return [*low.tolist(), *high.tolist()]
+    low = below[places * len(below) // _MARKS] if len(below) else np.zeros(_MARKS)
+    high = above[(places + 1) * len(above) // _MARKS - 1] if len(above) else np.zeros(_MARKS)
+    return np.maximum.accumulate([*low, *high]).tolist()
 
 
 def _values(
@@ -79,7 +73,17 @@ def _values(
     used = np.flatnonzero(machine.beta)
     if options.of_classes:
         options.say(f"Total nSV = {len(used)}")
-    support = data.X.take(train[used])
-    return options.function().expansion(
-        data.X.take(np.flatnonzero(held)), support, machine.beta[used], machine.rho
-    )
+    return _expansion(data, np.flatnonzero(held), machine, used, options, train)
+
+
+def _expansion(
+    data: Data,
+    rows: NDArray,
+    machine: Machine,
+    used: NDArray,
+    options: Svm,
+    train: NDArray | None = None,
+) -> NDArray[np.float64]:
+    """f of rows, of a machine of all rows or of those to train on."""
+    support = data.X.take(used if train is None else train[used])
+    return options.function().expansion(data.X.take(rows), support, machine.beta[used], machine.rho)

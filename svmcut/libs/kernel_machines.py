@@ -16,6 +16,8 @@ from svmcut.files.models.library_text import (
     EPSILON_SVR,
     LINEAR,
     NU_SVC,
+    NU_SVR,
+    ONE_CLASS_SVM,
     POLYNOMIAL,
     PRECOMPUTED,
     RBF,
@@ -26,11 +28,15 @@ from svmcut.libs.words import Refused
 from svmcut.models.kernels import Kernel
 from svmcut.resources import usable_cpus
 from svmcut.solvers.compose import Watched
+from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.spec.records import record
 
 #: Megabytes of kernel rows that are kept at least.
 _CACHE = 40.0
+#: The relative gap of nu-SVC is this times -e: a tolerance of 0.001 of the KKT
+#: conditions says nothing of a margin that is as small.
+_NU_GAP, LEAST_GAP = 0.01, 1e-9
 
 
 @record
@@ -108,41 +114,94 @@ def data_of(rows: Rows, options: Svm) -> Data:
 
 def fit(X: Csr, y: NDArray, v: NDArray, options: Svm) -> Machine:
     """One machine, with its report; v weighs the rows of C-SVC."""
-    if options.svm not in (C_SVC, EPSILON_SVR) or options.kernel == PRECOMPUTED:
-        raise Refused(f"ERROR: -s {options.svm} -t {options.kernel} is not trained yet")
-    weights = None if options.svm != C_SVC or (v == 1).all() else v
-    problem = KernelProblem(
-        X,
-        np.ascontiguousarray(y),
-        options.function(),
-        options.cost,
-        tolerance=options.tolerance,
-        weights=weights,
-        tube=options.tube if options.svm == EPSILON_SVR else None,
-    )
-    solver = Smo(True, max(_CACHE, options.cache), usable_cpus())
+    if options.kernel == PRECOMPUTED:
+        raise Refused("ERROR: -t 4 is not trained yet")
+    cache, threads = max(_CACHE, options.cache), usable_cpus()
+    if options.svm in (C_SVC, EPSILON_SVR):
+        problem = _problem(X, y, v, options)
+        run, idle = _followed(Smo(True, cache, threads), problem, options)
+        machine, lines = _of_cost(run, problem)
+    else:
+        nu = _nu_problem(X, y, options)
+        run, idle = _followed(NuSmo(True, cache, threads), nu, options)
+        machine, lines = _of_nu(run, nu, options)
+    count = run.iterations
+    late = ["WARNING: reaching max number of iterations"] if idle else []
+    head = ["." * (count // 1000) + "*", f"optimization finished, #iter = {count}"]
+    options.say("\n".join([*head, *late, *lines]))
+    return machine
+
+
+def _followed(solver: Smo, problem: Any, options: Svm) -> tuple[Any, bool]:
+    """A run that is over, and whether it was for want of progress."""
     watched = Watched(solver, problem)
     for step in watched:
         if not math.isfinite(step.primal):
             raise Refused(f"{options.path}: kernel values are not finite; scale the features")
-    assert watched.last is not None
-    run: Any = watched.run
+    return watched.run, watched.idle
+
+
+def _problem(X: Csr, y: NDArray, v: NDArray, options: Svm) -> KernelProblem:
+    weights = None if options.svm != C_SVC or (v == 1).all() else v
+    tube = options.tube if options.svm == EPSILON_SVR else None
+    how: dict[str, Any] = {"tolerance": options.tolerance, "weights": weights, "tube": tube}
+    return KernelProblem(X, np.ascontiguousarray(y), options.function(), options.cost, **how)
+
+
+def _nu_problem(X: Csr, y: NDArray, options: Svm) -> NuProblem:
+    """Of nu-SVC and one class with multipliers up to 1, of nu-SVR up to C, each row twice."""
+    n, kernel = X.n_rows, options.function()
+    # in single precision, as the recorded programs: where nu is a whole number of rows, one more
+    # has a small multiplier, and tells which of all the best margins it is
+    mass = float(np.float32(options.nu)) * n
+    e: dict[str, Any] = {"tolerance": options.tolerance}
+    if options.svm == ONE_CLASS_SVM:
+        return NuProblem(X, np.zeros(n), np.ones(n), (mass, 0.0), kernel, **e)
+    half = (0.5 * mass, 0.5 * mass)
+    if options.svm == NU_SVC:
+        e["gap"] = min(max(_NU_GAP * options.tolerance, LEAST_GAP), 1e-3)
+        return NuProblem(X, np.zeros(n), np.ascontiguousarray(y), half, kernel, **e)
+    twice = X.take(np.tile(np.arange(n), 2))
+    targets, sides = np.tile(y, 2).astype(np.float64), np.repeat([1.0, -1.0], n)
+    return NuProblem(twice, targets, sides, half, kernel, options.cost, **e)
+
+
+def _of_cost(run: Any, problem: KernelProblem) -> tuple[Machine, list[str]]:
+    """The machine and the lines of C-SVC and epsilon-SVR."""
     f = run.expansion()
-    _told(run, problem, f, options, watched.idle)
-    return Machine(f.beta, 0.0 - f.b)
-
-
-def _told(run: Any, problem: KernelProblem, f: Any, options: Svm, idle: bool) -> None:
-    n, count = len(f.beta), run._native.iterations
+    size, n = np.abs(f.beta), len(f.beta)
     most = problem.C if problem.weights is None else problem.C * problem.weights
-    size = np.abs(f.beta)
-    lines = ["." * (count // 1000) + "*", f"optimization finished, #iter = {count}"]
-    if idle:
-        lines.append("WARNING: reaching max number of iterations")
+    lines = []
     if problem.weights is None or np.ptp(problem.weights) == 0:
-        lines.append(f"nu = {size.sum() / (np.sum(most) if np.ndim(most) else most * n):.6f}")
-    lines.append(f"obj = {-run._native.dual:.6f}, rho = {0.0 - f.b:.6f}")
-    lines.append(
-        f"nSV = {np.count_nonzero(size)}, nBSV = {np.count_nonzero((size >= most) & (size > 0))}"
-    )
-    options.say("\n".join(lines))
+        lines.append(f"nu = {size.sum() / (float(np.mean(most)) * n):.6f}")
+    lines += _counts(-run.dual, 0.0 - f.b, size, most)
+    return Machine(f.beta, 0.0 - f.b), lines
+
+
+def _of_nu(run: Any, problem: NuProblem, options: Svm) -> tuple[Machine, list[str]]:
+    """The machine and the lines of the others; that of nu-SVC is divided by its rho."""
+    f, (rho, b) = run.expansion(), run.levels()
+    if options.svm == NU_SVR:
+        beta = f.beta.reshape(2, -1).sum(axis=0)
+        told = _counts(-run.dual, 0.0 - b, np.abs(beta), problem.C)
+        return Machine(beta, 0.0 - b), [f"epsilon = {0.0 - rho:.6f}", *told]
+    size = np.abs(f.beta)
+    if options.svm == ONE_CLASS_SVM:
+        return Machine(f.beta, rho), _counts(-run.dual, rho, size, 1.0)
+    if not rho > 0:
+        raise Refused(
+            f"ERROR: -n {options.nu:g} leaves no margin between two classes; "
+            "give a larger nu, or another kernel"
+        )
+    machine = Machine(f.beta / rho, 0.0 - b / rho)
+    told = _counts(-run.dual / rho**2, machine.rho, size, 1.0)
+    return machine, [f"C = {1 / rho:.6f}", *told]
+
+
+def _counts(objective: float, rho: float, size: NDArray, most: Any) -> list[str]:
+    """The last two lines of a report, of multipliers of this size and with these bounds."""
+    bounded = np.count_nonzero((size >= most) & (size > 0))
+    return [
+        f"obj = {objective:.6f}, rho = {rho:.6f}",
+        f"nSV = {np.count_nonzero(size)}, nBSV = {bounded}",
+    ]

@@ -52,12 +52,11 @@ def train(rows: Rows, options: Svm) -> KernelText:
 def _one_machine(data: Data, options: Svm) -> KernelText:
     """Of numbers, or of one class."""
     known: dict[str, Any] = {}
-    if options.probability:
-        if options.svm == ONE_CLASS_SVM:
-            known["marks"] = marks(data, options)
-        else:
-            known["sigmoids"] = [laplace_scale(data, options)], None
+    if options.probability and options.svm != ONE_CLASS_SVM:
+        known["sigmoids"] = [laplace_scale(data, options)], None
     machine = fit(data.X, data.rows.labels, np.ones(len(data.rows)), options)
+    if options.probability and options.svm == ONE_CLASS_SVM:
+        known["marks"] = marks(data, machine, options)
     order = np.flatnonzero(machine.beta)
     return _text(data, options, order, machine.beta[order][:, None], [machine.rho], known)
 

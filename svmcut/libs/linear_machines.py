@@ -14,6 +14,10 @@ from svmcut.files.models.library_text import JOINT, ONE_CLASS, REGRESSION, Linea
 from svmcut.libs.rows import Rows
 from svmcut.libs.training_rows import class_factors, classes_of, csr_of
 from svmcut.libs.words import Refused
+from svmcut.models.kernels import Kernel
+from svmcut.resources import usable_cpus
+from svmcut.solvers.compose import Watched
+from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.spec.catalog import LOGISTIC, SQUARED_HINGE
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import record
@@ -44,6 +48,8 @@ _GAP = 0.01
 NEAR, NEAR_OF_TWO = 0.003, 0.15
 #: A relative gap that double precision reaches.
 LEAST_GAP, LARGEST_GAP = 1e-9, 1e-3
+#: Megabytes of kernel rows that a machine of one class keeps.
+CACHE_MB = 200.0
 #: Those that print a line a step, and those that count their support vectors.
 _PRIMAL, _COUNTED, _SPARSE = (0, 2, 11), (1, 3, 4, 12, 13), (5, 6)
 
@@ -86,7 +92,7 @@ class Linear:
             known = {"task": "regression", "tube": self.tube}
         elif self.solver == JOINT:
             known = {"task": "multiclass", "multiclass": "crammer-singer"}
-        if self.solver in (*_SPARSE, ONE_CLASS) or self.free_bias:
+        if self.solver in _SPARSE or self.free_bias:
             raise Refused(f"ERROR: -s {self.solver}, or -R, is not trained yet")
         if self.free_bias:
             known |= {"free_bias": True, "bias": 0.0}
@@ -110,6 +116,8 @@ def train(rows: Rows, options: Linear, features: int | None = None) -> LinearTex
     features = rows.highest if features is None else features
     X = csr_of(options.path, rows, 1, features)
     s = options.solver
+    if s == ONE_CLASS:
+        return one_class(X, options)
     if s in REGRESSION:
         W = _told(options, machine(options, X, rows.labels, None))
         return LinearText(s, None, options.bias, W)
@@ -129,6 +137,41 @@ def train(rows: Rows, options: Linear, features: int | None = None) -> LinearTex
             _told(options, machine(options, X, signs, None if (weights == 1).all() else weights))
         )
     return LinearText(s, names, options.bias, np.hstack(columns))
+
+
+def one_class(X: Csr, options: Linear) -> LinearText:
+    """The machine of one class, in LIBLINEAR's scale: multipliers up to 1; -B has no effect."""
+    n = X.n_rows
+    gap = max(_GAPS[ONE_CLASS] * options.tolerance, LEAST_GAP)
+    problem = NuProblem(
+        X.compact()[0], np.zeros(n), np.ones(n), (options.nu * n, 0.0), Kernel(), gap=gap
+    )
+    watched = Watched(NuSmo(True, CACHE_MB, usable_cpus()), problem)
+    for _ in watched:
+        pass
+    run: Any = watched.run
+    beta, (rho, _) = run.expansion().beta, run.levels()
+    of = np.repeat(np.arange(n), np.diff(X.indptr))
+    w = np.bincount(X.indices, X.data * beta[of], X.n_features).astype(np.float64)
+    count = run.iterations
+    late = ["WARNING: reaching max number of iterations"] if watched.idle else []
+    head = ["." * (count // 1000) + "*", f"optimization finished, #iter = {count}", *late]
+    objective, support = 0.5 * float(w @ w), np.count_nonzero(beta)
+    lines = [f"Objective value = {objective:.6f}", f"nSV = {support}", f"rho = {rho:.6f}"]
+    options.say("\n".join([*head, *lines, *inside(rho)]))
+    return LinearText(ONE_CLASS, None, options.bias, _padded(w, options.bias), rho)
+
+
+def inside(rho: float) -> list[str]:
+    """A warning of a machine of one class that says nothing."""
+    if rho > 0:
+        return []
+    return ["WARNING: the origin is among the rows, so that rho is 0 but for rounding; raise -n"]
+
+
+def _padded(w: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
+    """(features, and one more of weight 0 with a bias; 1)"""
+    return (np.append(w, 0.0) if bias >= 0 else w)[:, None]
 
 
 def _told(options: Linear, fitted: Fitted) -> NDArray[np.float64]:

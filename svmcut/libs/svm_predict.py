@@ -59,7 +59,7 @@ def run(words: list[str]) -> None:
         if probability and model.labels is not None:
             out.write(" ".join(["labels", *map(str, model.labels)]).encode() + b"\n")
         if probability and model.svm == ONE_CLASS_SVM:
-            out.write(b"label normal outlier\n")
+            out.write(b"labels normal outlier\n")
         for start in range(0, len(rows), _ROWS):
             part = rows.part(start, min(start + _ROWS, len(rows)))
             labels, P = predictor.predict(part, bool(probability))

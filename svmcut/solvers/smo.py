@@ -320,6 +320,16 @@ class SmoRun(Run):
         parts = dict(zip(names, self._native.spent.tolist(), strict=True))
         return {**parts, "final": self._refreshing, "steps": self._stepping}
 
+    @property
+    def iterations(self) -> int:
+        """Steps of this run and of those that it goes on from."""
+        return self._native.iterations
+
+    @property
+    def dual(self) -> float:
+        """The dual value of the present solution."""
+        return self._native.dual
+
     def violation(self) -> float:
         """How far the KKT conditions are from holding; exact where every point is active."""
         run = self._native

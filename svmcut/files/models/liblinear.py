@@ -99,10 +99,10 @@ def text_of(path: str, model: Any) -> LinearText:
         W = np.vstack([W, model.constant]) if model.bias else W
         solver = JOINT if len(model.names) == 2 else _WRITTEN.get(model.loss, JOINT)
         return LinearText(JOINT if solver == 3 else solver, exported.names_of(path, model), bias, W)
-    exported.check_finite(path, model.w, np.array(model.b))
+    exported.check_finite(path, model.w, np.array(model.offset))
     w = exported.in_all_features(model.w, model.columns)
-    bias = 1.0 if model.b else -1.0
-    W = (np.append(w, 0.0 - model.b) if model.b else w)[:, None]
+    bias = 1.0 if model.offset else -1.0
+    W = (np.append(w, 0.0 - model.offset) if model.offset else w)[:, None]
     if not exported.is_of_classes(model):
         return LinearText(_NUMBERS_WRITTEN.get(model.loss, 13), None, bias, W)
     solver = _WRITTEN.get(model.loss, 3)

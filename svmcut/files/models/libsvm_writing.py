@@ -52,12 +52,12 @@ def write(path: str, first: bytes, output: Output, model: Any, original: bool = 
 def text_of(path: str, model: Any) -> KernelText:
     """What LIBSVM's file of a model holds; raises as `write` does."""
     if isinstance(model, LinearModel):
-        exported.check_finite(path, model.w, np.array(model.b))
+        exported.check_finite(path, model.w, np.array(model.offset))
         w = Csr.from_dense(model.w[None].astype(np.float64))
         rows = w.indptr, _indices(w.indices, model.columns), model.w[model.w != 0]
         return _of_one(path, model, Kernel(), rows, np.ones(1))
     if isinstance(model, KernelModel):
-        exported.check_finite(path, model.alpha, np.array(model.b))
+        exported.check_finite(path, model.alpha, np.array(model.offset))
         return _of_one(path, model, model.kernel, _rows(model), model.alpha)
     if isinstance(model, MulticlassModel):
         return _of_weights(path, model)
@@ -87,7 +87,7 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
 
 def _of_one(path: str, model: Any, kernel: Kernel, rows: Any, alpha: NDArray) -> KernelText:
     """A machine of two classes, or of numbers."""
-    own, b = _kernel(kernel), float(model.b)
+    own, b = _kernel(kernel), model.offset
     if not exported.is_of_classes(model):
         return KernelText(EPSILON_SVR, own.pop("kernel"), [b], alpha[:, None], rows, **own)
     order = np.argsort(alpha < 0, kind="stable")
@@ -95,7 +95,7 @@ def _of_one(path: str, model: Any, kernel: Kernel, rows: Any, alpha: NDArray) ->
     known: dict[str, Any] = {"labels": exported.two_names(path, model), "counts": counts, **own}
     if model.sigmoid is not None:
         A, B = model.sigmoid
-        known["sigmoids"] = [A], [B]
+        known["sigmoids"] = [A], [B + A * (model.threshold or 0.0)]
     return KernelText(
         C_SVC, known.pop("kernel"), [b], alpha[order, None], take(rows, order), **known
     )
