@@ -92,8 +92,10 @@ class Linear:
             known = {"task": "regression", "tube": self.tube}
         elif self.solver == JOINT:
             known = {"task": "multiclass", "multiclass": "crammer-singer"}
-        if self.solver in _SPARSE or self.free_bias:
-            raise Refused(f"ERROR: -s {self.solver}, or -R, is not trained yet")
+        if self.solver in _SPARSE:
+            known["penalty"] = "l1"
+        if self.free_bias:
+            raise Refused("ERROR: -R is not trained yet")
         if self.free_bias:
             known |= {"free_bias": True, "bias": 0.0}
         else:
