@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures of docs/ (make docs): sketch.svg, margin, cut and gap of a problem small enough
-to draw; speed.svg, of docs/board.md; certificate.svg, of the runs of benchmarks/issue_22283.py."""
+to draw; speed.svg, of docs/board.md; certificate.svg, of the runs of benchmarks/issue_22283.py;
+words.svg, of the filter of docs/tutorial.md."""
 
 from __future__ import annotations
 
@@ -202,7 +203,30 @@ def certificate():
     to.saved("certificate.svg")
 
 
+def words():
+    """docs/words.svg: the weights of the filter of docs/tutorial.md; what its columns became."""
+    import svmcut
+
+    data = str(DOCS.parent / "data" / "mail.csv")
+    model = svmcut.train(data, label="label", text=["text"]).model
+    found = sorted(zip(model.w.tolist(), model.table.features()), reverse=True)
+    to = Sketch(760, 40 + 19 * len(found), "Weights of the features of a filter of mails")
+    to.text(20, 24, "What decides between ham and spam", weight="bold", size=15)
+    across = lambda weight: 440 + 150 * weight  # noqa: E731
+    to.line([(across(0), 34), (across(0), 34 + 19 * len(found))], GREY, 1)
+    for place, (weight, name) in enumerate(found):
+        height = 48 + 19 * place
+        colour = RED if weight > 0 else BLUE
+        to.line([(across(0), height - 4), (across(weight), height - 4)], colour, 10)
+        anchor, beside = ("end", -8) if weight > 0 else ("start", 8)
+        to.text(across(0) + beside, height, name, anchor=anchor, size=12)
+    to.text(across(1.0), 24, "spam", RED, "middle", 12)
+    to.text(across(-1.0), 24, "ham", BLUE, "middle", 12)
+    to.saved("words.svg")
+
+
 if __name__ == "__main__":
     sketch()
     speed()
     certificate()
+    words()

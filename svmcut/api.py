@@ -290,6 +290,6 @@ def _examples(
     settings = number_labels(settings, words, examples.source.path)
     examples, _ = weighed(own, examples, settings, given, where, tight=not arrays)
     if settings.is_open:
-        settings = by_labels(settings, examples.y, examples.source.path)
+        settings = by_labels(settings, examples.y, examples.source.path, words)
         own = named(settings.task)
     return own, examples, settings, idle

@@ -202,7 +202,8 @@ class Training:
         if left_out:
             self._say(f"Left out: {left_out} of weight 0")
         if settings.is_open and not self.original:
-            settings = by_labels(settings, self.examples.y, self.examples.source.path)
+            path, words = self.examples.source.path, _words(self.examples)
+            settings = by_labels(settings, self.examples.y, path, words)
         if settings.task != options.task:
             self.options = options = named_by_labels(options, self.examples)
             self._task, self._shown = named(options.task), presentation(options.task)

@@ -30,7 +30,9 @@ REST = "rest"
 MOST_CLASSES, FEWEST_ROWS = 100, 5
 
 
-def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings:
+def by_labels(
+    settings: Settings, y: NDArray[np.float64], path: str, words: Sequence[str] = ()
+) -> Settings:
     """Settings that name no task with the one the labels name: multiclass of three or more; O(n log
     n).
 
@@ -40,6 +42,8 @@ def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings
         Checked, and open to it (`is_open`).
     y : (n,)
         Labels as in the file, at least one.
+    words : sequence of str
+        What 1, 2, ... are called.
 
     Raises
     ------
@@ -62,36 +66,46 @@ def by_labels(settings: Settings, y: NDArray[np.float64], path: str) -> Settings
             )
         return settings
     names = np.unique(y)
-    positive = Message("name the positive class of two as in {positive=}", label_text(high))
-    if (names != np.round(names)).any():
-        raise DataError(
-            path,
-            Message(
-                "the labels are {}, which are no names of classes, for not all are whole; give "
-                "{task=regression} to learn numbers, or {}",
-                _listed(y),
-                positive,
-            ),
-        )
-    if len(names) > MOST_CLASSES or len(y) < FEWEST_ROWS * len(names):
-        raise DataError(
-            path,
-            Message(
-                "the labels of {} rows are {} whole numbers, {}; give {task=multiclass} if they "
-                "are classes, "
-                "{task=regression} if they are numbers, or {}",
-                len(y),
-                len(names),
-                _listed(y),
-                positive,
-            ),
-        )
+    shown = label_texts([high], words)[0]
+    _check_classes(y, names, path, words)
     of_classes = replace(settings, task="multiclass")
     try:
         check(of_classes)
     except UsageError as error:
-        raise beside_classes(path, len(names), error.sentence, label_text(high)) from None
+        raise beside_classes(path, len(names), error.sentence, shown) from None
     return of_classes
+
+
+def _check_classes(
+    y: NDArray[np.float64], names: NDArray[np.float64], path: str, words: Sequence[str]
+) -> None:
+    """Refuses, as a DataError, three labels or more that may well be no classes."""
+    positive = Message(
+        "name the positive class of two as in {positive=}",
+        label_texts([float(names[-1])], words)[0],
+    )
+    listed = _listed(y, words=words)
+    many = len(names) > MOST_CLASSES or len(y) < FEWEST_ROWS * len(names)
+    if words:
+        if many:
+            message = (
+                "the labels of {} rows are {} words, {}; give {task=multiclass} if they are "
+                "classes, or {}"
+            )
+            raise DataError(path, Message(message, len(y), len(names), listed, positive))
+        return
+    if (names != np.round(names)).any():
+        message = (
+            "the labels are {}, which are no names of classes, for not all are whole; give "
+            "{task=regression} to learn numbers, or {}"
+        )
+        raise DataError(path, Message(message, listed, positive))
+    if many:
+        message = (
+            "the labels of {} rows are {} whole numbers, {}; give {task=multiclass} if they are "
+            "classes, {task=regression} if they are numbers, or {}"
+        )
+        raise DataError(path, Message(message, len(y), len(names), listed, positive))
 
 
 def number_labels(settings: Settings, words: Sequence[str], path: str) -> Settings:
@@ -214,6 +228,6 @@ def named_labels(labels: Iterable[float | None], words: Sequence[str] = ()) -> l
     return label_texts(labels, words) if words else [*labels]
 
 
-def _listed(y: NDArray[np.float64], most: int = 5) -> str:
-    names = [label_text(label) for label in np.unique(y)[: most + 1].tolist()]
+def _listed(y: NDArray[np.float64], most: int = 5, words: Sequence[str] = ()) -> str:
+    names = label_texts(np.unique(y)[: most + 1].tolist(), words)
     return ", ".join([*names[:most], "..."] if len(names) > most else names)

@@ -213,7 +213,7 @@ def test_every_option_has_one_anchor(page, program, words):
 @pytest.mark.parametrize("page", generator().BODIES)
 def test_lists_in_help_texts_have_no_empty_entries(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert re.findall(r".{20}, (?:;|\.(?!\.)).{0,20}", text) == []
+    assert re.findall(r".{20}, (?:;|\.(?![.\w])).{0,20}", text) == []
 
 
 def test_speeds_of_the_readme_are_those_of_the_board():
@@ -246,7 +246,7 @@ def test_sketches_are_those_of_the_script(tmp_path, monkeypatch):
 
     monkeypatch.setattr(sketches.Sketch, "saved", lambda to, name: made.update({name: to.parts}))
     made = {}
-    for draw in (sketches.sketch, sketches.speed, sketches.certificate):
+    for draw in (sketches.sketch, sketches.speed, sketches.certificate, sketches.words):
         draw()
     for name, parts in made.items():
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")

@@ -147,3 +147,14 @@ def test_what_is_no_label_is_refused(tmp_path, monkeypatch, words, text, message
 def test_programs_with_originals_names_take_numbers_alone(files):
     done = forked("svm_perf_learn", "-c", "1", "words", "m")
     assert done.returncode == 1 and "label" in done.stderr and "is not a number" in done.stderr
+
+
+def test_messages_of_classes_name_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    labels, rows = _rows(("a", "b10", "c"))
+    _write(Path("t"), labels, rows)
+    done = forked("svmcut learn", "-l", "f1", "-c", 1, "t", "m")
+    assert done.returncode == 2 and "in --positive c" in done.stderr
+    _write(Path("ids"), [f"id{k}" for k in range(len(rows))], rows)
+    done = forked("svmcut learn", "ids", "m")
+    assert done.returncode == 1 and "the labels of 120 rows are 120 words, id0, id1" in done.stderr
