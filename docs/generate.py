@@ -213,7 +213,7 @@ def models_body() -> str:
     """classify, inspect and scale."""
     return "".join(
         command_section(f"svmcut {name}", name)
-        for name in ("classify", "inspect", "scale", "convert", "export", "names")
+        for name in ("classify", "threshold", "inspect", "scale", "convert", "export", "names")
     )
 
 

@@ -12,14 +12,16 @@ import numpy as np
 
 from svmcut.data.arrays import as_rows, named_rows, vector_examples
 from svmcut.data.examples import Csr
-from svmcut.data.labels import label_texts
+from svmcut.data.labels import classes_of, label_texts
 from svmcut.errors import DataError, UsageError
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
+from svmcut.scoring.thresholds import choose_threshold, promises
 from svmcut.spec.entries import CLASSES
-from svmcut.spec.records import fields, record
+from svmcut.spec.places import USUAL_CONFIDENCE
+from svmcut.spec.records import fields, record, replace
 from svmcut.tables.options import is_frame
 from svmcut.training.outcome import Outcome
 
@@ -105,6 +107,60 @@ class Model:
             )
         chains = as_sequences(vector_examples(rows, np.ones(rows.n_rows), qid))
         return model.tags(chains.X, chains.indptr, threads) + 1
+
+    def choose_threshold(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        at_least: dict[str, float],
+        maximise: str | None = None,
+        confidence: float = USUAL_CONFIDENCE,
+        training: Any = None,
+        threads: int = 1,
+    ) -> Model:
+        """This model of two classes with a threshold of its scores that keeps floors under
+        precision, recall or specificity, as ``svmcut threshold`` chooses it.
+
+        Parameters
+        ----------
+        X : matrix
+            Rows that took no part in training, nor in the choice of the model, drawn like those
+            to come.
+        y : (n,)
+            Their labels.
+        at_least : dict
+            Shares by name: ``{"precision": 0.95}``; of ``precision``, ``recall`` and
+            ``specificity``.
+        maximise : {"recall", "precision"} or None
+            Among the thresholds that keep them; None for recall, of a floor under recall alone for
+            precision.
+        confidence : float
+            Probability, over the draw of these rows, that all floors are kept in the population.
+        training : matrix or None
+            The rows it was trained on: thresholds of a precision are laid between their scores,
+            else between those of every fifth of X, which is not tested then.
+
+        Raises
+        ------
+        TrainingError
+            Where no threshold keeps the promises; a ValueError that says what would help.
+        UsageError, DataError
+            Where the model has no two classes, or X and y are no rows of them.
+        """
+        if not hasattr(self.model, "threshold"):
+            raise UsageError("a threshold is for models of two classes")
+        asked = promises(at_least, maximise, confidence)
+        bare = replace(self.model, threshold=None)
+        rows = vector_examples(self._rows(X), y)
+        positive, _ = classes_of(rows.y, self.model.labels)
+        before = None if training is None else bare.scores(self._rows(training), threads)
+        chosen = choose_threshold(positive, bare.scores(rows.X, threads), asked, before)
+        return Model(replace(self.model, threshold=chosen))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the model as ``svmcut learn`` does."""
+        write_model(os.fspath(path), self.model)
 
     def _rows(self, X: Any) -> Csr:
         table = self.model.table

@@ -27,6 +27,11 @@ COMMANDS = {
     "rank": ("svmcut.cli.learn", "rank", "Learn to rank the rows of queries."),
     "classify": ("svmcut.cli.classify", "classify", "Score examples with a model."),
     "inspect": ("svmcut.cli.inspect", "inspect", "Show what a model has learnt."),
+    "threshold": (
+        "svmcut.cli.threshold",
+        "threshold",
+        "Choose a threshold that promises precision or recall.",
+    ),
     "convert": ("svmcut.cli.convert", "convert", "Make examples of a table or of texts."),
     "export": ("svmcut.cli.export", "export", "Write a model in another program's format."),
     "scale": ("svmcut.cli.scale", "scale", "Scale features to one range."),

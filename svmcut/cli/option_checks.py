@@ -15,10 +15,12 @@ from svmcut.cli.words import in_options
 from svmcut.data.labels import beside_classes, label_text
 from svmcut.errors import UsageError
 from svmcut.messages import Parameter
+from svmcut.scoring.thresholds import Promises, promises
 from svmcut.spec import refusals
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, KERNEL_PARAMETERS, TASKS, measures
 from svmcut.spec.entries import TAGS
 from svmcut.spec.parameters import DEFAULTS, task_defaults
+from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
@@ -80,6 +82,8 @@ def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
     of_classes, reason = replace(options, **(own | {"task": "multiclass"})), ""
     if options.algorithm not in (None, *TASKS[of_classes.task].algorithms):
         reason = f"-w {options.algorithm} is an algorithm for two; leave it out"
+    elif options.at_least is not None:
+        reason = "--at-least chooses a threshold between two; leave it out"
     elif options.select and options.select not in measures(of_classes.task):
         known = ", ".join(name.replace("_", "-") for name in measures(of_classes.task))
         reason = (
@@ -105,6 +109,7 @@ def _check_outputs(options: LearnOptions) -> None:
         raise UsageError(
             "--select {} needs --validate FILE to measure the models on, or --cv K", measure
         )
+    _check_threshold(options)
     if options.alphas and len(options.path) > 1 and not options.searches:
         raise UsageError("-a writes the multipliers of one model; give a single C")
     if "checkpoint_every" in (options.given or ()) and options.checkpoint is None:
@@ -139,6 +144,35 @@ def _check_table(options: LearnOptions) -> None:
             "{initial} has the features of its own table, and these are fitted afresh; leave it "
             "out, or write both files with svmcut convert"
         )
+
+
+def _check_threshold(options: LearnOptions) -> None:
+    """Refusals of what a threshold is to promise."""
+    if options.at_least is None:
+        for name in ("maximise", "confidence"):
+            if getattr(options, name) is not None:
+                raise UsageError("{} is for a threshold; add {at_least}", Parameter(name))
+        return
+    promised(options)
+    if options.validate is None:
+        raise UsageError(
+            "{at_least} chooses a threshold on rows that took no part in training; add {validate}"
+        )
+    if options.select or options.searches or len(options.path) > 1:
+        raise UsageError(
+            "{at_least} promises nothing of rows that chose the model too; train it alone, and "
+            "give others to svmcut threshold"
+        )
+    if options.scheduled:
+        raise UsageError(
+            "{at_least} does not go with {scheduler} in this version; use svmcut threshold"
+        )
+
+
+def promised(options: LearnOptions) -> Promises:
+    """What the threshold of a run is to promise."""
+    confidence = USUAL_CONFIDENCE if options.confidence is None else options.confidence
+    return promises(dict(options.at_least or ()), options.maximise, confidence)
 
 
 def _check_grid(options: LearnOptions) -> None:

@@ -2,7 +2,7 @@
 """Flags, panel and help of every option of training, once; what stands in braces is filled in for
 the task."""
 
-from svmcut.cli import objective_rows
+from svmcut.cli import choice_rows, objective_rows
 from svmcut.cli.option_entry import COMPATIBILITY, DATA, OUTPUT, RUNNING, STOPPING, Option, idle
 
 ROWS = (
@@ -60,6 +60,7 @@ ROWS = (
         default="by the file's ending, else svm",
     ),
     *objective_rows.ROWS,
+    *choice_rows.ROWS,
     Option(
         "epsilon",
         ("--epsilon",),

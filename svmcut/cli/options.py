@@ -38,7 +38,18 @@ from svmcut.spec.catalog import (
     takers,
     task_inputs,
 )
-from svmcut.spec.entries import CDN, CLASSES, FLOOR, NUMBERS, ONE_CLASS, PLACES, RANGE, TAGS, Loss
+from svmcut.spec.entries import (
+    CDN,
+    CLASSES,
+    FLOOR,
+    NUMBERS,
+    ONE_CLASS,
+    PLACES,
+    RANGE,
+    TAGS,
+    TWO_CLASSES,
+    Loss,
+)
 from svmcut.spec.kinds import (
     ADDRESS,
     ANY,
@@ -69,7 +80,7 @@ from svmcut.spec.parameters import (
     param,
     task_defaults,
 )
-from svmcut.spec.places import PLACE_KINDS
+from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, PLACE_KINDS
 from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
 from svmcut.spec.spellings import respelt
@@ -79,6 +90,8 @@ from svmcut.tables.options import TableOptions
 ROWS = (*OWN_ROWS, *table_rows.ROWS)
 #: Weights of an example's loss that --cv compares where none is given.
 COSTS = tuple(2.0**power for power in range(-7, 8, 2))
+#: Options of a threshold.
+CHOICE = ("at_least", "maximise", "confidence")
 #: Tasks of learn.
 LEARNT = tuple(name for name, task in TASKS.items() if task.command == "learn")
 
@@ -107,6 +120,9 @@ class LearnOptions(Settings):
     cv: int | None = param(None, integer(2))
     validate: str | None = param(None, PATH)
     select: str | None = param(None, PATH)
+    at_least: tuple[tuple[str, float], ...] | None = param(None, FLOORS)
+    maximise: str | None = param(None, MAXIMISED)
+    confidence: float | None = param(None, CONFIDENCE)
     table: TableOptions = field(default_factory=TableOptions)
     checkpoint: str | None = param(None, PATH)
     checkpoint_every: float = param(60.0, duration())
@@ -217,6 +233,7 @@ def offered(task: str) -> set[str]:
         **dict.fromkeys(("scheduler", "scheduler_file", "work_dir", "cache"), task in PARTED),
         **dict.fromkeys(TABLE_OPTIONS, row.labels != TAGS),
         **dict.fromkeys(("cost", "example_cost"), row.has_cost),
+        **dict.fromkeys(CHOICE, row.labels == TWO_CLASSES),
     }
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
     needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))

@@ -135,6 +135,7 @@ class Training:
         self._search: Search | None = None
         self._ahead: Ahead | None = None
         self._grid: dict[str, Any] = {}
+        self._told: list[str] = []
         self.outcomes: list[Outcome] = []
         self._failures: list[str] = []
         self.rows: list[dict[str, Any]] = []
@@ -347,6 +348,7 @@ class Training:
         writing = time.perf_counter()
         if not options.has_kernel or options.basis_method:
             self._log("Compacting linear model...done")
+        outcome = self._with_threshold(outcome)
         with report.step(self._log, "Writing learned model"):
             write_model(target, self._complete(outcome.model), bool(self.original))
             if options.alphas:
@@ -364,6 +366,18 @@ class Training:
             self.rows.append(self._row(cost, target, outcome) | measured)
         if not self.original:
             self._summarise(cost, outcome, measured)
+
+    def _with_threshold(self, outcome: Outcome) -> Outcome:
+        """The outcome, its model with a threshold that keeps what is promised."""
+        if self.options.at_least is None:
+            return outcome
+        from svmcut.cli.thresholding import of_run
+
+        model, found, self._told = of_run(
+            self._task, outcome.model, self.options, self._validation, self.examples
+        )
+        self._grid |= found
+        return replace(outcome, model=model)
 
     def _complete(self, model: Any) -> Any:
         """The model with the encoding of the table it was trained on."""
@@ -471,7 +485,8 @@ class Training:
                 end="",
             )
         if self._plain:
-            for line in summary.written(options.model_file, self.outcomes[chosen].details):
+            written = summary.written(options.model_file, self.outcomes[chosen].details)
+            for line in [*self._told, *written]:
                 self._say(line)
         if self._checkpoints is not None:
             self._checkpoints.finish(keep=self._unfinished())

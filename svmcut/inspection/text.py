@@ -82,6 +82,9 @@ def summary(document: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("Norm of weights", number(document["weights"][0]["norm"])))
     if "threshold" in document:
         rows.append(("Threshold", f"{number(document['threshold'])}, subtracted from scores"))
+    if "chosen_threshold" in document:
+        more = f"{number(document['chosen_threshold'])}, subtracted too"
+        rows.append(("Chosen threshold", more))
     if "probabilities" in document:
         ((name, value),) = document["probabilities"].items()
         if name == "temperature":

@@ -238,6 +238,28 @@ def place() -> Kind:
     return Kind("NUMBER[,NUMBER]", expected, read, take)
 
 
+def floors(names: tuple[str, ...]) -> Kind:
+    """Shares above 0 and below 1 by one of these names, as pairs: a mapping, or a text such as
+    precision=0.95; it may be given several times."""
+    share = number(0, 1, above=True)
+
+    def read(text: str) -> tuple[tuple[str, float], ...]:
+        pairs = (part.split("=") for part in text.split(","))
+        return tuple((name.strip(), float(value)) for name, value in pairs)
+
+    def take(value: Any) -> tuple[tuple[str, float], ...]:
+        pairs = tuple(value.items() if isinstance(value, Mapping) else value)
+        found = tuple((name, share.take(floor)) for name, floor in pairs)
+        known = all(name in names and floor < 1 for name, floor in found)
+        return _accept(found, known and len(found) > 0)
+
+    words = tuple(f"{name}=0.9" for name in names)
+    expected = f"a share above 0 and below 1 by name as in {names[0]}=0.95; names are " + ", ".join(
+        names
+    )
+    return Kind("MEASURE=FLOAT", expected, read, take, words=words, repeats=True)
+
+
 def shares() -> Kind:
     """Two numbers from 0 to 1, the first below the second."""
     share = number(0, 1)

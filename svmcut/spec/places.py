@@ -9,7 +9,7 @@ from typing import Any
 from svmcut.errors import UsageError
 from svmcut.spec.catalog import TASKS, losses
 from svmcut.spec.entries import FLOOR, PLACES, RANGE, Loss
-from svmcut.spec.kinds import Kind, integer, number, shares
+from svmcut.spec.kinds import Kind, floors, integer, number, one_of, shares
 
 #: What parameter at may be by what it is, its default, and how help states that.
 PLACE_KINDS: dict[str, tuple[Kind, Any, str]] = {
@@ -17,6 +17,14 @@ PLACE_KINDS: dict[str, tuple[Kind, Any, str]] = {
     FLOOR: (number(0, 1, above=True), 0.9, "0.9"),
     RANGE: (shares(), (0.0, 0.1), "0,0.1"),
 }
+
+
+#: What a threshold may promise, and what it may be chosen for.
+PRECISION, RECALL, SPECIFICITY = PROMISED = ("precision", "recall", "specificity")
+FLOORS, MAXIMISED = floors(PROMISED), one_of((PRECISION, RECALL))
+CONFIDENCE = number(0.5, 0.999999)
+#: Of a threshold where none is given.
+USUAL_CONFIDENCE = 0.95
 
 
 def fraction_of_positives(loss: Loss, p: float) -> float:

@@ -84,7 +84,7 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
 
     def caution(self, model: Any) -> str:
         loss = None if model.loss is None else losses(self.task)[model.loss]
-        if loss is None or loss.table or loss.is_sum:
+        if loss is None or loss.table or loss.is_sum or model.threshold is not None:
             return ""
         return (
             f"the model was trained for {model.loss}, which orders the examples: 0 is no threshold "

@@ -60,6 +60,11 @@ class Scores:
         ):
             own.extend(more)
 
+    def take(self, other: Scores, threshold: float) -> None:
+        """Takes in the rows of another, whose scores knew no threshold."""
+        self.join(other)
+        self._scores = [scores - threshold for scores in self._scores]
+
     @property
     def y(self) -> NDArray[np.float64]:
         return _joined(self._y)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``svmcut threshold``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from svmcut.cli.choice_rows import ROWS as CHOICE
+from svmcut.cli.option_entry import DATA, OUTPUT, RUNNING, Option
+from svmcut.cli.panels import PanelCommand
+from svmcut.spec.kinds import FLAG, PATH
+from svmcut.spec.parameters import KINDS
+
+_EPILOG = """\b
+Examples:
+  svmcut threshold dev.dat model careful --at-least precision=0.95
+  svmcut threshold dev.dat model screen --at-least recall=0.9 --confidence 0.99
+  svmcut threshold dev.dat model both --at-least precision=0.8 --at-least recall=0.5
+"""
+
+ROWS = (
+    Option(
+        "input",
+        ("--input",),
+        DATA,
+        "What DEV holds, as of classify.",
+        default="by the file's ending, else svm",
+        kind=KINDS["input"],
+    ),
+    Option(
+        "zero_based",
+        ("--zero-based",),
+        DATA,
+        "Feature indices start at 0, as where the model was trained.",
+        default="off",
+        kind=FLAG,
+    ),
+    *CHOICE,
+    Option(
+        "report",
+        ("--report",),
+        OUTPUT,
+        "Write the threshold and what is promised as one JSON document.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
+        "threads",
+        ("--threads",),
+        RUNNING,
+        "Threads; results do not depend on them.",
+        default="all",
+        kind=KINDS["threads"],
+    ),
+)
+
+
+@click.command(cls=PanelCommand, rows=ROWS, epilog=_EPILOG)
+@click.argument("dev", metavar="DEV")
+@click.argument("model_file", metavar="MODEL")
+@click.argument("output_file", metavar="OUT")
+def threshold(dev: str, model_file: str, output_file: str, **given: Any) -> None:
+    """Choose a threshold of MODEL's scores that keeps a floor, on the rows of DEV, and write the
+    model with it as OUT.
+
+    DEV are rows of two classes that took no part in training, nor in the choice of the model. With
+    the confidence given, precision, recall or specificity of new rows drawn like these reach their
+    floors. Where no threshold does, nothing is written and the status is 1. classify, inspect and
+    Python apply the threshold; probabilities stay as they are.
+    """
+    from svmcut.cli.thresholding import ThresholdOptions, run_threshold
+
+    asked = {name: value for name, value in given.items() if value is not None}
+    run_threshold(dev, model_file, output_file, ThresholdOptions(**asked))

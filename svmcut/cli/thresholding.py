@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of threshold, and what learn says of a threshold it has chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut import __version__
+from svmcut.cli.files import log_beside
+from svmcut.cli.report import write_report
+from svmcut.cli.summary import fact
+from svmcut.errors import TrainingError
+from svmcut.files.models import read_model, write_model, written_and_read
+from svmcut.files.roles import File, check_roles
+from svmcut.messages import printable
+from svmcut.resources import usable_cpus
+from svmcut.scoring.thresholds import Promises, promises
+from svmcut.spec.parameters import DEFAULTS
+from svmcut.spec.places import USUAL_CONFIDENCE
+from svmcut.spec.records import record, replace
+from svmcut.tasks.protocol import input_for, named, names_for, tasks_of
+from svmcut.tasks.thresholds import Chosen, check_two_classes, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from svmcut.cli.options import LearnOptions
+    from svmcut.tasks.protocol import Task
+
+
+@record
+class ThresholdOptions:
+    """Options of a run of threshold."""
+
+    at_least: tuple[tuple[str, float], ...] = ()
+    maximise: str | None = None
+    confidence: float = USUAL_CONFIDENCE
+    input: str | None = None
+    zero_based: bool = DEFAULTS["zero_based"]
+    report: str | None = None
+    threads: int | None = None
+
+
+# a model may have scores beyond float64
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def run_threshold(dev: str, model_file: str, target: str, options: ThresholdOptions) -> None:
+    """Chooses the threshold, writes the model, and says what is promised.
+
+    Raises
+    ------
+    SvmcutError
+        Where no threshold keeps the promises, and whatever the files or the system refuse; nothing
+        is written then.
+    """
+    report, zero_based = options.report, options.zero_based
+    outputs = [File("OUT", target), *([] if report is None else [File("--report", report)])]
+    check_roles([File("DEV", dev), File("MODEL", model_file)], outputs)
+    asked = promises(dict(options.at_least), options.maximise, options.confidence)
+    model: Any = read_model(model_file, zero_based=zero_based)
+    check_two_classes(model, model_file)
+    input = input_for(model, dev, options.input)
+    task, threads = named(tasks_of(model)[0], input=input), options.threads or usable_cpus()
+    reading = {"zero_based": zero_based} | names_for(model, model_file, input)
+    try:
+        blocks = task.stream(dev, threads=threads, **reading)
+        chosen = choose(task, model, blocks, asked, threads)
+    except TrainingError as error:
+        raise TrainingError("{}: {}", dev, error) from None
+    with log_beside(outputs):
+        write_model(target, chosen.model)
+        for line in told(chosen, asked):
+            print(printable(line))
+        print(fact("Model", printable(target)))
+    if report is not None:
+        head = {"command": "threshold", "version": __version__}
+        write_report(report, head | chosen.document(asked) | chosen.values)
+
+
+def of_run(
+    task: Task, model: Any, options: LearnOptions, held: Any, seen: Any
+) -> tuple[Any, dict[str, Any], list[str]]:
+    """The model of a run of learn with its threshold, chosen on the examples of --validate as a
+    reader of the model's file scores them; keys of the report, and lines to say."""
+    from svmcut.cli.option_checks import promised
+
+    asked, kept = promised(options), written_and_read(model)
+    try:
+        chosen = choose(task, kept, [held], asked, options.threads, [seen])
+    except TrainingError as error:
+        raise TrainingError("{}: {}", options.validate, error) from None
+    found = replace(model, threshold=chosen.model.threshold)
+    return found, chosen.document(asked), [*told(chosen, asked)]
+
+
+def told(chosen: Chosen, asked: Promises) -> Iterator[str]:
+    """What is promised, and what the rows say that the threshold was chosen on."""
+    values, sure = chosen.values, 100 * asked.confidence
+    yield fact("Threshold", f"{chosen.model.threshold:.6g} of the scores, subtracted from them")
+    floors = " and ".join(f"{name} of at least {floor:g}" for name, floor in asked.floors.items())
+    yield fact("Promised", f"{floors} on new rows like these, with confidence {sure:g} %")
+    yield fact(
+        "Here",
+        f"precision {values['precision']:.2f} %, recall {values['recall']:.2f} % of "
+        f"{chosen.rows:,} rows",
+    )
