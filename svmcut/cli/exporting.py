@@ -38,7 +38,9 @@ def run_export(model_file: str, output_file: str, to: str | None = None) -> None
             join_names(tuple(EXPORTS), "or"),
         )
     row = EXPORTS[found]
-    model = read_model(model_file)
+    model: Any = read_model(model_file)
+    if getattr(model, "threshold", None) is not None and found != "json":
+        model = model.without_threshold()
     if row.models and type(model).__name__ not in row.models:
         able = [name for name, each in EXPORTS.items() if type(model).__name__ in each.models]
         raise cannot(model_file, model, found, [*able, "json"])

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import UsageError
+from svmcut.files.names import input_of
 from svmcut.files.roles import File, check_roles
+from svmcut.spec.catalog import INPUTS
+from svmcut.tasks.protocol import OF_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,3 +76,21 @@ def log_beside(outputs: Iterable[File]) -> contextlib.AbstractContextManager:
     if any(file.path == "-" for file in outputs):
         return contextlib.redirect_stdout(sys.stderr)
     return contextlib.nullcontext()
+
+
+def names_of(examples: Any, options: LearnOptions) -> dict[str, Any]:
+    """What reading other examples for the same model takes of its own."""
+    if options.reads_table:
+        from svmcut.files.encoded import TestTable
+
+        input = input_of(options.validate or "") or options.input
+        return {"table": TestTable(examples.table.encoding, input)}
+    if options.task in OF_CLASSES:
+        return {"words": words_of(examples) or None}
+    return {"names": examples.names} if options.input != INPUTS[0] else {}
+
+
+def words_of(examples: Any) -> tuple[str, ...]:
+    """What the labels 1, 2, ... are called."""
+    table = getattr(examples, "table", None)
+    return () if table is None else table.encoding.words

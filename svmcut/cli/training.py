@@ -14,7 +14,13 @@ import numpy as np
 from svmcut.cli import advice, summary
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import ending, explain_ending, remedy, stop_reason, time_limit
-from svmcut.cli.files import check_training_files, log_beside, model_files
+from svmcut.cli.files import (
+    check_training_files,
+    log_beside,
+    model_files,
+    names_of,
+    words_of,
+)
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import hints
 from svmcut.cli.option_checks import check, named_by_labels
@@ -26,7 +32,7 @@ from svmcut.data.examples import Csr
 from svmcut.data.labels import by_labels, named_labels, number_labels
 from svmcut.errors import DataError
 from svmcut.files.models import write_model
-from svmcut.files.names import guess_input, input_of
+from svmcut.files.names import guess_input
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
 from svmcut.messages import Message, printable
@@ -166,7 +172,9 @@ class Training:
         look()
         self._warnings = [*idle, *self._driver.warnings, *hinted]
         if not original:
-            self._warnings += advice.of_checkpoint(options) + advice.of_words(_words(self.examples))
+            self._warnings += advice.of_checkpoint(options) + advice.of_words(
+                words_of(self.examples)
+            )
         self._validation = self._read_validation(given) if options.validate else None
         self._asked, self._state, self._searched = options, None, None
         self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = (
@@ -196,7 +204,7 @@ class Training:
             close(self._shown.sizes(examples))
         if self.original and options.verbosity <= 0:
             report.out(self._shown.quiet(examples), end="")
-        settings = number_labels(options.settings(), _words(examples), options.example_file)
+        settings = number_labels(options.settings(), words_of(examples), options.example_file)
         self.examples, left_out = weighed(
             self._task, examples, settings, weights, options.weights or ""
         )
@@ -227,7 +235,7 @@ class Training:
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
         """The driver, and what a user should know of the examples."""
         driver = self._task.plan(self.examples, settings, self._time_limit)
-        words = _words(self.examples)
+        words = words_of(self.examples)
         if "labels" in driver.counts and words:
             driver.counts["labels"] = named_labels(driver.counts["labels"], words)
         return driver, [] if self.original else hints(
@@ -583,24 +591,6 @@ class Training:
         """Every measure of a model on the examples, and on those of --validate."""
         parts = (("training", self.examples), ("validation", self._validation))
         return {name: self._measured(model, data) for name, data in parts if data is not None}
-
-
-def names_of(examples: Any, options: LearnOptions) -> dict[str, Any]:
-    """What reading other examples for the same model takes of its own."""
-    if options.reads_table:
-        from svmcut.files.encoded import TestTable
-
-        input = input_of(options.validate or "") or options.input
-        return {"table": TestTable(examples.table.encoding, input)}
-    if options.task in OF_CLASSES:
-        return {"words": _words(examples) or None}
-    return {"names": examples.names} if options.input != INPUTS[0] else {}
-
-
-def _words(examples: Any) -> tuple[str, ...]:
-    """What the labels 1, 2, ... are called."""
-    table = getattr(examples, "table", None)
-    return () if table is None else table.encoding.words
 
 
 def _silence(text: str = "", end: str = "\n") -> None:

@@ -44,6 +44,16 @@ class TwoClasses(BaseModel):
         """What is subtracted from sums of weights: b, and the threshold."""
         return self.b if self.threshold is None else self.b + self.threshold
 
+    def without_threshold(self) -> Self:
+        """The same scores and probabilities with the threshold in b, as a format has it that knows
+        none; it is one of classes, whatever it was trained for."""
+        if self.threshold is None:
+            return self
+        sigmoid = self.calibration
+        if sigmoid is not None:
+            sigmoid = (sigmoid[0], sigmoid[1] + sigmoid[0] * self.threshold)
+        return replace(self, b=self.offset, threshold=None, loss=None, sigmoid=sigmoid)
+
     def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 what `probabilities` takes: the scores."""
         return self.scores(X, threads)

@@ -105,3 +105,13 @@ def test_python_chooses_too(model):
     assert (chosen.predict(X)[y > 0] > 0).mean() >= 0.8
     with pytest.raises(ValueError, match="maximise"):
         chosen.choose_threshold(X, y, at_least={"recall": 0.8}, maximise="f1")
+
+
+def test_exported_models_have_the_threshold_in_their_bias():
+    call("svmcut", "learn", "-v", 0, "-l", "logistic", TRAIN, "model")
+    call("svmcut", "threshold", TEST, "model", "out", "--at-least", "recall=0.8")
+    for name in ("libsvm", "svm_perf"):
+        assert call("svmcut", "export", "out", name, "--to", name) == 0
+        np.testing.assert_allclose(np.abs(scores(name)), np.abs(scores("out")), atol=1e-5)
+    before, after = (scores(name, "--probability") for name in ("out", "libsvm"))
+    np.testing.assert_allclose(np.sort(before, axis=1), np.sort(after, axis=1), atol=1e-5)
