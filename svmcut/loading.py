@@ -19,6 +19,7 @@ from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
 from svmcut.scoring.thresholds import choose_threshold, promises
+from svmcut.spec.catalog import MARKED
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import fields, record, replace
@@ -148,15 +149,17 @@ class Model:
         UsageError, DataError
             Where the model has no two classes, or X and y are no rows of them.
         """
-        if not hasattr(self.model, "threshold"):
+        if not hasattr(self.model, "threshold") or self.model.loss in MARKED:
             raise UsageError("a threshold is for models of two classes")
         asked = promises(at_least, maximise, confidence)
         bare = replace(self.model, threshold=None)
-        rows = vector_examples(self._rows(X), y)
+        if self.model.words:
+            y = [self.model.words.index(word) + 1 if word in self.model.words else 0 for word in y]
+        rows = vector_examples(self._rows(X), np.asarray(y))
         positive, _ = classes_of(rows.y, self.model.labels)
         before = None if training is None else bare.scores(self._rows(training), threads)
         chosen = choose_threshold(positive, bare.scores(rows.X, threads), asked, before)
-        return Model(replace(self.model, threshold=chosen))
+        return Model(replace(self.model, threshold=chosen), self._width)
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model as ``svmcut learn`` does."""
@@ -220,6 +223,10 @@ class Fitted(Outcome):
     def predict(self, X: Any, qid: Any = None, threads: int = 1) -> Any:
         """As `Model.predict`."""
         return Model(self.model, self.width).predict(X, qid, threads)
+
+    def choose_threshold(self, X: Any, y: Any, **asked: Any) -> Model:
+        """As `Model.choose_threshold`."""
+        return Model(self.model, self.width).choose_threshold(X, y, **asked)
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of ``svmcut learn``, which `load` and ``svmcut classify`` read."""
