@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the pages of commands in docs/ and man/svmcut.1 from the help texts of the programs (make
+"""Writes the pages of commands in docs/ and those of man/ from the help texts of the programs (make
 docs)."""
 
 from __future__ import annotations
@@ -268,37 +268,96 @@ def roff(text: str) -> str:
     return re.sub(r"^([.'])", r"\\&\1", text, flags=re.MULTILINE)
 
 
-def man_page() -> str:
-    """man/svmcut.1."""
-    import click
+#: The pages of the manual: name, what it is about, its commands, examples.
+MANUAL = (
+    (
+        "svmcut",
+        "support vector machines with certificates",
+        (),
+        (
+            ("svmcut learn --cv 5 train.dat model", "choose C, train and write a model"),
+            ("svmcut classify --labels test.dat model labels", "predict and measure"),
+            ("svmcut inspect model", "see what the model has learnt"),
+        ),
+    ),
+    (
+        "svmcut-learn",
+        "train support vector machines and rankings",
+        ("learn", "rank"),
+        (
+            ("svmcut learn mail.csv filter --label label --text text", "a table with texts"),
+            ("svmcut learn -l f1 -c 10 train.dat model", "for the best F1"),
+            ("svmcut learn -t rbf -g scale --cv 5 train.dat model", "choose C for a kernel"),
+            ("svmcut rank -c 20 train.dat model", "the order of rows within queries"),
+        ),
+    ),
+    (
+        "svmcut-classify",
+        "use, look into, convert and write models of svmcut",
+        ("classify", "inspect", "convert", "export", "threshold", "scale", "names"),
+        (
+            ("svmcut classify test.dat model scores --report report.json", "scores and measures"),
+            ("svmcut inspect model --html page.html", "weights, certificate and pictures"),
+            ("svmcut export model out --to libsvm", "for another program"),
+        ),
+    ),
+)
+FILES = (
+    ("EXAMPLE_FILE", "LABEL INDEX:VALUE ... a line, as for LIBSVM; or a table, with --label."),
+    ("MODEL_FILE", "Text, in svm_perf's format where it can be; comments begin with #@."),
+    ("PREDICTIONS_FILE", "One line an example: its score, or its label with --labels."),
+)
 
+
+def described(rows) -> list[str]:
+    """Paragraphs with a heading each."""
+    return [line for name, text in rows for line in (".TP", f".B {roff(name)}", roff(text))]
+
+
+def man_page(name: str) -> str:
+    """A page of the manual; what tasks share with svmcut learn is named and told once."""
     from svmcut._version import __version__
+    from svmcut.cli.commands import COMMANDS
 
-    lines = [f'.TH SVMCUT 1 "" "svmcut {__version__}" "User Commands"', ".SH NAME"]
-    lines.append(r"svmcut \- support vector machines by cutting planes")
-    lines.append(".SH SYNOPSIS")
-    found = list(subcommands())
-    for _, _, context in found[1:]:
-        usage = context.command.get_usage(context).removeprefix("Usage: ")
+    about, commands, examples = next(row[1:] for row in MANUAL if row[0] == name)
+    lines = [f'.TH {name.upper()} 1 "" "svmcut {__version__}" "User Commands"', ".SH NAME"]
+    lines += [rf"{roff(name)} \- {about}", ".SH SYNOPSIS"]
+    found = [
+        each for each in list(subcommands())[1:] if not commands or each[0].split()[1] in commands
+    ]
+    for _, command, context in found:
+        usage = command.get_usage(context).removeprefix("Usage: ")
         lines += [".B " + roff(" ".join(usage.split())), ".br"]
-    for name, command, context in found[1:]:
-        lines += [
-            f".SH {roff(name.upper())}",
-            *(f"{roff(' '.join(part.split()))}\n.PP" for part in command.help.split("\n\n")),
-        ]
-        for parameter in command.get_params(context):
-            record = (
-                parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
-            )
-            if record:
-                lines += [".TP", f".B {roff(record[0])}", roff(" ".join(record[1].split()))]
-    lines.append(".SH EXIT STATUS")
-    for status, meaning in EXIT_STATUS:
-        lines += [".TP", f".B {status}", roff(meaning)]
-    lines += [".SH ENVIRONMENT"]
-    for variable, meaning in ENVIRONMENT:
-        lines += [".TP", f".B {variable}", roff(meaning)]
+    if not commands:
+        lines += [".SH COMMANDS", *described((name, row[2]) for name, row in COMMANDS.items())]
+        lines += [".SH FILES", *described(FILES)]
+        lines += [".SH EXIT STATUS", *described(EXIT_STATUS)]
+        lines += [".SH ENVIRONMENT", *described(ENVIRONMENT)]
+    common = NOTHING
+    for title, command, context in found if commands else ():
+        lines += man_section(title, command, context, common)
+        common = common if common.entries or title != "svmcut learn" else of_learn()
+    lines.append(".SH EXAMPLES")
+    for command, text in examples:
+        lines += [".TP", f".B {roff(command)}", roff(text)]
+    others = [row[0] for row in MANUAL if row[0] != name]
+    lines += [".SH SEE ALSO", ", ".join(rf"\fB{roff(other)}\fR(1)" for other in others)]
     return "\n".join(lines) + "\n"
+
+
+def man_section(title: str, command, context, common: Common) -> list[str]:
+    """A command: what it does and its options, by name those that it shares with another."""
+    lines = [f".SH {roff(title.upper())}"]
+    parts = [] if " --task " in title else command.help.split("\n\n")
+    lines += [f"{roff(' '.join(part.split()))}\n.PP" for part in parts]
+    groups = entries(command, context)
+    rows = [entry for group in groups.values() for entry in group]
+    own = [entry for entry in rows if entry not in common.entries]
+    lines += described((entry.flags, " ".join(entry.text.split())) for entry in own)
+    if shared := [entry for entry in rows if entry in common.entries]:
+        flags = ", ".join(longest(entry.flags) for entry in shared)
+        lines += [".PP", roff(f"As for {common.name}: {flags}.")]
+    return lines
 
 
 BODIES: dict[str, Callable[[], str]] = {
@@ -309,7 +368,7 @@ BODIES: dict[str, Callable[[], str]] = {
     "docs/originals.md": originals_body,
 }
 PAGES = {path: partial(page, path, body) for path, body in BODIES.items()}
-PAGES["man/svmcut.1"] = man_page
+PAGES |= {f"man/{row[0]}.1": partial(man_page, row[0]) for row in MANUAL}
 
 if __name__ == "__main__":
     os.chdir(ROOT)

@@ -36,18 +36,17 @@ def test_generated_pages_are_up_to_date(page):
 
 
 def man_sections():
-    """Heading -> {first line of an entry: its text} of man/svmcut.1, with roff's escapes undone."""
-    text = (
-        (ROOT / "man" / "svmcut.1")
-        .read_text(encoding="utf-8")
-        .replace("\\-", "-")
-        .replace("\\&", "")
-    )
+    """Heading -> {first line of an entry: its text} of man/, with roff's escapes undone; "" has
+    what a section shares with svmcut learn."""
     sections = {}
-    for part in text.replace("\\e", "\\").split("\n.SH ")[1:]:
-        heading, _, body = part.partition("\n")
-        entries = [entry.split("\n", 1) for entry in body.split("\n.TP\n.B ")[1:]]
-        sections[heading] = {flags: entry.strip() for flags, entry in entries}
+    for path in sorted((ROOT / "man").glob("*.1")):
+        text = path.read_text(encoding="utf-8").replace("\\-", "-").replace("\\&", "")
+        for part in text.replace("\\e", "\\").split("\n.SH ")[1:]:
+            heading, _, body = part.partition("\n")
+            body, _, shared = body.partition("\n.PP\nAs for svmcut learn: ")
+            entries = [entry.split("\n", 1) for entry in f"\n{body}".split("\n.TP\n.B ")[1:]]
+            sections[heading] = {flags: entry.strip() for flags, entry in entries}
+            sections[heading][""] = shared.strip().rstrip(".")
     return sections
 
 
@@ -62,7 +61,7 @@ def man_sections():
         ("SVMCUT INSPECT", ["inspect", os.devnull]),
     ],
 )
-def test_man_page_has_the_options_that_a_command_line_takes(heading, arguments):
+def test_man_pages_have_the_options_that_a_command_line_takes(heading, arguments):
     """Held against the command as it parses, not against the generator of the page."""
     import click
 
@@ -73,18 +72,19 @@ def test_man_page_has_the_options_that_a_command_line_takes(heading, arguments):
     options = [
         param
         for param in command.get_params(context)
-        if isinstance(param, click.Option) and not param.hidden
+        if isinstance(param, click.Option) and not param.hidden and "--help" not in param.opts
     ]
-    entries = man_sections()[heading]
-    assert len(entries) == len(options)
+    sections = man_sections()
+    entries = sections[heading]
+    shared, told = entries.pop("").split(", "), sections["SVMCUT LEARN"]
+    assert len(entries) + len([flag for flag in shared if flag]) == len(options)
     for option in options:
-        (flags,) = [
-            flags for flags in entries if set(re.split(r", | / | ", flags)) >= {*option.opts}
-        ]
-        assert " ".join((option.help or "Show this message and exit.").split()) in entries[flags]
+        known = told if {*shared} & {*option.opts} else entries
+        (flags,) = [flags for flags in known if set(re.split(r", | / | ", flags)) >= {*option.opts}]
+        assert " ".join((option.help or "").split()) in known[flags]
 
 
-def test_man_page_tells_the_tasks_apart():
+def test_man_pages_tell_the_tasks_apart():
     from svmcut.cli.options import options
 
     sections = man_sections()
@@ -99,6 +99,17 @@ def test_man_page_tells_the_tasks_apart():
         (text,) = [option.stated for option in options(task) if flag in option.flags]
         text = " ".join(text.split())
         assert [text in entries.values() for entries in tasks] == holders
+
+
+def test_man_pages_name_each_other_and_have_examples():
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "man").glob("*.1")}
+    assert pages.keys() == {"svmcut", "svmcut-learn", "svmcut-classify"}
+    for name, text in pages.items():
+        assert ".SH EXAMPLES\n" in text and ".SH SEE ALSO\n" in text
+        others = text.partition(".SH SEE ALSO")[2].replace("\\-", "-")
+        assert [other for other in pages if f"\\fB{other}\\fR(1)" in others] == [
+            other for other in pages if other != name
+        ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
