@@ -211,7 +211,7 @@ class Training:
         if left_out:
             self._say(f"Left out: {left_out} of weight 0")
         if settings.is_open and not self.original:
-            path, words = self.examples.source.path, _words(self.examples)
+            path, words = self.examples.source.path, words_of(self.examples)
             settings = by_labels(settings, self.examples.y, path, words)
         if settings.task != options.task:
             self.options = options = named_by_labels(options, self.examples)
