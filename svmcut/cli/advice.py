@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Rows of a kernel machine, and the share of support vectors that is too large.
 ROWS, NEARLY_ALL = 50, 0.98
+#: Exponent of the rbf kernel from which rows have nothing in common.
+ALONE = 4.0
 #: Rows of a file, and the share of them without a feature of the model that is too large.
 FEW, STRANGE = 10, 0.5
 #: Values of two files that are compared row by row.
@@ -77,16 +79,27 @@ def of_errors(options: LearnOptions, values: Mapping[str, float]) -> list[str]:
 
 
 def of_kernel(options: LearnOptions, model: Any, examples: Any) -> list[str]:
-    """Of a kernel machine: nearly all rows are support vectors."""
+    """Of a kernel machine: nearly all rows are support vectors, as the kernel sees no two alike."""
     rows, support = examples.X.n_rows, getattr(model, "support", None)
     if options.kernel != "rbf" or support is None or rows < ROWS:
         return []
     if options.labels != TWO_CLASSES or support.n_rows < NEARLY_ALL * rows:
         return []
+    if model.kernel.gamma * _median_distance(examples.X) < ALONE:
+        return []
     return [
-        f"{support.n_rows:,} of {rows:,} rows are support vectors: gamma may be too large for "
-        "these features; try a smaller -g, or svmcut scale on the files first"
+        f"{support.n_rows:,} of {rows:,} rows are support vectors: gamma is too large for these "
+        "features; try -g scale, or svmcut scale on the files first"
     ]
+
+
+def _median_distance(X: Csr, most: int = 200) -> float:
+    """The median squared distance of some rows."""
+    some = X.take(np.unique(np.linspace(0, X.n_rows - 1, most).astype(int))).to_scipy()
+    products = (some @ some.T).toarray().astype(np.float64)
+    norms = products.diagonal()
+    distances = norms[:, None] + norms - 2 * products
+    return float(np.median(distances[~np.eye(len(norms), dtype=bool)]))
 
 
 def of_grid(options: LearnOptions, search: Search, examples: Any) -> list[str]:

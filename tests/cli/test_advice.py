@@ -39,7 +39,9 @@ def test_a_model_without_a_recognised_positive_names_class_weights(tmp_path):
 def test_a_kernel_with_all_rows_as_support_vectors_names_gamma(tmp_path):
     train = _file(tmp_path / "t", _rows(120, 60))
     done = forked("svmcut learn", "-t", "rbf", "-g", "1000", train, tmp_path / "m")
-    assert "120 of 120 rows are support vectors" in done.stderr and "smaller -g" in done.stderr
+    assert "120 of 120 rows are support vectors" in done.stderr and "try -g scale" in done.stderr
+    few = forked("svmcut learn", "-t", "rbf", "-g", "0.01", "-c", "0.01", train, tmp_path / "m")
+    assert "support vectors" not in few.stderr  # of a small C
     rows = (f"{y} 1:{y * (1 + i / 50)}\n" for i in range(60) for y in (1, -1))
     smooth = forked(
         "svmcut learn", "-t", "rbf", "-g", "1", _file(tmp_path / "s", rows), tmp_path / "m"

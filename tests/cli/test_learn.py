@@ -203,7 +203,7 @@ def test_without_a_C_it_is_1_per_example_and_told_in_both_units(folder, words):
     assert told in output
 
 
-@pytest.mark.parametrize("more", [(), ("-p", "2"), ("-t", "2")])
+@pytest.mark.parametrize("more", [(), ("-p", "2"), ("-t", "2", "-g", "0.01")])
 def test_a_slack_near_that_of_no_weights_is_warned_of(folder, more, capfd):
     given = ("learn", "-l", "f1", *more, "--report", "report", "train", "model", "-c")
     _, output = call(*given, "1e-6")
