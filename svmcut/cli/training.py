@@ -371,7 +371,7 @@ class Training:
             self._failures.append(f"{printable(target)}: {stop_reason(outcome)}")
         if path or options.validate:
             measured = measured or self._measures(outcome.model)
-            self.rows.append(self._row(cost, target, outcome) | measured)
+            self.rows.append(report.path_row(cost, target, outcome) | measured)
         if not self.original:
             self._summarise(cost, outcome, measured)
 
@@ -570,22 +570,6 @@ class Training:
             self._log(line)
         if self._trace is not None:
             self._trace.write((trace + "\n").encode())
-
-    def _row(self, cost: Typed, target: str, outcome: Outcome) -> dict[str, Any]:
-        """What the table and the report say of one model beside its measures."""
-        progress = outcome.progress
-        return {
-            "C": cost.value,
-            "model": target,
-            "solver": outcome.solver,
-            "primal": outcome.primal,
-            "dual": outcome.dual,
-            "gap": outcome.gap,
-            "converged": outcome.converged,
-            "iterations": progress.iteration,
-            **{key: outcome.details[key] for key in _COUNTED if key in outcome.details},
-            "seconds": outcome.seconds,
-        }
 
     def _measures(self, model: Any) -> dict[str, dict[str, float]]:
         """Every measure of a model on the examples, and on those of --validate."""

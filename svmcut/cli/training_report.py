@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from svmcut.data.examples import Csr
+    from svmcut.spec.kinds import Typed
+    from svmcut.training.outcome import Outcome
 
 
 def out(text: str = "", end: str = "\n") -> None:
@@ -120,6 +122,21 @@ def trace_line(progress, objective) -> str:
             **(progress.extra or {}),
         }
     )
+
+
+def path_row(cost: Typed, target: str, outcome: Outcome) -> dict[str, Any]:
+    """What the table and the report say of one model of a path beside its measures."""
+    return {
+        "C": cost.value,
+        "model": target,
+        "solver": outcome.solver,
+        "primal": outcome.primal,
+        "dual": outcome.dual,
+        "gap": outcome.gap,
+        "converged": outcome.converged,
+        "iterations": outcome.progress.iteration,
+        "seconds": outcome.seconds,
+    }
 
 
 def path_table(task: str, rows: list[dict[str, Any]], chosen: int | None) -> str:
