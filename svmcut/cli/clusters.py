@@ -63,7 +63,7 @@ class PartedTraining(Training):
                 self._parts,
                 Files(files, reading, name, weights, options.weights or ""),
                 options.settings(),
-                time_limit(options),
+                time_limit(options, 0.0),
             )
         if self.examples.left_out:
             self._say(f"Left out: {self.examples.left_out} of weight 0")

@@ -106,9 +106,9 @@ def stop_reason(outcome: Outcome) -> str:
     return f"{reasons[outcome.stopped_by]}, {gap}"
 
 
-def time_limit(options: LearnOptions) -> float | None:
-    """Seconds training may take: --time-limit, or what is left until SVMCUT_DEADLINE (Unix time)
-    where that is less.
+def time_limit(options: LearnOptions, spent: float) -> float | None:
+    """Seconds training may take: --time-limit less what was spent on reading, or what is left until
+    SVMCUT_DEADLINE (Unix time) where that is less.
 
     Raises
     ------
@@ -116,12 +116,13 @@ def time_limit(options: LearnOptions) -> float | None:
         When the variable holds no number.
     """
     deadline = os.environ.get("SVMCUT_DEADLINE")
+    limit = None if options.time_limit is None else max(0.0, options.time_limit - spent)
     if not deadline:
-        return options.time_limit
+        return limit
     try:
         left = max(0.0, float(deadline) - time.time())
     except ValueError:
         raise UsageError(
             "SVMCUT_DEADLINE is {!r}; expected a Unix time in seconds", deadline
         ) from None
-    return left if options.time_limit is None else min(left, options.time_limit)
+    return left if limit is None else min(left, limit)

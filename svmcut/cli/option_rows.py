@@ -87,7 +87,7 @@ ROWS = (
         "time_limit",
         ("--time-limit",),
         STOPPING,
-        "The same after this time: seconds, or 30s, 5m, 1h, 2d.",
+        "The same after this time, reading included: seconds, or 30s, 5m, 1h, 2d.",
     ),
     Option(
         "epochs",

@@ -167,7 +167,8 @@ class Training:
         settings = self._read(given, weights)
         options = self.options
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._time_limit, self._planned = time_limit(options), time.perf_counter()
+        self._planned = time.perf_counter()
+        self._time_limit = time_limit(options, self._planned - self._began)
         self._driver, hinted = self._plan(settings)
         look()
         self._warnings = [*idle, *self._driver.warnings, *hinted]
@@ -407,8 +408,9 @@ class Training:
         if len(options.path) == 1:
             if shown and not errors and small:
                 errors = self._measured(outcome.model, self.examples)
-            self._warnings += advice.of_errors(options, errors)
-            self._warnings += advice.of_kernel(options, outcome.model, self.examples)
+            if outcome.done:
+                self._warnings += advice.of_errors(options, errors)
+                self._warnings += advice.of_kernel(options, outcome.model, self.examples)
         if shown:
             for line in self._facts(cost, outcome, errors):
                 self._say(line)

@@ -8,7 +8,7 @@ import resource
 import numpy as np
 import pytest
 from drivers import driver
-from programs import run
+from programs import call, run
 
 from svmcut.data.examples import Csr, Sequences
 
@@ -181,3 +181,14 @@ def test_a_row_of_many_labels(tmp_path):
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
     assert run("svmcut learn", *words, cwd=tmp_path, preexec_fn=limit).returncode == 0
+
+
+def test_the_time_limit_counts_reading(tmp_path, monkeypatch):
+    from svmcut.cli import training
+
+    (tmp_path / "train").write_text("1 1:1 2:0.5\n-1 1:-1\n" * 50)
+    clock = iter([0.0, *range(100, 100_000)])
+    monkeypatch.setattr(training.time, "perf_counter", lambda: next(clock))
+    words = ("--time-limit", "90", tmp_path / "train", tmp_path / "model")
+    assert call("svmcut learn", *words) == 3
+    assert (tmp_path / "model").exists()
