@@ -19,6 +19,7 @@ from svmcut.libs.svm_predict import Predictor
 CLASSES, NUMBERS = {"task": "multiclass"}, {"task": "regression"}
 POLYNOMIAL = {"kernel": "polynomial", "degree": 2, "scale_kernel": 0.5, "coef0": 1.5}
 RBF = {"kernel": "rbf", "gamma": 0.5}
+ONE_CLASS = {"task": "one-class", "nu": 0.2}
 MACHINES = {
     "hinge": (2, {}),
     "logistic without bias": (2, {"loss": "logistic", "bias": 0.0}),
@@ -26,7 +27,9 @@ MACHINES = {
     "classes": (3, CLASSES),
     "classes against the rest": (3, CLASSES | {"multiclass": "one-vs-rest", "loss": "logistic"}),
     "two classes at once": (2, CLASSES),
+    "one class": (0, ONE_CLASS),
     "rbf": (2, RBF),
+    "one class, rbf": (0, ONE_CLASS | RBF),
     "sigmoid": (2, {"kernel": "sigmoid", "scale_kernel": 0.1, "coef0": 0.0, "solver": "smo"}),
     "numbers, rbf": (0, NUMBERS | RBF),
     "pairs": (3, CLASSES | RBF),
@@ -48,7 +51,10 @@ def trained(kind):
     y = X @ rng.normal(size=5) if not classes else rng.integers(0, classes, 60) * 2.0 - 1
     if classes:
         X[np.arange(60), (y.astype(int) + 1) // 2] += 1.5
-    outcome = svmcut.train((X, y), example_cost=1.0, **parameters)
+    if "nu" in parameters:
+        X += 1
+    cost = {} if "nu" in parameters else {"example_cost": 1.0}
+    outcome = svmcut.train((X, y), **cost, **parameters)
     write_model("model", outcome.model)
     return read_model("model"), X
 
@@ -73,7 +79,7 @@ def test_svm_predict_reads_what_is_written_for_it(kind):
     np.testing.assert_allclose(expected(again, X), found, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", list(MACHINES)[:6])
+@pytest.mark.parametrize("kind", list(MACHINES)[:7])
 def test_liblinear_predict_reads_what_is_written_for_it(kind):
     model, X = trained(kind)
     assert call("svmcut", "export", "model", "out", "--to", "liblinear") == 0

@@ -15,16 +15,16 @@ import numpy as np
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import exported
 from svmcut.files.models.grammar import INDEX_LIMIT
-from svmcut.files.models.library_text import JOINT, LinearText
+from svmcut.files.models.library_text import JOINT, LINEAR_SOLVERS, ONE_CLASS, LinearText
 from svmcut.files.models.named_lines import NamedLines, two_labels
 from svmcut.models import LinearModel, MulticlassModel
-from svmcut.spec.catalog import LOGISTIC, SQUARED_HINGE, TASKS
+from svmcut.spec.catalog import LOGISTIC, ONE_CLASS_LOSS, SQUARED_HINGE, TASKS
 from svmcut.spec.entries import SQUARED_TUBE
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
 
-_NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias")
+_NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
 #: The one with weights of its own for both of two classes.
 _TWO_COLUMNS = "MCSVM_CS"
 #: The loss of each solver of classes as a model has it.
@@ -38,6 +38,7 @@ _CLASSIFIERS = {
     "L2R_LR_DUAL": LOGISTIC,
     _TWO_COLUMNS: None,
 }
+_ONE_CLASS = LINEAR_SOLVERS[ONE_CLASS]
 #: The same of numbers.
 _REGRESSORS = {
     "L2R_L2LOSS_SVR": SQUARED_TUBE,
@@ -49,8 +50,8 @@ _REGRESSORS = {
 def read(path: str, first: bytes, file: BinaryIO) -> LinearModel | MulticlassModel:
     """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = NamedLines(path, first, file, "w", _NAMES)
-    solver = lines.word("solver_type", (*_CLASSIFIERS, *_REGRESSORS))
-    names = [] if solver in _REGRESSORS else lines.classes()
+    solver = lines.word("solver_type", (*_CLASSIFIERS, *_REGRESSORS, _ONE_CLASS))
+    names = [] if solver in (*_REGRESSORS, _ONE_CLASS) else lines.classes()
     columns = len(names) if len(names) > 2 else 1 + (solver == _TWO_COLUMNS)
     d, (bias,) = lines.integer("nr_feature", INDEX_LIMIT - 1), lines.reals("bias", 1)
     W = _weights(lines, file.read(), d + (bias >= 0), columns)
@@ -60,6 +61,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> LinearModel | MulticlassMod
         return MulticlassModel(np.ascontiguousarray(W[:d]), *own)
     w = np.ascontiguousarray(W[:, 0] - W[:, 1] if columns == 2 else W[:, 0])
     b = -bias * float(w[d]) if bias >= 0 else 0.0
+    if solver == _ONE_CLASS:
+        return LinearModel(w[:d], b + lines.reals("rho", 1)[0], loss=ONE_CLASS_LOSS)
     if not names:
         return LinearModel(w[:d], b, loss=_REGRESSORS[solver])
     return LinearModel(w[:d], b, labels=two_labels(names), loss=_CLASSIFIERS[solver])
@@ -101,6 +104,8 @@ def text_of(path: str, model: Any) -> LinearText:
         return LinearText(JOINT if solver == 3 else solver, exported.names_of(path, model), bias, W)
     exported.check_finite(path, model.w, np.array(model.offset))
     w = exported.in_all_features(model.w, model.columns)
+    if model.loss == ONE_CLASS_LOSS:
+        return LinearText(ONE_CLASS, None, -1.0, w[:, None], model.offset)
     bias = 1.0 if model.offset else -1.0
     W = (np.append(w, 0.0 - model.offset) if model.offset else w)[:, None]
     if not exported.is_of_classes(model):

@@ -39,6 +39,7 @@ _NAMES = (
     "label",
     "probA",
     "probB",
+    "prob_density_marks",
     "nr_sv",
 )
 _CLASSIFIERS, _REGRESSORS, _ONE_CLASS = ("c_svc", "nu_svc"), ("epsilon_svr", "nu_svr"), "one_class"

@@ -18,6 +18,7 @@ from svmcut.files.models.library_text import (
     C_SVC,
     EPSILON_SVR,
     KERNEL_TYPES,
+    ONE_CLASS_SVM,
     KernelText,
 )
 from svmcut.models import (
@@ -29,6 +30,7 @@ from svmcut.models import (
     pairs_of,
 )
 from svmcut.models.kernels import Kernel
+from svmcut.spec.catalog import ONE_CLASS_LOSS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,6 +90,8 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
 def _of_one(path: str, model: Any, kernel: Kernel, rows: Any, alpha: NDArray) -> KernelText:
     """A machine of two classes, or of numbers."""
     own, b = _kernel(kernel), model.offset
+    if model.loss == ONE_CLASS_LOSS:
+        return KernelText(ONE_CLASS_SVM, own.pop("kernel"), [b], alpha[:, None], rows, **own)
     if not exported.is_of_classes(model):
         return KernelText(EPSILON_SVR, own.pop("kernel"), [b], alpha[:, None], rows, **own)
     order = np.argsort(alpha < 0, kind="stable")
