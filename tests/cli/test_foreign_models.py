@@ -180,8 +180,8 @@ def test_labels_are_those_of_svm_predict(options):
         ("label 3 7\n", "", "model: there is no line 'label'; expected 2 finite numbers"),
         (
             "L2R_LR",
-            "ONECLASS_SVM",
-            "model:1:1: solver_type 'ONECLASS_SVM' is refused; expected L2R_LR, ",
+            "L3R_LR",
+            "model:1:1: solver_type 'L3R_LR' is refused; expected L2R_LR, ",
         ),
         (
             "nr_feature 3",
