@@ -82,6 +82,13 @@ SCORING = (
         kind=PATH,
     ),
     Option(
+        "progress",
+        ("--progress/--no-progress",),
+        OUTPUT,
+        "Count the rows on standard error while they are read and scored.",
+        default="on a terminal",
+    ),
+    Option(
         "verbosity",
         ("-v",),
         OUTPUT,

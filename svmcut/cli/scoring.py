@@ -11,6 +11,7 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.cli import advice
+from svmcut.cli.counting_bar import counting
 from svmcut.cli.files import log_beside
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import step
@@ -78,6 +79,7 @@ class ScoringOptions:
     light_verbosity: int = 0
     zero_based: bool = DEFAULTS["zero_based"]
     input: str | None = None
+    progress: bool | None = None
     names: Files = NAMES
 
     def say(self, text: str = "", end: str = "\n") -> None:
@@ -237,7 +239,10 @@ def predict_files(
     )
     table: Any = reading.get("table")
     if spread is None:
-        predicted = predict(task, scorer, files.examples, files.predictions, how)
+        wanted = options.progress if options.task is None else False
+        with counting(wanted) as count:
+            how = how._replace(watch=count)
+            predicted = predict(task, scorer, files.examples, files.predictions, how)
     elif table is not None:
         raise UsageError("{scheduler} is for examples in LIBSVM's text; leave it out")
     else:

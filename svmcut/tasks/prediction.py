@@ -8,7 +8,7 @@ measures need is kept.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,6 +44,8 @@ class PredictionOptions(NamedTuple):
         Whether probabilities are written, of a model that has them.
     reading : mapping
         What Task.stream takes beside.
+    watch : callable
+        Is told of every part that is predicted how many rows it has.
     """
 
     threads: int = 1
@@ -51,6 +53,7 @@ class PredictionOptions(NamedTuple):
     labels: bool = False
     probability: bool = DEFAULTS["probability"]
     reading: Mapping[str, Any] = MappingProxyType({})
+    watch: Callable[[int], None] = lambda rows: None
 
 
 USUAL = PredictionOptions()
@@ -108,6 +111,7 @@ def predict(
                     task.write(output, predicted, model, labels)
                 else:
                     task.write_probabilities(output, predicted, probabilities, model, labels)
+                options.watch(part.X.n_rows)
                 seconds["classify"] += counted - began
                 seconds["write"] += time.perf_counter() - counted
 

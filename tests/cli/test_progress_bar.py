@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from programs import TIMEOUT, command
+from programs import TIMEOUT, command, forked
 
 from svmcut.solvers.protocol import StoppingRule
 from svmcut.spec.parameters import Settings
@@ -136,3 +136,15 @@ def test_bar_and_log_on_a_terminal(tmp_path, rng, columns):
     shares = [int(match[1]) for line in drawn if (match := BAR.fullmatch(line)) and match[1]]
     assert shares == sorted(shares) and 0 == shares[0] < shares[-1] < 100
     assert sum("limit in 0:0" in line for line in drawn) > 30
+
+
+def test_classify_counts_rows(tmp_path):
+    rows = "".join(f"{1 if i % 2 else -1} 1:{i % 2} 2:1\n" for i in range(1200))
+    (tmp_path / "train").write_text(rows)
+    files = (tmp_path / "train", tmp_path / "model")
+    assert forked("svmcut learn", *files).returncode == 0
+    done = forked("svmcut classify", "--progress", *files, tmp_path / "scores")
+    assert "classifying: 1.20k rows" in done.stderr and "Accuracy" in done.stdout
+    for words in (("--no-progress",), ()):
+        done = forked("svmcut classify", *words, *files, tmp_path / "scores")
+        assert done.stderr == ""
