@@ -19,12 +19,12 @@ from svmcut.loading import Fitted
 from svmcut.messages import Parameter
 from svmcut.resources import one_blas_thread
 from svmcut.selection import Search, cells_of, check_grid, parts_of
-from svmcut.spec.catalog import KERNEL_PARAMETERS, KERNELS, TABLES, TASKS, measures
+from svmcut.spec.catalog import COLUMNS, KERNEL_PARAMETERS, KERNELS, TABLES, TASKS, measures
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, check_names, check_weights, plain
+from svmcut.tables.options import OF_TABLES, OF_TOKENS, is_frame, table_options
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
-from svmcut.tables.options import is_frame, table_options
 from svmcut.tasks.protocol import OF_CLASSES, named
 from svmcut.tasks.weights import weighed
 
@@ -263,8 +263,7 @@ def _examples(
     settings = make_settings(task, "rank" if len(arrays) == 3 else "classification", parameters)
     idle = check(settings)
     given, where = weights_of(weights, settings)
-    if table and not frame and settings.input not in TABLES:
-        raise UsageError("{} is for tables; leave it out", Parameter(next(iter(table))))
+    _check_table(table, frame, settings.input)
     own = named(settings.task, input=settings.input)
     if cache is not None and (arrays or not TASKS[settings.task].of_rows):
         raise UsageError("{cache} keeps the rows of files with one label each; leave it out")
@@ -283,6 +282,8 @@ def _examples(
             from svmcut.files.encoded import TrainingTable
 
             how["table"] = TrainingTable(table_options(table), settings.input)
+        elif settings.input == COLUMNS:
+            how["table"] = table_options(table)
         elif settings.task in OF_CLASSES:
             how["words"] = ()
         examples = own.read(os.fspath(data), **how, zero_based=settings.zero_based, costs=True)
@@ -293,3 +294,13 @@ def _examples(
         settings = by_labels(settings, examples.y, examples.source.path, words)
         own = named(settings.task)
     return own, examples, settings, idle
+
+
+def _check_table(table: dict[str, Any], frame: bool, input: str) -> None:
+    """Refuses options of tables where there is none, or a table of another kind."""
+    known = OF_TABLES if frame or input in TABLES else OF_TOKENS if input == COLUMNS else ()
+    for name in table:
+        if name not in known:
+            if name in OF_TOKENS and name not in OF_TABLES:
+                raise UsageError("{} is for {input=conll}; leave it out", Parameter(name))
+            raise UsageError("{} is for tables; leave it out", Parameter(name))

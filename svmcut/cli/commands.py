@@ -116,8 +116,8 @@ SCORING = (
         "input",
         ("--input",),
         DATA,
-        "What EXAMPLE_FILE holds: svm, crfsuite, or a table, csv, tsv, jsonl, parquet, arrow or "
-        "text, as the model was trained on.",
+        "What EXAMPLE_FILE holds: svm, crfsuite, conll, or a table, csv, tsv, jsonl, parquet, "
+        "arrow or text, as the model was trained on.",
         default="by the file's ending, else svm",
         kind=KINDS["input"],
     ),

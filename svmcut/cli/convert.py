@@ -12,6 +12,7 @@ from svmcut.cli.panels import PanelCommand
 from svmcut.cli.table_rows import ROWS as TABLE_ROWS
 from svmcut.spec.catalog import TABLES
 from svmcut.spec.kinds import PATH, one_of
+from svmcut.tables.options import OF_TABLES
 
 _EPILOG = """\b
 Examples:
@@ -45,7 +46,7 @@ ROWS = (
         default="none",
         kind=PATH,
     ),
-    *TABLE_ROWS,
+    *(row for row in TABLE_ROWS if row.field in OF_TABLES),
 )
 
 

@@ -17,11 +17,12 @@ from svmcut.errors import UsageError
 from svmcut.messages import Parameter
 from svmcut.scoring.thresholds import Promises, promises
 from svmcut.spec import refusals
-from svmcut.spec.catalog import AUTO, CUTTING_PLANE, KERNEL_PARAMETERS, TASKS, measures
+from svmcut.spec.catalog import AUTO, COLUMNS, CUTTING_PLANE, KERNEL_PARAMETERS, TASKS, measures
 from svmcut.spec.entries import TAGS
 from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import replace
+from svmcut.tables.options import OF_TOKENS
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Examples
@@ -41,6 +42,7 @@ def check(options: LearnOptions) -> list[str]:
         Names the options and the remedy.
     """
     _check_outputs(options)
+    _check_tokens(options)
     _check_algorithm(options)
     settings = options.settings()
     idle = refusals.check(settings)
@@ -173,6 +175,14 @@ def promised(options: LearnOptions) -> Promises:
     """What the threshold of a run is to promise."""
     confidence = USUAL_CONFIDENCE if options.confidence is None else options.confidence
     return promises(dict(options.at_least or ()), options.maximise, confidence)
+
+
+def _check_tokens(options: LearnOptions) -> None:
+    given = options.given or frozenset()
+    if options.labels == TAGS and options.input != COLUMNS:
+        for name in OF_TOKENS:
+            if name in given:
+                raise UsageError("{} is for {input=conll}; leave it out", Parameter(name))
 
 
 def _check_grid(options: LearnOptions) -> None:

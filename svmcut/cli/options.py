@@ -20,10 +20,13 @@ from svmcut.files.names import input_of
 from svmcut.messages import join_names
 from svmcut.spec.catalog import (
     AUTO,
+    COLUMNS,
     CUTTING_PLANE,
+    INPUTS,
     KERNEL_DEFAULTS,
     KERNEL_PARAMETERS,
     KERNELS,
+    OF_TAGS,
     PARTED,
     QPS,
     RESCALINGS,
@@ -84,8 +87,8 @@ from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, PLACE_KINDS
 from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
 from svmcut.spec.spellings import respelt
+from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
-from svmcut.tables.options import TableOptions
 
 ROWS = (*OWN_ROWS, *table_rows.ROWS)
 #: Weights of an example's loss that --cv compares where none is given.
@@ -155,6 +158,11 @@ class LearnOptions(Settings):
         return self.input in TABLES
 
     @property
+    def table_options(self) -> tuple[str, ...]:
+        """The options of tables that the examples can use."""
+        return OF_TABLES if self.reads_table else OF_TOKENS if self.input == COLUMNS else ()
+
+    @property
     def scheduled(self) -> bool:
         """Whether the rows lie in parts on the workers of a scheduler."""
         return self.scheduler is not None or self.scheduler_file is not None
@@ -192,7 +200,7 @@ class LearnOptions(Settings):
         names = [item.name for item in fields(self) if item.name not in ("given", "original")]
         values = {name: getattr(self, name) for name in names}
         table = values.pop("table")
-        values |= {name: getattr(table, name) for name in TABLE_OPTIONS if self.reads_table}
+        values |= {name: getattr(table, name) for name in self.table_options}
         for name in ("cost", "example_cost", *KERNEL_PARAMETERS):
             if values[name] is not None:
                 numbers = [typed.value for typed in values[name]]
@@ -231,7 +239,9 @@ def offered(task: str) -> set[str]:
         "slack_norm": any(len(loss.norms) > 1 for loss in rows),
         "rescaling": row.original is not None,
         **dict.fromkeys(("scheduler", "scheduler_file", "work_dir", "cache"), task in PARTED),
-        **dict.fromkeys(TABLE_OPTIONS, row.labels != TAGS),
+        **{
+            name: name in (OF_TOKENS if row.labels == TAGS else OF_TABLES) for name in TABLE_OPTIONS
+        },
         **dict.fromkeys(("cost", "example_cost"), row.has_cost),
         **dict.fromkeys(CHOICE, row.labels == TWO_CLASSES),
     }
@@ -259,7 +269,9 @@ _INPUTS = (
     "svm, as above; a table, csv, tsv, jsonl, parquet or arrow, with --label; text: lines of a "
     "label, a tab and a text, or of __label__NAME and a text",
     "svm, as above; crfsuite: lines of a tag and of attributes by name, NAME or NAME:VALUE, with "
-    "tabs in between, and an empty line behind every sequence. classify needs this option too",
+    "tabs in between, and an empty line behind every sequence, where classify needs this option "
+    "too; conll: lines of columns with blanks in between, the last of them the tag, and an empty "
+    "line behind every sequence",
 )
 
 
@@ -411,8 +423,15 @@ def _kinds(task: str) -> dict[str, Kind]:
         "loss": one_of({name: loss.number for name, loss in losses(task).items()}),
         "solver": one_of((AUTO, *own), foreign),
         "select": dashed(tuple(measures(task))),
-        "input": one_of(task_inputs(task)),
+        "input": one_of(task_inputs(task), _texts_of_others(task)),
     }
+
+
+def _texts_of_others(task: str) -> dict[str, str]:
+    """What texts are for, of files of other tasks alone."""
+    tags = TASKS[OF_TAGS].labels == TASKS[task].labels
+    kind = "is for tables and texts" if tags else f"is for --task {OF_TAGS}"
+    return dict.fromkeys([name for name in INPUTS if name not in task_inputs(task)], kind)
 
 
 def _stated(value: Any) -> str:

@@ -20,7 +20,8 @@ from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
 from svmcut.messages import Message, printable
-from svmcut.spec.catalog import INPUTS, NAMED
+from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, TASKS
+from svmcut.spec.entries import TAGS
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import record, replace
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
@@ -220,7 +221,7 @@ def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:
     if options.beam and options.task is None and not shown.has_beam:
         raise UsageError("{beam} is for models of sequences; leave it out")
     task = named(options.task or own[-1], options.task is not None, options.input or INPUTS[0])
-    if options.zero_based and options.input == NAMED:
+    if options.zero_based and options.input in (NAMED, COLUMNS):
         raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
     return task
 
@@ -231,7 +232,8 @@ def predict_files(
     """Reads and predicts the examples, here or by the workers of `spread`, and writes what they
     are; with the reader of a table, where they are one."""
     reading = {"unlabelled": options.unlabelled, "zero_based": options.zero_based}
-    reading |= names_for(scorer, files.model, options.input or INPUTS[0])
+    input = options.input or INPUTS[0]
+    reading |= names_for(scorer, files.model, input, options.unlabelled)
     if options.task is not None:
         reading.pop("words", None)  # the originals know numbers alone
     how = PredictionOptions(
@@ -257,7 +259,9 @@ def warnings_of(
 ) -> list[str]:
     """What a user should know of predictions whose measures are those of a task."""
     judge = named(name, input=options.input or INPUTS[0])
-    warnings = [*predicted.warnings, *judge.warnings(predicted.tally, files.examples)]
+    warnings = [*predicted.warnings]
+    if not (options.unlabelled and TASKS[name].labels == TAGS):
+        warnings += judge.warnings(predicted.tally, files.examples)
     if options.format is not None and not options.present(name).has_plain:
         warnings.append(f"--format has no effect where {printable(files.examples)} has queries")
     if options.task is None:

@@ -22,7 +22,7 @@ _TEXTS = {
     "weight_column": ("The column of what rows weigh.", "none"),
     "standardise": ("Numbers get mean 0 and deviation 1 over the training rows.", "on"),
     "ngrams": ("How many words in a row make a feature.", "1,1"),
-    "min_count": ("Leave out words that stand in fewer rows.", "1"),
+    "min_count": ("Leave out words, or features of tokens, that fewer rows have.", "1"),
     "tf_idf": (
         "Words weigh more the fewer rows they stand in, and rows have length 1; off: their counts.",
         "on",
@@ -32,6 +32,12 @@ _TEXTS = {
     "hash_bits": (
         "Words go by their hashes to 2^N features, and the model keeps none of them.",
         "none",
+    ),
+    "template": (
+        "With --input conll: file of the templates that make features of a token's columns, in "
+        "CRF++'s grammar, U01:%x[-1,0]/%x[0,0], with Wapiti's %m and %t. inspect prints the one "
+        "that a model has.",
+        "words, their parts, shapes and neighbours",
     ),
 }
 #: One an option of `svmcut.tables.options.TableOptions`.

@@ -36,7 +36,7 @@ from svmcut.files.names import guess_input
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
 from svmcut.messages import Message, printable
-from svmcut.spec.catalog import INPUTS, measures
+from svmcut.spec.catalog import COLUMNS, INPUTS, measures
 from svmcut.spec.kinds import Typed
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
@@ -157,12 +157,7 @@ class Training:
             "zero_based": options.zero_based,
         }
         given |= {} if options.cache is None else {"cache": options.cache}
-        if options.reads_table:
-            from svmcut.files.encoded import TrainingTable
-
-            given["table"] = TrainingTable(options.table, options.input)
-        elif not original and options.task in OF_CLASSES and options.input == INPUTS[0]:
-            given["words"] = ()
+        given |= _table_of(options, bool(original))
         weights = None if options.weights is None else read_weights(options.weights)
         settings = self._read(given, weights)
         options = self.options
@@ -577,6 +572,18 @@ class Training:
         """Every measure of a model on the examples, and on those of --validate."""
         parts = (("training", self.examples), ("validation", self._validation))
         return {name: self._measured(model, data) for name, data in parts if data is not None}
+
+
+def _table_of(options: LearnOptions, original: bool) -> dict[str, Any]:
+    """What reading examples takes of the options of tables, and of labels that may be words."""
+    if options.reads_table:
+        from svmcut.files.encoded import TrainingTable
+
+        return {"table": TrainingTable(options.table, options.input)}
+    if options.input == COLUMNS:
+        return {"table": options.table}
+    words = not original and options.task in OF_CLASSES and options.input == INPUTS[0]
+    return {"words": ()} if words else {}
 
 
 def _silence(text: str = "", end: str = "\n") -> None:

@@ -333,10 +333,21 @@ def checked_rows(X: Csr, source: Source) -> Csr:
 
 
 class Names(NamedTuple):
-    """What the tags and the features of sequences are called, in the order of their numbers."""
+    """What the tags and the features of sequences are called, in the order of their numbers.
+
+    Attributes
+    ----------
+    tags, attributes : tuple of str
+    template : tuple of str
+        The lines that make attributes of tokens in columns; none of files that have attributes.
+    columns : int
+        Columns of those tokens, with that of the tag.
+    """
 
     tags: tuple[str, ...]
     attributes: tuple[str, ...]
+    template: tuple[str, ...] = ()
+    columns: int = 0
 
 
 @record

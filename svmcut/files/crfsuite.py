@@ -10,21 +10,16 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut.data.arrays import gathered_rows
 from svmcut.data.examples import Names, Sequences, Source
 from svmcut.errors import DataError
-from svmcut.files.text import LONGEST_LINE, NUL, check_limit, memory_for, open_text
+from svmcut.files.text import check_limit, line_blocks, memory_for, open_text
 from svmcut.messages import Message
 
-if TYPE_CHECKING:
-    from svmcut.files.text import Text
-
 _BLOCK_BYTES = 1 << 20
-_MANY = 256
 _ESCAPED = re.compile(rb"\\(.)")
 _FIELD = re.compile(rb"((?:[^:\\]|\\[:\\])*)(:?)(.*)", re.DOTALL)
 _TAG = re.compile(rb"(?:[^\\]|\\[:\\])*", re.DOTALL)
@@ -57,7 +52,7 @@ def read_crfsuite(
     """
     lines = _Lines(path, names)
     with open_text(path) as text, memory_for(lines, _BLOCK_BYTES):
-        for block in _blocks(text):
+        for block in line_blocks(text, _BLOCK_BYTES):
             lines.add(block)
             check_limit(lines, text.position, text.bytes_left(), max_memory)
         lines.end()
@@ -81,7 +76,7 @@ def stream_crfsuite(path: str, names: Names, *, unlabelled: bool = False) -> Ite
     """
     lines, begun = _Lines(path, names, unlabelled), False
     with open_text(path) as text, memory_for(lines, _BLOCK_BYTES):
-        for block in _blocks(text):
+        for block in line_blocks(text, _BLOCK_BYTES):
             lines.add(block)
             if lines.bounds:
                 begun = True
@@ -90,24 +85,6 @@ def stream_crfsuite(path: str, names: Names, *, unlabelled: bool = False) -> Ite
         lines.check_text()
         if lines.bounds or not begun:
             yield lines.take()
-
-
-def _blocks(text: Text) -> Iterator[list[bytes]]:
-    """The lines of a text, some at a time."""
-    buffer, pieces = bytearray(_BLOCK_BYTES), []
-    with memoryview(buffer) as view:
-        while count := text.readinto(view):
-            pieces.append(bytes(view[:count]))
-            if count == len(view) and b"\0" in pieces[-1] and b"\n" not in pieces[-1]:
-                raise DataError(text.path, NUL)
-            if len(pieces) % _MANY == 0 and sum(map(len, pieces)) > LONGEST_LINE:
-                raise DataError(text.path, f"a line is longer than {LONGEST_LINE:,} bytes")
-            if b"\n" in pieces[-1]:
-                *lines, rest = b"".join(pieces).split(b"\n")
-                pieces = [rest]
-                yield lines
-    if last := b"".join(pieces):
-        yield [last]
 
 
 class _Lines:
@@ -121,7 +98,7 @@ class _Lines:
 
     def __init__(self, path: str, names: Names | None, unlabelled: bool = False):
         self.path, self._learns, self._unlabelled = path, names is None, unlabelled
-        tags, attributes = names or ((), ())
+        tags, attributes = names[:2] if names else ((), ())
         self._tags = {name: k for k, name in enumerate(tags)}
         self._attributes = {name: k for k, name in enumerate(attributes)}
         self._tag_of: dict[bytes, int] = {}

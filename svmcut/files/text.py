@@ -32,6 +32,7 @@ LONGEST_LINE = 1 << 31
 NUL = "NUL byte in a line; expected text"
 
 MEGABYTE = 1e6
+_MANY = 256
 
 
 def block_bytes_of(threads: int) -> int:
@@ -212,3 +213,27 @@ class Text:
     def _check_unchanged(self) -> None:
         if self.state != self._stat():
             raise DataError(self.path, "the file changed while it was read")
+
+
+def line_blocks(text: Text, block_bytes: int) -> Iterator[list[bytes]]:
+    """The lines of a text without their ends, some at a time.
+
+    Raises
+    ------
+    DataError
+        For a NUL in a line without an end, and a line of more than LONGEST_LINE bytes.
+    """
+    buffer, pieces = bytearray(block_bytes), []
+    with memoryview(buffer) as view:
+        while count := text.readinto(view):
+            pieces.append(bytes(view[:count]))
+            if count == len(view) and b"\0" in pieces[-1] and b"\n" not in pieces[-1]:
+                raise DataError(text.path, NUL)
+            if len(pieces) % _MANY == 0 and sum(map(len, pieces)) > LONGEST_LINE:
+                raise DataError(text.path, f"a line is longer than {LONGEST_LINE:,} bytes")
+            if b"\n" in pieces[-1]:
+                *lines, rest = b"".join(pieces).split(b"\n")
+                pieces = [rest]
+                yield lines
+    if last := b"".join(pieces):
+        yield [last]

@@ -36,7 +36,8 @@ def facts(model: Model, top: int = 10, names: Sequence[str] | None = None) -> di
     known = getattr(model, "names", None)
     if names is None and isinstance(known, Names):
         names = known.attributes
-    return model.facts(Ends(top, names))
+    template = known.template if isinstance(known, Names) else ()
+    return model.facts(Ends(top, names)) | ({"template": [*template]} if template else {})
 
 
 def distribution(

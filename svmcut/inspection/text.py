@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def text_of(document: dict[str, Any]) -> str:
     """The whole text of a document of inspect."""
     blocks = [[f"{key:<18}{value}" for key, value in summary(document)]]
+    if "template" in document:
+        blocks.append(["Template", *(f"  {line}" for line in document["template"])])
     for row in document.get("weights", ()):
         blocks.append([weights_title(row, document), *_ends(row, feature_name)])
     for row in document.get("transitions", ()):

@@ -126,7 +126,8 @@ class TagsModel(BaseModel):
 
     def form(self) -> dict[str, schemas.Check]:
         texts = schemas.many(schemas.text())
-        return {"names": schemas.maybe(schemas.instance(Names, tags=texts, attributes=texts))}
+        parts = {"tags": texts, "attributes": texts, "template": texts, "columns": schemas.count(0)}
+        return {"names": schemas.maybe(schemas.instance(Names, **parts))}
 
     def _labels(self) -> list[str]:
         """Names of the tags, or their numbers."""

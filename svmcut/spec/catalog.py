@@ -221,11 +221,11 @@ FOURIER = "fourier"
 BASIS_KINDS = ("pivoted", "even", FOURIER)
 #: Tasks whose rows may lie in parts, with the workers of a scheduler.
 PARTED = tuple(name for name, task in TASKS.items() if task.parted)
-#: Texts of example files.
-NAMED = "crfsuite"
+#: Texts of sequences whose tags and attributes have names, and whose tokens stand in columns.
+NAMED, COLUMNS = "crfsuite", "conll"
 #: Tables, and lines of a label and a text.
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow", "text")
-INPUTS = ("svm", *TABLES, NAMED)
+INPUTS = ("svm", *TABLES, NAMED, COLUMNS)
 #: All classes at once, one against the rest, and one against one; the first is the default, with
 #: kernels the last.
 MULTICLASS = ("crammer-singer", "one-vs-rest", "one-vs-one")
@@ -234,7 +234,7 @@ AUTO = "auto"
 
 def task_inputs(task: str) -> tuple[str, ...]:
     """The texts of a task's files."""
-    return (INPUTS[0], NAMED) if TASKS[task].labels == TAGS else (INPUTS[0], *TABLES)
+    return (INPUTS[0], NAMED, COLUMNS) if TASKS[task].labels == TAGS else (INPUTS[0], *TABLES)
 
 
 def losses(task: str) -> dict[str, Loss]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from svmcut.errors import UsageError
 from svmcut.messages import Parameter
-from svmcut.spec.kinds import Kind, integer
+from svmcut.spec.kinds import PATH, Kind, integer
 from svmcut.spec.parameters import param
 from svmcut.spec.records import fields, record
 
@@ -74,12 +74,15 @@ class TableOptions:
     ngrams : (int, int)
         How many words in a row make a feature.
     min_count : int
-        Rows that a word must stand in.
+        Rows that a word must stand in, or tokens that must have a feature.
     tf_idf, sublinear, smooth : bool
         Whether words weigh by how few rows they stand in; 1 + ln of their count; as if one more row
         had all of them.
     hash_bits : int or None
         Words go by their hashes to 2^hash_bits features, as HashingVectorizer has them.
+    template : str or None
+        File of the templates that make features of tokens in columns; None for those of
+        `svmcut.tables.templates.default_lines`.
     """
 
     label: str | None = param(None, COLUMN)
@@ -96,9 +99,13 @@ class TableOptions:
     sublinear: bool = param(False, SWITCH)
     smooth: bool = param(True, SWITCH)
     hash_bits: int | None = param(None, integer(1, 30))
+    template: str | None = param(None, PATH)
 
 
 OPTIONS = tuple(item.name for item in fields(TableOptions))
+#: Those of tokens in columns, and of tables.
+OF_TOKENS = ("template", "min_count")
+OF_TABLES = tuple(name for name in OPTIONS if name != "template")
 
 
 def table_options(given: dict[str, Any]) -> TableOptions:

@@ -11,7 +11,7 @@ import numpy as np
 from svmcut.errors import ModelError
 from svmcut.files.names import input_of
 from svmcut.messages import Message
-from svmcut.spec.catalog import INPUTS, NAMED, OF_TAGS, TABLES, TASKS, load, losses
+from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, OF_TAGS, TABLES, TASKS, load, losses
 from svmcut.spec.entries import CLASSES
 from svmcut.tasks.presentation import Presentation
 
@@ -166,6 +166,8 @@ def named(name: str, original: bool = False, input: str = INPUTS[0]) -> Task:
     files of such a text."""
     if input == NAMED:
         return load("svmcut.tasks.named_sequences:NamedTagging")()
+    if input == COLUMNS:
+        return load("svmcut.tasks.tagged_columns:ColumnTagging")()
     task = load(TASKS[name].where)()
     return task.as_original() if original else task
 
@@ -182,11 +184,19 @@ def input_for(model: Any, path: str, given: str | None) -> str:
         return given
     if (input := input_of(path)) is not None:
         return input
+    if _reads_columns(model):
+        return COLUMNS
     columns = model.table is not None and bool(model.table.columns)
     return model.table.format if columns else INPUTS[0]
 
 
-def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
+def _reads_columns(model: Any) -> bool:
+    """Whether a model was trained on tokens in columns."""
+    names = getattr(model, "names", None)
+    return OF_TAGS in tasks_of(model) and names is not None and bool(names.columns)
+
+
+def names_for(model: Any, path: str, input: str, unlabelled: bool = False) -> dict[str, Any]:
     """What Task.stream needs to know of the model of a file, where examples are such a text.
 
     Raises
@@ -194,6 +204,11 @@ def names_for(model: Any, path: str, input: str) -> dict[str, Any]:
     ModelError
         When the model has no names.
     """
+    if input == COLUMNS:
+        if not _reads_columns(model):
+            message = Message("no template; expected a model trained with {input=conll}")
+            raise ModelError(path, message)
+        return {"table": load("svmcut.tasks.tagged_columns:test_columns")(model.names, unlabelled)}
     if input != NAMED:
         return _table_for(model, path, input)
     if OF_TAGS not in tasks_of(model) or model.names is None:

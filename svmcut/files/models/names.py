@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names of tags and features behind the last line of a model of sequences: ``#@ tag N NAME``, ``#@
-attribute N NAME``.
+attribute N NAME``. Where features come from columns, behind them ``#@ template N LINE`` for every
+line of the template and ``#@ columns N``, with that of the tag.
 
 Numbers are those of the file, from 1; a name is the rest of its line, in UTF-8, and may hold
 anything but a newline.
@@ -30,7 +31,8 @@ def write_names(path: str, output: Output, names: Names | None, tags: int, featu
     """
     if names is None:
         return
-    for kind, found in (("tag", names.tags[:tags]), ("attribute", names.attributes[:features])):
+    kinds = {"tag": names.tags[:tags], "attribute": names.attributes[:features]}
+    for kind, found in (kinds | {"template": names.template}).items():
         lines = [f"#@ {kind} {number} {name}\n" for number, name in enumerate(found, 1)]
         text = "".join(lines)
         if text.count("\n") > len(lines):
@@ -38,6 +40,8 @@ def write_names(path: str, output: Output, names: Names | None, tags: int, featu
             what = f"{kind} {bad!r} has a newline"
             raise ModelError(path, f"{what}, which no line holds; the model is not written")
         output.write(text.encode("utf-8", "surrogateescape"))
+    if names.columns:
+        output.write(b"#@ columns %d\n" % names.columns)
 
 
 def split(
@@ -64,7 +68,9 @@ def split(
             1,
         )
     found: list[list[str]] = []
-    for kind, count in (("tag", tags), ("attribute", features)):
+    columns = _columns(lines[-1])
+    template = len(lines) - 1 - tags - features if columns else 0
+    for kind, count in (("tag", tags), ("attribute", features), ("template", template)):
         own, lines = lines[:count], lines[count:]
         names = []
         for number, text_of in enumerate(own, 1):
@@ -77,13 +83,21 @@ def split(
             raise ModelError(
                 path, f"the file names {len(own)} of {count} {kind}s; it was cut short", line
             )
-        if len(set(names)) < count:
+        if len(set(names)) < count and kind != "template":
             twice = Counter(names).most_common(1)[0][0]
             raise ModelError(path, f"{kind} {twice!r} stands twice; expected each once", line - 1)
         found.append(names)
-    if lines:
+    if lines[bool(columns) :]:
         raise _refusal(path, lines[0], "nothing behind the last attribute", line)
-    return text[:end], Names(tuple(found[0]), tuple(found[1]))
+    tags_of, attributes, texts = found
+    return text[:end], Names(tuple(tags_of), tuple(attributes), tuple(texts), columns)
+
+
+def _columns(line: bytes) -> int:
+    """Columns that a line names; 0 where it is another."""
+    words = line.split(b" ")
+    named = len(words) == 3 and words[:2] == [b"#@", b"columns"] and words[2].isdigit()
+    return int(words[2]) if named else 0
 
 
 def _refusal(path: str, text: bytes, expected: str, line: int) -> ModelError:

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--input conll and --template: learn, classify, inspect and svmcut.train on columns."""
+
+import json
+
+import numpy as np
+import pytest
+
+import svmcut
+from svmcut.cli.start import main
+from svmcut.files.models import read_model, write_model
+
+NOUNS, VERBS = ["dog", "cat", "IBM", "house"], ["barks", "runs", "Sees"]
+
+
+def sentences(seed, n):
+    """Columns of words, kinds and chunks that follow from both."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n):
+        rows = []
+        for _ in range(rng.integers(1, 4)):
+            rows.append(("the", "D", "B-NP"))
+            rows += [(str(rng.choice(NOUNS)), "N", "I-NP") for _ in range(rng.integers(1, 3))]
+            rows.append((str(rng.choice(VERBS)), "V", "B-VP"))
+        found.append([*rows, (".", ".", "O")])
+    return found
+
+
+def text_of(found, tagged=True):
+    rows = ("\n".join(" ".join(row[: 3 if tagged else 2]) for row in one) for one in found)
+    return "".join(f"{text}\n\n" for text in rows)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train").write_text(text_of(sentences(0, 40)))
+    (tmp_path / "test").write_text(text_of(sentences(1, 10)))
+    return lambda words: main(words.split())
+
+
+LEARN = "learn -v 0 --task sequence --input conll --gap 0.1 --example-cost 1"
+
+
+def test_a_model_of_columns_takes_raw_columns_with_and_without_tags(run, tmp_path, capsys):
+    assert run(f"{LEARN} train model --validate test --report learnt") == 0
+    assert run("classify test model tags --report report") == 0
+    right = sentences(1, 10)
+    written = (tmp_path / "tags").read_text()
+    assert written == "".join("\n".join(row[2] for row in one) + "\n\n" for one in right)
+    report = json.loads((tmp_path / "report").read_text())
+    assert report["token_error"] == 0 and report["warnings"] == []
+    (tmp_path / "raw").write_text(text_of(right, tagged=False))
+    capsys.readouterr()
+    assert run("classify raw model bare --report report") == 0
+    assert (tmp_path / "bare").read_text() == written
+    report = json.loads((tmp_path / "report").read_text())
+    assert "token_error" not in report and report["warnings"] == []
+    assert "loss" not in capsys.readouterr().out
+    assert run("classify --unlabelled test model again") == 0
+    assert (tmp_path / "again").read_text() == written
+    assert run("inspect model") == 0
+    shown = capsys.readouterr().out
+    assert "\nTemplate\n  Uw-2=%x[-2,0]\n" in shown and "Uw0=the" in shown
+    write_model("copy", read_model("model"))
+    assert (tmp_path / "copy").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_a_template_of_ones_own_is_kept_by_the_model(run, tmp_path, capsys):
+    (tmp_path / "template").write_text('# CRF++\nU1:%x[0,1]\nU2:%m[0,0,"^."]/%x[-1,1]\n\nB\n')
+    assert run(f"{LEARN} --template template --min-count 2 train model --report report") == 0
+    options = json.loads((tmp_path / "report").read_text())["options"]
+    assert options["template"] == "template" and options["min_count"] == 2
+    names = read_model("model").names
+    assert names.template == ("# CRF++", "U1:%x[0,1]", 'U2:%m[0,0,"^."]/%x[-1,1]', "", "B")
+    assert names.columns == 3 and "U2:d/D" in names.attributes
+    (tmp_path / "template").unlink()
+    assert run("classify -v 0 test model tags") == 0
+    outcome = svmcut.train(
+        "train", task="sequence", input="conll", gap=0.1, example_cost=1.0, min_count=9
+    )
+    assert len(outcome.model.names.attributes) == 212
+
+
+def test_without_a_line_b_there_are_no_transitions_unless_asked_for(run, tmp_path):
+    (tmp_path / "template").write_text("U1:%x[0,0]\n")
+    for words, order in (("", 0), ("--t 1", 1)):
+        assert run(f"{LEARN} --template template {words} train model") == 0
+        assert read_model("model").shape.transition_order == order
+    (tmp_path / "template").write_text("*1:%x[0,0]\n")
+    assert run(f"{LEARN} --template template --e 1 train model") == 0
+    assert read_model("model").shape.emission_order == 1
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("--task sequence --template template train", "--template is for --input conll; leave"),
+        (
+            "--task sequence --input crfsuite --min-count 2 train",
+            "--min-count is for --input conll",
+        ),
+        ("--input conll train", "'conll' is for --task sequence"),
+        (
+            "--task sequence --input conll --template template train",
+            "line 1 of the template joins features with two tags; begin it with U, or add --e 1",
+        ),
+        ("--task sequence --input conll --template wrong train", "wrong:1:3: '%x[0]' is no marker"),
+        ("--task sequence --input conll --template absent train", "absent: No such file"),
+        ("--task sequence --input conll --zero-based train", "leave one of them out"),
+    ],
+)
+def test_what_is_refused(run, tmp_path, capsys, words, message):
+    (tmp_path / "template").write_text("B1:%x[0,0]\nU2:%x[0,0]\n")
+    (tmp_path / "wrong").write_text("U:%x[0]\n")
+    assert run(f"learn -v 0 --example-cost 1 {words} model") != 0
+    assert message in capsys.readouterr().err
+
+
+def test_a_model_without_a_template_takes_no_columns(run, tmp_path, capsys):
+    (tmp_path / "named").write_text("A\tx\nB\ty\n")
+    run("learn -v 0 --task sequence --input crfsuite --example-cost 1 named model")
+    assert run("classify --input conll test model tags") != 0
+    expected = "no template; expected a model trained with --input conll"
+    assert expected in capsys.readouterr().err
