@@ -14,7 +14,7 @@ _EPILOG = """\b
 Examples:
   svmcut export model model.liblinear --to liblinear
   svmcut export model model.libsvm --to libsvm          svm-predict reads it
-  svmcut export model model.json                        by the ending
+  svmcut export model model.onnx                        by the ending; needs svmcut[onnx]
 """
 
 ROWS = (
@@ -36,9 +36,9 @@ def export(model_file: str, output_file: str, to: str | None = None) -> None:
     """Write MODEL in another program's format, OUT.
 
     liblinear takes linear machines; libsvm those and machines with a kernel, of classes by pairs;
-    svm_light and svm_perf machines of one score; json and onnx any number of a model. A machine
-    that a format cannot express is refused. What it cannot say of one, names of columns,
-    probabilities, is told and left out.
+    svm_light and svm_perf machines of one score; onnx all of these; json every model. A machine
+    that a format cannot express is refused. What it cannot say of one, such as names of columns
+    and probabilities, is told and left out.
     """
     from svmcut.cli.exporting import run_export
 

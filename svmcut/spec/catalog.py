@@ -208,6 +208,11 @@ EXPORTS = {
     "svm_perf": Format(
         b"SVM-light Version V6.20", where="svmcut.files.models.svm_light", models=_SVM_LIGHT
     ),
+    "onnx": Format(
+        b"",
+        where="svmcut.files.models.onnx_graph",
+        models=(*_SVM_LIGHT, "MulticlassModel", "KernelMulticlassModel", "JointKernelModel"),
+    ),
     "json": Format(b"", where="svmcut.files.models.json_text", models=()),
 }
 

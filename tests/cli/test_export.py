@@ -112,6 +112,26 @@ def test_json_has_all_fields(kind):
         assert found["kernel"]["name"] == model.kernel.name
 
 
+@pytest.mark.parametrize("kind", MACHINES)
+def test_onnx_runs_what_is_written_for_it(kind):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model, X = trained(kind)
+    assert call("svmcut", "export", "model", "out.onnx") == 0
+    session = runtime.InferenceSession("out.onnx", providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    found = dict(zip(names, session.run(None, {"X": X})))
+    rows = Csr.from_dense(X).checked()
+    scores = model.scores(rows)
+    if "label" in found:
+        clear = np.abs(scores) > 1e-4 if scores.ndim == 1 else np.ones(len(X), bool)
+        assert (found["label"][clear] == model.predict(rows)[clear]).all()
+    if scores.ndim == 1:
+        np.testing.assert_allclose(found["scores"][:, -1], scores, atol=2e-5)
+    elif not getattr(model, "paired", False):
+        np.testing.assert_allclose(found["scores"], scores, atol=2e-5)
+
+
 def test_probabilities_of_pairs_go_along(capsys):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(80, 3)).astype(np.float32), np.repeat([-1.0, 1.0], 40)
