@@ -42,6 +42,12 @@ MODULES = {
         "svmcut.api.Choice",
         "svmcut.loading.Model",
     ],
+    "Under scikit-learn's names": [
+        "svmcut.estimators.libsvm.SVC",
+        "svmcut.estimators.libsvm.SVR",
+        "svmcut.estimators.liblinear.LinearSVC",
+        "svmcut.estimators.liblinear.LinearSVR",
+    ],
     "Folds": ["svmcut.data.folds.folds"],
     "On the workers of Dask": ["svmcut.dask.train", "svmcut.estimators.clusters.LinearSVM"],
 }

@@ -48,6 +48,7 @@ ROOT_MODULES = {
     "__main__",
     "_version",
     "api",
+    "compat",
     "dask",
     "errors",
     "loading",

@@ -27,7 +27,7 @@ from svmcut.messages import Parameter, in_python, word_message
 from svmcut.resources import one_blas_thread, usable_cpus
 from svmcut.spec.catalog import MULTICLASS
 from svmcut.spec.entries import ELASTIC_NET
-from svmcut.spec.parameters import Settings
+from svmcut.spec.parameters import LARGEST_C, Settings
 from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, plain
@@ -51,6 +51,7 @@ WORDS = {
     "cost": "C",
     "example_cost": "C",
     "gap": "tol",
+    "epsilon": "tol",
     "max_iterations": "max_iter",
     "threads": "n_jobs",
     "bias": "intercept_scaling",
@@ -167,6 +168,8 @@ class Trained(BaseEstimator):
     """
 
     task: ClassVar[str]
+    #: Templates of warnings that are none for this class.
+    unsaid: ClassVar[tuple[str, ...]] = ()
     tol: float
     max_iter: int | None
     n_jobs: int | None
@@ -194,11 +197,17 @@ class Trained(BaseEstimator):
         usual: dict[str, Any] = {
             "gap": self.tol,
             "solver": self.solver,
-            "max_iterations": self.max_iter,
+            "max_iterations": None if self.max_iter == -1 else self.max_iter,
             "seed": seed,
             "threads": threads_of(self.n_jobs),
             "task": self.task,
         }
+        if float("inf") in (parameters.get("cost"), parameters.get("example_cost")):
+            raise UsageError(
+                "C=inf asks for no error at all, which most data do not allow and no gap would "
+                "certify; give a large C, up to {:g}",
+                LARGEST_C,
+            )
         settings = plain(Settings(**{**usual, **parameters}))
         for message in check(settings):
             warn(message)
@@ -254,7 +263,8 @@ class Trained(BaseEstimator):
         if driver.interrupted or outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
         for message in (*driver.warnings, *outcome.warnings, *driver.underfitted(outcome)):
-            warn(message)
+            if getattr(message, "template", None) not in self.unsaid:
+                warn(message)
         return outcome
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
@@ -279,7 +289,7 @@ class Trained(BaseEstimator):
 
     def _certify(self, outcomes: list[Outcome]) -> Self:
         """Sets what is known of the runs, and warns where they ended before their aim."""
-        machines = [part for outcome in outcomes for part in _parts(outcome)]
+        machines = [part for outcome in outcomes for part in machines_of(outcome)]
         self.primal_, self.dual_, iterations = map(
             np.array, zip(*(part[:3] for part in machines), strict=True)
         )
@@ -302,7 +312,7 @@ class Trained(BaseEstimator):
         return self
 
 
-def _parts(outcome: Outcome) -> list[tuple[float, float, int, str | None]]:
+def machines_of(outcome: Outcome) -> list[tuple[float, float, int, str | None]]:
     """Primal, dual, iterations and early end of every machine of an outcome; of those it did not
     come to, the sums."""
     keys = ("primal", "dual", "iterations", "stopped_by")

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Outcome
 
 
-def _with_probability(machines: Machines) -> bool:
+def with_probability(machines: Machines) -> bool:
+    """Whether there are probabilities; else an AttributeError that says how to get them."""
     if not getattr(machines, "probability", False):
         raise AttributeError(Message("there are no probabilities; fit with {probability=True}"))
     return True
@@ -127,19 +128,22 @@ class Machines(ClassifierMixin, Trained):
             (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         ]
 
-    @available_if(_with_probability)
+    @available_if(with_probability)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, K) of the classes, in the order of classes_; with probability=True."""
         scores = self.decision_function(X)
-        if not self._calibrated:
-            raise NotFittedError(Message("the last fit was without {probability=True}; fit again"))
+        self._check_calibrated()
         return (
             of_two(scores, self._calibration)
             if scores.ndim == 1
             else of_several(scores, self._calibration)
         )
 
-    @available_if(_with_probability)
+    def _check_calibrated(self) -> None:
+        if not self._calibrated:
+            raise NotFittedError(Message("the last fit was without {probability=True}; fit again"))
+
+    @available_if(with_probability)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of predict_proba."""
         with np.errstate(divide="ignore"):
@@ -207,7 +211,7 @@ def class_weights(codes: NDArray, classes: NDArray, class_weight: Any, weights: 
     Raises
     ------
     DataError
-        For a class no row has; for what is none of these.
+        For a class no row has, where another has no weight; for what is none of these.
     """
     if class_weight is None:
         return weights
@@ -225,6 +229,8 @@ def class_weights(codes: NDArray, classes: NDArray, class_weight: Any, weights: 
     factors, places = np.ones(len(classes)), {label: k for k, label in enumerate(classes.tolist())}
     for label, weight in class_weight.items():
         if label not in places:
+            if places.keys() <= class_weight.keys():
+                continue  # a part of the rows may have none of a class
             raise DataError(
                 "class_weight",
                 f"no row is of class {label!r}; expected {', '.join(map(repr, places))}",

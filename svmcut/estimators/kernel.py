@@ -6,14 +6,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from svmcut.data.examples import Csr
 from svmcut.errors import UsageError
-from svmcut.estimators.base import MULTI_CLASS, Trained, whole
-from svmcut.estimators.classes import Machines
+from svmcut.estimators.base import MULTI_CLASS, Trained, threads_of, whole
+from svmcut.estimators.classes import Machines, with_probability
 from svmcut.estimators.regression import Regressor
 from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel
+from svmcut.scoring.probabilities import of_pairs
 from svmcut.spec.catalog import AUTO, BASIS_KINDS, SOLVERS
 from svmcut.spec.records import replace
 from svmcut.training.settings import choose_kernel_solver
@@ -57,6 +59,12 @@ class Expansions(Trained):
     fit_intercept: bool | None
     n_features_in_: int
     _kernel_machines: list[Any]
+    _gamma: Any
+
+    def _training_rows(self, X: Any) -> Csr:
+        rows = super()._training_rows(X)
+        self._gamma = _gamma(self.gamma, X, rows)
+        return rows
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if self.kernel not in KERNELS:
@@ -75,9 +83,9 @@ class Expansions(Trained):
         if self.basis_kind != BASIS_KINDS[0]:
             found["basis_kind"] = self.basis_kind
         if kernel == "rbf":
-            found["gamma"] = _gamma(self.gamma, rows)
+            found["gamma"] = self._gamma
         elif kernel != "linear":
-            found |= {"scale_kernel": _gamma(self.gamma, rows), "coef0": self.coef0}
+            found |= {"scale_kernel": self._gamma, "coef0": self.coef0}
         if kernel == "polynomial":
             found["degree"] = self.degree
         solver = self.solver
@@ -178,7 +186,7 @@ class KernelSVM(Expansions, Machines):
         A bias that is not regularised, as in SVC; None where the solver has one: smo and sbp.
     multi_class : {"ovr", "ovo"}
         Of more than two classes a machine for each, against the rest, whose scores decide; or one
-        for every pair, whose votes do, as in SVC. Probabilities are those of the former.
+        for every pair, whose votes do, as in SVC.
     max_iter : int or None
         Of more than two classes so many for every machine on the average.
     class_weight, probability, n_jobs, random_state, verbose
@@ -252,11 +260,7 @@ class KernelSVM(Expansions, Machines):
                 ", ".join(known),
             )
         paired = self.multi_class == known[1]
-        if paired and self.probability:
-            raise UsageError(
-                "{probability=True} is for multi_class={!r}; leave one of them out", known[0]
-            )
-        if n_classes == 2 or self.probability:
+        if n_classes == 2 or (self.probability and not paired):
             return settings
         machines = n_classes * (n_classes - 1) // 2 if paired else n_classes
         most = None if settings.max_iterations is None else settings.max_iterations * machines
@@ -267,9 +271,23 @@ class KernelSVM(Expansions, Machines):
             max_iterations=most,
         )
 
+    @available_if(with_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities (n, K) of the classes, in the order of classes_; with probability=True.
+
+        Of pairs those of their sigmoids, coupled.
+        """
+        model: Any = getattr(self, "_kernel_machines", [None])[0]
+        if not getattr(model, "paired", False):
+            return super().predict_proba(X)
+        rows = self._rows(X)
+        self._check_calibrated()
+        found = model.decisions(rows, threads_of(self.n_jobs))
+        return of_pairs(found, model.sigmoids, len(self.classes_))
+
     def _of_classes(self, names: NDArray[np.float64]) -> KernelMulticlassModel:
-        (model,) = self._kernel_machines if not self._calibrated else (None,)
-        if model is None:
+        model = self._kernel_machines[0]
+        if len(self._kernel_machines) > 1:
             raise ValueError(
                 Message(
                     "a model file of kernels has no probabilities of more than two classes; fit "
@@ -353,13 +371,19 @@ class KernelSVMRegressor(Expansions, Regressor):
         return super()._parameters(rows) | {"tube": self.tube}
 
 
-def _gamma(gamma: Any, rows: Csr) -> float:
-    """SVC's gamma for these rows."""
+def _gamma(gamma: Any, X: Any, rows: Csr) -> Any:
+    """SVC's gamma for X, whose numbers the rows have in 32 bits."""
     d = max(rows.n_features, 1)
     if gamma == "auto":
         return 1.0 / d
     if gamma != "scale":
         return gamma
-    values, size = rows.data[rows.stored].astype(np.float64), max(rows.n_rows * d, 1)
-    variance = float(np.square(values).sum() / size - (values.sum() / size) ** 2)
+    values = rows.data[rows.stored]
+    if X.dtype == np.float64 and not hasattr(X, "tocsr"):
+        values = X.ravel()
+    elif X.dtype == np.float64 and X.nnz == len(values):
+        values = X.tocsr().data
+    values, size = values[values != 0].astype(np.float64), max(rows.n_rows * d, 1)
+    mean = values.sum() / size
+    variance = float((np.square(values - mean).sum() + (size - len(values)) * mean**2) / size)
     return 1.0 / (d * variance) if variance > 0 else 1.0

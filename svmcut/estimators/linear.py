@@ -16,6 +16,7 @@ from svmcut.risks.contingency import ContingencyRisk
 from svmcut.scoring.measures import classification_measures
 from svmcut.spec.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
 from svmcut.spec.entries import L2
+from svmcut.spec.spellings import respelt
 from svmcut.tasks.classification import aims_of, measure_of
 from svmcut.training.outcome import PERCENT
 
@@ -75,9 +76,9 @@ class LinearMachines(Machines):
         )
 
     def _machines(self) -> list[ScoringModel]:
-        return [
-            LinearModel(w, -b) for w, b in zip(self.coef_, self.intercept_.tolist(), strict=True)
-        ]
+        coef: Any = self.coef_
+        rows = coef.toarray() if hasattr(coef, "toarray") else coef
+        return [LinearModel(w, -b) for w, b in zip(rows, self.intercept_.tolist(), strict=True)]
 
     def _bias(self) -> float:
         if self.solver not in (AUTO, *solvers(self.task, False)):
@@ -189,7 +190,8 @@ class LinearSVM(LinearMachines):
         return self._fit(X, y, sample_weight, self.class_weight)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        if self.loss not in SUMS:
+        loss = respelt(self.loss, SUMS)
+        if loss not in SUMS:
             raise UsageError("loss {!r} is unknown; expected one of {}", self.loss, ", ".join(SUMS))
         if self.multi_class not in (known := list(MULTI_CLASS)[:2]):
             raise UsageError(
@@ -200,7 +202,7 @@ class LinearSVM(LinearMachines):
         found: dict[str, Any] = {
             "example_cost": self.C,
             "bias": self._bias(),
-            "loss": SUMS[self.loss],
+            "loss": SUMS[loss],
             **penalties(self),
         }
         found |= {"probability": True} if self.probability else {}

@@ -17,6 +17,7 @@ from svmcut.models import LinearModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
 from svmcut.spec.entries import L2
 from svmcut.spec.records import replace
+from svmcut.spec.spellings import respelt
 
 if TYPE_CHECKING:
     import os
@@ -147,11 +148,12 @@ class LinearSVMRegressor(Regressor):
             raise UsageError(
                 "solver {!r} trains no weights of features; expected one of {}", self.solver, known
             )
-        if self.loss not in losses(self.task):
+        loss = respelt(self.loss, losses(self.task))
+        if loss not in losses(self.task):
             known = ", ".join(losses(self.task))
             raise UsageError("loss {!r} is unknown; expected one of {}", self.loss, known)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
-        own = {"loss": self.loss, "tube": self.tube, "bias": bias}
+        own = {"loss": loss, "tube": self.tube, "bias": bias}
         return {"example_cost": self.C, **own, **penalties(self)}
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
@@ -160,4 +162,6 @@ class LinearSVMRegressor(Regressor):
         self.coef_[slice(len(model.w)) if model.columns is None else model.columns] = model.w
 
     def _machines(self) -> list[ScoringModel]:
-        return [LinearModel(self.coef_, -self.intercept_.item())]
+        coef: Any = self.coef_
+        w = coef.toarray().ravel() if hasattr(coef, "toarray") else coef
+        return [LinearModel(w, -self.intercept_.item())]

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 #: A dual value above the primal by more than this part of it is a mistake in the program, not
 #: rounding.
 SLIP = 1e-9
+#: What a run says whose gap any model would meet.
+LITTLE = (
+    "the gap asked for, {:.4g}, is above the primal {:.4g}: the bound 0 meets it, so that the "
+    "certificate says little; lower {epsilon} or give {gap} 0.01"
+)
 #: The part of the gap asked for that the digits of a file may change without a second look.
 CLOSE = 0.01
 #: A dual value below this part of the primal tells little.
@@ -131,15 +136,7 @@ def judge(
             and rule.relative is None
             and dual < FAR * primal <= FAR * rule.absolute
         ):
-            outcome.warnings.append(
-                Message(
-                    "the gap asked for, {:.4g}, is above the primal {:.4g}: the bound 0 meets "
-                    "it, so that the "
-                    "certificate says little; lower {epsilon} or give {gap} 0.01",
-                    rule.absolute,
-                    primal,
-                )
-            )
+            outcome.warnings.append(Message(LITTLE, rule.absolute, primal))
     return outcome
 
 

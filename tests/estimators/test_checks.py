@@ -4,7 +4,14 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from svmcut import KernelSVM, KernelSVMRegressor, LinearSVM, LinearSVMRegressor, PerfClassifier
+from svmcut import (
+    KernelSVM,
+    KernelSVMRegressor,
+    LinearSVM,
+    LinearSVMRegressor,
+    PerfClassifier,
+    compat,
+)
 
 #: The two are compared to 1e-7. A gap g bounds the weights by |w - w*| <= sqrt(2 g), so that asks
 #: for a gap of 5e-15, beyond float64; scikit-learn leaves LinearSVC's dual solver out for it.
@@ -32,6 +39,10 @@ def expected(estimator):
         PerfClassifier(),
         LinearSVMRegressor(),
         KernelSVMRegressor(),
+        compat.LinearSVC(),
+        compat.SVC(),
+        compat.LinearSVR(),
+        compat.SVR(),
     ],
     expected_failed_checks=expected,
 )

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""KernelSVM and KernelSVMRegressor as sklearn.svm.SVC and SVR."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from svmcut.errors import UsageError
+from svmcut.estimators.base import machines_of, warn
+from svmcut.estimators.classes import class_weights, with_probability
+from svmcut.estimators.kernel import Expansions, KernelSVM, KernelSVMRegressor
+from svmcut.estimators.named import finite_cost, given_tube
+from svmcut.models import pairs_of
+from svmcut.scoring.probabilities import of_pairs, of_two
+from svmcut.spec.catalog import AUTO
+from svmcut.training.gate import LITTLE
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from svmcut.data.examples import Csr
+    from svmcut.spec.parameters import Settings
+    from svmcut.tasks.protocol import Task
+    from svmcut.training.outcome import Outcome
+
+
+class _Libsvm(Expansions):
+    """What SVC and SVR share: attributes by row, and the KKT conditions to tol as the rule that
+    ends training."""
+
+    shrinking: bool
+    converged_: bool
+    n_support_: NDArray[np.int32]
+    n_iter_: Any
+    _given: Any
+    _codes: NDArray
+    _rowed: tuple[NDArray, Any]
+    _coef: Any
+    unsaid = (LITTLE,)  # the rule is the conditions, not that gap
+    solver = AUTO
+    budget = basis = 500
+    epochs = None
+    fit_intercept = None
+    n_jobs = None
+
+    def _training_rows(self, X: Any) -> Csr:
+        self._given = X
+        return super()._training_rows(X)
+
+    def _weighed(self, data: Any, settings: Settings, weights: Any) -> tuple[Task, Any]:
+        weights = None if weights is None else np.maximum(weights, 0)
+        own, left = super()._weighed(data, settings, weights)
+        kept = np.ones(len(data.y), bool) if weights is None else weights > 0
+        self._kept, self._codes = np.flatnonzero(kept), left.y
+        return own, left
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        if not isinstance(self.shrinking, bool | np.bool_):
+            raise UsageError("shrinking={!r} is not True or False", self.shrinking)
+        if not self.shrinking:
+            warn("shrinking=False has no effect: it would change the time, not the machine")
+        known = {"solver": "smo", "free_bias": True, "gap": None, "epsilon": self.tol}
+        return super()._parameters(rows) | known | {"example_cost": finite_cost(self.C)}
+
+    def _certify(self, outcomes: list[Outcome]) -> Self:
+        super()._certify(outcomes)
+        self.fit_status_ = int(not self.converged_)
+        self.shape_fit_ = self._given.shape
+        self._linear = self.kernel == "linear"
+        self._attribute(outcomes[0].multipliers)
+        del self._given, self._codes, self._kept
+        return self
+
+    def _attribute(self, beta: NDArray[np.float64]) -> None:
+        """Sets what is known by row of the multipliers of all machines."""
+        raise NotImplementedError
+
+    def _set_support(self, rows: NDArray, coef: NDArray[np.float64]) -> None:
+        """Sets the attributes of support vectors, rows of what was trained on, with coefficients
+        (k, m)."""
+        self.support_ = self._kept[rows].astype(np.int32)
+        vectors: Any = self._given[self.support_]
+        if hasattr(self._given, "tocsr"):
+            from scipy.sparse import csr_matrix
+
+            vectors, coef = csr_matrix(vectors), csr_matrix(coef)
+        self._rowed = vectors, coef
+
+    def _set_coef(self, weights: list[tuple[NDArray, NDArray]]) -> None:
+        """Sets coef_ of the linear kernel: machines by rows that were trained on, and what these
+        weigh."""
+        if not self._linear:
+            return
+        parts = [beta @ self._given[self._kept[rows]] for rows, beta in weights]
+        self._coef = coef = np.array(parts)
+        if hasattr(self._given, "tocsr"):
+            from scipy.sparse import csr_matrix
+
+            self._coef = csr_matrix(coef)
+            coef = self._coef.data
+        coef.flags.writeable = False
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows of X with a multiplier above 0, as support_ has them."""
+        return self._rowed[0]
+
+    @property
+    def dual_coef_(self) -> Any:
+        """Their multipliers, labels included."""
+        return self._rowed[1]
+
+    @property
+    def coef_(self) -> Any:
+        """(machines, d) weights of features, of the linear kernel; they cannot be set."""
+        if not getattr(self, "_linear", self.kernel == "linear"):
+            raise AttributeError("coef_ is of kernel='linear' alone")
+        return self._coef
+
+    def _linear_scores(self, X: Any) -> NDArray[np.float64]:
+        """(n, machines) of the linear kernel, in float64."""
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False)
+        found = rows @ (self._coef.toarray() if hasattr(self._coef, "tocsr") else self._coef).T
+        return np.asarray(found, np.float64) + self.intercept_
+
+
+class SVC(_Libsvm, KernelSVM):
+    """KernelSVM with the signature and the attributes of sklearn.svm.SVC: a machine for every pair
+    of classes, whose votes decide.
+
+    Parameters
+    ----------
+    C, kernel, degree, gamma, coef0, cache_size, class_weight, verbose, random_state
+        As of KernelSVM; C=inf is C=1e10.
+    shrinking : bool
+        Changes nothing: smo shrinks as it likes.
+    probability : bool
+        A sigmoid for every pair, fitted to scores of five folds, coupled.
+    tol : float
+        Training ends where the KKT conditions hold to this, as in LIBSVM; gap_ says what that is
+        worth.
+    max_iter : int
+        Steps of every machine on the average; -1 for no limit.
+    decision_function_shape : {"ovr", "ovo"}
+        Of more than two classes a score each, the votes and at most a third for how clear they
+        were; or the scores of the pairs (0, 1), (0, 2), .., (1, 2), ..
+    break_ties : bool
+        Whether the class of the largest of these scores is predicted, in the place of the first
+        with the most votes; with decision_function_shape="ovr".
+
+    Attributes
+    ----------
+    support_ : (m,) int32
+        Rows that are support vectors, those of the first class first.
+    support_vectors_ : (m, d)
+        Sparse where X was, as dual_coef_ and coef_ are.
+    n_support_ : (K,) int32
+    dual_coef_ : (K - 1, m)
+        In row j - 1 of a vector of class i, and in row i of one of class j, that of the pair i < j.
+    coef_ : (pairs, d)
+        Of kernel="linear"; read-only.
+    intercept_ : (pairs,) float64
+    probA_, probB_ : (pairs,) float64
+        Of the sigmoids 1 / (1 + exp(A f + B)); none without probability=True.
+    n_iter_ : (pairs,) int32
+    class_weight_ : (K,) float64
+    fit_status_ : int
+        0 where training converged.
+    classes_, shape_fit_, primal_, dual_, gap_, converged_, solver_
+        As of KernelSVM.
+
+    Examples
+    --------
+    >>> from svmcut.compat import SVC
+    >>> machine = SVC(C=10.0).fit([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1])
+    >>> machine.predict([[0, 0], [0, 1]]).tolist(), machine.support_.tolist()
+    ([0, 1], [0, 1, 2, 3])
+    """
+
+    multi_class = "ovo"
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200.0,
+        class_weight: Any = None,
+        verbose: int = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+    ):
+        self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
+        self.shrinking, self.probability, self.tol = shrinking, probability, tol
+        self.cache_size, self.class_weight = cache_size, class_weight
+        self.verbose, self.max_iter, self.random_state = verbose, max_iter, random_state
+        self.decision_function_shape, self.break_ties = decision_function_shape, break_ties
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        if self.decision_function_shape not in ("ovr", "ovo"):
+            shape = self.decision_function_shape
+            raise UsageError("decision_function_shape={!r} is neither 'ovr' nor 'ovo'", shape)
+        return super()._parameters(rows)
+
+    def _certify(self, outcomes: list[Outcome]) -> Self:
+        iterations = np.array([part[2] for part in machines_of(outcomes[0])], np.int32)
+        super()._certify(outcomes)
+        self.n_iter_ = iterations
+        return self
+
+    def _attribute(self, beta: NDArray[np.float64]) -> None:
+        codes, K = np.unique(self._codes, return_inverse=True)[1], len(self.classes_)
+        factors = class_weights(codes, self.classes_, self.class_weight, None)
+        firsts = np.unique(codes, return_index=True)[1]
+        self.class_weight_ = np.ones(K) if factors is None else factors[firsts]
+        pairs = pairs_of(K)
+        machines, start = [], 0
+        for first, second in pairs:
+            rows = np.flatnonzero((codes == first) | (codes == second))
+            own = beta[start : start + len(rows)]  # fewer where training ended before
+            start += len(rows)
+            machines.append((rows[: len(own)], own))
+        used = np.zeros(len(codes), bool)
+        for rows, own in machines:
+            used[rows[own != 0]] = True
+        support = np.flatnonzero(used)
+        support = support[np.argsort(codes[support], kind="stable")]
+        places = np.zeros(len(codes), np.intp)
+        places[support] = np.arange(len(support))
+        coef = np.zeros((K - 1, len(support)))
+        for (first, second), (rows, own) in zip(pairs, machines, strict=True):
+            rows, own = rows[own != 0], own[own != 0]
+            coef[np.where(codes[rows] == first, second - 1, first), places[rows]] = own
+        self.n_support_ = np.bincount(codes[support], minlength=K).astype(np.int32)
+        self._set_support(support, coef)
+        self._set_coef(machines)
+
+    def _decisions(self, X: Any) -> NDArray[np.float64]:
+        """(n, pairs) scores of the machines; of two classes above 0 for the second, else for the
+        first."""
+        check_is_fitted(self)
+        if self._linear:
+            return self._linear_scores(X)
+        model, rows = self._kernel_machines[0], self._rows(X)
+        found = getattr(model, "decisions", model.scores)(rows)
+        return found if found.ndim == 2 else found[:, None]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores (n,) of the second class; of more (n, K), or (n, pairs) with
+        decision_function_shape="ovo"."""
+        return self._shaped(self._decisions(X))
+
+    def _shaped(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        if len(self.classes_) == 2:
+            return found[:, 0]
+        if self.decision_function_shape == "ovo":
+            return found
+        votes, sums = self._votes(found), np.zeros((len(found), len(self.classes_)))
+        for f, (first, second) in zip(found.T, pairs_of(len(self.classes_)), strict=True):
+            sums[:, first] += f
+            sums[:, second] -= f
+        return votes + sums / (3 * (np.abs(sums) + 1))
+
+    def _votes(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, K) how many machines are for each class."""
+        votes = np.zeros((len(found), len(self.classes_)))
+        for f, (first, second) in zip(found.T, pairs_of(len(self.classes_)), strict=True):
+            votes[:, first] += f > 0
+            votes[:, second] += ~(f > 0)
+        return votes
+
+    def predict(self, X: Any) -> NDArray:
+        """The class (n,) of every row."""
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise UsageError("break_ties must be False with decision_function_shape='ovo'")
+        found = self._decisions(X)
+        if len(self.classes_) == 2:
+            return self.classes_[(found[:, 0] > 0).astype(np.intp)]
+        scores = self._shaped(found) if self.break_ties else self._votes(found)
+        return self.classes_[scores.argmax(axis=1)]
+
+    @available_if(with_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities (n, K) of the classes, in the order of classes_; with probability=True."""
+        found = self._decisions(X)
+        self._check_calibrated()
+        if len(self.classes_) == 2:
+            return of_two(found[:, 0], self._calibration)
+        return of_pairs(found, self._kernel_machines[0].sigmoids, len(self.classes_))
+
+    def _sigmoids(self) -> NDArray[np.float64]:
+        """(pairs, 2) A and B."""
+        check_is_fitted(self)
+        if not self._calibrated:
+            return np.zeros((0, 2))
+        two = len(self.classes_) == 2
+        return np.array([self._calibration] if two else self._kernel_machines[0].sigmoids)
+
+    @property
+    def probA_(self) -> NDArray[np.float64]:
+        """(pairs,) A of the sigmoids."""
+        return self._sigmoids()[:, 0]
+
+    @property
+    def probB_(self) -> NDArray[np.float64]:
+        """(pairs,) B of the sigmoids."""
+        return self._sigmoids()[:, 1]
+
+
+class SVR(_Libsvm, KernelSVMRegressor):
+    """KernelSVMRegressor with the signature and the attributes of sklearn.svm.SVR.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol, C, shrinking, cache_size, verbose, max_iter
+        As of SVC.
+    epsilon : float
+        Errors up to this cost nothing.
+
+    Attributes
+    ----------
+    support_, support_vectors_, coef_, fit_status_, shape_fit_
+        As of SVC.
+    n_support_ : (1,) int32
+    dual_coef_ : (1, m)
+    intercept_ : (1,) float64
+    n_iter_ : int
+    primal_, dual_, gap_, converged_, solver_
+        As of KernelSVM.
+
+    Examples
+    --------
+    >>> from svmcut.compat import SVR
+    >>> machine = SVR(C=100.0, gamma=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 0.0, -1.0])
+    >>> machine.predict([[1.0], [3.0]]).round(1).tolist()
+    [0.9, -0.9]
+    """
+
+    tube = 0.1
+    random_state = None
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200.0,
+        verbose: int = False,
+        max_iter: int = -1,
+    ):
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.tol, self.C, self.epsilon, self.shrinking = tol, C, epsilon, shrinking
+        self.cache_size, self.verbose, self.max_iter = cache_size, verbose, max_iter
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        return super()._parameters(rows) | {"tube": given_tube(self.epsilon)}
+
+    def _attribute(self, beta: NDArray[np.float64]) -> None:
+        support = np.flatnonzero(beta)
+        self.n_support_ = np.array([len(support)], np.int32)
+        self._set_support(support, beta[None, support])
+        self._set_coef([(np.arange(len(beta)), beta)])
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The number (n,) of every row."""
+        if getattr(self, "_linear", False):
+            return self._linear_scores(X)[:, 0]
+        return super().predict(X)
