@@ -70,6 +70,7 @@ class _Single(TypedDict, total=False):
     seed: int
     zero_based: bool
     input: str
+    template: Path | None
     original: bool
     label: str | None
     columns: str | Sequence[str]
