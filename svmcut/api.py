@@ -11,6 +11,7 @@ import numpy as np
 
 from svmcut.data.arrays import given_weights
 from svmcut.data.coarse import coarse_warning
+from svmcut.data.given import with_serials
 from svmcut.data.labels import by_labels, number_labels
 from svmcut.errors import UsageError
 from svmcut.files.names import input_of
@@ -271,6 +272,7 @@ def _examples(
         raise UsageError("{zero_based} says where a file's indices start; leave it out with arrays")
     if arrays:
         examples = own.from_arrays(*arrays)
+        examples = with_serials(examples) if settings.is_given else examples
     elif frame:
         from svmcut.files.encoded import examples_of
 
@@ -286,6 +288,8 @@ def _examples(
             how["table"] = table_options(table)
         elif settings.task in OF_CLASSES:
             how["words"] = ()
+        if settings.is_given:
+            how["given"] = True
         examples = own.read(os.fspath(data), **how, zero_based=settings.zero_based, costs=True)
     words = () if examples.table is None else examples.table.encoding.words
     settings = number_labels(settings, words, examples.source.path)

@@ -15,6 +15,7 @@ cdef extern from "include/kernels.h" nogil:
 cdef inline svmcut_kernel kernel_of(kernel) except *:
     """A Kernel as the C++ side sees it."""
     cdef svmcut_kernel K
-    K.type, K.degree = kernel.number, kernel.degree
+    # values that are given are features, of which support vectors name one each: x.z
+    K.type, K.degree = 0 if kernel.is_given else kernel.number, kernel.degree
     K.gamma, K.scale, K.offset = kernel.gamma, kernel.scale, kernel.offset
     return K

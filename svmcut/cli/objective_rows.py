@@ -115,7 +115,7 @@ ROWS = (
         "all: a weight for every pair of labels that an example may have together; none: every "
         "label is learnt on its own.",
     ),
-    Option("kernel", ("--kernel",), KERNEL, "{kernels}.", letter="-t"),
+    Option("kernel", ("--kernel",), KERNEL, "{kernels}.", more="{given}", letter="-t"),
     Option(
         "degree",
         ("--degree",),

@@ -307,7 +307,15 @@ def _words(task: str) -> dict[str, Any]:
             "kernels": ", ".join(
                 f"{name} ({kernel.number}) {kernel.formula}".strip()
                 for name, kernel in KERNELS.items()
+                if not kernel.given
             ),
+            "given": " ".join(
+                f"Or {name} ({kernel.number}): {kernel.formula}."
+                for name, kernel in KERNELS.items()
+                if kernel.given
+            )
+            if any(solver.given for solver in solvers(task, True).values())
+            else "",
             "examples": row.units.capitalize() if of_tags else "Examples",
             "certified": f"{CERTIFIED_ROWS:,} {'tokens' if of_tags else 'rows'}",
             "epsilon": "none" if row.gap else f"{row.defaults.get('epsilon', EPSILON):g}",

@@ -583,7 +583,8 @@ def _table_of(options: LearnOptions, original: bool) -> dict[str, Any]:
     if options.input == COLUMNS:
         return {"table": options.table}
     words = not original and options.task in OF_CLASSES and options.input == INPUTS[0]
-    return {"words": ()} if words else {}
+    given = {"given": True} if options.is_given else {}
+    return given | ({"words": ()} if words else {})
 
 
 def _silence(text: str = "", end: str = "\n") -> None:

@@ -258,6 +258,8 @@ class Examples:
         Path and line numbers.
     table : svmcut.tables.encoding.Rows or None
         What X was made of, where that was a table or labels were words.
+    serials : (n,) float64 or None
+        Which columns of X the rows themselves are, from 1, where X holds kernel values.
     """
 
     X: Csr
@@ -266,6 +268,7 @@ class Examples:
     weights: NDArray[np.float64] | None
     source: Source
     table: Any = None
+    serials: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -306,7 +309,15 @@ class Examples:
         rows = np.flatnonzero(keep)
         qid = None if self.qid is None else self.qid[rows]
         weights = None if self.weights is None else self.weights[rows]
-        return Examples(self.X.take(rows), self.y[rows], qid, weights, self.source.take(rows))
+        serials = None if self.serials is None else self.serials[rows]
+        return Examples(
+            self.X.take(rows),
+            self.y[rows],
+            qid,
+            weights,
+            self.source.take(rows),
+            serials=serials,
+        )
 
 
 def stack_rows(parts: Sequence[Csr]) -> Csr:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from svmcut.data.examples import Csr
 
 #: Names in the order of svm_light's numbers (``-t``).
-KERNELS = tuple(catalog.KERNELS)
+KERNELS = tuple(name for name, row in catalog.KERNELS.items() if not row.given)
 _DEFAULTS = catalog.KERNEL_DEFAULTS
 
 
@@ -29,7 +29,8 @@ class Kernel:
     ----------
     name : str
         ``linear`` x.z, ``polynomial`` (scale x.z + offset)^degree, ``rbf`` exp(-gamma |x - z|^2),
-        ``sigmoid`` tanh(scale x.z + offset).
+        ``sigmoid`` tanh(scale x.z + offset); ``precomputed``, whose values are the features of x:
+        support vectors name them by a 1.
     degree : int
         ``-d``.
     gamma, scale, offset : float
@@ -46,7 +47,7 @@ class Kernel:
     text: str = _DEFAULTS["u"]
 
     def __post_init__(self) -> None:
-        if self.name not in KERNELS:
+        if self.name not in catalog.KERNELS:
             raise ValueError(
                 f"kernel {self.name!r} is unknown; expected one of {', '.join(KERNELS)}"
             )
@@ -54,7 +55,12 @@ class Kernel:
     @property
     def number(self) -> int:
         """svm_light's ``-t``."""
-        return KERNELS.index(self.name)
+        return catalog.KERNELS[self.name].number
+
+    @property
+    def is_given(self) -> bool:
+        """Whether its values are those of the examples."""
+        return catalog.KERNELS[self.name].given
 
     @property
     def is_linear(self) -> bool:

@@ -89,6 +89,8 @@ class KernelProblem:
     shared : (N, N) kernel values, (n,) int64; or None
         Values of a set that X is these rows of, float64 for up to EXACT_POINTS rows of X, else
         float32.
+    given : bool
+        Whether these are the kernel, and X has nothing but rows.
     """
 
     X: Csr
@@ -100,6 +102,7 @@ class KernelProblem:
     weights: NDArray[np.float64] | None = None
     tube: float | None = None
     shared: tuple[NDArray, NDArray[np.int64]] | None = None
+    given: bool = False
 
     @classmethod
     def of(
@@ -464,4 +467,5 @@ class Smo(Solver):
             tube=problem.tube,
             shared=shared,
             places=places,
+            given=problem.given,
         )

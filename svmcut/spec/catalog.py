@@ -25,6 +25,7 @@ from svmcut.spec.entries import (
     MARGIN,
     NEWTON,
     ONE_CLASS,
+    PRECOMPUTED,
     SAMPLED_CUTS,
     SBP,
     SLACK,
@@ -50,6 +51,7 @@ __all__ = [
     "GDMM",
     "LOGISTIC",
     "NEWTON",
+    "PRECOMPUTED",
     "SAMPLED_CUTS",
     "SBP",
     "SMO",
@@ -114,6 +116,14 @@ KERNELS = {
             formula="tanh(s x.z + r)",
             takes=("scale_kernel", "coef0"),
             maintenance=("remove",),
+        ),
+        KernelRow(
+            PRECOMPUTED,
+            number=4,
+            formula="the file has kernel values, LABEL 0:SERIAL 1:K1 2:K2 .., or is a .npy of "
+            "labels and values",
+            maintenance=("remove",),
+            given=True,
         ),
     )
 }

@@ -18,6 +18,7 @@ PLACES, FLOOR, RANGE = "places", "floor", "range"
 #: Penalties of weights: 1/2 |w|^2, |w|_1, and both.
 L2, L1, ELASTIC_NET = "l2", "l1", "elastic-net"
 PENALTIES = (L2, L1, ELASTIC_NET)
+PRECOMPUTED = "precomputed"
 #: What labels are.
 TWO_CLASSES, CLASSES, GRADES, NUMBERS = "two classes", "classes", "grades", "numbers"
 TAGS, SETS, ONE_CLASS = "tags", "sets", "one class"
@@ -254,6 +255,8 @@ class Solver(NamedTuple):
     definite : bool
         Whether on kernel values it needs a kernel that is known to be positive semidefinite: its
         lower bound, or the length of w, mean nothing with another.
+    given : bool
+        Whether it trains on kernel values that are given.
     takes : tuple of str
         Parameters that not every solver has.
     after : tuple of str
@@ -280,6 +283,7 @@ class Solver(NamedTuple):
     adaptive: bool = False
     binary: tuple[str, ...] = ()
     definite: bool = False
+    given: bool = False
     takes: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = {}
@@ -301,14 +305,15 @@ class Solver(NamedTuple):
 
 
 class KernelRow(NamedTuple):
-    """One kernel: svm_light's number, formula, parameters, and what budgeted training does with a
-    centre too many."""
+    """One kernel: svm_light's number, formula, parameters, what budgeted training does with a
+    centre too many, and whether its values are those of the examples."""
 
     name: str
     number: int
     maintenance: tuple[str, ...]
     formula: str = ""
     takes: tuple[str, ...] = ()
+    given: bool = False
 
 
 class Measure(NamedTuple):

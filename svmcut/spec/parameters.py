@@ -73,6 +73,12 @@ def param(default: Any, kind: Kind) -> Any:
     )
 
 
+#: The originals compute their kernels.
+_KERNEL = one_of({name: row.number for name, row in KERNELS.items()})._replace(
+    plain=one_of({name: row.number for name, row in KERNELS.items() if not row.given})
+)
+
+
 @record(kw_only=True)
 class Settings:
     """What to train. None leaves the choice to the task, the kernel or the solver.
@@ -219,7 +225,7 @@ class Settings:
     gap: float | None = param(None, number(0, 1, above=True))
     max_iterations: int | None = param(None, integer(1))
     time_limit: float | None = param(None, duration(above=True))
-    kernel: str = param("linear", one_of({name: row.number for name, row in KERNELS.items()}))
+    kernel: str = param("linear", _KERNEL)
     degree: Any = param(KERNEL_DEFAULTS["degree"], DEGREE)
     gamma: Any = param(KERNEL_DEFAULTS["gamma"], FACTOR)
     scale_kernel: Any = param(KERNEL_DEFAULTS["scale_kernel"], FACTOR)
@@ -279,6 +285,11 @@ class Settings:
             return True
         known = self.solver in (AUTO, SMO) and self.task in SOLVERS[SMO].kernel
         return known and self.nu is not None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the examples are kernel values."""
+        return KERNELS[self.kernel].given
 
     @property
     def has_cost(self) -> bool:

@@ -21,6 +21,7 @@ from svmcut.spec.catalog import (
     OF_FEATURES,
     OF_TAGS,
     OF_VALUES,
+    PRECOMPUTED,
     QUICK,
     SMO,
     SOLVERS,
@@ -33,7 +34,7 @@ from svmcut.spec.catalog import (
     takes,
     task_inputs,
 )
-from svmcut.spec.entries import CDN, CLASSES, GRADES, L2, TAGS, TWO_CLASSES, Loss, Solver
+from svmcut.spec.entries import CDN, CLASSES, GRADES, L2, SETS, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
 from svmcut.spec.penalties import check_penalty
@@ -142,7 +143,7 @@ def chosen_solver(settings: Settings) -> str:
     machine decides."""
     if settings.solver != AUTO:
         return settings.solver
-    if settings.is_nu:
+    if settings.is_nu or (settings.is_given and SMO in solvers(settings.task)):
         return SMO
     if settings.has_kernel:
         return SUBSPACE if settings.chosen_basis else AUTO
@@ -230,6 +231,25 @@ def _serves(row: Solver, settings: Settings, loss: Loss) -> bool:
     return known and (settings.is_plain or not row.plain)
 
 
+def _usable(settings: Settings) -> dict[str, Solver]:
+    """The solvers of the task on such kernel values or on features; a UsageError where there is
+    none."""
+    task = TASKS[settings.task]
+    usable = {
+        other: row
+        for other, row in solvers(task.name, settings.has_kernel).items()
+        if (not settings.has_kernel or settings.is_joint or task.name not in row.joint)
+        and (row.given or not settings.is_given)
+    }
+    if not usable:
+        other = Message("{kernel=}", "linear" if task.labels == SETS else "rbf")
+        what = _what(settings)
+        raise UsageError(
+            "{} are trained on features, not with {}; use {}", task.objects, what, other
+        )
+    return usable
+
+
 def _check_solver(settings: Settings, loss: Loss) -> None:
     name, task = chosen_solver(settings), TASKS[settings.task]
     every, other_risk = solvers(task.name), variant(settings) or Message("{loss=}", loss.name)
@@ -240,17 +260,7 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
             task.objects,
             ", ".join(every),
         )
-    usable = {
-        other: row
-        for other, row in solvers(task.name, settings.has_kernel).items()
-        if not settings.has_kernel or settings.is_joint or task.name not in row.joint
-    }
-    if not usable:
-        raise UsageError(
-            "{} are trained on features, not with {}; use {kernel=linear}",
-            task.objects,
-            _what(settings),
-        )
+    usable = _usable(settings)
     serving = [other for other, row in usable.items() if _serves(row, settings, loss)]
     if not serving:
         raise UsageError(
@@ -261,6 +271,8 @@ def _check_solver(settings: Settings, loss: Loss) -> None:
     remedy = [other for other in serving if not usable[other].plain] or serving
     if name != AUTO and name not in usable:
         subject = f"solver '{name}' trains on features and knows no kernel"
+        if settings.is_given and name in solvers(task.name, True):
+            subject = f"solver '{name}' computes kernel values"
         raise UsageError("{}; with {} use {solver=}", subject, _what(settings), remedy)
     joint = (
         settings.pairs != "none"
@@ -296,6 +308,10 @@ def _check_vectors(settings: Settings) -> None:
     if settings.labels == GRADES and settings.bias:
         raise UsageError(
             "a constant feature changes no order; leave out {bias} where rankings are trained"
+        )
+    if settings.initial is not None and settings.is_given:
+        raise UsageError(
+            "{initial} names rows by their features; leave it out with {kernel=}", PRECOMPUTED
         )
     if settings.initial is not None and (
         name not in (AUTO, SMO) if settings.has_kernel else name == DUAL_CD
@@ -503,7 +519,7 @@ def reads(settings: Settings, solver: str) -> set[str]:
 def _check_definite(settings: Settings) -> None:
     """Refuses solvers that mean nothing with a kernel that need not be definite; the originals'
     programs run all."""
-    if not settings.has_kernel or settings.original or settings.is_definite:
+    if not settings.has_kernel or settings.original or settings.is_definite or settings.is_given:
         return
     offset = Message(" with {coef0=}", settings.coef0) if settings.kernel == "polynomial" else ""
     short = Message("{}{} need not be positive definite", _what(settings), offset)

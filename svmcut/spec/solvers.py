@@ -138,6 +138,7 @@ _ROWS = (
         losses=(*_TUBE, "one-class"),
         plan="smo",
         free_bias=True,
+        given=True,
         takes=("free_bias", "nu"),
     ),
     Solver(

@@ -210,7 +210,9 @@ def names_for(model: Any, path: str, input: str, unlabelled: bool = False) -> di
             raise ModelError(path, message)
         return {"table": load("svmcut.tasks.tagged_columns:test_columns")(model.names, unlabelled)}
     if input != NAMED:
-        return _table_for(model, path, input)
+        kernel = getattr(model, "kernel", None)
+        given = {"given": True} if kernel is not None and kernel.is_given else {}
+        return _table_for(model, path, input) | given
     if OF_TAGS not in tasks_of(model) or model.names is None:
         raise ModelError(
             path,

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.arrays import vector_examples
+from svmcut.data.given import split_serials
 from svmcut.data.labels import classes_of
 from svmcut.files.examples import read_examples, stream_examples
+from svmcut.files.npy import is_npy, read_npy, stream_npy
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.models.columns import below
@@ -113,9 +115,11 @@ class RowTask(Task):
     ) -> Examples:
         """As Task.read, of a file or of all that fit a pattern; cache as of
         `svmcut.files.cache.read_files`; of a table as `table` reads it; words as of
-        `read_labelled`."""
+        `read_labelled`; `given`: kernel values."""
         if table is not None:
             return table.read(path, self.label_kind, how["max_memory"])
+        if how.pop("given", False):
+            return _values(path, words, how, costs)
         if cache is None and not is_pattern(path):
             examples = read_labelled(path, words, **how)
         else:
@@ -135,7 +139,19 @@ class RowTask(Task):
             from svmcut.files.label_words import LabelWords
 
             how["numbered"] = LabelWords(path, words).of
+        if how.pop("given", False):
+            if is_npy(path):
+                return stream_npy(path)
+            return map(split_serials, stream_examples(path, **how | {"zero_based": True}))
         return stream_examples(path, **how)
+
+
+def _values(path: str, words: Any, how: dict[str, Any], costs: bool) -> Examples:
+    """Rows of kernel values, with their serial numbers."""
+    if is_npy(path):
+        return read_npy(path)
+    examples = split_serials(read_labelled(path, words, **how | {"zero_based": True}))
+    return examples if costs else replace(examples, weights=None)
 
 
 def read_labelled(path: str, words: Any, **how: Any) -> Examples:

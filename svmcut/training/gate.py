@@ -74,12 +74,16 @@ class Reading(NamedTuple):
         Gives a Part; None where the model is small, and read back as a whole or not at all.
     original : bool
         Whether the file is written as the originals write it.
+    definite : bool or None
+        Whether the matrix of kernel values is known to be positive semidefinite; None where the
+        kernel says so.
     """
 
     value: Callable[[Any], float]
     change: float = math.inf
     part: Callable[[], Part] | None = None
     original: bool = False
+    definite: bool | None = None
 
 
 def judge(
@@ -111,7 +115,10 @@ def judge(
     file, met = outcome.primal_of_file, rule.met(primal, dual)
     kernel = getattr(outcome.model, "kernel", None)
     outcome.converged, outcome.stopped_by = False, None
-    if kernel is not None and not kernel.is_definite:
+    definite = kernel is None or kernel.is_definite
+    if reading is not None and reading.definite is not None:
+        definite = reading.definite
+    if not definite:
         outcome.certificate = primal, math.nan
         outcome.stopped_by = stopped_by or (STATIONARY if met else otherwise)
         return outcome

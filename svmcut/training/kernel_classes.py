@@ -16,6 +16,7 @@ import numpy as np
 from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import EXACT_POINTS
 from svmcut.data.examples import Csr, Examples
+from svmcut.data.given import checked_serials, points_of
 from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
 from svmcut.resources import shortage
 from svmcut.risks import make_risk
@@ -57,7 +58,9 @@ class MachinesPlan(Plan):
     def __init__(self, examples: Examples, settings: Settings):
         self._examples, s = examples.checked(), settings
         self.names, self._y = np.unique(self._examples.y, return_inverse=True)
-        self._X, self._columns = self._examples.X.compact()
+        self._X, self._columns = (
+            (self._examples.X, None) if s.is_given else self._examples.X.compact()
+        )
         self._weights, K = checked_weights(examples), len(self.names)
         self._paired = s.multiclass == MULTICLASS[2] and K > 1
         self._machines: list[tuple[int, int | None]] = (
@@ -196,8 +199,11 @@ class MachinesPlan(Plan):
     def _planned(
         self, X: Csr, signs: NDArray, v: NDArray | None, own: Settings, **shared: Any
     ) -> Any:
-        plan = load(PLANS[SOLVERS[own.solver].plan])
-        return plan(Examples(X, signs, None, v, self._examples.source), own, **shared)
+        plan, serials = load(PLANS[SOLVERS[own.solver].plan]), self._examples.serials
+        if serials is not None:
+            serials = serials[self._rows(self._at)]
+        examples = Examples(X, signs, None, v, self._examples.source, serials=serials)
+        return plan(examples, own, **shared)
 
     def _spanned_for(self, rows: NDArray, own: Settings) -> dict[str, Any]:
         """One basis of all rows for the machines of a subspace, and their features of these
@@ -218,7 +224,7 @@ class MachinesPlan(Plan):
         is too small."""
         s, N, exact = self.settings, len(self._y), n <= EXACT_POINTS
         need = (8e-6 if exact else 4e-6) * N * N
-        if self._paired and self._X.nnz < WIDE * N:
+        if s.is_given or (self._paired and self._X.nnz < WIDE * N):
             return None
         if (
             not SOLVERS[s.solver].by_conditions
@@ -331,7 +337,10 @@ class MachinesPlan(Plan):
         own = [self._rows(j)[np.flatnonzero(outcome.multipliers)] for j, outcome in enumerate(done)]
         every = np.concatenate([np.zeros(0, np.int64), *own])
         rows = every[np.sort(np.unique(every, return_index=True)[1])]
-        support, (where,) = _united([self._X.take(rows)])
+        vectors = self._X.take(rows)
+        if self.settings.is_given:
+            vectors = points_of(checked_serials(self._examples)[rows], self._X.n_features)
+        support, (where,) = _united([vectors])
         places = np.zeros(len(self._y), np.int32)
         places[rows] = where
         return support, [places[part] for part in own]

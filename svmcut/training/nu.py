@@ -23,9 +23,11 @@ from svmcut.solvers.protocol import Start, StoppingRule
 from svmcut.spec.entries import NUMBERS, ONE_CLASS
 from svmcut.spec.parameters import Settings
 from svmcut.training.checks import check_nu
+from svmcut.training.given import GivenRoom, room_of
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.room import KernelPlan
+from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.stage import Ended, Plan, Stage
+from svmcut.training.vectors import Vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,6 +70,9 @@ class NuPlan(KernelPlan):
     def _of_classes(self) -> bool:
         return self._labels not in (NUMBERS, ONE_CLASS)
 
+    def _room(self, vectors: Vectors, settings: Settings) -> KernelRoom:
+        return room_of(vectors, settings, self.exact_work)
+
     def stop(self, objective: Objective) -> StoppingRule:
         """A relative gap; without, the gap is a consequence of the KKT conditions."""
         return StoppingRule(math.nan, self.settings.gap)
@@ -82,6 +87,8 @@ class NuPlan(KernelPlan):
         room, n = self.room, self.room.X.n_rows
         risk, known = room.vectors.risk, self.shared
         how: dict[str, Any] = {"tolerance": epsilon, "gap": self.settings.gap, "shared": known}
+        if isinstance(room, GivenRoom):
+            how |= {"shared": room.shared(), "given": True}
         if self._labels == ONE_CLASS:
             return NuProblem(
                 room.X,
@@ -100,8 +107,8 @@ class NuPlan(KernelPlan):
             )
         if self._doubled is None:
             self._doubled = room.X.take(np.tile(np.arange(n), 2))
-        if known is not None:
-            how["shared"] = known[0], np.tile(known[1], 2)
+        if isinstance(room, GivenRoom):
+            how["shared"] = room.shared(2)
         v = None if risk.weights is None else np.tile(risk.weights, 2)
         y, sides = np.tile(risk.targets, 2).astype(np.float64), np.repeat([1.0, -1.0], n)
         return NuProblem(self._doubled, y, sides, half, room.kernel, C, weights=v, **how)
@@ -145,7 +152,7 @@ class NuPlan(KernelPlan):
         """Refuses a machine of classes whose reduced hulls meet, or of a hull that has the origin:
         its w is 0, and its margin too."""
         points = np.flatnonzero(beta)
-        own = np.sqrt(np.abs(self._diagonal(points % self.room.X.n_rows)))
+        own = np.sqrt(np.abs(self.room.diagonal(points % self.room.X.n_rows)))
         if rho > 0 and squared > NOTHING * float(np.abs(beta[points]) @ own) ** 2:
             return
         if not self._of_classes:
@@ -163,12 +170,11 @@ class NuPlan(KernelPlan):
             100 * self._nu,
         )
 
-    def _diagonal(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """K(x, x) of these rows."""
-        return self.room.rows_of(self.room.X.take(points)).diagonal
-
     def _judged(self, outcome: Outcome, ended: Ended, rho: float, scale: float) -> Outcome:
         room, run, C = self.room, ended.run, outcome.objective.C
+        beta = ended.progress.solution().beta
+        if low := room.lowered(np.abs(beta), boxes(C, ended.stage.problem.weights)):
+            outcome.certificate = outcome.primal, outcome.dual - low
         rule = self.stop(outcome.objective)
         if rule.relative is None:
             holds = run.violation() <= outcome.objective.epsilon

@@ -72,6 +72,20 @@ class KernelRoom:
         self.X, self.extra, self._exact_work = vectors.X, 0, exact_work
         self.warnings = vectors.warnings + kernel_warnings(self.kernel)
 
+    @property
+    def is_definite(self) -> bool:
+        """Whether the matrix of the values is known to be positive semidefinite."""
+        return self.kernel.is_definite
+
+    def diagonal(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """K(x, x) of these rows."""
+        return self.rows_of(self.X.take(rows)).diagonal
+
+    def lowered(self, size: NDArray, most: Any) -> float:
+        """By how much a dual value of coefficients of this size, in boxes of `most`, has to be
+        lowered."""
+        return 0.0
+
     @cached_property
     def rows(self) -> KernelRows:
         """Kernel rows of the examples, laid out when they are first needed."""
@@ -159,7 +173,7 @@ class KernelRoom:
         """
         if dual <= primal * (1 + SLIP):
             return primal, min(primal, dual)
-        return primal, dual if self.kernel.is_definite else math.nan
+        return primal, dual if self.is_definite else math.nan
 
     def reading(self, outcome: Outcome, stop: StoppingRule, screened: bool = False) -> Reading:
         """How the gate reads the model of an outcome.
@@ -191,12 +205,12 @@ class KernelRoom:
             change = change_in_file(model, model_read_back(model))
         rise = change + offset
         most = change * float(np.abs(model.alpha).sum()) + (steepness * rise if rise else 0.0)
-        return Reading(value, most, lambda: self._part(model), original)
+        return Reading(value, most, lambda: self._part(model), original, self.is_definite)
 
     def least(self, outcome: Outcome, b: float = 0.0) -> Outcome:
         """A judged outcome, or that of the constant b where its primal is lower, as it may be of a
         kernel that is not definite."""
-        if self.kernel.is_definite or self.settings.original:
+        if self.is_definite or self.settings.original:
             return outcome
         C, b, n = outcome.objective.C, read_back_number(b), self.X.n_rows
         at_zero = C * self.vectors.risk.linearize(np.full(n, b)).value
@@ -340,7 +354,7 @@ class KernelPlan(Plan):
 
     def __init__(self, examples: Examples, settings: Settings):
         vectors = Vectors(examples, settings, self.weights)
-        self.room = KernelRoom(vectors, settings, self.exact_work)
+        self.room = self._room(vectors, settings)
         super().__init__(settings, vectors.path, vectors.units, self.room.warnings)
         if settings.initial is not None and settings.solver != SMO:
             raise UsageError(
@@ -351,6 +365,9 @@ class KernelPlan(Plan):
                 len(examples),
                 SMO,
             )
+
+    def _room(self, vectors: Vectors, settings: Settings) -> KernelRoom:
+        return KernelRoom(vectors, settings, self.exact_work)
 
     def failure(self, error: Exception) -> Exception:
         """What a user is told of a failure of compiled loops over kernel values."""
@@ -370,7 +387,7 @@ def _numbers(kernel: Kernel) -> NDArray[np.float64]:
 
 def kernel_warnings(kernel: Kernel) -> list[str]:
     """What a user should know of a kernel."""
-    if kernel.is_definite:
+    if kernel.is_definite or kernel.is_given:
         return []
     of = " of these parameters" if kernel.name != "sigmoid" else ""
     return [

@@ -72,7 +72,8 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
 def kernel_of(settings: Settings) -> Kernel:
     """The kernel with all its parameters, as a model file holds it."""
     s = settings
-    return Kernel(s.kernel, s.degree, s.gamma, s.scale_kernel, s.coef0, s.u)
+    text = s.kernel if KERNELS[s.kernel].given else s.u
+    return Kernel(s.kernel, s.degree, s.gamma, s.scale_kernel, s.coef0, text)
 
 
 def choose_kernel_solver(

@@ -6,15 +6,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from svmcut._native.smo import EXACT_POINTS
 from svmcut.data.examples import Examples
+from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Start, StoppingRule
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.spec.parameters import Settings
+from svmcut.training.given import GivenRoom, room_of
 from svmcut.training.initial import coefficients, read_initial
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.room import KernelPlan
+from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.stage import Ended, Stage
+from svmcut.training.vectors import Vectors
 
 
 class SmoPlan(KernelPlan):
@@ -37,6 +42,9 @@ class SmoPlan(KernelPlan):
         self._solver = Smo(bool(s.free_bias), s.cache_size, s.threads, s.max_iterations)
         self.initial = None if s.initial is None else read_initial(s, self.room.kernel)
 
+    def _room(self, vectors: Vectors, settings: Settings) -> KernelRoom:
+        return room_of(vectors, settings, self.exact_work)
+
     def stop(self, objective: Objective) -> StoppingRule:
         """A relative gap; without, the gap is a consequence of the KKT conditions."""
         return StoppingRule(math.nan, self.settings.gap)
@@ -45,6 +53,8 @@ class SmoPlan(KernelPlan):
         room = self.room
         risk, epsilon = room.vectors.risk, objective.epsilon
         rule = {"tolerance": epsilon, "gap": self.settings.gap, "shared": self.shared}
+        if isinstance(room, GivenRoom):
+            rule |= {"shared": room.shared(), "given": True}
         problem = KernelProblem.of(risk, room.X, room.kernel, objective.C, **rule)
         if self.initial is not None and self._last is None:
             beta = coefficients(
@@ -71,6 +81,8 @@ class SmoPlan(KernelPlan):
         }
         ended = ended._replace(progress=progress)
         outcome = ended.outcome(ended.stage.name, room.machine(f.beta, f.b), squared, **known)
+        if low := room.lowered(np.abs(f.beta), boxes(objective.C, room.vectors.risk.weights)):
+            outcome.certificate = outcome.primal, outcome.dual - low
         rule = self.stop(objective)
         if (
             rule.relative is None

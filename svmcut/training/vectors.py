@@ -106,7 +106,9 @@ class Vectors:
         self.examples, self._settings = examples.checked(), settings
         s = settings
         self.path = examples.source.path
-        self.X, self.columns = self.examples.X.compact()
+        # columns of kernel values are points, and stand where they stand
+        given = s.is_given
+        self.X, self.columns = (self.examples.X, None) if given else self.examples.X.compact()
         if weights:
             check_memory(self.path, self.X.n_features, s.max_memory)
         risk, ranks = make_risk(s), s.labels == GRADES

@@ -13,6 +13,7 @@ from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.errors import MemoryLimitError, ModelError
 from svmcut.models.kernels import KERNELS, Kernel
 from svmcut.resources import shortage
+from svmcut.spec.catalog import PRECOMPUTED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,15 +111,17 @@ class HeaderLines:
         """The six lines from that one on."""
         match = _COUNT.fullmatch(self._lines[at - 1])
         number = int(match.group(1)) if match else len(KERNELS)
-        if number >= len(KERNELS):
+        text = self.text(at + 5).decode("utf-8", "surrogateescape")
+        given = number == len(KERNELS) and text.strip() == PRECOMPUTED
+        if number >= len(KERNELS) and not given:
             raise self._refuse(at, "kernel type ", "unknown; expected 0 (linear) to 3 (sigmoid)")
         return Kernel(
-            KERNELS[number],
+            PRECOMPUTED if given else KERNELS[number],
             self.integer(at + 1, "the degree of a polynomial kernel", -INDEX_LIMIT, sign=True),
             self.real(at + 2, "the parameter g of a kernel"),
             self.real(at + 3, "the parameter s of a kernel"),
             self.real(at + 4, "the parameter r of a kernel"),
-            self.text(at + 5).decode("utf-8", "surrogateescape"),
+            text,
         )
 
     def vectors(self, text: bytes, count: int, highest: int, line: int | None = None):
