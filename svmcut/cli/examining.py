@@ -246,6 +246,15 @@ def _convergence(path: str) -> dict[str, Any]:
     return {"file": path, "lines": len(lines), "points": [lines[k] for k in places]}
 
 
+def _confusion(positive: Any, unknown: Any, scores: Any) -> list[list[int]]:
+    """Rows of the negative and of the positive class by the predicted one."""
+    above = scores > 0
+    return [
+        [int((rows & ~above).sum()), int((rows & above).sum())]
+        for rows in (~positive & ~unknown, positive)
+    ]
+
+
 def _measured(
     scorer: Any, path: str, input: str, how: dict[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
@@ -276,6 +285,7 @@ def _measured(
                 {"other": unknown} if unknown.any() else {}
             )
             entry["curves"] = curves(positive, scores)
+            entry |= {"labels": [low, high], "confusion": _confusion(positive, unknown, scores)}
         else:
             grades = np.unique(tally.y)
             few = TASKS[name].labels == GRADES and len(grades) <= _GROUPS

@@ -13,6 +13,8 @@ from svmcut.inspection import text as texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+#: Classes of the largest table of true and predicted labels.
+_CLASSES = 30
 _STYLE = """\
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1f24; --pale: #5a6270; --rule: #d9dde3;
   --card: #f6f7f9;
@@ -123,16 +125,19 @@ def _of_data(data: dict[str, Any]) -> list[str]:
     if "reliability" in data:
         title = "Reliability of the probabilities; larger dots, more examples"
         drawn.append(pictures.reliability(title, data["reliability"]))
-    tables = _pairs(texts.measure_rows(data))
+    tables = _pairs(texts.measure_rows(data, words=True))
+    if len(data.get("confusion", ())) in range(1, _CLASSES + 1):
+        tables += _numbers("True and predicted labels", texts.confusion_table(data))
     if "scores" in data:
-        head, *rows = texts.scores_table(data["scores"])
-        lines = [_row("th", head), *(_row("td", row) for row in rows)]
-        tables += (
-            '\n<h3>Scores</h3>\n<div class="wide"><table class="numbers">'
-            + "\n".join(lines)
-            + "</table></div>"
-        )
+        tables += _numbers("Scores", texts.scores_table(data["scores"]))
     return _section(f"{data['examples']} examples of {data['file']}", tables, drawn)
+
+
+def _numbers(title: str, table: Sequence[Sequence[str]]) -> str:
+    head, *rows = table
+    lines = "\n".join([_row("th", head), *(_row("td", row) for row in rows)])
+    wide = f'<div class="wide"><table class="numbers">{lines}</table></div>'
+    return f"\n<h3>{escape(title)}</h3>\n{wide}"
 
 
 def _ends(title: str, row: dict[str, Any], name: Callable[[dict[str, Any]], str]) -> str:

@@ -196,15 +196,27 @@ def convergence(trace: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def measure_rows(data: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    """The measures of a file, name and value."""
+def measure_rows(data: dict[str, Any], words: bool = False) -> Iterable[tuple[str, str]]:
+    """The measures of a file, name and value; in words for people rather than as keys."""
     for row in measures(data["task"]).values():
         value = data["measures"][row.name]
         shown = value if isinstance(value, int) else f"{value:.{row.digits}f}"
-        yield row.name, "undefined" if math.isnan(value) else str(shown)
+        name = (row.plain or _words(row.name)) if words else row.name
+        yield name, "undefined" if math.isnan(value) else str(shown)
     for name in ("log_loss", "brier"):
         if name in data:
-            yield name, f"{data[name]:.4f}"
+            yield _words(name) if words else name, f"{data[name]:.4f}"
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ").capitalize()
+
+
+def confusion_table(data: dict[str, Any]) -> list[list[str]]:
+    """Head and rows: of every true label how many rows are predicted as what."""
+    names = [f"{name:g}" if isinstance(name, float) else name for name in data["labels"]]
+    rows = zip(names, data["confusion"], strict=False)
+    return [["true \\ predicted", *names], *([name, *map(str, row)] for name, row in rows)]
 
 
 def scores_table(scores: dict[str, Any]) -> list[list[str]]:

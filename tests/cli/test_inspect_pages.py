@@ -183,3 +183,28 @@ def test_the_page_goes_to_standard_output_too_and_never_over_an_input(capsys):
     assert "Norm of weights" in capsys.readouterr().err
     assert call("svmcut inspect", "--html", "model", "model") == 2
     assert "are the same file" in capsys.readouterr().err
+
+
+def test_a_page_has_a_table_of_labels_and_words_for_keys(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 3))
+    labels = X.argmax(axis=1) + 1
+    rows = [
+        f"{label} " + " ".join(f"{j}:{value:.3f}" for j, value in enumerate(row, 1))
+        for label, row in zip(labels, X, strict=True)
+    ]
+    Path("train").write_text("\n".join([*rows, ""]))
+    for words in ((), ("--positive", "2", "-t", "rbf", "--trace", "trace")):
+        assert call("svmcut learn", "-v", "0", *words, "train", "model") == 0
+        more = ("--trace", "trace") if words else ()
+        page = ("--html", "page.html", "--json")
+        assert call("svmcut inspect", "model", "--data", "train", *more, *page) == 0
+        text = Path("page.html").read_text(encoding="utf-8")
+        body = text.partition("<h3>True and predicted labels</h3>")[2].partition("</table>")[0]
+        table = re.findall(r"<tr><td>([^<]+)</td>(.*?)</tr>", body)
+        assert [name for name, _ in table] == (["rest", "2"] if words else ["1", "2", "3"])
+        counts = [int(count) for _, row in table for count in re.findall(r">(\d+)<", row)]
+        assert len(counts) == len(table) ** 2 and sum(counts) == 90
+        assert '<th scope="row">Accuracy</th>' in text and "balanced_error" not in text
+        assert ("Convergence: gap" in text) == bool(words)  # of a short run of smo, too
