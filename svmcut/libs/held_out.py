@@ -54,8 +54,7 @@ def laplace_scale(data: Data, options: Svm) -> float:
 def marks(data: Data, machine: Machine, options: Svm) -> list[float]:
     """Scores of the training rows of one class, at every fifth of those below 0 and of those
     above, which part ten ranges of probability."""
-    used = np.flatnonzero(machine.beta)
-    f = np.sort(_expansion(data, np.arange(len(data.rows)), machine, used, options))
+    f = np.sort(data.expansion(data, machine, options))
     below, above = f[f < 0], f[f >= 0]
     places = np.arange(_MARKS)
     low = below[places * len(below) // _MARKS] if len(below) else np.zeros(_MARKS)
@@ -68,22 +67,8 @@ def _values(
 ) -> NDArray[np.float64]:
     """f of the rows that are held out, where places are those to train on, and whether a row is
     held out."""
-    train, held = places
-    machine = fit(data.X.take(train), y, v, options)
-    used = np.flatnonzero(machine.beta)
+    train, held = data.take(places[0]), data.take(np.flatnonzero(places[1]))
+    machine = fit(train, y, v, options)
     if options.of_classes:
-        options.say(f"Total nSV = {len(used)}")
-    return _expansion(data, np.flatnonzero(held), machine, used, options, train)
-
-
-def _expansion(
-    data: Data,
-    rows: NDArray,
-    machine: Machine,
-    used: NDArray,
-    options: Svm,
-    train: NDArray | None = None,
-) -> NDArray[np.float64]:
-    """f of rows, of a machine of all rows or of those to train on."""
-    support = data.X.take(used if train is None else train[used])
-    return options.function().expansion(data.X.take(rows), support, machine.beta[used], machine.rho)
+        options.say(f"Total nSV = {np.count_nonzero(machine.beta)}")
+    return train.expansion(held, machine, options)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from svmcut._native.smo import EXACT_POINTS
 from svmcut.data.examples import Csr
 from svmcut.files.models.library_text import (
     C_SVC,
@@ -30,10 +31,13 @@ from svmcut.resources import usable_cpus
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.smo import KernelProblem, Smo
-from svmcut.spec.records import record
+from svmcut.spec.records import record, replace
 
 #: Megabytes of kernel rows that are kept at least.
 _CACHE = 40.0
+#: Rows of given kernel values that are compared at once, and how far a value and its mirror image
+#: may be apart, of the largest one.
+_BLOCK, _ROUNDING = 512, 1e-5
 #: The relative gap of nu-SVC is this times -e: a tolerance of 0.001 of the KKT
 #: conditions says nothing of a margin that is as small.
 _NU_GAP, LEAST_GAP = 0.01, 1e-9
@@ -80,7 +84,7 @@ class Svm:
 
     def function(self) -> Kernel:
         """The kernel."""
-        if self.kernel == LINEAR:
+        if self.kernel in (LINEAR, PRECOMPUTED):  # no function of rows that are values
             return Kernel()
         if self.kernel == RBF:
             return Kernel("rbf", gamma=self.gamma)
@@ -96,33 +100,104 @@ class Machine(NamedTuple):
 
 
 class Data(NamedTuple):
-    """Rows of a file, and as solvers take them."""
+    """Rows as solvers take them.
+
+    Attributes
+    ----------
+    rows : Rows
+        The whole file's.
+    X : Csr
+        Nothing but rows of ones where kernel values are given.
+    own : (n,) int
+        Which rows of the file these are.
+    K : (N, N) float64, of many rows float32, or None
+        Kernel values of all rows of the file, where they are given.
+    """
 
     rows: Rows
     X: Csr
+    own: NDArray[np.intp]
+    K: NDArray | None = None
 
     def take(self, places: NDArray) -> Data:
-        """Some of the rows; the file's stay with the whole."""
-        return Data(self.rows, self.X.take(places))
+        """Some of the rows."""
+        return Data(self.rows, self.X.take(places), self.own[places], self.K)
+
+    def given(self, copies: int = 1) -> dict[str, Any]:
+        """What a problem knows of kernel values that are given; its rows may stand there twice."""
+        if self.K is None:
+            return {}
+        n = len(self.own)
+        kind = np.float64 if copies * n <= EXACT_POINTS else np.float32
+        whole = n == len(self.K) and np.array_equal(self.own, np.arange(n))
+        part = self.K if whole else self.K[np.ix_(self.own, self.own)]
+        values = np.ascontiguousarray(part, kind)
+        return {"shared": (values, np.tile(np.arange(n), copies)), "given": True}
+
+    def expansion(self, rows: Data, machine: Machine, options: Svm) -> NDArray[np.float64]:
+        """f of rows, of a machine of these."""
+        used = np.flatnonzero(machine.beta)
+        if self.K is not None:
+            K = self.K[np.ix_(rows.own, self.own[used])]
+            return K @ machine.beta[used] - machine.rho
+        support = self.X.take(used)
+        return options.function().expansion(rows.X, support, machine.beta[used], machine.rho)
 
 
 def data_of(rows: Rows, options: Svm) -> Data:
     """The rows of a file; index 0 is a feature like the others."""
-    X = csr_of(options.path, rows, 0, rows.highest + 1)
-    return Data(rows, X.compact()[0])
-
-
-def fit(X: Csr, y: NDArray, v: NDArray, options: Svm) -> Machine:
-    """One machine, with its report; v weighs the rows of C-SVC."""
+    every = np.arange(len(rows))
     if options.kernel == PRECOMPUTED:
-        raise Refused("ERROR: -t 4 is not trained yet")
+        ones = Csr.from_dense(np.ones((len(rows), 1), np.float32))
+        return Data(rows, replace(ones, proven=True), every, given_values(rows, options.path))
+    X = csr_of(options.path, rows, 0, rows.highest + 1)
+    return Data(rows, X.compact()[0], every)
+
+
+def given_values(rows: Rows, path: str) -> NDArray:
+    """(n, n) the values of all rows with all rows, which stand at their serial numbers; of many
+    rows float32."""
+    serials = rows.values[rows.indptr[:-1]].astype(np.int64)
+    place = np.full(max(rows.highest, int(serials.max())) + 1, -1)
+    place[serials] = np.arange(len(rows))
+    of, column = rows.row_of_entries(), place[rows.indices]
+    known = (column >= 0) & (rows.indices > 0)
+    K = np.zeros((len(rows), len(rows)), np.float64 if len(rows) <= EXACT_POINTS else np.float32)
+    K[of[known], column[known]] = rows.values[known]
+    if not np.array_equal(place[serials], np.arange(len(rows))):  # serial numbers stand twice
+        K = K[:, place[serials]]
+    _make_symmetric(K, serials, path)
+    return K
+
+
+def _make_symmetric(K: NDArray, serials: NDArray[np.int64], path: str) -> None:
+    """Takes the mean of each value and its mirror image, which are the same but for rounding."""
+    most = float(np.abs(K).max(initial=0.0))
+    for start in range(0, len(K), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        apart = np.abs(K[rows, start:] - K[start:, rows].T)
+        if not apart.any():
+            continue
+        if apart.max() > _ROUNDING * most:
+            i, j = np.unravel_index(int(np.argmax(apart)), apart.shape) + np.array(start)
+            raise Refused(
+                f"{path}:{i + 1}: the kernel value of samples {serials[i]} and {serials[j]} is "
+                f"{K[i, j]:g}, that of {serials[j]} and {serials[i]} is {K[j, i]:g}; "
+                "they must be equal"
+            )
+        K[rows, start:] = 0.5 * (K[rows, start:] + K[start:, rows].T)
+        K[start:, rows] = K[rows, start:].T
+
+
+def fit(data: Data, y: NDArray, v: NDArray, options: Svm) -> Machine:
+    """One machine, with its report; v weighs the rows of C-SVC."""
     cache, threads = max(_CACHE, options.cache), usable_cpus()
     if options.svm in (C_SVC, EPSILON_SVR):
-        problem = _problem(X, y, v, options)
+        problem = _problem(data, y, v, options)
         run, idle = _followed(Smo(True, cache, threads), problem, options)
         machine, lines = _of_cost(run, problem)
     else:
-        nu = _nu_problem(X, y, options)
+        nu = _nu_problem(data, y, options)
         run, idle = _followed(NuSmo(True, cache, threads), nu, options)
         machine, lines = _of_nu(run, nu, options)
     count = run.iterations
@@ -141,20 +216,20 @@ def _followed(solver: Smo, problem: Any, options: Svm) -> tuple[Any, bool]:
     return watched.run, watched.idle
 
 
-def _problem(X: Csr, y: NDArray, v: NDArray, options: Svm) -> KernelProblem:
+def _problem(data: Data, y: NDArray, v: NDArray, options: Svm) -> KernelProblem:
     weights = None if options.svm != C_SVC or (v == 1).all() else v
     tube = options.tube if options.svm == EPSILON_SVR else None
-    how: dict[str, Any] = {"tolerance": options.tolerance, "weights": weights, "tube": tube}
-    return KernelProblem(X, np.ascontiguousarray(y), options.function(), options.cost, **how)
+    how = {"tolerance": options.tolerance, "weights": weights, "tube": tube} | data.given()
+    return KernelProblem(data.X, np.ascontiguousarray(y), options.function(), options.cost, **how)
 
 
-def _nu_problem(X: Csr, y: NDArray, options: Svm) -> NuProblem:
+def _nu_problem(data: Data, y: NDArray, options: Svm) -> NuProblem:
     """Of nu-SVC and one class with multipliers up to 1, of nu-SVR up to C, each row twice."""
-    n, kernel = X.n_rows, options.function()
+    X, n, kernel = data.X, data.X.n_rows, options.function()
     # in single precision, as the recorded programs: where nu is a whole number of rows, one more
     # has a small multiplier, and tells which of all the best margins it is
     mass = float(np.float32(options.nu)) * n
-    e: dict[str, Any] = {"tolerance": options.tolerance}
+    e = {"tolerance": options.tolerance} | data.given(2 if options.svm == NU_SVR else 1)
     if options.svm == ONE_CLASS_SVM:
         return NuProblem(X, np.zeros(n), np.ones(n), (mass, 0.0), kernel, **e)
     half = (0.5 * mass, 0.5 * mass)

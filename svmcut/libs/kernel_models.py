@@ -36,7 +36,7 @@ def train(rows: Rows, options: Svm) -> KernelText:
             v = np.where(y > 0, factors[i], factors[j])
             if options.probability:
                 sigmoids.append(pair_sigmoid(data.take(pair), y, v, options))
-            machine = fit(data.take(pair).X, y, v, options)
+            machine = fit(data.take(pair), y, v, options)
             rho.append(machine.rho)
             coef[own[i], j - 1] = machine.beta[: len(own[i])]
             coef[own[j], i] = machine.beta[len(own[i]) :]
@@ -54,7 +54,7 @@ def _one_machine(data: Data, options: Svm) -> KernelText:
     known: dict[str, Any] = {}
     if options.probability and options.svm != ONE_CLASS_SVM:
         known["sigmoids"] = [laplace_scale(data, options)], None
-    machine = fit(data.X, data.rows.labels, np.ones(len(data.rows)), options)
+    machine = fit(data, data.rows.labels, np.ones(len(data.rows)), options)
     if options.probability and options.svm == ONE_CLASS_SVM:
         known["marks"] = marks(data, machine, options)
     order = np.flatnonzero(machine.beta)

@@ -92,6 +92,40 @@ def test_machines_with_a_kernel_are_those_of_scikit_learn(line, capsys):
     np.testing.assert_allclose(labels[clear], wanted[clear], atol=2e-3)
 
 
+def gram(y, K, serials):
+    """A file of kernel values."""
+    lines = []
+    for label, serial, row in zip(y, serials, K):
+        pairs = " ".join(f"{j + 1}:{value:.17g}" for j, value in enumerate(row))
+        lines.append(f"{label:g} 0:{serial} {pairs}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    "line", ["-c 2 three", "-s 1 -n 0.3 two", "-s 2 -n 0.2 two", "-s 3 -b 1 numbers", "-s 4 numbers"]
+)
+def test_given_values_train_what_their_kernel_does(line, capsys):
+    *options, data = line.split()
+    y = {"two": TWO, "three": THREE, "numbers": NUMBERS}[data]
+    order = np.random.default_rng(1).permutation(len(X))  # serial numbers in any order
+    K, serials = np.zeros((len(X), len(X))), order + 1
+    K[:, order] = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    Path("given").write_text(gram(y, K, serials))
+    words = " ".join(["-q -e 1e-6", *options])
+    assert run(f"svm-train -t 4 {words} given model") == 0
+    assert run(f"svm-train -g 0.5 {words} {data} other") == 0
+    found, other = read_kernel("model"), read_kernel("other")
+    np.testing.assert_allclose(found.rho, other.rho, atol=1e-4)
+    np.testing.assert_allclose(
+        Predictor(found).decisions(read_rows("given", 0)),
+        Predictor(other).decisions(read_rows(data, 0)),
+        atol=1e-3,
+    )
+    Path("given").write_text(gram(y, K + np.triu(np.ones_like(K), 1), serials))
+    assert run(f"svm-train -t 4 {words} given model") == 1
+    assert "must be equal" in capsys.readouterr().err
+
+
 LINEAR = {
     "-s 0 -c 2 two": (linear_model.LogisticRegression(C=2, fit_intercept=False), 1),
     "-s 1 -c 2 two": (svm.LinearSVC(C=2, fit_intercept=False), 1),
