@@ -41,15 +41,22 @@ def run_export(model_file: str, output_file: str, to: str | None = None) -> None
     model: Any = read_model(model_file)
     if getattr(model, "threshold", None) is not None and found != "json":
         model = model.without_threshold()
-    if row.models and type(model).__name__ not in row.models:
-        able = [name for name, each in EXPORTS.items() if type(model).__name__ in each.models]
-        raise cannot(model_file, model, found, [*able, "json"])
+    able = [name for name in EXPORTS if _takes(name, model)]
+    if found not in able:
+        raise cannot(model_file, model, found, able)
     write = load(f"{row.where}:write")
     with log_beside(outputs):
         with write_atomically(output_file) as output:
             write(model_file, row.first, output, model, True)
         for line in _left_out(model, found):
             print(printable(line))
+
+
+def _takes(to: str, model: Any) -> bool:
+    """Whether a format has such a machine; kernel values that are given stand in LIBSVM's alone."""
+    models = EXPORTS[to].models
+    given = getattr(getattr(model, "kernel", None), "is_given", False)
+    return not models or (type(model).__name__ in models and (not given or to == "libsvm"))
 
 
 def _left_out(model: Any, to: str) -> Iterator[str]:

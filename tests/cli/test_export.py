@@ -132,6 +132,24 @@ def test_onnx_runs_what_is_written_for_it(kind):
         np.testing.assert_allclose(found["scores"], scores, atol=2e-5)
 
 
+def test_given_kernel_values_go_to_libsvm_alone(capsys):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(40, 3)), np.repeat([-1.0, 1.0], 20)
+    X[y > 0] += 1
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2)).astype(np.float32)
+    model = svmcut.train((K, y), kernel="precomputed", example_cost=1.0).model
+    write_model("model", model)
+    assert call("svmcut", "export", "model", "out", "--to", "libsvm") == 0
+    indices = np.tile(np.arange(41, dtype=np.int32), 40)
+    values = np.column_stack([np.arange(1, 41), K]).ravel().astype(float)
+    rows = Rows(np.zeros(40), 41 * np.arange(41), indices, values)
+    found, _ = Predictor(read_kernel("out")).predict(rows, False)
+    assert (found == np.where(model.scores(Csr.from_dense(K).checked()) > 0, 1, -1)).all()
+    for to in ("liblinear", "svm_light", "onnx"):
+        assert call("svmcut", "export", "model", "other", "--to", to) == 2
+        assert "libsvm and json take it" in capsys.readouterr().err
+
+
 def test_probabilities_of_pairs_go_along(capsys):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(80, 3)).astype(np.float32), np.repeat([-1.0, 1.0], 40)

@@ -102,7 +102,8 @@ def gram(y, K, serials):
 
 
 @pytest.mark.parametrize(
-    "line", ["-c 2 three", "-s 1 -n 0.3 two", "-s 2 -n 0.2 two", "-s 3 -b 1 numbers", "-s 4 numbers"]
+    "line",
+    ["-c 2 three", "-s 1 -n 0.3 two", "-s 2 -n 0.2 two", "-s 3 -b 1 numbers", "-s 4 numbers"],
 )
 def test_given_values_train_what_their_kernel_does(line, capsys):
     *options, data = line.split()

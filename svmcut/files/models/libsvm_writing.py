@@ -76,6 +76,10 @@ def _indices(columns: NDArray, names: NDArray | None) -> NDArray[np.int32]:
 def _rows(model: Any) -> tuple[NDArray, NDArray, NDArray]:
     support = model.support
     starts = support.indptr - support.indptr[0]
+    if model.kernel.is_given:  # a vector is the 1 in the column of its point
+        columns = support.indices[support.stored]
+        names = columns if model.columns is None else model.columns[columns]
+        return starts, np.zeros(len(columns), np.int32), names + 1.0
     values = support.data[support.stored].astype(np.float64)
     return starts, _indices(support.indices[support.stored], model.columns), values
 
