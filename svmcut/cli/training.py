@@ -161,6 +161,8 @@ class Training:
         weights = None if options.weights is None else read_weights(options.weights)
         settings = self._read(given, weights)
         options = self.options
+        if options.select is not None:
+            self._task.check_measure(options.select, self.examples)
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._planned = time.perf_counter()
         self._time_limit = time_limit(options, self._planned - self._began)

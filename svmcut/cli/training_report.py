@@ -144,7 +144,7 @@ def path_table(task: str, rows: list[dict[str, Any]], chosen: int | None) -> str
     if there is one."""
     known = [measure for measure in measures(task).values() if measure.heading is not None]
     error = next(measure for measure in known if not measure.rises)
-    shown = [measure for measure in known if "validation" in rows[0]]
+    shown = [measure for measure in known if measure.name in rows[0].get("validation", ())]
     table = [
         [
             "C",

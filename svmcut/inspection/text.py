@@ -199,6 +199,8 @@ def convergence(trace: dict[str, Any]) -> list[tuple[str, str]]:
 def measure_rows(data: dict[str, Any], words: bool = False) -> Iterable[tuple[str, str]]:
     """The measures of a file, name and value; in words for people rather than as keys."""
     for row in measures(data["task"]).values():
+        if row.name not in data["measures"]:
+            continue
         value = data["measures"][row.name]
         shown = value if isinstance(value, int) else f"{value:.{row.digits}f}"
         name = (row.plain or _words(row.name)) if words else row.name

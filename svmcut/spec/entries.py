@@ -338,6 +338,8 @@ class Measure(NamedTuple):
         What training examples of value 0 mean, for people; "" for nothing to tell.
     of_rows : bool
         Whether it is the percentage of rows that are right.
+    of_chunks : bool
+        Whether it is of tags that say chunks, and of others there is none.
     task : str
         Its task's row fills it in.
     """
@@ -351,6 +353,7 @@ class Measure(NamedTuple):
     aimed: str | None = None
     none: str = ""
     of_rows: bool = False
+    of_chunks: bool = False
     task: str = ""
 
 

@@ -283,6 +283,9 @@ svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
         measures=(
             Measure("token_error", rises=False, heading="tokens", line="Average loss per token"),
             Measure("sequence_error", rises=False, heading="sequences"),
+            Measure("chunk_precision", of_chunks=True),
+            Measure("chunk_recall", of_chunks=True),
+            Measure("chunk_f1", heading="chunk F1", of_chunks=True),
         ),
         models=("ChainModel", "KernelChainModel"),
         plan="svmcut.training.chains:Chains",

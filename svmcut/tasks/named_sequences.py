@@ -12,7 +12,8 @@ from svmcut.errors import UsageError
 from svmcut.files.crfsuite import read_crfsuite, stream_crfsuite
 from svmcut.files.predictions import write_names
 from svmcut.messages import Message
-from svmcut.scoring.measures import class_shares
+from svmcut.scoring.chunks import ChunkCounts, parts_of
+from svmcut.scoring.measures import Measured, class_shares
 from svmcut.tasks.sequences import Tagging, Tags
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class NamedTags(Tags):
         super().__init__(len(names))
         self.names, self.unknown = names, 0
         self.right, self.predicted, self.both = (np.zeros(len(names), np.int64) for _ in range(3))
+        parts = parts_of(names)
+        self.chunks = None if parts is None else ChunkCounts(parts)
 
     def add(self, part: Sequences, predicted: Any) -> None:
         super().add(part, predicted.tags)
@@ -50,6 +53,8 @@ class NamedTags(Tags):
             (self.both, part.tags[predicted.tags == part.tags]),
         ):
             total += np.bincount(tags, minlength=K)
+        if self.chunks is not None:
+            self.chunks.add(part.tags, predicted.tags, part.indptr)
 
     def table(self) -> list[dict[str, Any]]:
         """Of every tag its tokens, and precision, recall and F1 in percent; nan where they are not
@@ -97,7 +102,16 @@ class NamedTagging(Tagging):
         return NamedTags(model.names.tags)
 
     def counts_of(self, tally: Any) -> dict[str, Any]:
-        return tally.counts() | ({"tags": tally.table()} if tally.right.any() else {})
+        if not tally.right.any():
+            return tally.counts()
+        of_chunks = {} if tally.chunks is None else {"chunks": tally.chunks.table()}
+        return tally.counts() | {"tags": tally.table()} | of_chunks
+
+    def measured(self, tally: Any) -> Measured:
+        found = super().measured(tally)
+        if tally.chunks is None:
+            return found
+        return found._replace(values=found.values | tally.chunks.values())
 
     def label_warnings(self, data: Sequences, driver: Driver) -> list[str]:
         return _unknown(int((data.tags < 0).sum()), data.source.path)

@@ -139,7 +139,8 @@ class Presentation:
 
     def measures(self, measured: Measured) -> str:
         """The measures, one a line."""
-        rows, values = measures(self.task).values(), measured.values
+        values = measured.values
+        rows = [row for row in measures(self.task).values() if row.name in values]
         return self.note + "".join(
             f"{row.line}: {self.number(values[row.name])}\n" for row in rows if row.line
         )

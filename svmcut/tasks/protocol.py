@@ -156,6 +156,10 @@ class Task(Protocol):
         """Keys of the report of classify that are no measures."""
         return tally.counts()
 
+    def check_measure(self, name: str, data: Any) -> None:
+        """Refuses a measure that models of such data do not have; raises UsageError."""
+        return None
+
     def warnings(self, tally: Any, path: str) -> list[str]:
         """What a user should know of the predictions for this file."""
         return []

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.arrays import vector_examples
+from svmcut.errors import UsageError
 from svmcut.files.predictions import write_tags
 from svmcut.files.sequences import as_sequences, read_sequences, stream_sequences
+from svmcut.scoring.chunks import parts_of
 from svmcut.scoring.measures import Measured, sequence_measures
-from svmcut.spec.catalog import TASKS, measures
+from svmcut.spec.catalog import OF_TAGS, TASKS, measures
 from svmcut.tasks.presentation import Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
@@ -82,22 +84,23 @@ class TagLines(Presentation):
     def table(self, tally: Any) -> str:
         if not hasattr(tally, "table"):
             return ""
-        rows, known = tally.table(), measures(next(iter(TASKS)))
-        table = [["tag", "tokens", *(str(known[name].plain) for name in [*rows[0]][2:])]]
-        for tag, tokens, *shares in (row.values() for row in rows):
-            if all(map(math.isnan, shares)):
-                continue
-            table.append(
-                [
-                    tag,
-                    str(tokens),
-                    *("-" if math.isnan(share) else f"{share:.2f} %" for share in shares),
-                ]
-            )
-        return "\n".join(["", *aligned(table), ""]) if len(table) <= MOST_TAGS else ""
+        lines = _table(tally.table())
+        if tally.chunks is None:
+            return lines
+        rows, values = tally.chunks.table(), tally.chunks.values().values()
+        return lines + _table(rows, ["all", sum(row["chunks"] for row in rows), *values])
 
-    def number(self, value: float) -> str:
-        return f"{value / 100:.4f}"
+
+def _table(rows: list[dict[str, Any]], last: list[Any] | None = None) -> str:
+    """The first five columns of rows, a name, a number and three shares, where there is a share;
+    nothing of too many."""
+    known, head = measures(next(iter(TASKS))), [*rows[0]][:5]
+    table = [[*head[:2], *(str(known[name].plain) for name in head[2:])]]
+    for name, count, *shares in [*([*row.values()][:5] for row in rows), *([last] if last else [])]:
+        if not all(map(math.isnan, shares)):
+            shown = ("-" if math.isnan(share) else f"{share:.2f} %" for share in shares)
+            table.append([name, str(count), *shown])
+    return "\n".join(["", *aligned(table), ""]) if len(table) <= MOST_TAGS else ""
 
 
 class Tagging(Task):
@@ -145,6 +148,17 @@ class Tagging(Task):
 
     def measured(self, tally: Tags) -> Measured:
         return sequence_measures(np.concatenate(tally.wrong), np.concatenate(tally.lengths))
+
+    def check_measure(self, name: str, data: Sequences) -> None:
+        if measures(OF_TAGS)[name].of_chunks and (
+            data.names is None or parts_of(data.names.tags) is None
+        ):
+            raise UsageError(
+                "{select=} is of chunks, which the tags of {} do not say; expected O, and B, I, E "
+                "or S with -TYPE behind it",
+                name.replace("_", "-"),
+                data.source.path,
+            )
 
     def warnings(self, tally: Tags, path: str) -> list[str]:
         known = tally.known

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from reference import chunks as truth
 
 import svmcut
 from svmcut.cli.start import main
@@ -124,3 +125,37 @@ def test_a_model_without_a_template_takes_no_columns(run, tmp_path, capsys):
     assert run("classify --input conll test model tags") != 0
     expected = "no template; expected a model trained with --input conll"
     assert expected in capsys.readouterr().err
+
+
+def test_chunks_are_measured_printed_and_selected_by(run, tmp_path, capsys):
+    noisy = text_of(sentences(1, 10)).replace("cat N I-NP", "cat N O", 4)
+    noisy = noisy.replace("the D B-NP", "the D I-NP", 6)
+    (tmp_path / "dev").write_text(noisy)
+    words = "--validate dev --select chunk-f1 --report learnt --example-cost 0.001,1"
+    assert run(f"{LEARN.replace(' --example-cost 1', '')} {words} train model") == 0
+    rows = json.loads((tmp_path / "learnt").read_text())["path"]
+    best = max(row["validation"]["chunk_f1"] for row in rows)
+    assert run("classify dev model tags --report report") == 0
+    report, shown = json.loads((tmp_path / "report").read_text()), capsys.readouterr().out
+    assert report["chunk_f1"] == best < 100
+    predicted = [one.split("\n") for one in (tmp_path / "tags").read_text().split("\n\n")[:-1]]
+    right = [[line.split()[2] for line in one.split("\n")] for one in noisy.split("\n\n")[:-1]]
+    whole, by_type = truth.scores(right, predicted)
+    names = ("chunk_precision", "chunk_recall", "chunk_f1")
+    assert [report[name] for name in names] == pytest.approx(whole)
+    assert {row["type"]: row["f1"] for row in report["chunks"]} == pytest.approx(
+        {kind: values[2] for kind, values in by_type.items()}
+    )
+    last = shown.strip().splitlines()[-1].split()
+    assert last[0] == "all" and last[-2] == f"{whole[2]:.2f}"
+    assert run("inspect model --data dev") == 0
+    assert f"chunk_f1          {whole[2]:9.2f}" in capsys.readouterr().out
+
+
+def test_chunks_are_not_selected_by_where_tags_say_none(run, tmp_path, capsys):
+    (tmp_path / "kinds").write_text("the D\ndog N\n\na D\n")
+    words = "--validate kinds --select chunk-f1"
+    assert run(f"{LEARN} {words} kinds model") != 0
+    assert (
+        "--select chunk-f1 is of chunks, which the tags of kinds do not" in capsys.readouterr().err
+    )

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Chunks of tokens that tags say: names, phrases and whatever else B-, I-, E- and S- begin and end.
+
+A tag is ``O``, outside of every chunk, or one of the letters B, I, E, S with ``-TYPE`` behind it.
+One rule reads IOB1, IOB2 and IOBES: of two neighbours p and t a chunk ends between them where p is
+of one and p is E or S, t is B, S or O, or their types differ; one begins where t is of one and t is
+B or S, p is E, S or O, or their types differ. It is conlleval's, of the task of CoNLL-2000.
+
+References
+----------
+E. F. Tjong Kim Sang and S. Buchholz, Introduction to the CoNLL-2000 shared task: chunking, CoNLL
+2000. L. A. Ramshaw and M. P. Marcus, Text chunking using transformation-based learning, 1995.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_TAG = re.compile(r"([BIES])(?:-(.*))?", re.DOTALL)
+#: Outside of chunks.
+OUTSIDE = "O"
+#: The type of a tag that nobody knows.
+UNKNOWN = -2
+
+
+class Parts(NamedTuple):
+    """Of K tags the letter (K,) str and the type (K,) int, -1 of ``O``; the names of the types."""
+
+    letters: NDArray[np.str_]
+    types: NDArray[np.int64]
+    names: tuple[str, ...]
+
+
+def parts_of(tags: Sequence[str]) -> Parts | None:
+    """What tags say of chunks; None where one says nothing, or all are ``O``."""
+    found = [_TAG.fullmatch(tag) for tag in tags]
+    if not any(found) or any(
+        part is None and tag != OUTSIDE for part, tag in zip(found, tags, strict=True)
+    ):
+        return None
+    names = sorted({part[2] or "" for part in found if part})
+    places = {name: k for k, name in enumerate(names)}
+    types = [-1 if part is None else places[part[2] or ""] for part in found]
+    letters = [OUTSIDE if part is None else part[1] for part in found]
+    return Parts(np.array(letters), np.array(types), tuple(names))
+
+
+def chunks(
+    parts: Parts, tags: NDArray[np.int32], bounds: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """First tokens, last tokens and types of the chunks of tagged sequences, in order.
+
+    Parameters
+    ----------
+    tags : (tokens,) int
+        Places among the tags; below 0 for one that is unknown, a chunk of its own.
+    bounds : (m + 1,) int64
+        Sequence k is tokens bounds[k] to bounds[k + 1], at least one.
+    """
+    unknown = tags < 0
+    letter = np.where(unknown, "S", parts.letters[tags])
+    type = np.where(unknown, UNKNOWN, parts.types[tags])
+    before, before_type = np.roll(letter, 1), np.roll(type, 1)
+    before[bounds[:-1]], before_type[bounds[:-1]] = OUTSIDE, -1
+    behind, behind_type = np.roll(letter, -1), np.roll(type, -1)
+    behind[bounds[1:] - 1], behind_type[bounds[1:] - 1] = OUTSIDE, -1
+    inside = letter != OUTSIDE
+    begins = inside & (
+        np.isin(letter, ("B", "S")) | np.isin(before, ("E", "S", "O")) | (type != before_type)
+    )
+    ends = inside & (
+        np.isin(letter, ("E", "S")) | np.isin(behind, ("B", "S", "O")) | (type != behind_type)
+    )
+    first = np.flatnonzero(begins)
+    return first, np.flatnonzero(ends), type[first]
+
+
+class ChunkCounts:
+    """Chunks that there are, that are predicted, and that are both, by type.
+
+    Attributes
+    ----------
+    right, predicted, both : (types,) int64
+    unknown : int
+        Chunks of tags that nobody knows.
+    """
+
+    def __init__(self, parts: Parts):
+        self.parts, self.unknown = parts, 0
+        self.right, self.predicted, self.both = (
+            np.zeros(len(parts.names), np.int64) for _ in range(3)
+        )
+
+    def add(
+        self, tags: NDArray[np.int32], predicted: NDArray[np.int32], bounds: NDArray[np.int64]
+    ) -> None:
+        """Takes in tagged sequences; see `chunks`."""
+        ours, theirs = (chunks(self.parts, found, bounds) for found in (tags, predicted))
+        last, kind = np.full(len(tags), -1), np.full(len(tags), -1)
+        last[ours[0]], kind[ours[0]] = ours[1:]
+        same = (last[theirs[0]] == theirs[1]) & (kind[theirs[0]] == theirs[2])
+        known = ours[2][ours[2] >= 0]
+        self.unknown += len(ours[2]) - len(known)
+        n = len(self.parts.names)
+        self.right += np.bincount(known, minlength=n)
+        self.predicted += np.bincount(theirs[2], minlength=n)
+        self.both += np.bincount(theirs[2][same], minlength=n)
+
+    def values(self) -> dict[str, float]:
+        """Precision, recall and F1 of all chunks in percent; 0 where there is none to divide by."""
+        right, predicted = int(self.right.sum()) + self.unknown, int(self.predicted.sum())
+        both = int(self.both.sum())
+        return {
+            "chunk_precision": 100.0 * both / max(1, predicted),
+            "chunk_recall": 100.0 * both / max(1, right),
+            "chunk_f1": 200.0 * both / max(1, right + predicted),
+        }
+
+    def table(self) -> list[dict[str, Any]]:
+        """The same of every type, nan where there is none to divide by, and how many chunks it
+        has."""
+        columns = zip(self.parts.names, self.right, self.predicted, self.both, strict=True)
+        return [
+            {
+                "type": name,
+                "chunks": int(right),
+                "precision": _percent(both, predicted),
+                "recall": _percent(both, right),
+                "f1": _percent(2 * both, right + predicted),
+                "predicted": int(predicted),
+            }
+            for name, right, predicted, both in columns
+        ]
+
+
+def _percent(part: np.int64, whole: np.int64) -> float:
+    return float(100.0 * part / whole) if whole else float("nan")
