@@ -11,6 +11,7 @@ import numpy as np
 
 from svmcut.data.arrays import given_weights
 from svmcut.data.coarse import coarse_warning
+from svmcut.data.gamma import gamma_of
 from svmcut.data.given import with_serials
 from svmcut.data.labels import by_labels, number_labels
 from svmcut.errors import UsageError
@@ -179,6 +180,8 @@ def cross_validate(
     for name, values in lists.items():
         for value in values[1:]:
             check(replace(settings, **{name: value}))
+    if "gamma" in lists:
+        lists["gamma"] = [gamma_of(value, examples.X) for value in lists["gamma"]]
     check_grid(settings.kernel, lists)
     name = select or TASKS[settings.task].measure
     if name not in (known := measures(settings.task)):
@@ -297,6 +300,7 @@ def _examples(
     if settings.is_open:
         settings = by_labels(settings, examples.y, examples.source.path, words)
         own = named(settings.task)
+    settings = replace(settings, gamma=gamma_of(settings.gamma, examples.X))
     return own, examples, settings, idle
 
 

@@ -129,8 +129,9 @@ ROWS = (
         ("--gamma",),
         KERNEL,
         "g of the {kernels_of} kernel exp(-g |x-z|^2).",
-        more="Several values, 0.01,0.1,1, are a grid with those of C: add --cv, or --validate and "
-        "--select.",
+        more="scale is 1 / (features x variance of all values) of the training rows, auto 1 / "
+        "features. Several values, 0.01,0.1,1, are a grid with those of C: add --cv, or --validate "
+        "and --select.",
         letter="-g",
     ),
     Option(

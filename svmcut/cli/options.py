@@ -76,6 +76,7 @@ from svmcut.spec.parameters import (
     EXAMPLE_COST,
     FACTOR,
     FACTORS,
+    GAMMA,
     KKT_TOLERANCE,
     C,
     Settings,
@@ -115,7 +116,7 @@ class LearnOptions(Settings):
     cost: tuple[Typed, ...] | None = param(None, several(C))
     example_cost: tuple[Typed, ...] | None = param(None, several(C))
     degree: tuple[Typed, ...] = _values("degree", DEGREE)
-    gamma: tuple[Typed, ...] = _values("gamma", FACTOR)
+    gamma: tuple[Typed, ...] = _values("gamma", GAMMA)
     scale_kernel: tuple[Typed, ...] = _values("scale_kernel", FACTOR)
     coef0: tuple[Typed, ...] = _values("coef0", ANY)
     algorithm: int | None = param(None, integer(0, 9))
@@ -194,6 +195,18 @@ class LearnOptions(Settings):
         if self.algorithm == 9:
             values["rescaling"] = DEFAULTS["rescaling"]
         return Settings(**values)
+
+    def with_gamma(self, X: Any) -> LearnOptions:
+        """These, with numbers for the words that gamma may be, of the rows X."""
+        from svmcut.data.gamma import gamma_of
+
+        found = tuple(
+            Typed(f"{gamma_of(typed.value, X):.6g} ({typed.text})", gamma_of(typed.value, X))
+            if isinstance(typed.value, str)
+            else typed
+            for typed in self.gamma
+        )
+        return self if found == self.gamma else replace(self, gamma=found)
 
     def as_dict(self) -> dict[str, Any]:
         """The values for the report; of a list a single one is a number."""

@@ -8,11 +8,14 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from svmcut.cli.endings import stop_reason
+from svmcut.data.gamma import gamma_of
 from svmcut.messages import printable
 from svmcut.spec.catalog import AUTO, KERNELS, measures
+from svmcut.spec.kinds import GAMMAS
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
+    from svmcut.data.examples import Csr
     from svmcut.training.outcome import Outcome
 
 _WIDTH = 15
@@ -25,7 +28,7 @@ def fact(name: str, text: str) -> str:
     return f"{name:<{_WIDTH}}{text}"
 
 
-def chosen(options: LearnOptions, outcome: Outcome) -> list[str]:
+def chosen(options: LearnOptions, outcome: Outcome, X: Csr | None = None) -> list[str]:
     """What was trained, and by what."""
     kernel = KERNELS[options.kernel]
     values = ", ".join(f"{name} {getattr(options, name)[0].text}" for name in kernel.takes)
@@ -34,6 +37,8 @@ def chosen(options: LearnOptions, outcome: Outcome) -> list[str]:
         why = f", chosen by {AUTO}"
     lines = [fact("Loss", str(options.loss)), fact("Solver", f"{outcome.solver}{why}")]
     if options.has_kernel:
+        if X is not None and "gamma" in kernel.takes and "gamma" not in (options.given or ()):
+            values += f" by default; -g {GAMMAS[0]} is {gamma_of(GAMMAS[0], X):.4g}"
         lines.insert(1, fact("Kernel", f"{options.kernel}{values and ', '}{values}"))
     return lines
 

@@ -217,7 +217,8 @@ class Training:
             self._say(f"{len(np.unique(self.examples.y))} classes: {options.task}")
         if self._table is not None and self._table.encoding.columns:
             self._say(summary.fact("Columns", self._table.encoding.told()))
-        return settings
+        self.options = self.options.with_gamma(self.examples.X)
+        return replace(settings, gamma=self.options.gamma[0].value)
 
     def _read_validation(self, given: dict[str, Any]) -> Any:
         """The examples of --validate."""
@@ -417,7 +418,7 @@ class Training:
         if len(options.path) > 1:
             yield summary.model_of_path(cost.text, outcome)
             return
-        yield from summary.chosen(options, outcome)
+        yield from summary.chosen(options, outcome, self.examples.X)
         for name, text in report.weights(options, self._driver, *self._costs(cost)):
             yield summary.fact(name, text)
         yield from summary.certificate(outcome)

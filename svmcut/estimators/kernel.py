@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from svmcut.data.examples import Csr
+from svmcut.data.gamma import gamma_of
 from svmcut.errors import UsageError
 from svmcut.estimators.base import MULTI_CLASS, Trained, threads_of, whole
 from svmcut.estimators.classes import Machines, with_probability
@@ -373,17 +374,9 @@ class KernelSVMRegressor(Expansions, Regressor):
 
 def _gamma(gamma: Any, X: Any, rows: Csr) -> Any:
     """SVC's gamma for X, whose numbers the rows have in 32 bits."""
-    d = max(rows.n_features, 1)
-    if gamma == "auto":
-        return 1.0 / d
-    if gamma != "scale":
-        return gamma
-    values = rows.data[rows.stored]
+    values = None
     if X.dtype == np.float64 and not hasattr(X, "tocsr"):
         values = X.ravel()
-    elif X.dtype == np.float64 and X.nnz == len(values):
+    elif X.dtype == np.float64 and X.nnz == rows.nnz:
         values = X.tocsr().data
-    values, size = values[values != 0].astype(np.float64), max(rows.n_rows * d, 1)
-    mean = values.sum() / size
-    variance = float((np.square(values - mean).sum() + (size - len(values)) * mean**2) / size)
-    return 1.0 / (d * variance) if variance > 0 else 1.0
+    return gamma_of(gamma, rows, values)

@@ -91,6 +91,22 @@ def number(low: float, high: float = math.inf, *, above: bool = False) -> Kind:
     return Kind("FLOAT", expected, float, take)
 
 
+#: Words for a gamma that the training rows decide.
+GAMMAS = ("scale", "auto")
+
+
+def gamma(plain: Kind) -> Kind:
+    """A number of this kind, or a word of GAMMAS."""
+
+    def read(text: str) -> Any:
+        return text.lower() if text.lower() in GAMMAS else plain.read(text)
+
+    def take(value: Any) -> Any:
+        return value if isinstance(value, str) and value in GAMMAS else plain.take(value)
+
+    return Kind(plain.name, f"{plain.expected}, or {' or '.join(map(repr, GAMMAS))}", read, take)
+
+
 def quantity(
     name: str, units: Mapping[str, float], of: str, example: str, *, above: bool = False
 ) -> Kind:

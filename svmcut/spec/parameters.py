@@ -40,6 +40,7 @@ from svmcut.spec.kinds import (
     Kind,
     class_weights,
     duration,
+    gamma,
     integer,
     label,
     number,
@@ -62,6 +63,7 @@ CERTIFIED_ROWS = 50_000
 C, DEGREE = number(0, LARGEST_C, above=True), integer(0)
 #: Of products and distances in a kernel, which is not definite below 0; the originals take any.
 FACTOR, FACTORS = number(0), ("gamma", "scale_kernel")
+GAMMA = gamma(FACTOR)
 
 
 def param(default: Any, kind: Kind) -> Any:
@@ -131,7 +133,7 @@ class Settings:
         Stop at this relative gap instead of epsilon.
     max_iterations, time_limit : int, float or None
         End training with the best model so far; seconds, or a text with a unit: "1h".
-    degree, gamma, scale_kernel, coef0 : int, float
+    degree, gamma, scale_kernel, coef0 : int, float; gamma also "scale" or "auto"
         Of the polynomial (s x.z + r)^d, the rbf exp(-g |x - z|^2) and the sigmoid kernel tanh(s x.z
         + r).
     u : str
@@ -227,7 +229,7 @@ class Settings:
     time_limit: float | None = param(None, duration(above=True))
     kernel: str = param("linear", _KERNEL)
     degree: Any = param(KERNEL_DEFAULTS["degree"], DEGREE)
-    gamma: Any = param(KERNEL_DEFAULTS["gamma"], FACTOR)
+    gamma: Any = param(KERNEL_DEFAULTS["gamma"], GAMMA)
     scale_kernel: Any = param(KERNEL_DEFAULTS["scale_kernel"], FACTOR)
     coef0: Any = param(KERNEL_DEFAULTS["coef0"], ANY)
     u: str = param(KERNEL_DEFAULTS["u"], TEXT)
@@ -299,7 +301,8 @@ class Settings:
     @property
     def is_definite(self) -> bool:
         """Whether the kernel is known to be positive semidefinite."""
-        return is_definite(self.kernel, self.degree, self.gamma, self.scale_kernel, self.coef0)
+        gamma = 1.0 if isinstance(self.gamma, str) else self.gamma
+        return is_definite(self.kernel, self.degree, gamma, self.scale_kernel, self.coef0)
 
     @property
     def is_plain(self) -> bool:

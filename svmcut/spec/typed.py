@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 Path = str | os.PathLike[str]
 
@@ -94,7 +94,7 @@ class Parameters(_Single, total=False):
     cost: float | None
     example_cost: float | None
     degree: int
-    gamma: float
+    gamma: float | Literal["scale", "auto"]
     scale_kernel: float
     coef0: float
 
@@ -105,6 +105,6 @@ class Lists(_Single, total=False):
     cost: float | Sequence[float] | None
     example_cost: float | Sequence[float] | None
     degree: int | Sequence[int]
-    gamma: float | Sequence[float]
+    gamma: float | str | Sequence[float | str]
     scale_kernel: float | Sequence[float]
     coef0: float | Sequence[float]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from svmcut._native.interrupt import watched_signals
+from svmcut.data.gamma import gamma_of
 from svmcut.resources import INIT, QP, one_blas_thread, part
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.protocol import Progress, Start, State
@@ -202,6 +203,8 @@ def make_driver(settings: Settings, data: Any, time_limit: float | None = None) 
     MemoryLimitError
     """
     check(settings)
+    if isinstance(settings.gamma, str):
+        settings = replace(settings, gamma=gamma_of(settings.gamma, data.X))
     settings = resolved(settings, data.X.n_rows, time_limit)
     plan = load(plan_of(settings.task, settings.has_kernel, settings.solver, settings.multiclass))
     return Driver(plan(data, settings))
