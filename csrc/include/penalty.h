@@ -10,28 +10,39 @@
 extern "C" {
 #endif
 
-// The columns of X as rows: indptr has n_features + 1 places, data and indices as many as X has
-// entries. Rows of a column increase.
-int svmcut_transpose(const svmcut_csr* X, int64_t* indptr, float* data, int32_t* indices);
+typedef struct {
+    float x;
+    int32_t i;
+} svmcut_entry;
+
+// Columns of n rows: entries indptr[j] to indptr[j + 1] belong to column j, rows i increase.
+typedef struct {
+    const svmcut_entry* entries;
+    const int64_t* indptr;
+    int64_t count, n;
+} svmcut_columns;
+
+// The columns of X: indptr has n_features + 1 places, entries as many as X has.
+void svmcut_transpose(const svmcut_csr* X, int64_t* indptr, svmcut_entry* entries);
 
 // out[k] = sum_i x_ij u_i of column j = set[k] of these columns.
-void svmcut_column_dots(const svmcut_csr* columns, const int32_t* set, int64_t count,
+void svmcut_column_dots(const svmcut_columns* columns, const int32_t* set, int64_t count,
                         const double* u, double* out, int threads);
 
 // out[j] = sum_i c_i x_ij^2, or with `means` sum_i c_i (x_ij - mean_j)^2, mean_j = sum_i c_i x_ij /
 // sum_i c_i.
-void svmcut_column_squares(const svmcut_csr* columns, const double* c, int means, double* out,
+void svmcut_column_squares(const svmcut_columns* columns, const double* c, int means, double* out,
                            int threads);
 
 // s[i] = constant + sum over the set of w_j x_ij.
-void svmcut_column_scores(const svmcut_csr* columns, const int32_t* set, int64_t count,
+void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int64_t count,
                           const double* w, double constant, double* s);
 
 // min over w of l1 |w|_1 + l2/2 |w|^2 + sum_i C_i loss(y_i, f_i), f = X w; with bias other than 0
 // the last of w is the weight of a constant column of that value; with `free` instead of a constant
 // column of 1, which costs nothing.
 typedef struct {
-    const svmcut_csr* columns;
+    const svmcut_columns* columns;
     int64_t n;
     int loss;  // of linear.h, without corners
     double tube;
@@ -48,10 +59,10 @@ typedef struct {
 } svmcut_penalized_end;
 
 // Newton steps over the columns of `set` alone, from w and its scores s, both changed in place: w
-// is 0 elsewhere. They end where the gap is at most `enough`, after `most` entries, or where no step
-// helps (NO_PROGRESS). CANCELLED leaves w and s as they were before the step.
+// is 0 elsewhere. They end where the gap is at most `enough`, where what the slopes miss of rest is
+// at most this part of what it was, after `most` entries, or where no step helps (NO_PROGRESS). CANCELLED leaves w and s as they were before the step.
 int svmcut_penalized_newton(const svmcut_penalized* problem, const int32_t* set, int64_t count,
-                            double* w, double* s, double enough, int64_t most,
+                            double* w, double* s, double enough, double part, int64_t most,
                             svmcut_penalized_end* end, const volatile int* cancel);
 
 #ifdef __cplusplus

@@ -24,19 +24,19 @@
 #include "core/parallel.h"
 #include "include/linear.h"
 #include "linear/losses.h"
-#include "linear/sparse_row.h"
 
 namespace {
 
-constexpr double kLeast = 1e-12;    // added to every second derivative
-constexpr double kArmijo = 0.01;    // of the promised fall a step has to bring
-constexpr double kUnseen = 1e-14;   // of F, what its rounding may hide of a fall
-constexpr double kRest = 0.1;       // of the first cycle's violations may be left by the last one
-constexpr int kMostCycles = 50;     // of one Newton step
-constexpr int kCyclesAlone = 3;     // before conjugate gradients over the weights in use
-constexpr int kMostProducts = 60;   // of those, each time
-constexpr int kMostRounds = 20;     // of them in a row, each with a weight less
-constexpr double kResidual = 1e-3;  // of their first residual they may leave
+constexpr double kLeast = 1e-12;   // added to every second derivative
+constexpr double kArmijo = 0.01;   // of the promised fall a step has to bring
+constexpr double kUnseen = 1e-14;  // of F, what its rounding may hide of a fall
+constexpr double kCloser = 0.35;   // a model may leave that much less once one cycle is enough
+constexpr int kFewCycles = 12, kMostCycles = 50;  // of one Newton step, on many weights and few
+constexpr int kCyclesAlone = 3;  // before conjugate gradients over the weights in use
+constexpr int64_t kFewTurns = 2, kMostUsed = 300;  // signs that change in a cycle before them
+constexpr int kMostProducts = 60;                  // of those, each time
+constexpr int kMostRounds = 20;                    // of them in a row, each with a weight less
+constexpr double kResidual = 1e-3;                 // of their first residual they may leave
 constexpr int kMostHalvings = 40;
 constexpr int kPatience = 100;  // steps without a smaller gap
 constexpr int kRootSteps = 60;
@@ -48,44 +48,69 @@ struct Row {
 };
 
 struct Column {
-    const float* x;
-    const int32_t* i;
-    int64_t count;
+    const svmcut_entry *begin, *end;
+    int64_t count() const { return end - begin; }
 };
 
-Column column_of(const svmcut_csr* columns, int64_t j) {
-    const int64_t start = columns->indptr[j];
-    return {columns->data + start, columns->indices + start, columns->indptr[j + 1] - start};
+Column column_of(const svmcut_columns* columns, int64_t j) {
+    return {columns->entries + columns->indptr[j], columns->entries + columns->indptr[j + 1]};
+}
+
+double dot(const Column& at, const double* u) {
+    double a = 0, b = 0, c = 0, d = 0;
+    const svmcut_entry* k = at.begin;
+    for (; at.end - k >= 4; k += 4) {
+        a += k[0].x * u[k[0].i];
+        b += k[1].x * u[k[1].i];
+        c += k[2].x * u[k[2].i];
+        d += k[3].x * u[k[3].i];
+    }
+    for (; k != at.end; ++k) a += k->x * u[k->i];
+    return (a + b) + (c + d);
+}
+
+void add(const Column& at, double c, double* out) {
+    for (const svmcut_entry* k = at.begin; k != at.end; ++k) out[k->i] += c * k->x;
 }
 
 double pulled(const Column& at, const Row* rows) {
-    double a = 0, b = 0;
-    int64_t k = 0;
-    for (; k + 2 <= at.count; k += 2) {
-        a += at.x[k] * rows[at.i[k]].pull;
-        b += at.x[k + 1] * rows[at.i[k + 1]].pull;
+    double a = 0, b = 0, c = 0, d = 0;
+    const svmcut_entry* k = at.begin;
+    for (; at.end - k >= 4; k += 4) {
+        a += k[0].x * rows[k[0].i].pull;
+        b += k[1].x * rows[k[1].i].pull;
+        c += k[2].x * rows[k[2].i].pull;
+        d += k[3].x * rows[k[3].i].pull;
     }
-    if (k < at.count) a += at.x[k] * rows[at.i[k]].pull;
-    return a + b;
+    for (; k != at.end; ++k) a += k->x * rows[k->i].pull;
+    return (a + b) + (c + d);
 }
 
 // Sum of u and bend along a column.
 void sums_of(const Column& at, const Row* rows, double* u, double* bend) {
-    double a = 0, b = 0;
-    for (int64_t k = 0; k < at.count; ++k) {
-        const Row& row = rows[at.i[k]];
-        const double x = at.x[k];
-        a += x * row.pull;
-        b += x * x * row.bend;
+    double a = 0, b = 0, c = 0, d = 0;
+    const svmcut_entry* k = at.begin;
+    for (; at.end - k >= 2; k += 2) {
+        const Row &one = rows[k[0].i], &two = rows[k[1].i];
+        const double x = k[0].x, z = k[1].x;
+        a += x * one.pull;
+        b += x * x * one.bend;
+        c += z * two.pull;
+        d += z * z * two.bend;
     }
-    *u = a;
-    *bend = b;
+    if (k != at.end) {
+        const double x = k->x;
+        a += x * rows[k->i].pull;
+        b += x * x * rows[k->i].bend;
+    }
+    *u = a + c;
+    *bend = b + d;
 }
 
 void push(const Column& at, double step, Row* rows) {
-    for (int64_t k = 0; k < at.count; ++k) {
-        Row& row = rows[at.i[k]];
-        row.pull += row.bend * (step * at.x[k]);
+    for (const svmcut_entry* k = at.begin; k != at.end; ++k) {
+        Row& row = rows[k->i];
+        row.pull += row.bend * (step * k->x);
     }
 }
 
@@ -137,16 +162,18 @@ class Newton {
           v_(count + 1),
           active_(count) {
         constant_ = p_.free ? 1.0 : p_.bias;
-        last_ = p_.columns->n_rows;  // place of the constant's weight
+        last_ = p_.columns->count;  // place of the constant's weight
     }
 
-    int run(double enough, int64_t most, svmcut_penalized_end* end) {
+    int run(double enough, double part, int64_t most, svmcut_penalized_end* end) {
         *end = {0, 0, 0};
         int status = SVMCUT_OK, idle = 0;
         double best = HUGE_VAL;
         for (;;) {
             end->gap = look();
+            if (first_ < 0.0) first_ = miss_;
             if (end->gap <= enough || entries_ >= most) break;
+            if (end->steps && miss_ <= part * first_) break;
             idle = end->gap < 0.999 * best ? 0 : idle + 1;
             best = std::min(best, end->gap);
             if (idle > kPatience) {
@@ -225,13 +252,14 @@ class Newton {
     // Gradient and curvatures at w; the gap of the problem of these columns.
     double look() {
         double slope, bend, most = 0, over = 0, size = 0, square = 0;
+        miss_ = 0;
         const svmcut::Tangent at = centred(&slope, &bend);
         for (int64_t k = 0; k < places(); ++k) {
             const double w = weight(k);
             if (k < count_) {
                 const Column x = column(k);
                 sums_of(x, rows_.data(), &v_[k], &h_[k]);
-                entries_ += x.count;
+                entries_ += x.count();
             } else {
                 v_[k] = constant_ * slope;
                 h_[k] = constant_ * constant_ * bend;
@@ -240,6 +268,7 @@ class Newton {
             h_[k] += l2_of(k) + kLeast;
             d_[k] = 0;
             if (k == count_ && p_.free) continue;
+            miss_ += violation(w, g_[k], p_.l1);
             const double beyond = std::max(0.0, std::fabs(v_[k]) - p_.l1);
             most = std::max(most, std::fabs(v_[k]));
             over += beyond * beyond;
@@ -262,17 +291,17 @@ class Newton {
         for (Row& row : rows_) row.pull = 0;
         int64_t active = count_;
         for (int64_t k = 0; k < count_; ++k) active_[k] = static_cast<int32_t>(k);
-        double first = 0, margin = HUGE_VAL;
+        double margin = HUGE_VAL;
         for (int cycle = 0; cycle < kMostCycles; ++cycle) {
             double sum = 0, worst = 0;
-            int64_t kept = 0;
+            int64_t kept = 0, used = 0, turned = 0;
             for (int64_t a = 0; a < active; ++a) {
                 if ((a & 255) == 0 && cancelled()) return false;
                 const int32_t k = active_[a];
                 const Column x = column(k);
                 const double now = weight(k) + d_[k];
                 const double q = g_[k] + p_.l2 * d_[k] + pulled(x, rows_.data());
-                entries_ += x.count;
+                entries_ += x.count();
                 if (now == 0.0 && std::fabs(q) < p_.l1 - margin) continue;
                 active_[kept++] = k;
                 const double miss = violation(now, q, p_.l1);
@@ -280,19 +309,23 @@ class Newton {
                 worst = std::max(worst, miss);
                 const double step = best_step(now, q, h_[k], p_.l1);
                 if (miss == 0.0 || std::fabs(step) < 1e-14 * std::fabs(now)) continue;
+                turned += (now > 0) != (now + step > 0) || (now < 0) != (now + step < 0);
+                used += now + step != 0.0;
                 d_[k] = now + step == 0.0 ? -weight(k) : d_[k] + step;
                 push(x, step, rows_.data());
-                entries_ += x.count;
+                entries_ += x.count();
             }
             if (constant_ != 0.0) sum += turn();
             const bool all = active == count_;
             active = kept;
             margin = worst;
-            if (cycle == 0) first = sum;
-            if (sum > kRest * first) {
-                if (cycle % kCyclesAlone == kCyclesAlone - 1 && !hasten()) return false;
+            if (sum > rest_ * first_) {
+                if (used > kMostUsed && cycle >= kFewCycles) break;
+                const bool settled = turned <= kFewTurns && used <= kMostUsed;
+                if (settled && cycle % kCyclesAlone == kCyclesAlone - 1 && !hasten()) return false;
                 continue;
             }
+            if (cycle == 0) rest_ *= kCloser;
             if (all) break;
             for (int64_t k = 0; k < count_; ++k) active_[k] = static_cast<int32_t>(k);
             active = count_;
@@ -316,7 +349,7 @@ class Newton {
             if (p[a] == 0.0) continue;
             if (used_[a] < count_) {
                 push(column(used_[a]), step * p[a], rows_.data());
-                entries_ += column(used_[a]).count;
+                entries_ += column(used_[a]).count();
             } else {
                 for (Row& row : rows_) row.pull += row.bend * (step * p[a] * constant_);
             }
@@ -363,7 +396,7 @@ class Newton {
                 const int64_t k = used_[a];
                 Hq[a] = slope_of(k) - g_[k] - l2_of(k) * d_[k] + (l2_of(k) + kLeast) * q[a];
                 bent += q[a] * Hq[a];
-                if (k < count_) entries_ += column(k).count;
+                if (k < count_) entries_ += column(k).count();
             }
             for (Row& row : rows_) row.pull = 0;
             if (!(bent > 0)) break;
@@ -427,8 +460,8 @@ class Newton {
                 for (double& e : e_) e += constant_ * d_[k];
             } else {
                 const Column x = column(k);
-                svmcut::row_add(x.x, x.i, x.count, d_[k], e_.data());
-                entries_ += x.count;
+                add(x, d_[k], e_.data());
+                entries_ += x.count();
             }
         }
         // what is left of it may be rounding
@@ -461,6 +494,7 @@ class Newton {
     const int32_t* set_;
     int64_t count_, last_ = 0, entries_ = 0;
     double *w_, *s_, constant_ = 0, primal_ = 0;
+    double miss_ = 0, first_ = -1, rest_ = 1;  // violations now, at first; what a model may leave
     const volatile int* cancel_;
     std::vector<Row> rows_;
     std::vector<double> u_, e_, g_, h_, d_, v_;
@@ -470,9 +504,10 @@ class Newton {
 
 template <class Loss>
 int newton(const svmcut_penalized* problem, const int32_t* set, int64_t count, double* w, double* s,
-           double enough, int64_t most, svmcut_penalized_end* end, const volatile int* cancel) {
+           double enough, double part, int64_t most, svmcut_penalized_end* end,
+           const volatile int* cancel) {
     try {
-        return Newton<Loss>(*problem, set, count, w, s, cancel).run(enough, most, end);
+        return Newton<Loss>(*problem, set, count, w, s, cancel).run(enough, part, most, end);
     } catch (...) {
         return SVMCUT_NO_MEMORY;
     }
@@ -491,39 +526,32 @@ void for_columns(int64_t count, int threads, Work&& work) {
 
 extern "C" {
 
-int svmcut_transpose(const svmcut_csr* X, int64_t* indptr, float* data, int32_t* indices) {
+void svmcut_transpose(const svmcut_csr* X, int64_t* indptr, svmcut_entry* entries) {
     const int64_t n = X->n_rows, d = X->n_features;
     std::memset(indptr, 0, (d + 1) * sizeof(int64_t));
     for (int64_t k = X->indptr[0]; k < X->indptr[n]; ++k) ++indptr[X->indices[k] + 1];
     for (int64_t j = 0; j < d; ++j) indptr[j + 1] += indptr[j];
     for (int64_t i = 0; i < n; ++i)
-        for (int64_t k = X->indptr[i]; k < X->indptr[i + 1]; ++k) {
-            const int64_t place = indptr[X->indices[k]]++;
-            data[place] = X->data[k];
-            indices[place] = static_cast<int32_t>(i);
-        }
+        for (int64_t k = X->indptr[i]; k < X->indptr[i + 1]; ++k)
+            entries[indptr[X->indices[k]]++] = {X->data[k], static_cast<int32_t>(i)};
     for (int64_t j = d; j > 0; --j) indptr[j] = indptr[j - 1];
     indptr[0] = 0;
-    return SVMCUT_OK;
 }
 
-void svmcut_column_dots(const svmcut_csr* columns, const int32_t* set, int64_t count,
+void svmcut_column_dots(const svmcut_columns* columns, const int32_t* set, int64_t count,
                         const double* u, double* out, int threads) {
-    for_columns(count, threads, [&](int64_t k) {
-        const Column at = column_of(columns, set[k]);
-        out[k] = svmcut::row_dot(at.x, at.i, at.count, u);
-    });
+    for_columns(count, threads, [&](int64_t k) { out[k] = dot(column_of(columns, set[k]), u); });
 }
 
-void svmcut_column_squares(const svmcut_csr* columns, const double* c, int means, double* out,
+void svmcut_column_squares(const svmcut_columns* columns, const double* c, int means, double* out,
                            int threads) {
     double total = 0;
-    for (int64_t i = 0; i < columns->n_features; ++i) total += c[i];
-    for_columns(columns->n_rows, threads, [&](int64_t j) {
+    for (int64_t i = 0; i < columns->n; ++i) total += c[i];
+    for_columns(columns->count, threads, [&](int64_t j) {
         const Column at = column_of(columns, j);
         double sum = 0, squares = 0, weight = 0;
-        for (int64_t k = 0; k < at.count; ++k) {
-            const double x = at.x[k], c_i = c[at.i[k]];
+        for (const svmcut_entry* k = at.begin; k != at.end; ++k) {
+            const double x = k->x, c_i = c[k->i];
             sum += c_i * x;
             squares += c_i * x * x;
             weight += c_i;
@@ -531,36 +559,32 @@ void svmcut_column_squares(const svmcut_csr* columns, const double* c, int means
         if (means && total > 0) {
             const double mean = sum / total;
             squares = std::max(0.0, total - weight) * mean * mean;
-            for (int64_t k = 0; k < at.count; ++k) {
-                const double x = at.x[k] - mean;
-                squares += c[at.i[k]] * x * x;
-            }
+            for (const svmcut_entry* k = at.begin; k != at.end; ++k)
+                squares += c[k->i] * (k->x - mean) * (k->x - mean);
         }
         out[j] = squares;
     });
 }
 
-void svmcut_column_scores(const svmcut_csr* columns, const int32_t* set, int64_t count,
+void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int64_t count,
                           const double* w, double constant, double* s) {
-    std::fill(s, s + columns->n_features, constant);
-    for (int64_t k = 0; k < count; ++k) {
-        const Column at = column_of(columns, set[k]);
-        svmcut::row_add(at.x, at.i, at.count, w[set[k]], s);
-    }
+    std::fill(s, s + columns->n, constant);
+    for (int64_t k = 0; k < count; ++k) add(column_of(columns, set[k]), w[set[k]], s);
 }
 
 int svmcut_penalized_newton(const svmcut_penalized* problem, const int32_t* set, int64_t count,
-                            double* w, double* s, double enough, int64_t most,
+                            double* w, double* s, double enough, double part, int64_t most,
                             svmcut_penalized_end* end, const volatile int* cancel) {
     switch (problem->loss) {
         case SVMCUT_SQUARED_HINGE:
-            return newton<svmcut::SquaredHinge>(problem, set, count, w, s, enough, most, end,
+            return newton<svmcut::SquaredHinge>(problem, set, count, w, s, enough, part, most, end,
                                                 cancel);
         case SVMCUT_LOGISTIC:
-            return newton<svmcut::Logistic>(problem, set, count, w, s, enough, most, end, cancel);
+            return newton<svmcut::Logistic>(problem, set, count, w, s, enough, part, most, end,
+                                            cancel);
         default:
             return newton<svmcut::SquaredEpsilonInsensitive>(problem, set, count, w, s, enough,
-                                                             most, end, cancel);
+                                                             part, most, end, cancel);
     }
 }
 

@@ -21,8 +21,16 @@ cdef extern from "include/linear.h" nogil:
     int SVMCUT_SQUARED_EPSILON_INSENSITIVE
 
 cdef extern from "include/penalty.h" nogil:
+    ctypedef struct svmcut_entry:
+        float x
+        int32_t i
+    ctypedef struct svmcut_columns:
+        const svmcut_entry* entries
+        const int64_t* indptr
+        int64_t count
+        int64_t n
     ctypedef struct svmcut_penalized:
-        const svmcut_csr* columns
+        const svmcut_columns* columns
         int64_t n
         int loss
         double tube
@@ -36,15 +44,15 @@ cdef extern from "include/penalty.h" nogil:
         double gap
         int64_t steps
         int64_t entries
-    int svmcut_transpose(const svmcut_csr* X, int64_t* indptr, float* data, int32_t* indices)
-    void svmcut_column_dots(const svmcut_csr* columns, const int32_t* set, int64_t count,
+    void svmcut_transpose(const svmcut_csr* X, int64_t* indptr, svmcut_entry* entries)
+    void svmcut_column_dots(const svmcut_columns* columns, const int32_t* set, int64_t count,
                             const double* u, double* out, int threads)
-    void svmcut_column_squares(const svmcut_csr* columns, const double* c, int means, double* out,
+    void svmcut_column_squares(const svmcut_columns* columns, const double* c, int means, double* out,
                                int threads)
-    void svmcut_column_scores(const svmcut_csr* columns, const int32_t* set, int64_t count,
+    void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int64_t count,
                               const double* w, double constant, double* s)
     int svmcut_penalized_newton(const svmcut_penalized* problem, const int32_t* set, int64_t count,
-                                double* w, double* s, double enough, int64_t most,
+                                double* w, double* s, double enough, double part, int64_t most,
                                 svmcut_penalized_end* end, const int* cancel)
 
 
@@ -54,75 +62,73 @@ MOST_ROWS = 2**31 - 1
 cdef class Columns:
     """The columns of rows X (n, d): a copy of its entries, 8 bytes each."""
 
-    cdef float[::1] data
-    cdef int32_t[::1] indices
+    cdef int64_t[::1] entries
     cdef int64_t[::1] indptr
-    cdef svmcut_csr csr
+    cdef svmcut_columns all
 
     def __init__(self, Rows X):
         cdef int64_t n = X.csr.n_rows, d = X.csr.n_features
         cdef int64_t size = X.csr.indptr[n] - X.csr.indptr[0]
         if n > MOST_ROWS or d > MOST_ROWS:
             raise ValueError("columns are made of up to 2^31 - 1 rows and features")
-        self.data, self.indices = np.empty(size + 1, np.float32), np.empty(size + 1, np.int32)
-        self.indptr = np.empty(d + 1, np.int64)
-        cdef int status
+        self.entries, self.indptr = np.empty(size + 1, np.int64), np.empty(d + 1, np.int64)
+        cdef svmcut_entry* entries = <svmcut_entry*> &self.entries[0]  # 8 bytes each
         with nogil:
-            status = svmcut_transpose(&X.csr, &self.indptr[0], &self.data[0], &self.indices[0])
-        served(status)
-        self.csr.data, self.csr.indices = &self.data[0], &self.indices[0]
-        self.csr.indptr, self.csr.n_rows, self.csr.n_features = &self.indptr[0], d, n
+            svmcut_transpose(&X.csr, &self.indptr[0], entries)
+        self.all.entries, self.all.indptr = entries, &self.indptr[0]
+        self.all.count, self.all.n = d, n
 
     @property
     def n_features(self):
         """d"""
-        return self.csr.n_rows
+        return self.all.count
 
     cdef int check(self, const int32_t[::1] chosen) except -1:
         cdef int64_t k
         for k in range(chosen.shape[0]):
-            if chosen[k] < 0 or chosen[k] >= self.csr.n_rows:
+            if chosen[k] < 0 or chosen[k] >= self.all.count:
                 raise ValueError("a column number is out of range")
         return 0
 
     def dots(self, const int32_t[::1] chosen, const double[::1] u, int threads=1):
         """(k,) X_j.u of the chosen columns; u (n,)."""
-        if u.shape[0] != self.csr.n_features:
+        if u.shape[0] != self.all.n:
             raise ValueError("u has the wrong length")
         self.check(chosen)
         out = np.empty(chosen.shape[0])
         cdef double[::1] dots = out
         if chosen.shape[0] and u.shape[0]:
             with nogil:
-                svmcut_column_dots(&self.csr, &chosen[0], chosen.shape[0], &u[0], &dots[0], threads)
+                svmcut_column_dots(&self.all, &chosen[0], chosen.shape[0], &u[0], &dots[0], threads)
         return out
 
     def squares(self, const double[::1] c, bint means=False, int threads=1):
         """(d,) sums of c x^2, or of c (x - mean)^2 with the mean weighted by c; c (n,)."""
-        if c.shape[0] != self.csr.n_features:
+        if c.shape[0] != self.all.n:
             raise ValueError("c has the wrong length")
-        out = np.zeros(self.csr.n_rows)
+        out = np.zeros(self.all.count)
         cdef double[::1] squares = out
         if squares.shape[0] and c.shape[0]:
             with nogil:
-                svmcut_column_squares(&self.csr, &c[0], means, &squares[0], threads)
+                svmcut_column_squares(&self.all, &c[0], means, &squares[0], threads)
         return out
 
     def scores(self, const int32_t[::1] chosen, const double[::1] w, double constant=0.0):
         """(n,) scores of w, (d,) or longer, that is 0 but in the chosen columns."""
-        if w.shape[0] < self.csr.n_rows:
+        if w.shape[0] < self.all.count:
             raise ValueError("w has the wrong length")
         self.check(chosen)
-        out = np.full(self.csr.n_features, constant)
+        out = np.full(self.all.n, constant)
         cdef double[::1] s = out
         if chosen.shape[0] and s.shape[0]:
             with nogil:
-                svmcut_column_scores(&self.csr, &chosen[0], chosen.shape[0], &w[0], constant, &s[0])
+                svmcut_column_scores(&self.all, &chosen[0], chosen.shape[0], &w[0], constant, &s[0])
         return out
 
 
 def newton(Columns columns, int loss, const double[::1] y, const double[::1] costs,
-           const int32_t[::1] chosen, double[::1] w, double[::1] s, double enough, int64_t most, *,
+           const int32_t[::1] chosen, double[::1] w, double[::1] s, double enough, double part,
+           int64_t most, *,
            double l1, double l2, double bias=0.0, bint free=False, double tube=0.0):
     """Newton steps on l1 |w|_1 + l2/2 |w|^2 + sum costs loss over the chosen columns; w and its
     scores s (n,) change in place.
@@ -137,8 +143,9 @@ def newton(Columns columns, int loss, const double[::1] y, const double[::1] cos
     w : (d,) float64, one more with a bias
         The last is the weight of a constant column: of the value `bias`, or, with `free`, of 1 and
         without penalty.
-    enough, most : float, int
-        The gap of the problem of the chosen columns that ends it, and entries of columns read.
+    enough, part, most : float, float, int
+        The gap of the problem of the chosen columns that ends it, or the part that is left of what
+        the slopes miss of rest, or entries of columns read.
 
     Returns
     -------
@@ -147,18 +154,18 @@ def newton(Columns columns, int loss, const double[::1] y, const double[::1] cos
     """
     cdef svmcut_penalized_end end
     cdef svmcut_penalized problem
-    cdef int64_t n = columns.csr.n_features
+    cdef int64_t n = columns.all.n
     constant = free or bias != 0
     if loss not in (SVMCUT_SQUARED_HINGE, SVMCUT_LOGISTIC, SVMCUT_SQUARED_EPSILON_INSENSITIVE):
         raise ValueError(f"{loss} is no loss without corners")
     if y.shape[0] != n or costs.shape[0] != n or s.shape[0] != n or n == 0:
         raise ValueError("y, costs and s differ in length or are empty")
-    if w.shape[0] != columns.csr.n_rows + constant or (free and bias):
+    if w.shape[0] != columns.all.count + constant or (free and bias):
         raise ValueError("w has the wrong length, or there are two constants")
     if not (l1 >= 0 and l2 >= 0 and l1 + l2 > 0):
         raise ValueError("l1 or l2 is to be above 0, and none below")
     columns.check(chosen)
-    problem.columns, problem.n, problem.loss, problem.tube = &columns.csr, n, loss, tube
+    problem.columns, problem.n, problem.loss, problem.tube = &columns.all, n, loss, tube
     problem.y, problem.costs, problem.l1, problem.l2 = &y[0], &costs[0], l1, l2
     problem.bias, problem.free = bias, free
     cdef int32_t none = 0
@@ -171,7 +178,7 @@ def newton(Columns columns, int loss, const double[::1] y, const double[::1] cos
     while True:
         with nogil:
             status = svmcut_penalized_newton(&problem, places, chosen.shape[0], weights, &s[0],
-                                             enough, most, &end, cancel)
+                                             enough, part, most, &end, cancel)
         if served(status) != SVMCUT_CANCELLED:
             break
         serve()  # a handler that raises nothing leaves no trace

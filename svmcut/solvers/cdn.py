@@ -47,11 +47,12 @@ from svmcut.spec.states import Form
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LEAST_SET = 100  # columns of a working set
-#: Of the gap that is asked for, and of the last one, the gap of a working set may be.
-INNER, OUTER = 0.3, 0.1
+LEAST_SET, GROWTH = 1000, 2  # columns of a working set, and of one in use
+INNER = 0.3  # of the gap that is asked for, the gap of a working set may be
+PART = 0.3  # of what slopes miss of rest may be left of a working set
 ENTRIES = 200_000_000  # of columns read between two looks
-BISECTIONS = 40
+BISECTIONS = 60  # for a theta of the logistic loss
+CLOSE = 0.01  # of the gap that is asked for, what it may be from the best bound
 
 
 class Bound(NamedTuple):
@@ -92,6 +93,7 @@ class CdnRun(Run):
         self._w = space.zero()
         self._alive = np.arange(space.X.n_features, dtype=np.int32)
         self._lower, self._iteration, self._passes = 0.0, 0, 0.0
+        self._primal = self._value(self._w)
         self._points = start.points if start else ()
         self._began = time.perf_counter()
 
@@ -159,7 +161,9 @@ class CdnRun(Run):
         most = max(float(np.abs(v).max(initial=0.0)), abs(constant))
         if l2:
             over = np.maximum(np.abs(np.append(v, constant)) - l1, 0.0)
-            return Bound(self._problem.C * known.offset - float(over @ over) / (2 * l2), 1.0)
+            return Bound(
+                self._problem.C * known.offset - float(np.sum(over * over)) / (2 * l2), 1.0
+            )
         return self._scaled(known, l1 / most if most > 0 else math.inf)
 
     def _scaled(self, known, limit: float) -> Bound:
@@ -169,7 +173,7 @@ class CdnRun(Run):
             v = 1.0 if loss.weights is None else np.where(loss.weights > 0, loss.weights, 1.0)
             b = 0.25 * float(np.sum(known.coef**2 / v))
             a = known.offset + b
-            theta = min(limit, a / (2 * b)) if b > 0 else min(limit, 1.0)
+            theta = min(limit, max(0.0, a / (2 * b)) if b > 0 else 1.0)
             return Bound(C * theta * (a - theta * b), theta)
         u = loss.fractions(known.coef)
         limit = min(limit, 1.0 / max(float(u.max(initial=0.0)), 1e-300))
@@ -181,17 +185,19 @@ class CdnRun(Run):
 
         def slope(theta: float) -> float:
             _, log, rest = parts(theta)
-            return float(loss.weighed(u) @ (rest - log))
+            return float(np.sum(loss.weighed(u) * (rest - log)))
 
-        low, high = 0.0, limit
-        if slope(limit) >= 0:
-            low = limit
-        for _ in range(BISECTIONS if low < high else 0):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if slope(middle) > 0 else (low, middle)
-        part, log, rest = parts(low)
+        theta, low, rise = limit, 0.0, slope(limit)
+        enough = CLOSE * self._problem.stop.target(self._primal)
+        for _ in range(BISECTIONS if rise < 0 else 0):
+            theta = 0.5 * (low + limit)
+            rise = slope(theta)
+            if C * abs(rise) * (limit - low) <= enough:
+                break
+            low, limit = (theta, limit) if rise > 0 else (low, theta)
+        part, log, rest = parts(theta)
         worth = -part * log - (1 - part) * rest
-        return Bound(C * float(np.sum(loss.weighed(worth))), low)
+        return Bound(C * float(np.sum(loss.weighed(worth))), theta)
 
     def _screen(self, v, bound: Bound) -> NDArray[np.float64]:
         """Takes columns out that have no weight at the optimum; v of the others."""
@@ -211,7 +217,8 @@ class CdnRun(Run):
     def _working_set(self, v) -> NDArray[np.int32]:
         """Columns with a weight, and those nearest to one; rising."""
         support, size = self._support(), len(self._alive)
-        most = max(LEAST_SET, 2 * len(support))
+        missing = int(np.count_nonzero(np.abs(v) > self._problem.l1))
+        most = max(LEAST_SET, GROWTH * len(support), len(support) + missing)
         if not self._problem.l1 or most >= size:
             return self._alive
         norms = self._norms[self._alive]
@@ -222,8 +229,8 @@ class CdnRun(Run):
     def _improve(self, v) -> None:
         """Newton steps over a working set."""
         problem, loss = self._problem, self._loss
-        gap, chosen = self._primal - self._lower, self._working_set(v)
-        enough = max(INNER * problem.stop.target(self._primal), OUTER * gap)
+        chosen = self._working_set(v)
+        enough = INNER * problem.stop.target(self._primal)
         w, bias = self._w.copy(), problem.space.bias
         if self._free:
             b = problem.risk.bias(self._s)
@@ -237,6 +244,7 @@ class CdnRun(Run):
             w,
             self._s,
             enough,
+            PART,
             ENTRIES,
             l1=problem.l1,
             l2=problem.l2,
