@@ -160,7 +160,7 @@ def test_what_does_not_belong_together_is_refused(rng):
     both = both.astype(np.int32)
 
     def newton(loss=numbers.LOGISTIC, w=2, chosen=both, s=5, l1=1.0, **more):
-        args = np.zeros(w), np.zeros(s), 0.0, 10
+        args = np.zeros(w), np.zeros(s), 0.0, 0.5, 10
         return penalty.newton(columns, loss, ones, ones, chosen, *args, l1=l1, l2=0.0, **more)
 
     assert newton()[1] == 0
