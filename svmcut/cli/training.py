@@ -113,10 +113,6 @@ def run(
     return 0 if training.complete() else 3
 
 
-#: Details of a model that its entry in a path has too.
-_COUNTED = ("features_used",)
-
-
 class Training:
     """The examples in memory, the models trained on them so far, and what is said of them.
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from svmcut.spec.kinds import Typed
     from svmcut.training.outcome import Outcome
 
+#: Details of a model that its entry in a path has too.
+_COUNTED = ("features_used",)
+
 
 def out(text: str = "", end: str = "\n") -> None:
     """Prints at once; nothing where standard output is closed, and nothing more once it cannot be
@@ -135,6 +138,7 @@ def path_row(cost: Typed, target: str, outcome: Outcome) -> dict[str, Any]:
         "gap": outcome.gap,
         "converged": outcome.converged,
         "iterations": outcome.progress.iteration,
+        **{key: outcome.details[key] for key in _COUNTED if key in outcome.details},
         "seconds": outcome.seconds,
     }
 
