@@ -96,9 +96,7 @@ ROWS = (
         "probability",
         ("--probability",),
         OBJECTIVE,
-        "Fit probabilities of the classes to scores of rows held out, in five folds that are "
-        "trained beside; classify --probability writes them. Models of -l logistic have their "
-        "own.",
+        "{probability}",
         default="off",
     ),
     Option(

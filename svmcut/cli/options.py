@@ -299,6 +299,14 @@ _NU = {
 }
 
 
+_PROBABILITY = {
+    NUMBERS: "Fit the size of the noise around the predictions, sigma of a Laplace distribution, "
+    "to rows held out, in five folds that are trained beside; classify says it.",
+    "": "Fit probabilities of the classes to scores of rows held out, in five folds that are "
+    "trained beside; classify --probability writes them. Models of -l logistic have their own.",
+}
+
+
 def _words(task: str) -> dict[str, Any]:
     """What the help texts of a task are filled with."""
     row, of_tags = TASKS[task], TASKS[task].labels == TAGS
@@ -307,6 +315,7 @@ def _words(task: str) -> dict[str, Any]:
         | _words_of_solvers(task)
         | {
             "inputs": _INPUTS[of_tags],
+            "probability": _PROBABILITY[row.labels if row.labels in _PROBABILITY else ""],
             "tasks": join_names([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
             "first": DEFAULTS["task"],
             "objective": row.objective,

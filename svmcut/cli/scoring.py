@@ -287,6 +287,8 @@ def print_measures(
         details = shown.details(tally, measured)
     options.say(f"Classifying test examples...{details}done")
     options.say(f"Runtime (without IO) in cpu-seconds: {predicted.cpu_seconds:.2f}")
+    if noise := shown.noise(scorer):
+        options.say(noise, end="")
     if not measured:
         return {}
     options.say("" if plain else shown.losses(measured), end="")

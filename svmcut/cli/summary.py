@@ -97,6 +97,9 @@ def written(target: str, details: dict[str, Any]) -> list[str]:
     lines = []
     if "features_used" in details:
         lines.append(fact("Features used", f"{details['features_used']:,}"))
+    if "sigma" in details:
+        text = f"Laplace noise of sigma {details['sigma']:.6g} around predictions"
+        lines.append(fact("Noise", f"{text}, of rows held out"))
     if "log_loss" in details:
         lines.append(fact("Probabilities", calibration(details)))
     if target == "-":

@@ -97,7 +97,7 @@ class FourierModel(TwoClasses):
         Weights of the cosines, then of the sines.
     seed : int
         Which drew the frequencies.
-    b, columns, highest_index, labels, loss, sigmoid, parameter, threshold
+    b, columns, highest_index, labels, loss, sigmoid, parameter, threshold, sigma
         As in LinearModel.
     """
 
@@ -115,6 +115,7 @@ class FourierModel(TwoClasses):
     table: Encoding | None = None
     parameter: tuple[float, ...] | None = None
     threshold: float | None = None
+    sigma: float | None = None
 
     @property
     def kernel(self) -> Kernel:

@@ -35,7 +35,7 @@ class KernelModel(TwoClasses):
         Their weights, labels included.
     b : float
         Threshold, subtracted.
-    columns, highest_index, n_documents, labels, loss, sigmoid, parameter, threshold
+    columns, highest_index, n_documents, labels, loss, sigmoid, parameter, threshold, sigma
         As in LinearModel.
     """
 
@@ -52,6 +52,7 @@ class KernelModel(TwoClasses):
     table: Encoding | None = None
     parameter: tuple[float, ...] | None = None
     threshold: float | None = None
+    sigma: float | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads. See

@@ -53,6 +53,8 @@ class LinearModel(TwoClasses):
         beta, floor or range of the loss, where it has one.
     threshold : float or None
         Subtracted from scores, not from what probabilities are of: f is positive above it.
+    sigma : float or None
+        Of numbers the mean size of the Laplace noise around the scores.
     """
 
     w: NDArray[np.float64]
@@ -67,6 +69,7 @@ class LinearModel(TwoClasses):
     table: Encoding | None = None
     parameter: tuple[float, ...] | None = None
     threshold: float | None = None
+    sigma: float | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the

@@ -34,6 +34,7 @@ class TwoClasses(BaseModel):
     loss: str | None
     parameter: tuple[float, ...] | None
     threshold: float | None
+    sigma: float | None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads."""
@@ -81,6 +82,7 @@ class TwoClasses(BaseModel):
             "sigmoid": schemas.maybe(schemas.row(schemas.REAL, schemas.REAL)),
             "parameter": schemas.maybe(schemas.many(schemas.REAL)),
             "threshold": schemas.maybe(schemas.REAL),
+            "sigma": schemas.maybe(schemas.real(0)),
         }
 
     def _head(self, kind: str) -> dict[str, Any]:
@@ -91,6 +93,8 @@ class TwoClasses(BaseModel):
         found["labels"] = self.label_texts()
         if self.threshold is not None:
             found["chosen_threshold"] = self.threshold
+        if self.sigma is not None:
+            found["sigma"] = self.sigma
         if self.calibration is not None:
             found["probabilities"] = {"sigmoid": list(self.calibration)}
         return found

@@ -124,6 +124,19 @@ def fit_temperature(scores: NDArray, places: NDArray, weights: NDArray | None = 
     return t / scale if high > _TOLERANCE else 0.0
 
 
+def fit_laplace(residuals: NDArray, weights: NDArray | None = None) -> float:
+    """The mean size of residuals (n,), without those beyond five standard deviations: sigma of
+    exp(-|z| / sigma) / (2 sigma).
+
+    References
+    ----------
+    Lin and Weng, Simple probabilistic predictions for support vector regression, 2004.
+    """
+    v, size = np.ones(len(residuals)) if weights is None else weights, np.abs(residuals)
+    near = size <= 5 * math.sqrt(2.0) * float(v @ size / v.sum())
+    return float(v[near] @ size[near] / v[near].sum())
+
+
 def sigmoid(scores: NDArray, fitted: Sigmoid) -> NDArray[np.float64]:
     """Probabilities (n,) of the positive class."""
     z = fitted[0] * scores + fitted[1]

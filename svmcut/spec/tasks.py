@@ -352,7 +352,7 @@ svmcut classify test.hmm model tags.txt
         marked=True,
         auto=(DUAL_CD, NEWTON),
         auto_kernel=(SMO, SUBSPACE),
-        takes=("bias", "tube", "initial", *_BASIS, *_PENALTY),
+        takes=("bias", "tube", "initial", "probability", *_BASIS, *_PENALTY),
         gap=1e-3,
         parted=True,
         like="LIBLINEAR and LIBSVM",

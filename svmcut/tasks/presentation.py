@@ -133,6 +133,10 @@ class Presentation:
         names = {"log_loss": "Log loss", "brier": "Brier score"}
         return "\n" + "".join(f"{names[name]:<18}{value:7.4f}\n" for name, value in values.items())
 
+    def noise(self, model: Any) -> str:
+        """What is known of the noise around predictions."""
+        return ""
+
     def caution(self, model: Any) -> str:
         """What a user should know who takes scores above 0 for positive."""
         return ""

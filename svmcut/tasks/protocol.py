@@ -98,7 +98,9 @@ class Task(Protocol):
         if settings.probability:
             from svmcut.training.calibration import CalibratedDriver
 
-            return CalibratedDriver(driver.plan, data)
+            calibrated = CalibratedDriver(driver.plan, data)
+            calibrated.marks = driver.marks
+            return calibrated
         return driver
 
     def counts(self, data: Any) -> dict[str, int]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from svmcut.messages import Message
 from svmcut.scoring.measures import Measured, regression_measures
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.vectors import Scores, VectorTask
@@ -18,6 +19,7 @@ class NumberLines(Presentation):
     """Lines of numbers, which have no original."""
 
     foreign = "a model of numbers; score with svmcut classify"
+    no_probability = Message("numbers have none; classify says the noise that learn fitted")
     no_labels = "has no meaning for numbers; what is predicted is no class"
 
     def objects(self, data: Any, driver: Any) -> str:
@@ -25,6 +27,16 @@ class NumberLines(Presentation):
 
     def losses(self, measured: Measured) -> str:
         return ""
+
+    def noise(self, model: Any) -> str:
+        """What is known of the noise."""
+        if model.sigma is None:
+            return ""
+        within = math.log(20) * model.sigma
+        return (
+            f"Noise              : Laplace, sigma {model.sigma:.6g}; 95 % within {within:.6g} of "
+            "the prediction\n"
+        )
 
     def number(self, value: float) -> str:
         return "undefined" if math.isnan(value) else f"{value:.6g}"

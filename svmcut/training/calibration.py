@@ -11,9 +11,9 @@ import numpy as np
 
 from svmcut.data.folds import folds, split
 from svmcut.errors import TrainingError
-from svmcut.scoring.probabilities import LOG_ODDS, Skill
+from svmcut.scoring.probabilities import LOG_ODDS, Skill, fit_laplace
 from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
-from svmcut.spec.entries import TWO_CLASSES
+from svmcut.spec.entries import NUMBERS, TWO_CLASSES
 from svmcut.spec.records import replace
 from svmcut.training.driver import Driver
 
@@ -35,7 +35,7 @@ class CalibratedDriver(Driver):
 
     The settings are the same in the parts, which have the choices that were made for all rows; C
     keeps its weight of an example. Machines of the logistic loss on two classes have their own
-    probabilities.
+    probabilities. Of numbers it is the size of the noise that is fitted.
 
     Parameters
     ----------
@@ -66,8 +66,9 @@ class CalibratedDriver(Driver):
         y = np.where(data.y > 0, 1.0, -1.0) if self._pair else data.y
         self._data = replace(data, y=y)
         names, self._places, counts = np.unique(y, return_inverse=True, return_counts=True)
+        self._numbers = self.settings.labels == NUMBERS
         self._own = self._pair and self.settings.loss in LOG_ODDS_OF
-        if not self._own and (len(names) < 2 or counts.min() < 2):
+        if not (self._own or self._numbers) and (len(names) < 2 or counts.min() < 2):
             few = "all rows are of one class" if len(names) < 2 else "there is one row of a class"
             raise TrainingError(
                 "{}: {}; probabilities need two rows of every class, so leave out {probability} "
@@ -151,6 +152,10 @@ class CalibratedDriver(Driver):
         """Fits the probabilities, and says what they are worth on the same scores."""
         weights, places = self._data.weights, self._places
         model: Any = outcome.model
+        if self._numbers:
+            sigma = fit_laplace(self._data.y - scores, weights)
+            outcome.model, outcome.details["sigma"] = replace(model, sigma=sigma), sigma
+            return
         model = model.calibrated(scores, places, weights)
         outcome.model = model
         outcome.details |= Skill().add(model.probabilities(scores), places, weights).values()

@@ -217,7 +217,7 @@ def test_what_has_no_probabilities_says_so(capsys):
         )
         assert told in capsys.readouterr().err
     assert call("svmcut classify", "--probability", "pairs", "numbers", "out") == 1
-    assert "no probabilities; --probability is for models of classes" in capsys.readouterr().err
+    assert "no probabilities; numbers have none" in capsys.readouterr().err
     assert not Path("out").exists()
     assert call("svmcut learn", "--task", "regression", "--probability", "pairs", "out") == 2
     assert call("svmcut rank", "--probability", "pairs", "out") == 2

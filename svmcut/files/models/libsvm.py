@@ -70,6 +70,8 @@ def read(
         known = {"labels": two_labels(names)}
         if "probA" in lines:
             known["sigmoid"] = lines.reals("probA", 1)[0], lines.reals("probB", 1)[0]
+    elif machine in _REGRESSORS and "probA" in lines:
+        (known["sigma"],) = lines.reals("probA", 1)
     (rho,) = lines.reals("rho", 1)
     count, text = lines.integer("total_sv", INDEX_LIMIT), _text(file, zero_based)
     found = vectors(path, text, count, INDEX_LIMIT - 1, lines.next, _FAULTS)

@@ -42,6 +42,8 @@ def text_of(model: ScoringModel) -> bytes:
         found["parameter"] = [*map(number_text, model.parameter)]
     if model.threshold is not None:
         found["threshold"] = [number_text(model.threshold)]
+    if model.sigma is not None:
+        found["sigma"] = [number_text(model.sigma)]
     return lines_of(
         found if model.sigmoid is None else {**found, "sigmoid": [*map(number_text, model.sigmoid)]}
     )
@@ -195,10 +197,11 @@ OF_SCORES = Marks(
         "loss": _loss_of("LinearModel"),
         "parameter": _parameter,
         "threshold": _threshold,
+        "sigma": _temperature,
         "sigmoid": _sigmoid,
     },
-    "'#@ labels NEGATIVE POSITIVE', '#@ loss NAME', '#@ parameter NUMBER ..', '#@ threshold T' or "
-    "'#@ sigmoid A B'",
+    "'#@ labels NEGATIVE POSITIVE', '#@ loss NAME', '#@ parameter NUMBER ..', '#@ threshold T', "
+    "'#@ sigma S' or '#@ sigmoid A B'",
 )
 OF_CLASSES = Marks(
     {
