@@ -4,7 +4,8 @@ is one of them.
 
 While signals are watched, SIGINT and SIGTERM set a flag before they go to the handler that was
 there. The C call returns at its next look at the flag, and Python's handler runs at once. Handlers
-run in the main thread: it ends what others do.
+run in the main thread, and so the flag is of its calls alone: what other threads do goes on, unless
+the main thread ends them all.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -14,8 +15,14 @@ import threading
 
 cdef extern from *:
     """
-    static volatile int svmcut_signalled = 0;
+    static volatile int svmcut_signalled = 0, svmcut_ended = 0, svmcut_watching = 0;
+    #include <pthread.h>
     #include <signal.h>
+    static pthread_t svmcut_main;
+    static const int* svmcut_flag(void) {
+        int own = svmcut_watching && pthread_equal(pthread_self(), svmcut_main);
+        return (const int*)(own ? &svmcut_signalled : &svmcut_ended);
+    }
     static const int svmcut_numbers[2] = {SIGINT, SIGTERM};
     static struct sigaction svmcut_before[2];
     static void svmcut_note(int number) {
@@ -23,6 +30,8 @@ cdef extern from *:
         svmcut_before[number == SIGTERM].sa_handler(number);
     }
     static void svmcut_watch(void) {
+        svmcut_main = pthread_self();
+        svmcut_watching = 1;
         for (int k = 0; k < 2; ++k) {
             struct sigaction* before = &svmcut_before[k];
             sigaction(svmcut_numbers[k], NULL, before);
@@ -35,6 +44,7 @@ cdef extern from *:
         }
     }
     static void svmcut_unwatch(void) {
+        svmcut_watching = 0;
         for (int k = 0; k < 2; ++k) {
             struct sigaction now;
             sigaction(svmcut_numbers[k], NULL, &now);
@@ -43,7 +53,8 @@ cdef extern from *:
         }
     }
     """
-    int svmcut_signalled
+    int svmcut_signalled, svmcut_ended
+    const int* svmcut_flag()
     void svmcut_watch()
     void svmcut_unwatch()
 
@@ -58,8 +69,9 @@ class Cancelled(BaseException):
 
 
 cdef const int* cancel_flag() noexcept:
-    """What C functions take as `cancel`."""
-    return <const int*>&svmcut_signalled
+    """What C functions take as `cancel`: of the thread that watches signals theirs, of others that of
+    `cancelled`."""
+    return svmcut_flag()
 
 
 cdef int serve() except -1:
@@ -96,11 +108,11 @@ def watched_signals():
 @contextlib.contextmanager
 def cancelled():
     """Within it long C calls of all threads end, and raise Cancelled."""
-    global svmcut_signalled, ending
+    global svmcut_signalled, svmcut_ended, ending
     ending = True
-    svmcut_signalled = 1
+    svmcut_signalled = svmcut_ended = 1
     try:
         yield
     finally:
         ending = False
-        svmcut_signalled = 0
+        svmcut_signalled = svmcut_ended = 0

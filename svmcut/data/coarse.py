@@ -71,7 +71,7 @@ def coarse_features(X: Any, bias: bool = False) -> list[Coarse]:
     values, columns = values[told].astype(np.float64), columns[told]
     if len(values) < ROWS:
         return []
-    names, places, counts = np.unique(columns, return_inverse=True, return_counts=True)
+    names, places, counts = _by_column(columns)
     noise, often = 0.0 if single else NOISE, counts >= ROWS
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         means = np.bincount(places, values) / counts
@@ -124,6 +124,17 @@ def coarse_warning(X: Any, file: str | None = None, bias: bool = False) -> list[
         else "centre and scale the columns, as StandardScaler does"
     )
     return [Message("{}{}: {}; {}", where, others, what, remedy)]
+
+
+def _by_column(columns: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """The columns there are, which of them each entry is of, and how many are of each."""
+    if columns.max() >= 4 * len(columns):
+        return np.unique(columns, return_inverse=True, return_counts=True)
+    counts = np.bincount(columns)
+    names = np.flatnonzero(counts)
+    places = np.empty(len(counts), np.intp)
+    places[names] = np.arange(len(names))
+    return names, places[columns], counts[names]
 
 
 def _entries(X: Any) -> tuple[int, NDArray, NDArray]:

@@ -33,7 +33,7 @@ from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, plain
 from svmcut.tasks.protocol import Task, named
 from svmcut.tasks.weights import weighed
-from svmcut.training.gate import ENDS
+from svmcut.training.gate import ENDS, in_memory
 from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def whole(fit: Callable[Concatenate[T, P], Any]) -> Callable[Concatenate[T, P], 
     def fitted(self: T, /, *args: P.args, **kwargs: P.kwargs) -> T:
         trial = object.__new__(type(self))
         trial.__dict__.update(self.__dict__)
-        with own_words(), one_blas_thread():
+        with own_words(), one_blas_thread(), in_memory():
             _check_kinds(trial)
             fit(trial, *args, **kwargs)
         self.__dict__ = trial.__dict__

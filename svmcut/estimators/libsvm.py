@@ -270,19 +270,20 @@ class SVC(_Libsvm, KernelSVM):
             return found[:, 0]
         if self.decision_function_shape == "ovo":
             return found
-        votes, sums = self._votes(found), np.zeros((len(found), len(self.classes_)))
-        for f, (first, second) in zip(found.T, pairs_of(len(self.classes_)), strict=True):
-            sums[:, first] += f
-            sums[:, second] -= f
+        firsts, seconds = self._sides()
+        votes, sums = self._votes(found), found @ (firsts - seconds)
         return votes + sums / (3 * (np.abs(sums) + 1))
 
     def _votes(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, K) how many machines are for each class."""
-        votes = np.zeros((len(found), len(self.classes_)))
-        for f, (first, second) in zip(found.T, pairs_of(len(self.classes_)), strict=True):
-            votes[:, first] += f > 0
-            votes[:, second] += ~(f > 0)
-        return votes
+        firsts, seconds = self._sides()
+        return (found > 0) @ firsts + ~(found > 0) @ seconds
+
+    def _sides(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(pairs, K) whether a pair's first class is this one, and its second."""
+        K = len(self.classes_)
+        sides = np.array(pairs_of(K))
+        return np.eye(K)[sides[:, 0]], np.eye(K)[sides[:, 1]]
 
     def predict(self, X: Any) -> NDArray:
         """The class (n,) of every row."""

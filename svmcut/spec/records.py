@@ -73,6 +73,10 @@ def record(
     methods: dict[str, Any] = {
         "__record__": known,
         "_in_order": not kw_only,
+        "_defaults": {
+            name: item.default for name, item in known.items() if item.default is not MISSING
+        },
+        "_factories": [(name, item.factory) for name, item in known.items() if item.factory],
         "__init__": _init,
         "__repr__": _repr,
     }
@@ -107,19 +111,20 @@ def _known(of: Any) -> dict[str, Field]:
 
 def _init(self, /, *given, **named):
     known, state = self.__record__, self.__dict__
-    values = dict(zip(known, given)) if self._in_order else {}
-    if len(values) < len(given) or values.keys() & named.keys() or named.keys() - known.keys():
-        raise TypeError(f"{type(self).__name__} takes each of {', '.join(known)} once")
-    values |= named
-    for name, item in known.items():
-        if name in values:
-            state[name] = values[name]
-        elif item.factory is not None:
-            state[name] = item.factory()
-        elif item.default is MISSING:
-            raise TypeError(f"{type(self).__name__} lacks its {name}")
-        else:
-            state[name] = item.default
+    state.update(self._defaults)
+    if given:
+        values = dict(zip(known, given)) if self._in_order else {}
+        if len(values) < len(given) or values.keys() & named.keys():
+            raise TypeError(f"{type(self).__name__} takes each of {', '.join(known)} once")
+        state.update(values)
+    state.update(named)
+    for name, factory in self._factories:
+        if name not in state:
+            state[name] = factory()
+    if len(state) != len(known):
+        lacking = [name for name in known if name not in state]
+        told = f"lacks its {lacking[0]}" if lacking else f"takes each of {', '.join(known)} once"
+        raise TypeError(f"{type(self).__name__} {told}")
     if hasattr(self, "__post_init__"):
         self.__post_init__()
 

@@ -97,8 +97,8 @@ def plain(settings: Settings) -> Settings:
     out of range."""
     values = {}
     for name, kind in KINDS.items():
-        value = values[name] = getattr(settings, name)
-        if value is None and DEFAULTS[name] is None:
+        value = getattr(settings, name)
+        if value is DEFAULTS[name]:
             continue
         try:
             values[name] = (ANY if settings.original and name in FACTORS else kind).take(value)
@@ -106,7 +106,7 @@ def plain(settings: Settings) -> Settings:
             raise UsageError(
                 "{} is {}; expected {}", Parameter(name), reprlib.repr(value), kind.expected
             ) from None
-    values["loss"] = values["loss"] or TASKS[values["task"]].loss
+    values.setdefault("loss", TASKS[values.get("task", settings.task)].loss)
     found = replace(settings, **values)
     unset = found.cost is None and found.example_cost is None and found.is_sum
     return replace(found, example_cost=EXAMPLE_COST) if unset else found

@@ -11,14 +11,18 @@ writer of its format into memory and reads it with the reader:
     else                       a part of it, whose numbers have to be those of training; if not, the
                                whole model
 
+A model that stays in memory, as an estimator's, has all its digits and is not written: `in_memory`.
+
 Digits may matter where the most by which they change the primal is above CLOSE of the gap that is
 asked for. Nothing else sets `converged`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.errors import ModelError
@@ -44,6 +48,19 @@ FAR = 0.5
 STATIONARY = "stationary"
 #: Ends of training that are its aim and claim no certificate.
 ENDS = ("epochs", "span", "samples", "held-out", STATIONARY)
+
+
+_STAYS = ContextVar("stays", default=False)
+
+
+@contextlib.contextmanager
+def in_memory() -> Iterator[None]:
+    """Within it models are not read back, as no file of them need be; of this thread alone."""
+    token = _STAYS.set(True)
+    try:
+        yield
+    finally:
+        _STAYS.reset(token)
 
 
 class Part(NamedTuple):
@@ -108,7 +125,7 @@ def judge(
         None where the file has every digit, or the caller has set `primal_of_file`.
     """
     primal, dual = outcome.primal, outcome.dual
-    if reading is not None:
+    if reading is not None and not _STAYS.get():
         outcome.primal_of_file = primal_of_file(
             outcome.model, reading, CLOSE * abs(rule.target(primal))
         )
@@ -166,7 +183,7 @@ def join(
     ends += [part.stopped_by for part in parts if part.stopped_by]
     outcome.converged = not missing and all(part.converged for part in parts)
     outcome.stopped_by = next((end for end in ends if end not in ENDS), ends[0] if ends else None)
-    if not _holds(part, original):
+    if not (_STAYS.get() or _holds(part, original)):
         outcome.converged, outcome.stopped_by = False, outcome.stopped_by or "file"
     return outcome
 

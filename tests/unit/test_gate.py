@@ -16,7 +16,7 @@ from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.driver import make_driver
-from svmcut.training.gate import Part, Reading, join, judge, primal_of_file
+from svmcut.training.gate import Part, Reading, in_memory, join, judge, primal_of_file
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelRoom
 from svmcut.training.settings import resolved
@@ -188,3 +188,19 @@ def test_the_digits_of_a_kernel_are_those_of_its_file(rng, solver, original):
     assert primal == pytest.approx(told, rel=1e-5 if found.primal_of_file is None else 1e-7)
     assert not found.converged or primal - found.dual <= 1.01e-5 * primal
     assert found.converged or found.stopped_by in ("file", "float32", "basis", "rounding")
+
+
+def test_a_model_that_stays_in_memory_is_not_read_back():
+    """An estimator's model has all its digits; of this thread alone."""
+    found = {}
+
+    def read(name):
+        reading = Reading(lambda model: math.inf)
+        found[name] = judge(outcome(linear()), RULE, None, reading=reading)
+
+    read("file")
+    with in_memory():
+        read("memory")
+    assert (found["file"].stopped_by, found["file"].converged) == ("file", False)
+    assert (found["memory"].stopped_by, found["memory"].converged) == (None, True)
+    assert found["memory"].primal_of_file is None
