@@ -69,8 +69,8 @@ class Cancelled(BaseException):
 
 
 cdef const int* cancel_flag() noexcept:
-    """What C functions take as `cancel`: of the thread that watches signals theirs, of others that of
-    `cancelled`."""
+    """What C functions take as `cancel`: of the thread that watches signals theirs, of others that
+    of `cancelled`."""
     return svmcut_flag()
 
 
