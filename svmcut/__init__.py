@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from svmcut.estimators.ranking import RankSVM
     from svmcut.estimators.regression import LinearSVMRegressor
     from svmcut.estimators.structured import ChainSVM, MultilabelSVM
+    from svmcut.estimators.survival import SurvivalSVM
     from svmcut.loading import load, load_svmlight_file
 
 _WHERE = {
@@ -31,6 +32,7 @@ _WHERE = {
     "RankSVM": "svmcut.estimators.ranking",
     "ChainSVM": "svmcut.estimators.structured",
     "MultilabelSVM": "svmcut.estimators.structured",
+    "SurvivalSVM": "svmcut.estimators.survival",
 }
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "MultilabelSVM",
     "PerfClassifier",
     "RankSVM",
+    "SurvivalSVM",
     "__version__",
     "cross_validate",
     "load",

@@ -83,6 +83,18 @@ int svmcut_map_cut(const double* s, const int64_t* start, int64_t n_queries, con
                    const int64_t* n_relevant, const double* weight, double* coef, double* value,
                    double* offset, void* workspace, int threads);
 
+// Pairs (i, j) with key_i even, an event, and key_j > key_i, whose margin s_i - s_j is below 1. key:
+// 2 rank of the time + 1 where the row is censored, below `keys`. coef: slopes of the sum of
+// max(0, 1 - s_i + s_j), or of its square; sums: of the hinges, of their squares, of 1. weight: of the
+// rows, a pair weighs the product; null for 1 each.
+int svmcut_survival_cut(const double* s, const int32_t* key, const double* weight, int64_t n,
+                        int64_t keys, int squared, double* coef, double sums[3], void* workspace,
+                        int threads);
+
+// Of the same pairs how many have s_j < s_i, how many s_j = s_i, and all.
+int svmcut_survival_pairs(const double* s, const int32_t* key, int64_t n, int64_t keys,
+                          int64_t counts[3], void* workspace, int threads);
+
 // What the search for the most violated ranking of NDCG keeps at a time; the most of any query.
 typedef struct {
     int64_t states;  // counts of the grades among the first places

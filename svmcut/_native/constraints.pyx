@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # sources: csrc/measures/ordinal.cc csrc/measures/contingency.cc csrc/measures/averageprecision.cc
-# sources: csrc/measures/ndcg.cc csrc/measures/tables.cc
-"""Most violated constraints: ordinal pairs, contingency losses, average precision, NDCG; one C
-function each."""
+# sources: csrc/measures/ndcg.cc csrc/measures/tables.cc csrc/measures/survival.cc
+"""Most violated constraints: ordinal pairs, contingency losses, average precision, NDCG, times; one
+C function each."""
 
 import numpy as np
 
@@ -34,6 +34,11 @@ cdef extern from "include/measures.h" nogil:
     int svmcut_map_cut(const double* s, const int64_t* start, int64_t n_queries,
                        const int32_t* rows, const int64_t* n_relevant, const double* weight,
                        double* coef, double* value, double* offset, void* workspace, int threads)
+    int svmcut_survival_cut(const double* s, const int32_t* key, const double* weight, int64_t n,
+                            int64_t keys, int squared, double* coef, double* sums, void* workspace,
+                            int threads)
+    int svmcut_survival_pairs(const double* s, const int32_t* key, int64_t n, int64_t keys,
+                              int64_t* counts, void* workspace, int threads)
     ctypedef struct svmcut_ndcg_size:
         int64_t states, steps, grades, places
     int64_t svmcut_ndcg_room(const svmcut_ndcg_size* most)
@@ -236,3 +241,44 @@ def ndcg_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1] g
     if status:
         raise ValueError("more than 2^31 - 2 rows")
     return coef_array, value_array, offset_array
+
+
+cdef uint8_t[::1] room(Py_ssize_t n, const int32_t[::1] key, int64_t keys):
+    if n == 0 or key.shape[0] != n:
+        raise ValueError("times and scores do not match")
+    if np.min(key) < 0 or np.max(key) >= keys:
+        raise ValueError("keys are out of range")
+    return np.empty(svmcut_risk_workspace(n), np.uint8)
+
+
+def survival_cut(const double[::1] s, const int32_t[::1] key, int64_t keys, weight, bint squared,
+                 int threads):
+    """Slopes (n,) of the sum over pairs of hinges or of their squares, and over pairs within the
+    margin the sums of the hinges, of their squares, and of 1; weight: (n,) float64 or None."""
+    cdef uint8_t[::1] work = room(s.shape[0], key, keys)
+    cdef const double[::1] v = s if weight is None else weight
+    cdef const double* weights = NULL
+    if weight is not None:
+        weights = &v[0]
+    if v.shape[0] != s.shape[0]:
+        raise ValueError("weights and scores do not match")
+    coef_array = np.empty(s.shape[0])
+    cdef double[::1] coef = coef_array
+    cdef double[3] sums
+    cdef int status
+    with nogil:
+        status = svmcut_survival_cut(&s[0], &key[0], weights, s.shape[0], keys, squared, &coef[0],
+                                     sums, &work[0], threads)
+    served(status)
+    return coef_array, sums[0], sums[1], sums[2]
+
+
+def survival_pairs(const double[::1] s, const int32_t[::1] key, int64_t keys, int threads):
+    """How many pairs are in order, how many have equal scores, and how many there are."""
+    cdef uint8_t[::1] work = room(s.shape[0], key, keys)
+    cdef int64_t[3] counts
+    cdef int status
+    with nogil:
+        status = svmcut_survival_pairs(&s[0], &key[0], s.shape[0], keys, counts, &work[0], threads)
+    served(status)
+    return counts[0], counts[1], counts[2]

@@ -40,7 +40,7 @@ from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Setti
 from svmcut.spec.penalties import check_penalty
 from svmcut.spec.places import fraction_of_positives, place_of
 from svmcut.spec.records import replace
-from svmcut.spec.spellings import nearest
+from svmcut.spec.spellings import nearest, respelt
 
 #: Parameters that some solvers take, and some tasks; they are refused where they have no effect.
 STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"gap"}
@@ -100,6 +100,8 @@ def plain(settings: Settings) -> Settings:
         value = getattr(settings, name)
         if value is DEFAULTS[name]:
             continue
+        if name == "loss" and isinstance(value, str):  # other tasks may have one of that spelling
+            value = respelt(value, losses(values.get("task", settings.task)))
         try:
             values[name] = (ANY if settings.original and name in FACTORS else kind).take(value)
         except ValueError:

@@ -70,7 +70,7 @@ _ROWS = (
         CUTTING_PLANE,
         where="svmcut.solvers.cutting_plane:CuttingPlane",
         linear=tuple(name for name, task in TASKS.items() if task.labels != ONE_CLASS),
-        kernel=(*_VECTORS, "regression", "sequence"),
+        kernel=(*_VECTORS, "regression", "survival", "sequence"),
         plain=False,
         definite=True,
         takes=(*_CUTS, "line_search"),
@@ -144,7 +144,7 @@ _ROWS = (
     Solver(
         SUBSPACE,
         where="svmcut.solvers.cutting_plane:CuttingPlane",
-        kernel=(*_VECTORS, "regression"),
+        kernel=(*_VECTORS, "regression", "survival"),
         plain=False,
         takes=(*_CUTS, "basis"),
     ),

@@ -415,6 +415,50 @@ svmcut classify test.dat model scores          at least 0 inside; --labels write
 """,
     ),
     Task(
+        "survival",
+        where="svmcut.tasks.survival:Survival",
+        help="times until an event, some of them censored",
+        loss="survival-squared-hinge",
+        losses=(
+            Loss(
+                "survival-squared-hinge",
+                where="svmcut.risks.survival:SurvivalRisk",
+                shared=True,
+                is_sum=True,
+                help="of the margins of comparable pairs",
+            ),
+            Loss(
+                "survival-hinge",
+                where="svmcut.risks.survival:SurvivalRisk",
+                shared=True,
+                is_sum=True,
+                help="the same, not squared",
+            ),
+        ),
+        measure="concordance",
+        measures=(
+            Measure("discordance", rises=False, heading="error"),
+            Measure("concordance", heading="c", line="Concordance", digits=4),
+        ),
+        models=_OF_ROWS,
+        marked=True,
+        takes=_BASIS,
+        gap=1e-3,
+        like="LIBLINEAR and LIBSVM",
+        objects="times",
+        objective="1/2 w'w + C * examples * mean loss of the comparable pairs",
+        weighs="share of the loss",
+        points="the loss of an example, summed",
+        reading="""\
+LABEL is the time until the event, or minus the time of an example that was not observed until
+then. A higher score is a higher risk, an earlier event.""",
+        examples="""\
+svmcut learn --task survival -c 0.1 train.dat model            squared hinge, as FastSurvivalSVM
+svmcut learn --task survival -l hinge -c 0.01,0.1,1 --validate dev.dat --select concordance t.dat m
+svmcut classify test.dat model risks                           Harrell's c
+""",
+    ),
+    Task(
         "multilabel",
         where="svmcut.tasks.label_sets:Labelling",
         help="sets of labels, LIBSVM's files",

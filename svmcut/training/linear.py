@@ -14,7 +14,7 @@ from svmcut.qp import make_qp
 from svmcut.resources import planned_memory
 from svmcut.solvers.protocol import Start
 from svmcut.spaces.rows import RowSpace
-from svmcut.spec.catalog import AUTO, SOLVERS
+from svmcut.spec.catalog import AUTO, SOLVERS, TASKS
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.certificate import close, in_columns, some, weights_reading
@@ -55,7 +55,8 @@ class Linear(Plan):
         """The solver of that name; of "auto" cutting planes, but for sums of losses the fastest
         certified trainer."""
         name, space = self.settings.solver, self.space
-        if name == AUTO and self.vectors.units.summed:
+        several = self.vectors.units.summed and len(TASKS[self.settings.task].auto) > 1
+        if name == AUTO and several:
             from svmcut.solvers.auto import NEWTON, choose
 
             mean = objective.C * (self.vectors.units.samples / space.X.n_rows)
@@ -68,7 +69,7 @@ class Linear(Plan):
             name = CUTTING_PLANE
         problem = self.vectors.problem(space, objective.C, self.stop(objective))
         solver = make_solver(name, self.settings)
-        if self.settings.solver == AUTO and self.vectors.units.summed:
+        if self.settings.solver == AUTO and several:
             from svmcut.solvers.dual_cd import DualCd
 
             if isinstance(solver, DualCd):

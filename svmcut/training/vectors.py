@@ -129,6 +129,8 @@ class Vectors:
             if losses(s.task)[s.loss or ""].added:  # its least value may be that of w = 0
                 remedy = Message("compare larger values of C, or give {loss=}", TASKS[s.task].loss)
                 self.units = self.units._replace(at_zero=self._at_zero(), remedy=remedy)
+        elif s.labels == NUMBERS and not (s.of_scores or s.is_nu):
+            self.units = units_of_examples(s, total(bound.weights, len(examples)))
         elif s.of_scores or s.is_nu:
             self.units = units_of_examples(s, total(bound.weights, len(examples)))
             self.steepness = self.units.samples * bound.steepest

@@ -137,6 +137,8 @@ def data(task):
     X = rng.normal(size=(n, 4)).astype(np.float32)
     X /= np.sqrt((X**2).sum(axis=1, keepdims=True))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1, -1)
+    if task == "survival":
+        return X, np.round(1 + np.exp(X[:, 0]), 2) * np.where(rng.random(n) < 0.7, 1, -1)
     if task == "regression":
         return X, X[:, 0] + 0.5 * rng.normal(size=n)
     if task == "multilabel":

@@ -146,7 +146,8 @@ def test_an_option_of_the_originals_without_effect_is_warned_of(task):
     """Against a list by hand: what the kernels read, and what nobody does."""
     read = {"linear": "", "polynomial": "dsr", "rbf": "g", "sigmoid": "sr", "precomputed": ""}
     values = {"d": 3, "g": 1, "s": 1, "r": 1}
-    refused = {"sequence": {"sigmoid", "precomputed"}, "rank": {"precomputed"}}.get(task, set())
+    refused = {"sequence": {"sigmoid", "precomputed"}, "rank": {"precomputed"}}
+    refused = refused.get(task, {"precomputed"} if task == "survival" else set())
     definite = [kernel for kernel in KERNELS if kernel not in refused]
     for kernel in definite if solvers(task, True) else ():
         for letter, value in values.items():
@@ -281,6 +282,7 @@ def test_help_has_panels_defaults_and_only_what_the_task_can_use(task):
         "multilabel": ("--certify", "--kernel"),
         "multiclass": ("--pairs", "--beam"),
         "regression": ("--pairs", "--beam"),
+        "survival": ("--pairs", "--bias"),
         "one-class": ("--cost", "--free-bias"),
         "classification": ("--pairs", "--beam"),
     }

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from drivers import risk_of
 from reference import risks as truth
-from reference import tables
+from reference import survival, tables
 
 from svmcut.errors import TrainingError, UsageError
 from svmcut.risks import RISKS
 from svmcut.risks.tables import NUMBERS as TABLES
+from svmcut.scoring.survival import keys_of
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check
 
@@ -78,6 +79,8 @@ def sample(name, rng, n):
 
 def true_value(name, options, bound, s, y, qid):
     positive = y > 0
+    if RISKS[name].task == "survival":
+        return survival.risk(s, y, 2 if "squared" in name else 1)[0]
     if name in ("map", "ndcg"):
         return truth.ranking_measure(s, y, qid, name, options.get("at", 10))
     if RISKS[name].task == "rank":
@@ -132,7 +135,7 @@ def test_cut_lies_below_the_risk(name, options, rng):
         bound = risk_of(name, **options).bind(y, qid)
         cut = bound.linearize(scores())
         assert cut.value >= 0 or RISKS[name].task == "one-class"
-        squared = name == "squared-hinge" or (
+        squared = name in ("squared-hinge", "survival-squared-hinge") or (
             options["slack_norm"] == 2 and RISKS[name].task == "rank"
         )
         assert cut.offset >= 0 or squared or RISKS[name].task == "regression"
@@ -224,7 +227,7 @@ def test_one_class(name, options, sign):
         pytest.skip("has no labels")
     y = np.full(812, sign)
     risk = risk_of(name, **options)
-    if RISKS[name].task == "rank":
+    if RISKS[name].task in ("rank", "survival"):
         assert risk.bind(y).linearize(np.arange(812.0)).value == 0.0
     elif name == "zero-one" or RISKS[name].is_sum:
         assert risk.bind(y).linearize(np.zeros(812)).value > 0.0
@@ -241,7 +244,7 @@ def test_one_class(name, options, sign):
 @every_risk
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_one_class_where_it_is_allowed(name, options, sign, rng):
-    if RISKS[name].task == "rank":
+    if RISKS[name].task in ("rank", "survival"):
         pytest.skip("has no classes")
     for trial in range(8):
         n = int(rng.integers(1, 8))
@@ -265,7 +268,7 @@ def test_start_is_positive_and_perfect_scores_cost_nothing(name, options, rng):
     y, qid, _ = sample(name, rng, 25)
     bound = risk_of(name, **options).bind(y, qid)
     assert bound.linearize(np.zeros(25)).value > 0.0
-    best = {"rank": 1e4 * y, "regression": y}.get(
+    best = {"rank": 1e4 * y, "regression": y, "survival": -1e4 * keys_of(y)[0]}.get(
         RISKS[name].task, 1e4 * np.where(y > 0, 1.0, -1.0)
     )
     perfect = bound.linearize(best)

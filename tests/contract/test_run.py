@@ -23,6 +23,7 @@ from svmcut.risks.multilabel import LabelRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
+from svmcut.risks.survival import SurvivalRisk
 from svmcut.solvers import expansion
 from svmcut.solvers.constant_cuts import SampleSpace
 from svmcut.solvers.expansion import ExpansionProblem
@@ -144,6 +145,7 @@ CUTS = {
     "classification": hinge,
     "rank": hinge,
     "regression": regression,
+    "survival": lambda: summed(SurvivalRisk("survival-hinge")),
     "sequence": chain_cuts,
     "multilabel": label_cuts,
     "multiclass": classes,

@@ -27,6 +27,7 @@ STREAMS = {
     "rank": "vectors",
     "regression": "vectors",
     "one-class": "vectors",
+    "survival": "vectors",
     "sequence": "sequences",
     "multilabel": "label_sets",
     "multiclass": "vectors",
@@ -46,6 +47,8 @@ def arrays(task):
         return X, np.where(X[:, 0] + noise > 0, 1, -1)
     if task == "regression":
         return X, np.round(X[:, 0] + noise, 3)
+    if task == "survival":
+        return X, np.round(1.0 + np.arange(N) / 5 + noise**2, 2) * np.where(noise > -0.5, 1, -1)
     if task == "multiclass":
         return X, np.digitize(X[:, 0] + noise, [-0.5, 0.5]) + 3.0
     return X, (np.digitize(X[:, 0] + noise, [-0.5, 0.5]) + 1).astype(float), qid
@@ -167,6 +170,10 @@ def test_rows_of_tasks_are_complete():
         assert any(item.line or item.plain for item in MEASURES if item.task == name)
 
 
+#: What promises precision and recall names them.
+THRESHOLDS = ("cli/thresholding.py", "spec/places.py", "loading.py")
+
+
 def test_names_of_measures_stand_in_their_rows_and_where_they_are_computed():
     names = {item.name for item in MEASURES} - {loss.name for loss in LOSSES}
     root = Path(svmcut.__file__).parent
@@ -181,6 +188,8 @@ def test_names_of_measures_stand_in_their_rows_and_where_they_are_computed():
         "spec/spellings.py",
         "scoring/chunks.py",
         "scoring/measures.py",
+        "scoring/survival.py",
+        *THRESHOLDS,
     }
     assert {name for path, name in found if path == "spec/tasks.py"} == names
 

@@ -52,6 +52,8 @@ def examples(Estimator, seed, n=12, d=3):
         return X, np.column_stack([y == y[0], y != y[0], X[:, 0] > 0]).astype(int)[:, : 1 + seed]
     if Estimator is svmcut.RankSVM:
         return X, y, np.arange(n) // 4
+    if Estimator is svmcut.SurvivalSVM:
+        return X, (1.0 + np.arange(n)) * np.where(y == y[0], 1, -1)
     if Estimator is clusters.LinearSVM:
         return ([SimpleNamespace(X=base.as_rows(X), y=y.astype(float))],)
     return X, y

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Times until an event, negative where observation ended before it: a higher score is a higher
+risk."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from svmcut.scoring.survival import check_times, survival_measures
+from svmcut.tasks.presentation import Presentation
+from svmcut.tasks.vectors import Scores, VectorTask
+
+if TYPE_CHECKING:
+    from svmcut.data.examples import Examples
+    from svmcut.scoring.measures import Measured
+    from svmcut.spec.parameters import Settings
+    from svmcut.training.driver import Driver
+
+
+class SurvivalLines(Presentation):
+    """Lines of times, which have no original."""
+
+    foreign = "a model of survival times; score with svmcut classify"
+    no_labels = "has no meaning for survival times; what is predicted is no class"
+
+    def objects(self, data: Any, driver: Any) -> str:
+        events = int((data.y > 0).sum())
+        return f"{len(data)} examples ({events} events / {len(data) - events} censored)"
+
+    def losses(self, measured: Measured) -> str:
+        return ""
+
+    def number(self, value: float) -> str:
+        return "undefined" if math.isnan(value) else f"{value:.4f}"
+
+
+class Survival(VectorTask):
+    """Examples with a time each, and their risks."""
+
+    presentation = SurvivalLines
+
+    def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
+        """As Task.plan.
+
+        Raises
+        ------
+        DataError
+            For a time of 0, and where no two can be compared.
+        """
+        check_times(data.checked().y, data.source.path)
+        driver = super().plan(data, settings, time_limit)
+        events = int((data.y > 0).sum())
+        driver.counts = {"events": events, "censored": len(data) - events}
+        return driver
+
+    def measured(self, tally: Scores) -> Measured:
+        return survival_measures(tally.y, tally.scores)
+
+    def counts_of(self, tally: Scores) -> dict[str, Any]:
+        """As Task.counts_of: how many events, too."""
+        events = int((tally.y > 0).sum())
+        return tally.counts() | {"events": events, "censored": len(tally.y) - events}
