@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from svmcut.api import cross_validate, train
     from svmcut.estimators.kernel import KernelSVM, KernelSVMRegressor
     from svmcut.estimators.linear import LinearSVM, PerfClassifier
+    from svmcut.estimators.one_class import OneClassSVM
     from svmcut.estimators.ranking import RankSVM
     from svmcut.estimators.regression import LinearSVMRegressor
     from svmcut.estimators.structured import ChainSVM, MultilabelSVM
@@ -28,6 +29,7 @@ _WHERE = {
     "KernelSVMRegressor": "svmcut.estimators.kernel",
     "LinearSVM": "svmcut.estimators.linear",
     "LinearSVMRegressor": "svmcut.estimators.regression",
+    "OneClassSVM": "svmcut.estimators.one_class",
     "PerfClassifier": "svmcut.estimators.linear",
     "RankSVM": "svmcut.estimators.ranking",
     "ChainSVM": "svmcut.estimators.structured",
@@ -42,6 +44,7 @@ __all__ = [
     "LinearSVM",
     "LinearSVMRegressor",
     "MultilabelSVM",
+    "OneClassSVM",
     "PerfClassifier",
     "RankSVM",
     "SurvivalSVM",

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from svmcut.data.arrays import as_rows, check_sparse, given_weights
 from svmcut.data.coarse import coarse_warning
 from svmcut.data.examples import Csr, Examples
+from svmcut.data.given import with_serials
 from svmcut.errors import DataError, SvmcutError, UsageError
 from svmcut.messages import Parameter, in_python, word_message
 from svmcut.resources import one_blas_thread, usable_cpus
@@ -244,6 +245,7 @@ class Trained(BaseEstimator):
                 "sample_weight", "all weights are zero; give one above 0 to every row that counts"
             )
         own = named(settings.task)
+        data = with_serials(data) if settings.is_given else data
         return own, weighed(own, data, settings, given, "sample_weight", tight=False)[0]
 
     def _run(self, own: Task, data: Any, settings: Settings) -> Outcome:

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from svmcut.data.arrays import as_rows
 from svmcut.data.examples import Csr
 from svmcut.data.gamma import gamma_of
-from svmcut.errors import UsageError
-from svmcut.estimators.base import MULTI_CLASS, Trained, threads_of, whole
+from svmcut.errors import DataError, UsageError
+from svmcut.estimators.base import MULTI_CLASS, Trained, own_words, threads_of, whole
 from svmcut.estimators.classes import Machines, with_probability
 from svmcut.estimators.regression import Regressor
 from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel
 from svmcut.scoring.probabilities import of_pairs
-from svmcut.spec.catalog import AUTO, BASIS_KINDS, SOLVERS
+from svmcut.spec.catalog import AUTO, BASIS_KINDS, PRECOMPUTED, SMO, SOLVERS
 from svmcut.spec.records import replace
 from svmcut.training.settings import choose_kernel_solver
 
@@ -31,8 +33,16 @@ if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Outcome
 
+#: Of Regressor.
+TASK_OF_NUMBERS = Regressor.task
 #: Kernels and their names in svmcut.spec.catalog.KERNELS.
-KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
+KERNELS = {
+    "linear": "linear",
+    "poly": "polynomial",
+    "rbf": "rbf",
+    "sigmoid": "sigmoid",
+    PRECOMPUTED: PRECOMPUTED,
+}
 
 
 class Expansions(Trained):
@@ -45,8 +55,9 @@ class Expansions(Trained):
     intercept_ : (machines,) float64
     """
 
-    kernel: str
+    kernel: Any
     C: float
+    nu: float | None = None
     degree: int
     gamma: Any
     coef0: float
@@ -61,18 +72,47 @@ class Expansions(Trained):
     n_features_in_: int
     _kernel_machines: list[Any]
     _gamma: Any
+    _rows_fit: Any = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        return tags
 
     def _training_rows(self, X: Any) -> Csr:
+        if callable(self.kernel):
+            self._rows_fit = X
+            return as_rows(self._values(X))
         rows = super()._training_rows(X)
         self._gamma = _gamma(self.gamma, X, rows)
         return rows
 
-    def _parameters(self, rows: Csr) -> dict[str, Any]:
-        if self.kernel not in KERNELS:
-            raise UsageError(
-                "kernel {!r} is unknown; expected one of {}", self.kernel, ", ".join(KERNELS)
+    def _values(self, X: Any) -> NDArray:
+        """(n, m) of the callable kernel, of rows with those of training."""
+        values, m = np.asarray(self.kernel(X, self._rows_fit)), self._rows_fit.shape[0]
+        if values.shape != (X.shape[0], m):
+            raise DataError(
+                "kernel",
+                f"gave an array of shape {values.shape} for {X.shape[0]} rows; expected a value "
+                f"of each with each of the {m} of training",
             )
-        kernel = KERNELS[self.kernel]
+        return values
+
+    def _rows(self, X: Any) -> Csr:
+        if not callable(self.kernel):
+            return super()._rows(X)
+        check_is_fitted(self)
+        with own_words():
+            return as_rows(self._values(self._validated(X, reset=False))).checked()
+
+    def _parameters(self, rows: Csr) -> dict[str, Any]:
+        if not callable(self.kernel) and self.kernel not in KERNELS:
+            raise UsageError(
+                "kernel {!r} is unknown; expected one of {}, or a callable",
+                self.kernel,
+                ", ".join(KERNELS),
+            )
+        kernel = PRECOMPUTED if callable(self.kernel) else KERNELS[self.kernel]
         found: dict[str, Any] = {
             "example_cost": self.C,
             "kernel": kernel,
@@ -85,11 +125,17 @@ class Expansions(Trained):
             found["basis_kind"] = self.basis_kind
         if kernel == "rbf":
             found["gamma"] = self._gamma
-        elif kernel != "linear":
+        elif kernel not in ("linear", PRECOMPUTED):
             found |= {"scale_kernel": self._gamma, "coef0": self.coef0}
         if kernel == "polynomial":
             found["degree"] = self.degree
         solver = self.solver
+        if self.nu is not None:
+            found["nu"] = self.nu
+            if self.task != TASK_OF_NUMBERS:  # nu stands in the place of C
+                del found["example_cost"]
+        if solver == AUTO and (self.nu is not None or kernel == PRECOMPUTED):
+            found["solver"] = solver = SMO
         if kernel == "linear" or (self.solver == AUTO and self.basis_kind == BASIS_KINDS[0]):
             found["solver"] = solver = choose_kernel_solver(self.solver, rows.n_rows, True)
         row, free = SOLVERS.get(solver), self.fit_intercept
@@ -152,7 +198,8 @@ class Expansions(Trained):
 
         part = machine.support.to_scipy()
         columns = part.indices if machine.columns is None else machine.columns[part.indices]
-        return csr_matrix((part.data, columns, part.indptr), (part.shape[0], self.n_features_in_))
+        width = part.shape[1] if callable(self.kernel) else self.n_features_in_
+        return csr_matrix((part.data, columns, part.indptr), (part.shape[0], width))
 
 
 class KernelSVM(Expansions, Machines):
@@ -163,7 +210,12 @@ class KernelSVM(Expansions, Machines):
     ----------
     C : float
         Weighs the loss of one example, as in SVC.
-    kernel : {"rbf", "poly", "sigmoid", "linear"}
+    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or callable
+        precomputed: X is a matrix of kernel values, in fit of every row with every row, else with
+        every row of training. A callable gives such a matrix of two sets of rows.
+    nu : float or None
+        The nu of nu-SVC, in the place of C: at most this part of the rows is on the wrong side of
+        the margin; the gap is that of LIBSVM's problem.
     degree : int
     gamma : float, "scale" or "auto"
         As in SVC: 1 / (d variance of X), 1 / d.
@@ -233,9 +285,10 @@ class KernelSVM(Expansions, Machines):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        nu: float | None = None,
     ):
         self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
-        self.solver = solver
+        self.solver, self.nu = solver, nu
         self.budget = budget
         self.basis = basis
         self.epochs = epochs
@@ -312,6 +365,8 @@ class KernelSVMRegressor(Expansions, Regressor):
         As of KernelSVM.
     tube : float
         Errors up to this cost nothing: SVR's epsilon.
+    nu : float or None
+        The nu of nu-SVR, in the place of the tube: at most this part of the rows is outside of it.
     solver : str
         One of ``svmcut learn --task regression --solver`` for kernels; "auto" is smo, and subspace
         from 50,000 rows on.
@@ -355,9 +410,10 @@ class KernelSVMRegressor(Expansions, Regressor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        nu: float | None = None,
     ):
         self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
-        self.tube = tube
+        self.tube, self.nu = tube, nu
         self.solver = solver
         self.budget = budget
         self.basis = basis
@@ -369,7 +425,8 @@ class KernelSVMRegressor(Expansions, Regressor):
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        return super()._parameters(rows) | {"tube": self.tube}
+        found = super()._parameters(rows)
+        return found if self.nu is not None else found | {"tube": self.tube}
 
 
 def _gamma(gamma: Any, X: Any, rows: Csr) -> Any:

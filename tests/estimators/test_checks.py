@@ -9,6 +9,7 @@ from svmcut import (
     KernelSVMRegressor,
     LinearSVM,
     LinearSVMRegressor,
+    OneClassSVM,
     PerfClassifier,
     compat,
 )
@@ -39,6 +40,7 @@ def expected(estimator):
         PerfClassifier(),
         LinearSVMRegressor(),
         KernelSVMRegressor(),
+        OneClassSVM(),
         compat.LinearSVC(),
         compat.SVC(),
         compat.LinearSVR(),
