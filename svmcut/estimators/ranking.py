@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.arrays import vector_examples
-from svmcut.errors import DataError
+from svmcut.errors import DataError, UsageError
 from svmcut.estimators.base import Trained, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
@@ -70,17 +70,30 @@ class RankSVM(Trained):
         self.C, self.loss, self.tol, self.solver, self.max_iter = C, loss, tol, solver, max_iter
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
     @whole
-    def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
-        """Trains on rows X (n, d), their grades y (n,) and their queries qid (n,), in any order.
+    def fit(self, X: Any, y: Any, qid: Any = None, group: Any = None) -> Self:
+        """Trains on rows X (n, d), their grades y (n,) and their queries.
+
+        Parameters
+        ----------
+        qid : (n,) array
+            The query of every row, in any order.
+        group : (queries,) int
+            In its place how many rows each query has, one after the other, as LightGBM's rankers
+            take them.
 
         Raises
         ------
         ValueError
-            Without qid, and wherever LinearSVM.fit does.
+            Without either, and wherever LinearSVM.fit does.
         """
         X, y = self._validated(X, y=y, y_numeric=True)
-        queries = _queries(qid, len(y))
+        queries = _queries(qid, group, len(y))
         order = np.argsort(queries, kind="stable")
         rows = self._training_rows(X).checked()
         if (np.diff(queries) < 0).any():
@@ -100,27 +113,38 @@ class RankSVM(Trained):
 
     decision_function = predict
 
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+    def score(self, X: Any, y: Any, qid: Any = None, group: Any = None) -> float:
         """1 - the fraction of swapped pairs, averaged over the queries; ties are swapped.
 
         Raises
         ------
         ValueError
-            Without qid.
+            Without qid or group, as in fit.
         """
         scores = self.predict(X)
-        return 1.0 - ranking_measures(np.asarray(y), scores, _queries(qid, len(scores))).loss
+        return 1.0 - ranking_measures(np.asarray(y), scores, _queries(qid, group, len(scores))).loss
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of the command line, whose numbers have eight digits."""
         write_model(str(path), LinearModel(self.coef_, 0.0))
 
 
-def _queries(qid: Any, n: int) -> NDArray[np.int64]:
+def _queries(qid: Any, group: Any, n: int) -> NDArray[np.int64]:
+    """The query (n,) of every row."""
+    if qid is not None and group is not None:
+        raise UsageError("qid and group say the same; leave one of them out")
+    if group is not None:
+        sizes = np.asarray(group)
+        if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
+            raise DataError("group", "is no list of whole numbers, the rows of each query")
+        if sizes.sum() != n:
+            raise DataError("group", f"adds up to {sizes.sum()} rows; expected {n}, those of X")
+        return np.repeat(np.arange(len(sizes)), sizes)
     if qid is None:
         raise DataError(
             "qid",
-            "is missing; give the query of every row (in cross-validation with metadata routing: "
+            "is missing; give the query of every row, or group, the rows of each (in "
+            "cross-validation with metadata routing: "
             "set_fit_request(qid=True), set_score_request(qid=True))",
         )
     if np.shape(qid) != (n,):

@@ -76,6 +76,12 @@ class MultilabelSVM(Trained):
         self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output, tags.target_tags.single_output = True, False
+        return tags
+
     @whole
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Trains on rows X (n, d) and the indicator matrix Y (n, K), dense or sparse, of their

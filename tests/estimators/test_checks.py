@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn's own checks of estimators."""
 
+import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import _num_samples
 
 from svmcut import (
     KernelSVM,
     KernelSVMRegressor,
     LinearSVM,
     LinearSVMRegressor,
+    MultilabelSVM,
     OneClassSVM,
     PerfClassifier,
+    RankSVM,
     compat,
 )
 
@@ -24,12 +28,50 @@ WEIGHTS_TO_1E7 = {
 }
 
 
+#: The checks ask for one prediction a row.
+OF_SETS = {
+    f"check_estimator_sparse_{kind}": "a prediction is a row of the indicator matrix"
+    for kind in ("array", "matrix")
+}
+
+
+class OneQuery(RankSVM):
+    """RankSVM on rows that are one query where none is given, as the checks give none."""
+
+    def fit(self, X, y, qid=None):
+        return super().fit(X, y, np.zeros(_num_samples(X)) if qid is None else qid)
+
+    def score(self, X, y, qid=None):
+        return super().score(X, y, np.zeros(len(y)) if qid is None else qid)
+
+
+class Indicators(MultilabelSVM):
+    """MultilabelSVM on the classes of the checks, each a label."""
+
+    def fit(self, X, y, sample_weight=None):
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        return super().fit(X, self._sets(y), sample_weight)
+
+    def score(self, X, y):
+        return super().score(X, self._sets(y))
+
+    @staticmethod
+    def _sets(y):
+        y = np.asarray(y).ravel()
+        return (y[:, None] == np.unique(y)).astype(int)
+
+
 def expected(estimator):
-    return {} if isinstance(estimator, PerfClassifier) else WEIGHTS_TO_1E7
+    if isinstance(estimator, MultilabelSVM):
+        return WEIGHTS_TO_1E7 | OF_SETS
+    return {} if isinstance(estimator, PerfClassifier | RankSVM) else WEIGHTS_TO_1E7
 
 
 @pytest.mark.filterwarnings(
-    "ignore:C = .* leaves:UserWarning", "ignore::sklearn.exceptions.SkipTestWarning"
+    "ignore:C = .* leaves:UserWarning",
+    "ignore:the best model met has no weights of pairs:UserWarning",
+    "ignore::sklearn.exceptions.SkipTestWarning",
 )
 @parametrize_with_checks(
     [
@@ -41,6 +83,9 @@ def expected(estimator):
         LinearSVMRegressor(),
         KernelSVMRegressor(),
         OneClassSVM(),
+        OneQuery(),
+        Indicators(),
+        Indicators(pairs="none"),
         compat.LinearSVC(),
         compat.SVC(),
         compat.LinearSVR(),

@@ -94,6 +94,25 @@ def test_queries_are_routed_and_never_left_out_silently(queries):
     assert found["test_score"].min() > 0.5
 
 
+def test_queries_may_be_the_rows_of_each(queries):
+    X, y, qid = queries
+    sizes = np.unique(qid, return_counts=True)[1]
+    order = np.argsort(qid, kind="stable")
+    X, y, qid = X[order], y[order], qid[order]
+    one, other = RankSVM(random_state=0).fit(X, y, qid), RankSVM(random_state=0)
+    other.fit(X, y, group=sizes)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    assert one.score(X, y, qid) == other.score(X, y, group=sizes.tolist())
+    for group, message in (
+        (sizes[1:], "group: adds up to .* rows; expected"),
+        ([0.5, 2.5], "group: is no list of whole numbers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            other.fit(X, y, group=group)
+    with pytest.raises(ValueError, match="qid and group say the same"):
+        other.fit(X, y, qid, sizes)
+
+
 @pytest.mark.parametrize("pairs", ["all", "none"])
 def test_label_sets(tmp_path, sets, pairs):
     X, Y = sets
