@@ -77,6 +77,20 @@ int svmcut_chain_counted(const svmcut_chain* chain, const double* nodes, const d
                          int64_t most, const double* losses, const double* prices, int32_t* labels,
                          double* values, int64_t* counts, int threads, const volatile int* cancel);
 
+// chain_sums.cc: nodes and transitions may be -infinity, and no labelling has such a score.
+// The `count` best labellings of sequence n, best first, are rows of T tags from labels[count *
+// sequences[n]] on, their scores values[count * n] and on; -1 and -infinity behind the last there
+// is. Ties as in svmcut_chain_argmax for the first. `count` entries are kept for every state.
+int svmcut_chain_best(const svmcut_chain* chain, const double* nodes, const double* transitions,
+                      int64_t count, int32_t* labels, double* values, int threads);
+
+// Of every sequence ln sum_y exp(scale score(y)), the mean score under these weights and, unless
+// null, the part of every tag of every token, (tokens, K). -infinity and 0 where there is no
+// labelling.
+int svmcut_chain_sums(const svmcut_chain* chain, const double* nodes, const double* transitions,
+                      double scale, double* log_sums, double* means, double* marginals,
+                      int threads);
+
 // out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); out has the layout of the weights.
 int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights,
                        double* out);

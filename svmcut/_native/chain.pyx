@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/chain/chain.cc csrc/chain/chain_counts.cc
-"""Thin wrapper of csrc/chain/chain.cc and chain_counts.cc."""
+# sources: csrc/chain/chain.cc csrc/chain/chain_counts.cc csrc/chain/chain_sums.cc
+"""Thin wrapper of csrc/chain/chain.cc, chain_counts.cc and chain_sums.cc."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -35,6 +35,12 @@ cdef extern from "include/chain.h" nogil:
                              const double* transitions, int64_t most, const double* losses,
                              const double* prices, int32_t* labels, double* values, int64_t* counts,
                              int threads, const int* cancel)
+    int svmcut_chain_best(const svmcut_chain* chain, const double* nodes,
+                          const double* transitions, int64_t count, int32_t* labels,
+                          double* values, int threads)
+    int svmcut_chain_sums(const svmcut_chain* chain, const double* nodes,
+                          const double* transitions, double scale, double* log_sums, double* means,
+                          double* marginals, int threads)
 
 
 DECODE = SVMCUT_CHAIN_DECODE
@@ -237,3 +243,50 @@ def counted(Chains chains, const double[::1] s, const double[::1] losses, const 
                                       &prices[0], &labels[0], &values[0], &counts[0], threads, flag)
     _check(status)
     return status != SVMCUT_CANCELLED
+
+
+cdef _scores(Chains chains, const double[::1] nodes, const double[::1] transitions):
+    if nodes.shape[0] != chains.n_tokens * chains.node_size:
+        raise ValueError("nodes has the wrong length")
+    if transitions.shape[0] != chains.dim - chains.emissions:
+        raise ValueError("transitions has the wrong length")
+
+
+def best(Chains chains, const double[::1] nodes, const double[::1] transitions, int64_t count,
+         int32_t[::1] labels, double[::1] values, int threads):
+    """The `count` best labellings of every sequence: labels (count * tokens,), sequence by
+    sequence, and values (count * n_sequences,)."""
+    _scores(chains, nodes, transitions)
+    if count < 1 or labels.shape[0] != count * chains.n_tokens:
+        raise ValueError("count or labels has the wrong length")
+    if values.shape[0] != count * chains.n_sequences:
+        raise ValueError("values has the wrong length")
+    if chains.n_sequences == 0:
+        return
+    cdef int status
+    cdef const double* moves = const_pointer(transitions)
+    with nogil:
+        status = svmcut_chain_best(&chains.chain, &nodes[0], moves, count, &labels[0], &values[0],
+                                   threads)
+    _check(status)
+
+
+def sums(Chains chains, const double[::1] nodes, const double[::1] transitions, double scale,
+         double[::1] log_sums, double[::1] means, double[::1] marginals, int threads):
+    """Of every sequence ln sum exp(scale score), the mean score, and with marginals (tokens * K,)
+    the part of every tag."""
+    _scores(chains, nodes, transitions)
+    cdef int64_t n = chains.n_sequences
+    if log_sums.shape[0] != n or means.shape[0] != n:
+        raise ValueError("log_sums or means has the wrong length")
+    if marginals is not None and marginals.shape[0] != chains.n_tokens * chains.chain.K:
+        raise ValueError("marginals has the wrong length")
+    if n == 0:
+        return
+    cdef int status
+    cdef double* parts = &marginals[0] if marginals is not None else NULL
+    cdef const double* moves = const_pointer(transitions)
+    with nogil:
+        status = svmcut_chain_sums(&chains.chain, &nodes[0], moves, scale, &log_sums[0], &means[0],
+                                   parts, threads)
+    _check(status)

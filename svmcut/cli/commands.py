@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from svmcut.cli.option_entry import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option, inert
-from svmcut.spec.catalog import TASKS
-from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, one_of
+from svmcut.spec.catalog import SCHEMES, TASKS
+from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, integer, one_of
 from svmcut.spec.parameters import KINDS
 
 if TYPE_CHECKING:
@@ -72,6 +72,38 @@ SCORING = (
         "lines.",
         default="plain",
         kind=one_of(("plain", "svm_perf")),
+    ),
+    Option(
+        "scheme",
+        ("--scheme",),
+        OUTPUT,
+        "Sequences: only tags that are chunks of iob1, iob2 or iobes; the best of these.",
+        default="all sequences of tags",
+        kind=one_of(tuple(SCHEMES)),
+    ),
+    Option(
+        "n_best",
+        ("--n-best",),
+        OUTPUT,
+        "Sequences: write so many of the best labellings, each behind a line # RANK SCORE.",
+        default="the best, without its score",
+        kind=integer(1, 1 << 20),
+    ),
+    Option(
+        "confidence",
+        ("--confidence",),
+        OUTPUT,
+        "Sequences: write TAG P, and measure P, the probability of the tag; calibrated where the "
+        "model was trained with --probability.",
+        default="off",
+    ),
+    Option(
+        "partial",
+        ("--partial",),
+        DATA,
+        "Tokens in columns: tags of the file are given, and ? stands for one to be found; nothing "
+        "is measured.",
+        default="off",
     ),
     Option(
         "report",

@@ -19,8 +19,8 @@ from svmcut.cli.words import in_options
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
-from svmcut.messages import Message, printable
-from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, TASKS
+from svmcut.messages import Message, join_names, printable
+from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, SCHEMES, TASKS
 from svmcut.spec.entries import TAGS
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import record, replace
@@ -74,6 +74,10 @@ class ScoringOptions:
     labels: bool = False
     probability: bool = DEFAULTS["probability"]
     unlabelled: bool = False
+    scheme: str | None = None
+    n_best: int = 0
+    confidence: bool = False
+    partial: bool = False
     format: str | None = None
     report: str | None = None
     beam: int = 0
@@ -131,6 +135,7 @@ def run_scoring(
         with step(options.say, "Reading test examples") as close:
             options = replace(options, input=input_for(scorer, files.examples, options.input))
             task = check_model(scorer, files.model, options)
+            task = decoding_task(task, scorer, files, options)
             predicted, table = predict_files(task, scorer, files, options, spread)
             if table is not None and not table.labelled:
                 options = replace(options, unlabelled=True)
@@ -226,6 +231,48 @@ def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:
     return task
 
 
+def _asked(options: ScoringOptions) -> str:
+    """The first option of decoding that was given; "" for none."""
+    names = ("scheme", "n_best", "confidence", "partial")
+    return next((f"--{name.replace('_', '-')}" for name in names if getattr(options, name)), "")
+
+
+def decoding_task(task: Any, scorer: Any, files: Files, options: ScoringOptions) -> Any:
+    """The task that decodes as the options say.
+
+    Raises
+    ------
+    UsageError, ModelError
+        For options that exclude each other, models without tags, and a scheme that is not that of
+        the model's tags.
+    """
+    name = _asked(options)
+    if not name:
+        return task
+    if TASKS[tasks_of(scorer)[0]].labels != TAGS:
+        raise UsageError("{} is for models of sequences; leave it out", name)
+    if options.n_best and options.confidence:
+        raise UsageError(
+            "--n-best writes scores of labellings, --confidence probabilities of tags; leave one "
+            "of them out"
+        )
+    if options.beam and (options.n_best or options.confidence):
+        raise UsageError("{} needs all states; leave out {beam}", name)
+    if options.partial and options.input != COLUMNS:
+        raise UsageError("--partial is for tokens in columns; leave it out")
+    from svmcut.scoring.chunks import parts_of, rules_of
+    from svmcut.tasks.decoding import Decoding
+
+    if options.scheme is not None:
+        parts = None if scorer.names is None else parts_of(scorer.names.tags)
+        if rules_of(parts, options.scheme) is None:
+            letters = [f"{letter}-TYPE" for letter in SCHEMES[options.scheme] if letter != "O"]
+            message = "--scheme {} needs the tags O, {}, and the model has others"
+            raise ModelError(files.model, Message(message, options.scheme, join_names(letters)))
+    how = options.scheme, options.n_best, options.confidence, options.partial
+    return task.decoding_as(Decoding(files.examples, *how))
+
+
 def predict_files(
     task: Task, scorer: Any, files: Files, options: ScoringOptions, spread: Spread | None
 ) -> tuple[Predictions, Any]:
@@ -233,11 +280,15 @@ def predict_files(
     are; with the reader of a table, where they are one."""
     reading = {"unlabelled": options.unlabelled, "zero_based": options.zero_based}
     input = options.input or INPUTS[0]
-    reading |= names_for(scorer, files.model, input, options.unlabelled)
+    reading |= names_for(scorer, files.model, input, options.unlabelled, options.partial)
     if options.task is not None:
         reading.pop("words", None)  # the originals know numbers alone
     how = PredictionOptions(
-        options.threads, options.beam, options.labels, options.probability, reading
+        options.threads,
+        options.beam,
+        options.labels,
+        options.probability or options.confidence,
+        reading,
     )
     table: Any = reading.get("table")
     if spread is None:
@@ -266,6 +317,13 @@ def warnings_of(
         warnings.append(f"--format has no effect where {printable(files.examples)} has queries")
     if options.task is None:
         warnings += advice.of_scores(scorer, predicted.tally, files.examples)
+    if options.confidence and scorer.temperature is None:
+        warnings.append(
+            Message(
+                "the probabilities are not calibrated, as the model has no temperature; train it "
+                "with {probability}"
+            )
+        )
     if options.labels and (caution := presentation(tasks_of(scorer)[0]).caution(scorer)):
         warnings.append(caution)
     return warnings
@@ -280,7 +338,8 @@ def print_measures(
     measured = None
     if not options.unlabelled:
         measured = named(name, input=options.input or INPUTS[0]).measured(tally)
-    skill = predicted.skill.values() if predicted.skill and shown.has_plain else {}
+    skilled = shown.has_plain or options.confidence
+    skill = predicted.skill.values() if predicted.skill and skilled else {}
     plain = options.is_plain(shown)
     details = ""
     if options.verbosity > 1 and measured and not plain:

@@ -124,6 +124,8 @@ class TestColumns:
         Of the model.
     unlabelled : bool
         Whether tags are not looked at.
+    partial : bool
+        Whether tags are given, and `OPEN` stands for those to be found; nothing is measured then.
 
     Attributes
     ----------
@@ -134,8 +136,9 @@ class TestColumns:
 
     __test__ = False  # for pytest
 
-    def __init__(self, names: Names, unlabelled: bool = False):
+    def __init__(self, names: Names, unlabelled: bool = False, partial: bool = False):
         self._names, self.labelled = names, not unlabelled
+        self._partial = partial
         self._template = Template(names.template)
         self._known = {name: k for k, name in enumerate(names.attributes)}
         self._tags = {tag: k for k, tag in enumerate(names.tags)}
@@ -172,17 +175,34 @@ class TestColumns:
                 expected,
             )
             raise DataError(taken.path, message, taken.first_line)
-        self.labelled = columns == expected and not self._unlabelled
+        labelled = columns == expected and not self._unlabelled
+        self.labelled = labelled and not self._partial
         found = known_features(
             self._template, taken.columns[: expected - 1], taken.bounds, self._known
         )
         tags = np.full(len(found), -1, np.int32)
-        if self.labelled:
+        if labelled:
             last = taken.columns[-1]
             own = np.array([self._tags.get(tag, -1) for tag in last.texts], np.int32)
             tags = own[last.ids]
+            if self._partial:
+                self._check_given(last, tags, taken.source())
         X = _rows(found, len(self._known), taken.path)
         return Sequences(X, taken.bounds, tags, taken.source())
+
+    def _check_given(self, last: Column, tags: NDArray[np.int32], source: Source) -> None:
+        """Refuses given tags that the model does not know."""
+        asked = np.array([text == OPEN for text in last.texts])[last.ids]
+        bad = np.flatnonzero((tags < 0) & ~asked)
+        if len(bad):
+            shown = last.texts[last.ids[bad[0]]]
+            message = Message(
+                "the model does not know the tag '{}'; expected one of its own, or {} for one to "
+                "be found",
+                shown,
+                OPEN,
+            )
+            raise DataError(source.path, message, source.line_of(int(bad[0])))
 
 
 def _rows(found: NDArray[np.int32], d: int, path: str) -> Csr:

@@ -116,6 +116,7 @@ class TagsModel(BaseModel):
     of_sequences: ClassVar[bool] = True
     shape: ChainShape
     names: Names | None
+    temperature: float | None
 
     def tags(
         self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0
@@ -124,10 +125,20 @@ class TagsModel(BaseModel):
         see Chains.argmax."""
         raise NotImplementedError
 
+    def lattice(
+        self, X: Csr, sequences: NDArray[np.int64], threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Scores of the tags of every token, (tokens * shape.node_size,), and of transitions,
+        (shape.transitions,); see csrc/include/chain.h."""
+        raise NotImplementedError
+
     def form(self) -> dict[str, schemas.Check]:
         texts = schemas.many(schemas.text())
         parts = {"tags": texts, "attributes": texts, "template": texts, "columns": schemas.count(0)}
-        return {"names": schemas.maybe(schemas.instance(Names, **parts))}
+        return {
+            "names": schemas.maybe(schemas.instance(Names, **parts)),
+            "temperature": schemas.maybe(schemas.real()),
+        }
 
     def _labels(self) -> list[str]:
         """Names of the tags, or their numbers."""
@@ -176,6 +187,9 @@ class ChainModel(TagsModel):
         svm_hmm's number of the loss that a model file states: 1 for wrong tags, 0 for zero/one.
     names : Names or None
         Of the tags and of all features.
+    temperature : float or None
+        What scores are multiplied by before probabilities are made of them; None where it was not
+        fitted.
     """
 
     w: NDArray[np.float64]
@@ -185,15 +199,30 @@ class ChainModel(TagsModel):
     highest_feature: int | None = None
     loss: int = 1
     names: Names | None = None
+    temperature: float | None = None
 
     def tags(
         self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0
     ) -> NDArray[np.int32]:
+        check_lattice(self.shape, sequences)
+        return _best_tags(self._chains(X, sequences), self.w, None, beam, threads)
+
+    def lattice(
+        self, X: Csr, sequences: NDArray[np.int64], threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        from svmcut._native import chain
+
+        check_lattice(self.shape, sequences)
+        nodes = np.empty(X.n_rows * self.shape.node_size)
+        chain.nodes(self._chains(X, sequences), self.w, nodes, threads)
+        return nodes, self.w[len(self.w) - self.shape.transitions :]
+
+    def _chains(self, X: Csr, sequences: NDArray[np.int64]) -> Any:
+        """What the C++ side sees."""
         from svmcut._native import chain
 
         shape = self.shape
-        check_lattice(shape, sequences)
-        chains = chain.Chains(
+        return chain.Chains(
             sparse.Rows(renumber(X, self.columns)),
             sequences,
             np.zeros(X.n_rows, np.int32),
@@ -203,7 +232,6 @@ class ChainModel(TagsModel):
             shape.transition_order,
             shape.emission_order,
         )
-        return _best_tags(chains, self.w, None, beam, threads)
 
     @property
     def n_features(self) -> int:
@@ -252,7 +280,7 @@ class KernelChainModel(TagsModel):
         As behind the emissions of a ChainModel.
     shape : ChainShape
         Emission order 0.
-    columns, highest_feature, names
+    columns, highest_feature, names, temperature
         As in ChainModel.
     """
 
@@ -264,6 +292,7 @@ class KernelChainModel(TagsModel):
     columns: NDArray[np.int32] | None = None
     highest_feature: int | None = None
     names: Names | None = None
+    temperature: float | None = None
 
     @one_blas_thread()
     def node_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
@@ -299,6 +328,12 @@ class KernelChainModel(TagsModel):
         return _best_tags(
             chains, self.transitions, self.node_scores(X, threads).ravel(), beam, threads
         )
+
+    def lattice(
+        self, X: Csr, sequences: NDArray[np.int64], threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        check_lattice(self.shape, sequences)
+        return self.node_scores(X, threads).ravel(), self.transitions
 
     @property
     def n_features(self) -> int:

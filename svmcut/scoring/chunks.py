@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from svmcut.spec.catalog import SCHEMES
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -50,6 +52,41 @@ def parts_of(tags: Sequence[str]) -> Parts | None:
     types = [-1 if part is None else places[part[2] or ""] for part in found]
     letters = [OUTSIDE if part is None else part[1] for part in found]
     return Parts(np.array(letters), np.array(types), tuple(names))
+
+
+class Rules(NamedTuple):
+    """Which tags may be the first and the last of a sequence (K,), and which may follow which
+    (K, K), all bool."""
+
+    first: NDArray[np.bool_]
+    last: NDArray[np.bool_]
+    pairs: NDArray[np.bool_]
+
+
+def rules_of(parts: Parts | None, scheme: str) -> Rules | None:
+    """The sequences of a scheme; None where the tags are those of another.
+
+    Parameters
+    ----------
+    scheme : {"iob1", "iob2", "iobes"}
+        A chunk begins with B always, iob2, or where it follows one of its type, iob1; in iobes it
+        ends with E too, and S is one of a single token.
+    """
+    own = set() if parts is None else set(parts.letters.tolist())
+    least = {"iob1": {"I"}, "iob2": {"B"}, "iobes": {"E", "S"}}[scheme]
+    if parts is None or not own <= set(SCHEMES[scheme]) or not own & least:
+        return None
+    letter, type = parts.letters, parts.types
+    same = type[:, None] == type
+    before, B, I, E = letter[:, None], *(letter == name for name in "BIE")
+    within = same & np.isin(before, ("B", "I"))
+    anywhere = np.ones(len(letter), bool)
+    if scheme == "iob1":
+        return Rules(~B, anywhere, ~B | within)
+    if scheme == "iob2":
+        return Rules(~I, anywhere, ~I | within)
+    goes_on, open = I | E, np.isin(before, ("B", "I"))
+    return Rules(~goes_on, ~(B | I), np.where(goes_on, within, ~open))
 
 
 def chunks(

@@ -238,6 +238,8 @@ BASIS_KINDS = ("pivoted", "even", FOURIER)
 PARTED = tuple(name for name, task in TASKS.items() if task.parted)
 #: Texts of sequences whose tags and attributes have names, and whose tokens stand in columns.
 NAMED, COLUMNS = "crfsuite", "conll"
+#: Letters of the tags that say where chunks begin and end, by scheme.
+SCHEMES = {"iob1": "BIO", "iob2": "BIO", "iobes": "BIESO"}
 #: Tables, and lines of a label and a text.
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow", "text")
 INPUTS = ("svm", *TABLES, NAMED, COLUMNS)

@@ -67,6 +67,8 @@ class NamedTags(Tags):
 class NamedTagging(Tagging):
     """Sequences of tokens with attributes by name, and the names of their tags."""
 
+    apart = True
+
     def read(
         self,
         path: str,
@@ -93,10 +95,18 @@ class NamedTagging(Tagging):
     def predictor(
         self, model: ChainModel | KernelChainModel, threads: int = 1, beam: int = 0
     ) -> Callable[[Sequences], Any]:
+        if self.decoding is not None:
+            return super().predictor(model, threads, beam)
         return lambda part: Tagged(model.tags(part.X, part.indptr, threads, beam), part.indptr)
 
     def write(self, output: Output, predicted: Any, model: Any, labels: bool = False) -> None:
-        write_names(output, predicted.tags, predicted.indptr, model.names.tags)
+        if self.decoding is not None:
+            super().write(output, predicted, model)
+        else:
+            write_names(output, predicted.tags, predicted.indptr, model.names.tags)
+
+    def tag_names(self, model: Any) -> tuple[str, ...]:
+        return model.names.tags
 
     def tally(self, model: Any) -> NamedTags:
         return NamedTags(model.names.tags)

@@ -202,7 +202,9 @@ def _reads_columns(model: Any) -> bool:
     return OF_TAGS in tasks_of(model) and names is not None and bool(names.columns)
 
 
-def names_for(model: Any, path: str, input: str, unlabelled: bool = False) -> dict[str, Any]:
+def names_for(
+    model: Any, path: str, input: str, unlabelled: bool = False, partial: bool = False
+) -> dict[str, Any]:
     """What Task.stream needs to know of the model of a file, where examples are such a text.
 
     Raises
@@ -214,7 +216,11 @@ def names_for(model: Any, path: str, input: str, unlabelled: bool = False) -> di
         if not _reads_columns(model):
             message = Message("no template; expected a model trained with {input=conll}")
             raise ModelError(path, message)
-        return {"table": load("svmcut.tasks.tagged_columns:test_columns")(model.names, unlabelled)}
+        return {
+            "table": load("svmcut.tasks.tagged_columns:test_columns")(
+                model.names, unlabelled, partial
+            )
+        }
     if input != NAMED:
         kernel = getattr(model, "kernel", None)
         given = {"given": True} if kernel is not None and kernel.is_given else {}

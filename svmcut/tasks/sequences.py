@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,10 +16,13 @@ from svmcut.files.sequences import as_sequences, read_sequences, stream_sequence
 from svmcut.scoring.chunks import parts_of
 from svmcut.scoring.measures import Measured, sequence_measures
 from svmcut.spec.catalog import OF_TAGS, TASKS, measures
+from svmcut.tasks.decoding import Decoding, decoder, write_decoded
 from svmcut.tasks.presentation import Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
 
     from svmcut.data.examples import Sequences
@@ -39,6 +42,7 @@ class Tags:
         self.lengths: list[NDArray] = []
 
     def add(self, part: Sequences, predicted: NDArray[np.int32]) -> None:
+        predicted = getattr(predicted, "tags", predicted)
         self.wrong.append(np.add.reduceat(predicted != part.tags, part.indptr[:-1], dtype=np.int64))
         self.lengths.append(np.diff(part.indptr))
         self.features = max(self.features, part.X.n_features)
@@ -90,6 +94,9 @@ class TagLines(Presentation):
         rows, values = tally.chunks.table(), tally.chunks.values().values()
         return lines + _table(rows, ["all", sum(row["chunks"] for row in rows), *values])
 
+    def number(self, value: float) -> str:
+        return f"{value / 100:.4f}"
+
 
 def _table(rows: list[dict[str, Any]], last: list[Any] | None = None) -> str:
     """The first five columns of rows, a name, a number and three shares, where there is a share;
@@ -107,6 +114,16 @@ class Tagging(Task):
     """Sequences, and the tags of their tokens. No sequence is cut."""
 
     presentation = TagLines
+    #: Whether an empty line stands behind every sequence of predictions.
+    apart: ClassVar[bool] = False
+    #: What is asked for beside the best tags.
+    decoding: Decoding | None = None
+
+    def decoding_as(self, how: Decoding) -> Self:
+        """The task whose predictions are those."""
+        other = type(self)()
+        other.decoding = how
+        return other
 
     def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Sequences:
         """As Task.read; with test a tag of 0 is one that nobody knows."""
@@ -135,13 +152,39 @@ class Tagging(Task):
 
     def predictor(
         self, model: ChainModel | KernelChainModel, threads: int = 1, beam: int = 0
-    ) -> Callable[[Sequences], NDArray]:
+    ) -> Callable[[Sequences], Any]:
+        if self.decoding is not None:
+            return decoder(model, self.decoding, threads, beam)
         return lambda part: model.tags(part.X, part.indptr, threads, beam)
 
-    def write(
-        self, output: Output, predicted: NDArray[np.int32], model: Any, labels: bool = False
+    def write(self, output: Output, predicted: Any, model: Any, labels: bool = False) -> None:
+        if self.decoding is not None:
+            write_decoded(output, predicted, self.tag_names(model), self.apart)
+        else:
+            write_tags(output, predicted)
+
+    def write_probabilities(
+        self,
+        output: Output,
+        predicted: Any,
+        probabilities: NDArray[np.float64],
+        model: Any,
+        labels: bool = False,
     ) -> None:
-        write_tags(output, predicted)
+        """Lines of tags with their probabilities."""
+        write_decoded(output, predicted, self.tag_names(model), self.apart, confidence=True)
+
+    def probabilities(
+        self, part: Sequences, predicted: Any, model: Any, threads: int = 1
+    ) -> NDArray[np.float64]:
+        return predicted.probabilities
+
+    def places(self, part: Sequences, model: Any) -> NDArray[np.int64]:
+        return np.where(part.tags < model.shape.n_tags, part.tags, -1).astype(np.int64)
+
+    def tag_names(self, model: Any) -> tuple[str, ...]:
+        """What a file of predictions calls the tags."""
+        return tuple(str(tag + 1) for tag in range(model.shape.n_tags))
 
     def tally(self, model: ChainModel | KernelChainModel) -> Tags:
         return Tags(model.shape.n_tags)

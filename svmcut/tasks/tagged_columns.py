@@ -62,6 +62,6 @@ class ColumnTagging(NamedTagging):
         return how["table"].stream(path)
 
 
-def test_columns(names: Names, unlabelled: bool) -> TestColumns:
+def test_columns(names: Names, unlabelled: bool, partial: bool) -> TestColumns:
     """What reads files to classify."""
-    return TestColumns(names, unlabelled)
+    return TestColumns(names, unlabelled, partial)

@@ -159,3 +159,86 @@ def test_chunks_are_not_selected_by_where_tags_say_none(run, tmp_path, capsys):
     assert (
         "--select chunk-f1 is of chunks, which the tags of kinds do not" in capsys.readouterr().err
     )
+
+
+def blocks(text):
+    """Lines of every sequence."""
+    return [one.split("\n") for one in text.split("\n\n")[:-1]]
+
+
+def test_the_best_few_come_with_rank_and_score(run, tmp_path):
+    run(f"{LEARN} train model")
+    assert run("classify -v 0 test model tags") == 0
+    assert run("classify -v 0 test model best --n-best 3 --report report") == 0
+    found, right = blocks((tmp_path / "best").read_text()), blocks((tmp_path / "tags").read_text())
+    assert json.loads((tmp_path / "report").read_text())["token_error"] == 0
+    for lines, tags in zip(found, right, strict=True):
+        n = len(tags) + 1
+        heads = [line.split() for line in lines[::n]]
+        assert [head[:2] for head in heads] == [["#", "1"], ["#", "2"], ["#", "3"]]
+        scores = [float(head[2]) for head in heads]
+        assert scores == sorted(scores, reverse=True)
+        assert lines[1:n] == tags and lines[n + 1 : 2 * n] != tags
+
+
+def test_tags_have_confidences_which_are_measured(run, tmp_path, capsys):
+    run(f"{LEARN} train model")
+    assert run("classify test model sure --confidence --report report --threads 1") == 0
+    lines = [line.split() for one in blocks((tmp_path / "sure").read_text()) for line in one]
+    assert all(0.25 < float(p) <= 1 for _, p in lines)
+    report = json.loads((tmp_path / "report").read_text())
+    assert report["log_loss"] >= -np.mean([np.log(float(p)) for _, p in lines]) - 1e-6
+    assert "no temperature; train it with --probability" in capsys.readouterr().err
+    assert run("classify test model again --confidence --threads 3") == 0
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "sure").read_bytes()
+
+
+def test_given_tags_stay_and_schemes_hold(run, tmp_path, capsys):
+    run(f"{LEARN} --example-cost 1e-9 train model".replace("--example-cost 1 ", ""))
+    text = text_of(sentences(1, 10)).replace("B-NP", "?")
+    (tmp_path / "part").write_text(text)
+    assert run("classify part model tags --partial --report report") == 0
+    given = [line.split()[2] for one in blocks(text) for line in one]
+    found = [line for one in blocks((tmp_path / "tags").read_text()) for line in one]
+    assert all(tag in ("?", other) for tag, other in zip(given, found, strict=True))
+    assert "token_error" not in json.loads((tmp_path / "report").read_text())
+    assert run("classify test model tags --scheme iob2") == 0
+    for tags in blocks((tmp_path / "tags").read_text()):
+        for before, tag in zip(["O", *tags], tags, strict=False):
+            assert tag[:2] != "I-" or before[2:] == tag[2:]
+    (tmp_path / "part").write_text("a D ?\nb N I-VP\n\na D O\nb N I-NP\n")
+    capsys.readouterr()
+    assert run("classify part model tags --partial --scheme iob2") == 1
+    assert "the model does not know the tag 'I-VP'" in capsys.readouterr().err
+    (tmp_path / "part").write_text("a D ?\nb N I-NP\n\na D O\nb N I-NP\n")
+    assert run("classify part model tags --partial --scheme iob2") == 1
+    expected = "part: sequence 2: no labelling of scheme iob2 has the given tags"
+    assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("--n-best 2 --confidence", "leave one of them out"),
+        ("--n-best 2 --beam 3", "--n-best needs all states; leave out --b"),
+        ("--scheme iobes", "--scheme iobes needs the tags O, B-TYPE, I-TYPE, E-TYPE and S-TYPE"),
+    ],
+)
+def test_decoding_refuses_what_does_not_go_together(run, capsys, words, message):
+    run(f"{LEARN} train model")
+    assert run(f"classify test model tags {words}") in (1, 2)
+    assert message in capsys.readouterr().err
+
+
+def test_decoding_is_of_sequences_alone(run, tmp_path, capsys):
+    (tmp_path / "rows").write_text("1 1:1\n-1 2:1\n")
+    run("learn -v 0 rows model")
+    assert run("classify rows model tags --confidence") == 2
+    assert "--confidence is for models of sequences; leave it out" in capsys.readouterr().err
+    (tmp_path / "tokens").write_text("1 qid:1 1:1\n2 qid:1 2:1\n1 qid:2 1:1\n")
+    run("learn -v 0 --task sequence --example-cost 1 tokens model")
+    assert run("classify -v 0 tokens model best --n-best 9") == 0
+    lines = (tmp_path / "best").read_text().split("\n")
+    assert sum(line.startswith("# ") for line in lines) == 4 + 2 and "1" in lines
+    assert run("classify tokens model tags --partial") == 2
+    assert "--partial is for tokens in columns" in capsys.readouterr().err

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tags of sequences beyond the best ones: those of a scheme or that leave given tags alone, the
+best few, and how sure a tag is.
+
+Forbidden tags and pairs of tags have the score -infinity. With temperature t the probability of a
+labelling y is proportional to exp(t score(y)), that of a tag its sum over the labellings that have
+it, by the forward-backward algorithm; t is fitted to sequences held out, where
+
+    L(t) = sum over sequences of ln sum_y exp(t score(y)) - t score(right tags)
+
+is least. L is convex, and its slope the mean score under these probabilities less that of the right
+tags.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from svmcut._native import chain, sparse
+from svmcut.data.examples import Csr
+from svmcut.errors import MemoryLimitError
+from svmcut.models.chain import ChainShape
+from svmcut.resources import shortage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.models.chain import TagsModel
+    from svmcut.scoring.chunks import Rules
+
+_STEPS = 60
+_TOLERANCE = 1e-6
+#: Larger temperatures mean that every sequence held out is right by far.
+_HOTTEST = 1e6
+
+
+class Lattice:
+    """Scores of all labellings of sequences by a model.
+
+    Parameters
+    ----------
+    model : TagsModel
+    X : Csr
+        (tokens, D)
+    sequences : (n + 1,) int64
+        Sequence k is rows sequences[k] to sequences[k + 1], at least one.
+    rules : Rules or None
+        What labellings there are; None for all.
+    given : (tokens,) int32 or None
+        Tags that are given, -1 where one is to be found.
+
+    Raises
+    ------
+    MemoryLimitError
+    """
+
+    def __init__(
+        self,
+        model: TagsModel,
+        X: Csr,
+        sequences: NDArray[np.int64],
+        rules: Rules | None = None,
+        given: NDArray[np.int32] | None = None,
+        threads: int = 1,
+    ):
+        shape, self._threads = model.shape, threads
+        nodes, self.transitions = model.lattice(X, sequences, threads)
+        self.nodes = nodes.reshape(X.n_rows, shape.node_size)
+        if rules is not None:
+            shape = self._obey(rules, shape, sequences)
+        if given is not None:
+            fixed = np.flatnonzero(given >= 0)
+            kept = self.nodes[fixed, given[fixed]]
+            self.nodes[fixed, : shape.n_tags] = -math.inf
+            self.nodes[fixed, given[fixed]] = kept
+        self.shape = shape
+        self.chains = _chains(shape, sequences)
+
+    def _obey(self, rules: Rules, shape: ChainShape, sequences: NDArray[np.int64]) -> ChainShape:
+        K = shape.n_tags
+        first, last = sequences[:-1], sequences[1:] - 1
+        self.nodes[np.ix_(first, np.flatnonzero(~rules.first))] = -math.inf
+        self.nodes[np.ix_(last, np.flatnonzero(~rules.last))] = -math.inf
+        if shape.transition_order == 0:
+            shape = ChainShape(K, shape.n_features, 1, 0)
+            self.transitions = np.zeros(shape.transitions)
+        pairs = self.transitions[: K * shape.stride].reshape(K, shape.stride)[:, :K]
+        self.transitions = self.transitions.copy()
+        self.transitions[: K * shape.stride].reshape(K, shape.stride)[:, :K] = np.where(
+            rules.pairs, pairs, -math.inf
+        )
+        return shape
+
+    def tags(self, beam: int = 0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """(tokens,) tags of the best labelling of every sequence, and (n,) its score, -inf where
+        there is none."""
+        labels, values = (
+            np.empty(self.chains.n_tokens, np.int32),
+            np.empty(self.chains.n_sequences),
+        )
+        chain.argmax(
+            self.chains,
+            self.transitions,
+            self.nodes.ravel(),
+            chain.DECODE,
+            beam,
+            labels,
+            values,
+            np.empty_like(values),
+            self._threads,
+        )
+        return labels, values
+
+    def best(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The best labellings: (count * tokens,) tags, those of sequence k from
+        count * sequences[k] on, best first; (n, count) scores, -inf behind the last there is.
+
+        Raises
+        ------
+        MemoryLimitError
+            Where so many entries of all states of the sequences do not fit.
+        """
+        self._check(count)
+        labels = np.empty(count * self.chains.n_tokens, np.int32)
+        values = np.empty(count * self.chains.n_sequences)
+        chain.best(
+            self.chains,
+            self.nodes.ravel(),
+            self.transitions,
+            count,
+            labels,
+            values,
+            self._threads,
+        )
+        return labels, values.reshape(-1, count)
+
+    def _check(self, count: int) -> None:
+        shape = self.shape
+        states = self.chains.n_tokens * shape.n_tags ** max(0, shape.transition_order - 1)
+        need = 24e-6 * count * states * shape.stride
+        if there := shortage(need, least=100):
+            raise MemoryLimitError(
+                "the {} best labellings need about {:,.0f} MB for their states and {}; ask for "
+                "fewer",
+                count,
+                need,
+                there,
+            )
+
+    def sums(
+        self, scale: float, marginals: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
+        """(n,) ln of the sums of exp(scale score), (n,) mean scores under these weights, and
+        (tokens, K) probabilities of the tags."""
+        n, K = self.chains.n_sequences, self.shape.n_tags
+        found = np.empty(n), np.empty(n)
+        parts = np.empty(self.chains.n_tokens * K) if marginals else None
+        chain.sums(
+            self.chains,
+            self.nodes.ravel(),
+            self.transitions,
+            scale,
+            *found,
+            parts,
+            self._threads,
+        )
+        return *found, None if parts is None else parts.reshape(-1, K)
+
+    def score(self, tags: NDArray[np.int32]) -> NDArray[np.float64]:
+        """(n,) scores of given tags; -inf of one that is forbidden."""
+        found = np.full_like(self.nodes, -math.inf)
+        given = Lattice.__new__(Lattice)
+        rows = np.arange(len(tags))
+        found[rows, tags] = self.nodes[rows, tags]
+        S = self.shape.stride
+        found[:, S:] = self.nodes[:, S:]
+        given.nodes, given.transitions = found, self.transitions
+        given.chains, given.shape, given._threads = self.chains, self.shape, self._threads
+        return given.tags()[1]
+
+
+def _chains(shape: ChainShape, sequences: NDArray[np.int64]) -> chain.Chains:
+    """Sequences whose scores are given."""
+    n = int(sequences[-1])
+    tokens = Csr(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(n + 1, np.int64), 0, True)
+    return chain.Chains(
+        sparse.Rows(tokens),
+        sequences,
+        np.zeros(n, np.int32),
+        0,
+        shape.n_tags,
+        shape.stride,
+        shape.transition_order,
+        shape.emission_order,
+    )
+
+
+class Held(NamedTuple):
+    """Sequences that a model did not see, their right tags and weights (n,)."""
+
+    lattice: Lattice
+    tags: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+
+def fit_temperature(held: Iterable[Held]) -> float:
+    """The temperature of the least loss of sequences held out, 0 where scores say nothing.
+
+    Raises
+    ------
+    ValueError
+        Where a score is not finite.
+    """
+    parts = [(one, one.lattice.score(one.tags)) for one in held]
+    if not all(np.isfinite(scores).all() for _, scores in parts):
+        raise ValueError("scores of sequences that were held out are not finite")
+
+    def slope(t: float) -> float:
+        return sum(float(one.weights @ (one.lattice.sums(t)[1] - scores)) for one, scores in parts)
+
+    low, high, below = 0.0, 1.0, slope(0.0)
+    if below >= 0:
+        return 0.0
+    while (above := slope(high)) < 0:
+        low, below = high, above
+        high *= 4
+        if high > _HOTTEST:
+            return low
+    for _ in range(_STEPS):
+        if high - low <= _TOLERANCE * high:
+            break
+        # regula falsi within the bracket, at a tenth of it from either end at least
+        middle = low - below * (high - low) / (above - below)
+        middle = min(max(middle, low + 0.1 * (high - low)), high - 0.1 * (high - low))
+        value = slope(middle)
+        if value < 0:
+            low, below = middle, value
+        else:
+            high, above = middle, value
+    return 0.5 * (low + high)

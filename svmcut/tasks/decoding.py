@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tags of sequences as they are asked for: of a scheme, beside tags that are given, the best few,
+and with how sure each is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svmcut.errors import DataError
+from svmcut.messages import Message
+from svmcut.models.decoding import Lattice
+from svmcut.scoring.chunks import parts_of, rules_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data.examples import Sequences
+    from svmcut.files.output import Output
+    from svmcut.models import ChainModel, KernelChainModel
+
+
+class Decoding(NamedTuple):
+    """What is asked for.
+
+    Attributes
+    ----------
+    path : str
+        The file, for messages.
+    scheme : {"iob1", "iob2", "iobes"} or None
+        Of all tag sequences those of the scheme alone.
+    n_best : int
+        Labellings of every sequence; 0 for the best one, without its score.
+    confidence : bool
+        Whether tags are written with their probabilities.
+    partial : bool
+        Whether the file's tags are given, but for those to be found.
+    """
+
+    path: str
+    scheme: str | None = None
+    n_best: int = 0
+    confidence: bool = False
+    partial: bool = False
+
+
+class Decoded(NamedTuple):
+    """(tokens,) tags, from 0, and (n + 1,) where the sequences start; with n_best (count * tokens,)
+    the tags of the best labellings and (n, count) their scores, as `Lattice.best`; with confidence
+    (tokens, K) the probabilities of the tags."""
+
+    tags: NDArray[np.int32]
+    indptr: NDArray[np.int64]
+    best: tuple[NDArray[np.int32], NDArray[np.float64]] | None = None
+    probabilities: NDArray[np.float64] | None = None
+
+
+def decoder(
+    model: ChainModel | KernelChainModel, how: Decoding, threads: int = 1, beam: int = 0
+) -> Callable[[Sequences], Decoded]:
+    """A function that gives the tags of a part of the file; parts come one behind the other.
+
+    Raises
+    ------
+    DataError
+        Where a sequence has no labelling of the scheme with the tags that are given.
+    """
+    names = model.names
+    rules = None
+    if how.scheme is not None and names is not None:
+        rules = rules_of(parts_of(names.tags), how.scheme)
+    scale = 1.0 if model.temperature is None else model.temperature
+    seen = 0
+
+    def decode(part: Sequences) -> Decoded:
+        nonlocal seen
+        given = part.tags if how.partial else None
+        lattice = Lattice(model, part.X, part.indptr, rules, given, threads)
+        tags, values = lattice.tags(beam)
+        if (none := np.flatnonzero(np.isneginf(values))).size:
+            number = seen + int(none[0]) + 1
+            scheme = f"of scheme {how.scheme}" if how.scheme else "with a score"
+            message = Message("sequence {}: no labelling {} has the given tags", number, scheme)
+            raise DataError(how.path, message)
+        seen += len(part)
+        best = lattice.best(how.n_best) if how.n_best else None
+        probabilities = lattice.sums(scale, marginals=True)[2] if how.confidence else None
+        return Decoded(tags, part.indptr, best, probabilities)
+
+    return decode
+
+
+def write_decoded(
+    output: Output, found: Decoded, names: tuple[str, ...], apart: bool, *, confidence: bool = False
+) -> None:
+    """Lines of tags: with confidence ``TAG P``; of the best few every labelling behind a line ``#
+    RANK SCORE``. apart: an empty line behind every sequence."""
+    if found.best is not None:
+        lines = _best_lines(found, names, apart)
+    else:
+        own = [names[tag] for tag in found.tags.tolist()]
+        if confidence and found.probabilities is not None:
+            sure = found.probabilities[np.arange(len(own)), found.tags].tolist()
+            own = [f"{tag} {p:.8g}" for tag, p in zip(own, sure, strict=True)]
+        lines = [f"{line}\n" for line in own]
+        if apart:
+            for end in (found.indptr[1:] - found.indptr[0]).tolist():
+                lines[end - 1] += "\n"
+    output.write("".join(lines).encode("utf-8", "surrogateescape"))
+
+
+def _best_lines(found: Decoded, names: tuple[str, ...], apart: bool) -> list[str]:
+    lines: list[str] = []
+    assert found.best is not None
+    labels, scores = found.best
+    count, start = scores.shape[1], 0
+    flat: Any = labels.tolist()
+    for length, row in zip(np.diff(found.indptr).tolist(), scores.tolist(), strict=True):
+        for rank, score in enumerate(row, 1):
+            if np.isneginf(score):
+                break
+            at = start + (rank - 1) * length
+            lines.append(f"# {rank} {score:.8g}\n")
+            lines += [f"{names[tag]}\n" for tag in flat[at : at + length]]
+        start += count * length
+        if apart:
+            lines.append("\n")
+    return lines
