@@ -13,7 +13,6 @@ from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.models.library_text import JOINT, ONE_CLASS, REGRESSION, LinearText
 from svmcut.libs.rows import Rows
 from svmcut.libs.training_rows import class_factors, classes_of, csr_of
-from svmcut.libs.words import Refused
 from svmcut.models.kernels import Kernel
 from svmcut.resources import usable_cpus
 from svmcut.solvers.compose import Watched
@@ -94,8 +93,6 @@ class Linear:
             known = {"task": "multiclass", "multiclass": "crammer-singer"}
         if self.solver in _SPARSE:
             known["penalty"] = "l1"
-        if self.free_bias:
-            raise Refused("ERROR: -R is not trained yet")
         if self.free_bias:
             known |= {"free_bias": True, "bias": 0.0}
         else:
@@ -238,7 +235,9 @@ def _report(
 ) -> list[str]:
     """The lines of one machine."""
     s, count = options.solver, max(1, outcome.progress.iteration)
-    late = [] if outcome.converged else ["WARNING: reaching max number of iterations"]
+    progress, gap = outcome.progress, options.settings().gap or 0.0  # of the weights as they are
+    met = progress.gap <= gap * abs(progress.primal)
+    late = [] if met else ["WARNING: reaching max number of iterations"]
     if s in _PRIMAL:
         return [*steps, *late]
     lines = ["." * (count // 10) + "*"]
