@@ -47,8 +47,8 @@ cdef extern from "include/penalty.h" nogil:
     void svmcut_transpose(const svmcut_csr* X, int64_t* indptr, svmcut_entry* entries)
     void svmcut_column_dots(const svmcut_columns* columns, const int32_t* set, int64_t count,
                             const double* u, double* out, int threads)
-    void svmcut_column_squares(const svmcut_columns* columns, const double* c, int means, double* out,
-                               int threads)
+    void svmcut_column_squares(const svmcut_columns* columns, const double* c, int means,
+                               double* out, int threads)
     void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int64_t count,
                               const double* w, double constant, double* s)
     int svmcut_penalized_newton(const svmcut_penalized* problem, const int32_t* set, int64_t count,

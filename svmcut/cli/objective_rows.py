@@ -66,7 +66,7 @@ ROWS = (
         "free_bias",
         ("--free-bias/--no-free-bias",),
         OBJECTIVE,
-        "Unregularised bias of {takers}.",
+        "Unregularised bias: {biased}.",
         default="{free_bias}",
     ),
     Option(

@@ -45,6 +45,7 @@ from svmcut.spec.entries import (
     CDN,
     CLASSES,
     FLOOR,
+    NEWTON,
     NUMBERS,
     ONE_CLASS,
     PLACES,
@@ -325,7 +326,10 @@ def _words(task: str) -> dict[str, Any]:
             "single": row.unit,
             "bias": f"{row.defaults.get('bias', 1):g}"
             + (" without a kernel, 0 with one" if solvers(task, True) else ""),
-            "free_bias": "on where --solver names one of them" if row.original else "on",
+            "biased": _biased(task),
+            "free_bias": "with kernels on where --solver names one of them"
+            if row.original
+            else "on with kernels",
             "kernels": ", ".join(
                 f"{name} ({kernel.number}) {kernel.formula}".strip()
                 for name, kernel in KERNELS.items()
@@ -370,6 +374,18 @@ def _placed(rows: Sequence[Loss]) -> str:
     ]
     text = "; ".join(found)
     return text[:1].upper() + text[1:]
+
+
+def _biased(task: str) -> str:
+    """Where a bias may be free."""
+    taking = takers(task, "free_bias")
+    kernel = [name for name in taking if SOLVERS[name].free_bias]
+    own = SOLVERS[NEWTON].losses or ()
+    sums = [loss.name for loss in losses(task).values() if loss.name in own]
+    on_features = f"in place of the constant feature, for {join_names(sums)}"
+    if not kernel:
+        return on_features
+    return f"with kernels of {join_names(kernel)}, on features {on_features}"
 
 
 def _words_of_losses(task: str) -> dict[str, str]:

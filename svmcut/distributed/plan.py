@@ -198,6 +198,8 @@ def refuse(settings: Settings) -> None:
         raise UsageError("probabilities need all scores of five folds; leave out {probability}")
     if settings.has_kernel:
         raise UsageError("kernels do not spread over parts in this version; use {kernel=linear}")
+    if settings.free_bias:
+        raise UsageError("{free_bias} does not spread over parts in this version; leave it out")
     if settings.penalty != L2:
         raise UsageError(
             "{penalty=} does not spread over parts in this version; leave it out", settings.penalty

@@ -148,6 +148,15 @@ def threads_of(n_jobs: int | None) -> int:
     return max(1, usable_cpus() + 1 + n_jobs) if n_jobs < 0 else n_jobs
 
 
+def intercept(machine: Any, bias: float) -> dict[str, Any]:
+    """The bias of a linear machine: the value of a constant feature, or one that is free."""
+    if not getattr(machine, "free_intercept", False):  # of machines with the names of others
+        return {"bias": bias}
+    if not machine.fit_intercept:
+        raise UsageError("fit_intercept=False leaves no intercept for free_intercept=True")
+    return {"bias": 0.0, "free_bias": True}
+
+
 def penalties(machine: Any) -> dict[str, Any]:
     """The penalty of a machine and, of the elastic net, its ratio."""
     own = {"l1_ratio": machine.l1_ratio} if machine.penalty == ELASTIC_NET else {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut.data.examples import Csr
 from svmcut.errors import UsageError
-from svmcut.estimators.base import MULTI_CLASS, penalties, whole
+from svmcut.estimators.base import MULTI_CLASS, intercept, penalties, whole
 from svmcut.estimators.classes import Machines
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.risks.contingency import ContingencyRisk
@@ -102,6 +102,9 @@ class LinearSVM(LinearMachines):
     intercept_scaling : float
         The bias is the weight of a constant feature of this value, and regularised, as in
         LinearSVC.
+    free_intercept : bool
+        Whether it is not regularised, as in SVC and LogisticRegression; intercept_scaling has no
+        part in it then.
     class_weight : dict, "balanced" or None
         Weights by class; those of sample_weight count too.
     probability : bool
@@ -157,6 +160,7 @@ class LinearSVM(LinearMachines):
         loss: str = HINGE,
         penalty: str = L2,
         l1_ratio: float = 0.5,
+        free_intercept: bool = False,
         multi_class: str = "ovr",
         solver: str = "auto",
         max_iter: int | None = None,
@@ -173,6 +177,7 @@ class LinearSVM(LinearMachines):
         self.class_weight = class_weight
         self.loss = loss
         self.penalty, self.l1_ratio = penalty, l1_ratio
+        self.free_intercept = free_intercept
         self.multi_class = multi_class
         self.solver = solver
         self.max_iter, self.warm_start, self.probability = max_iter, warm_start, probability
@@ -201,8 +206,8 @@ class LinearSVM(LinearMachines):
             )
         found: dict[str, Any] = {
             "example_cost": self.C,
-            "bias": self._bias(),
             "loss": SUMS[loss],
+            **intercept(self, self._bias()),
             **penalties(self),
         }
         found |= {"probability": True} if self.probability else {}

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.examples import Examples, Source
 from svmcut.errors import UsageError
-from svmcut.estimators.base import Trained, penalties, threads_of, whole
+from svmcut.estimators.base import Trained, intercept, penalties, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
@@ -96,7 +96,9 @@ class LinearSVMRegressor(Regressor):
         As of LinearSVM, for the squared loss; with a tube of 0 the lasso and the elastic net.
     tol, fit_intercept, intercept_scaling, solver, max_iter, warm_start, n_jobs, random_state,
     verbose
-        As of LinearSVM; the bias is regularised, so targets far from 0 are best centred.
+        As of LinearSVM; a bias that is regularised wants targets that are centred.
+    free_intercept
+        As of LinearSVM.
 
     Attributes
     ----------
@@ -122,6 +124,7 @@ class LinearSVMRegressor(Regressor):
         loss: str = TASKS["regression"].loss,
         penalty: str = L2,
         l1_ratio: float = 0.5,
+        free_intercept: bool = False,
         tol: float = 1e-3,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -136,6 +139,7 @@ class LinearSVMRegressor(Regressor):
         self.tube = tube
         self.loss = loss
         self.penalty, self.l1_ratio = penalty, l1_ratio
+        self.free_intercept = free_intercept
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -153,7 +157,7 @@ class LinearSVMRegressor(Regressor):
             known = ", ".join(losses(self.task))
             raise UsageError("loss {!r} is unknown; expected one of {}", self.loss, known)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
-        own = {"loss": loss, "tube": self.tube, "bias": bias}
+        own = {"loss": loss, "tube": self.tube, **intercept(self, bias)}
         return {"example_cost": self.C, **own, **penalties(self)}
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:

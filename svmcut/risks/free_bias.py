@@ -26,6 +26,7 @@ import numpy as np
 
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed
+from svmcut.risks.weights import total
 
 STEPS = 200
 FLAT, ROUGH = (
@@ -61,6 +62,13 @@ class FreeBias:
         difference.
         """
         return self._quantile(*self.risk.corners(s)) if self._widest else self._root(s, 0.0)
+
+    def rise(self, b: float) -> float:
+        """R at the bias b changes by at most e times this where b changes by the part e of it."""
+        if not b:
+            return 0.0
+        n = len(self.risk.targets if hasattr(self.risk, "targets") else self.risk.signs)
+        return abs(b) * self.steepest * total(self.weights, n)
 
     def linearize(self, s) -> Linearization:
         """R0 at s, and the cut there."""
@@ -112,7 +120,7 @@ class FreeBias:
 
     def _root(self, s, delta: float) -> float:
         """Where the slope of the smoothed R(s + b) is 0."""
-        ones = np.ones(len(s))
+        s, ones = np.ascontiguousarray(s, np.float64), np.ones(len(s))
         flat = (ROUGH if delta else FLAT) * (
             len(s) if self.weights is None else float(self.weights.sum())
         )
@@ -126,6 +134,16 @@ class FreeBias:
         reached = np.cumsum(jumps.ravel()[order])
         place = int(np.searchsorted(reached, -float(lowest.sum()) * (1 - 1e-15)))
         return float(points.ravel()[order[min(place, len(order) - 1)]])
+
+
+class FreeBiasRisk:
+    """A risk of losses of one score each, with a free bias."""
+
+    def __init__(self, risk: Any):
+        self.risk, self.name = risk, risk.name
+
+    def bind(self, y, qid=None, cost=None, threads: int = 1) -> FreeBias:
+        return FreeBias(self.risk.bind(y, qid, cost, threads))
 
 
 def root(rate: Callable[[float], tuple[float, float]], flat: float) -> float:

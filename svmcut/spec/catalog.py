@@ -279,7 +279,10 @@ def takes(task: str, solver: str, kernel: bool) -> set[str]:
     """The parameters, of those not every solver has, that one reads on features or on kernel
     values."""
     left_out = (*TASKS[task].lacks, *(OF_FEATURES if kernel else OF_VALUES))
-    return {name for name in SOLVERS[solver].takes if name not in left_out}
+    row = SOLVERS[solver]
+    if kernel and row.free_bias is None:
+        left_out = (*left_out, "free_bias")
+    return {name for name in row.takes if name not in left_out}
 
 
 @cache

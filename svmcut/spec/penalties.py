@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a penalty that makes weights 0 does not go with."""
+"""What a penalty that makes weights 0, and a bias without penalty, do not go with."""
 
 from __future__ import annotations
 
 from svmcut.errors import UsageError
-from svmcut.spec.catalog import AUTO, SOLVERS, losses
-from svmcut.spec.entries import ELASTIC_NET, L2, Solver
+from svmcut.spec.catalog import AUTO, MULTICLASS, SOLVERS, losses, takers
+from svmcut.spec.entries import CLASSES, DUAL_CD, ELASTIC_NET, L2, Solver
 from svmcut.spec.parameters import Settings
 
 
@@ -36,3 +36,34 @@ def check_penalty(settings: Settings) -> None:
 
 def _knows(row: Solver, loss: str) -> bool:
     return row.losses is None or loss in row.losses
+
+
+def check_free_bias(settings: Settings) -> None:
+    """Refuses, on features, a free bias that no solver trains, or that changes nothing."""
+    if not settings.free_bias or settings.has_kernel:
+        return
+    loss, sums = settings.loss, SOLVERS[DUAL_CD].losses or ()
+    if not settings.of_scores:
+        known = [name for name in losses(settings.task) if name in sums]
+        raise UsageError(
+            "{free_bias} is for {loss=} on features; leave it out with loss '{}'", known, loss
+        )
+    if settings.bias:
+        raise UsageError(
+            "{free_bias} takes the place of the constant feature of {bias=}; leave one of them out",
+            settings.bias,
+        )
+    first = settings.multiclass in (None, MULTICLASS[0])
+    if settings.labels == CLASSES and first:
+        raise UsageError(
+            "{free_bias} is for classes against the rest; give {multiclass=}, or leave it out",
+            MULTICLASS[1],
+        )
+    readers = takers(settings.task, "free_bias")
+    trained = [name for name in readers if SOLVERS[name].free_bias is None]
+    if settings.solver not in (AUTO, *trained):
+        raise UsageError(
+            "solver '{}' trains no unregularised bias of features; use {solver=}",
+            settings.solver,
+            trained,
+        )

@@ -7,6 +7,7 @@ Messages are values of svmcut.messages, warnings too: who prints them words thei
 from __future__ import annotations
 
 import reprlib
+from typing import Any
 
 from svmcut.errors import UsageError
 from svmcut.messages import Message, Parameter, join_names
@@ -37,7 +38,7 @@ from svmcut.spec.catalog import (
 from svmcut.spec.entries import CDN, CLASSES, GRADES, L2, SETS, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
-from svmcut.spec.penalties import check_penalty
+from svmcut.spec.penalties import check_free_bias, check_penalty
 from svmcut.spec.places import fraction_of_positives, place_of
 from svmcut.spec.records import replace
 from svmcut.spec.spellings import nearest, respelt
@@ -66,6 +67,7 @@ def check(settings: Settings) -> list[str]:
     loss, task = _loss(settings), TASKS[settings.task]
     if "penalty" in task.takes:
         check_penalty(settings)
+        check_free_bias(settings)
     _check_solver(settings, loss)
     own = {*task.takes} | ({"multiclass"} if settings.is_open else set())
     for name in sorted(settings.wishes() & OF_TASKS - own):
@@ -95,7 +97,7 @@ def check(settings: Settings) -> list[str]:
 def plain(settings: Settings) -> Settings:
     """These settings with plain Python values and the task's loss and C; a UsageError for values
     out of range."""
-    values = {}
+    values: dict[str, Any] = {}
     for name, kind in KINDS.items():
         value = getattr(settings, name)
         if value is DEFAULTS[name]:
@@ -151,6 +153,8 @@ def chosen_solver(settings: Settings) -> str:
         return SUBSPACE if settings.chosen_basis else AUTO
     if settings.penalty != L2:
         return CDN
+    if settings.free_bias and settings.of_scores:
+        return NEWTON
     if settings.parts is not None and (searching := takers(settings.task, "parts")):
         return searching[0]
     quick = settings.quick and QUICK in takers(settings.task, "quick")
@@ -323,10 +327,6 @@ def _check_vectors(settings: Settings) -> None:
         )
         raise UsageError("{initial} is no start of solver '{}'; {}", name, remedy)
     if not settings.has_kernel:
-        if settings.free_bias:
-            raise UsageError(
-                "{free_bias} needs a solver with an unregularised bias; add {solver=}", free
-            )
         if basis := settings.chosen_basis:
             raise UsageError("{} chooses a basis for a kernel; give {kernel}", Parameter(basis))
         return

@@ -73,7 +73,7 @@ _ROWS = (
         kernel=(*_VECTORS, "regression", "survival", "sequence"),
         plain=False,
         definite=True,
-        takes=(*_CUTS, "line_search"),
+        takes=(*_CUTS, "line_search", "free_bias"),
     ),
     Solver(
         DUAL_CD,
@@ -93,7 +93,7 @@ _ROWS = (
         NEWTON,
         where="svmcut.solvers.newton:Newton",
         binary=("multiclass", "multilabel"),
-        **_ON_FEATURES,
+        **_ON_FEATURES | {"takes": ("qp", "free_bias")},
     ),
     Solver(
         CDN,
@@ -101,6 +101,7 @@ _ROWS = (
         linear=_SINGLE,
         losses=(SQUARED_HINGE, LOGISTIC, SQUARED_TUBE),
         binary=("multiclass",),
+        takes=("free_bias",),
         penalties=PENALTIES,
     ),
     Solver(

@@ -12,7 +12,8 @@ from svmcut.data.examples import Examples
 from svmcut.models import LinearModel
 from svmcut.qp import make_qp
 from svmcut.resources import planned_memory
-from svmcut.solvers.protocol import Start
+from svmcut.risks.free_bias import FreeBias
+from svmcut.solvers.protocol import Problem, Start
 from svmcut.spaces.rows import RowSpace
 from svmcut.spec.catalog import AUTO, SOLVERS, TASKS
 from svmcut.spec.parameters import Settings
@@ -98,17 +99,28 @@ class Linear(Plan):
         outcome = ended.outcome(
             ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w)
         )
+        model: Any = outcome.model
+        original = self.settings.original
         outcome.details |= self.vectors.details()
         if problem.l1:
             outcome.details["features_used"] = int(np.count_nonzero(self.space.split(w)[0]))
         rise = self.vectors.rise(self.space, w)
+        if isinstance(problem.risk, FreeBias):
+            rise += problem.risk.rise(model.b)
         if isinstance(self.space, RowSpace):
             problem = replace(problem, space=self.space.features)
-        model, original = outcome.model, self.settings.original
         reading = weights_reading(
             self._weights, problem, outcome, rise, original, lambda: self._part(model)
         )
+        if isinstance(problem.risk, FreeBias):
+            reading = reading._replace(value=lambda kept: self._at_own_bias(kept, problem))
         return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
+
+    def _at_own_bias(self, model: Any, problem: Problem) -> float:
+        """The primal of a model whose bias is free, at the one it has."""
+        w = self._weights(model)
+        s = problem.space.scores(w) - model.b
+        return problem.penalty(w) + problem.C * problem.risk.risk.linearize(s).value
 
     def _weights(self, model: Any) -> NDArray[np.float64]:
         """Those of the features trained on, and of the constant one, which a model has as a
@@ -131,6 +143,9 @@ class Linear(Plan):
 
     def _model(self, w, cuts: int) -> LinearModel:
         weights, constant = self.space.split(w)
+        risk = getattr(self.vectors, "risk", None)
+        if isinstance(risk, FreeBias):
+            constant = risk.bias(self.space.scores(w))
         # the originals state one more than the number of their features, the constant one among
         # them
         highest = self.vectors.examples.X.n_features + (self.bias != 0) + 1

@@ -13,6 +13,7 @@ from svmcut.data.examples import Examples
 from svmcut.models import MulticlassModel
 from svmcut.risks import make_risk
 from svmcut.risks.class_costs import ClassCostRisk, squared_differences
+from svmcut.risks.free_bias import FreeBiasRisk
 from svmcut.risks.multiclass import CrammerSingerRisk, SquaredCrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.weights import total
@@ -57,7 +58,8 @@ def class_risk(
     if losses(s.task)[s.loss or ""].joint:
         return ClassCostRisk(y, squared_differences(names, y), s.rescaling, s.slack_norm, weights)
     if s.multiclass != MULTICLASS[0]:
-        return OneVsRestRisk.of_classes(make_risk(s), y, K, threads, weights)
+        risk = FreeBiasRisk(make_risk(s)) if s.free_bias else make_risk(s)
+        return OneVsRestRisk.of_classes(risk, y, K, threads, weights)
     return (CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk)(
         y, K, threads, weights
     )
@@ -212,8 +214,12 @@ class MulticlassPlan(Plan):
         if problem.l1:
             W = w.reshape(-1, len(self.names))[: self.space.X.n_features]
             outcome.details["features_used"] = int(W.any(axis=1).sum())
-        model, original = outcome.model, self.settings.original
+        model: Any = outcome.model
+        original = self.settings.original
         rise = self.classes.rise(self.space, w)
+        if self.settings.free_bias:
+            machines = map(problem.risk.machine, range(len(self.names)))
+            rise += sum(one.rise(b) for one, b in zip(machines, model.constant, strict=True))
         reading = weights_reading(
             self._weights,
             problem,
@@ -222,7 +228,16 @@ class MulticlassPlan(Plan):
             original,
             lambda: part_of_features(model, len(self.names)),
         )
+        if self.settings.free_bias:
+            reading = reading._replace(value=lambda kept: self._at_own_bias(kept, problem))
         return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
+
+    def _at_own_bias(self, model: Any, problem: Problem) -> float:
+        """The primal of a model whose biases are free, at those it has."""
+        w, b, K = self._weights(model), model.constant / self._written, len(self.names)
+        S = self.space.scores(w).reshape(-1, K) + model.bias * b
+        values = [problem.risk.machine(k).risk.linearize(S[:, k]).value for k in range(K)]
+        return problem.penalty(w) + problem.C * math.fsum(values)
 
     def _weights(self, model: Any) -> NDArray[np.float64]:
         """Those of a model in the unit and the columns of training."""
@@ -231,8 +246,13 @@ class MulticlassPlan(Plan):
 
     def _model(self, w) -> MulticlassModel:
         W = self._written * w.reshape(-1, len(self.names))
-        constant = W[-1] if self.bias else np.zeros(len(self.names))
+        constant, bias = W[-1] if self.bias else np.zeros(len(self.names)), self.bias
+        if self.settings.free_bias:
+            classes: Any = self.classes
+            risk, S = classes.risk, self.space.scores(w).reshape(-1, len(self.names))
+            found = [risk.machine(k).bias(S[:, k]) for k in range(len(self.names))]
+            constant, bias = self._written * np.array(found), 1.0
         features, classes = W[: self.space.X.n_features], self.classes
         shape = classes.examples.X.n_features, len(classes.examples)
         known = self.names, classes.columns, *shape, self._loss
-        return MulticlassModel(features, constant, self.bias, *known)
+        return MulticlassModel(features, constant, bias, *known)

@@ -51,7 +51,7 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
         gap = NU_GAP if s.gap is None and s.epsilon is None else s.gap
         s = replace(s, free_bias=True, gap=gap, nu=NU if s.nu is None else s.nu)
     own = {} if row is None else row.defaults
-    bias = _BIAS if "bias" in task.takes and not s.has_kernel else 0.0
+    bias = _BIAS if "bias" in task.takes and not (s.has_kernel or s.free_bias) else 0.0
     epsilon = task.defaults.get("epsilon", KKT_TOLERANCE if solver == SMO else EPSILON)
     loss = losses(s.task)[s.loss or ""]
     return replace(

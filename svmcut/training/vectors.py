@@ -12,6 +12,7 @@ from svmcut.data.examples import Examples
 from svmcut.errors import TrainingError
 from svmcut.messages import Message
 from svmcut.risks import make_risk
+from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.squared import SquaredRisk
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Problem
@@ -120,6 +121,9 @@ class Vectors:
             bound: Any = risk.bind(examples.y, examples.qid, examples.weights, s.threads)
         except TrainingError as error:
             raise TrainingError("{}: {}", self.path, error) from None
+        self.free = bool(s.free_bias) and not s.has_kernel
+        if self.free:
+            bound = FreeBias(bound)
         self.risk, self.steepness, self.warnings = bound, math.inf, list[str]()
         if ranks:
             v, queries = bound.weights, bound.n_queries

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """--penalty l1 and elastic-net from files to reports, against scikit-learn and the slow truth."""
 
-import functools
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from penalised import data, learnt, write
 from programs import forked
 from reference import penalties
 
@@ -14,31 +13,10 @@ from svmcut import LinearSVM, LinearSVMRegressor
 from svmcut.files.models import read_model
 
 
-@functools.cache
-def data():
-    rng = np.random.default_rng(12)
-    X = np.round(np.where(rng.random((150, 25)) < 0.5, rng.normal(size=(150, 25)), 0), 3)
-    s = X @ np.where(np.arange(25) < 6, 2.0, 0.0) + rng.normal(size=150)
-    return X.astype(np.float32), s, np.digitize(s, [-2.0, 2.0])
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    X, s, classes = data()
-    for name, y in (("two", np.where(s > 0, 1, -1)), ("three", classes), ("numbers", s.round(3))):
-        lines = (
-            f"{label:g} " + " ".join(f"{j + 1}:{x:g}" for j, x in enumerate(row) if x) + "\n"
-            for label, row in zip(y, X, strict=True)
-        )
-        (tmp_path / name).write_text("".join(lines))
-    return np.hstack([X.astype(float), np.ones((150, 1))]), np.where(s > 0, 1.0, -1.0)
-
-
-def learnt(*words):
-    done = forked("svmcut", "learn", *words, "--report", "r.json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(Path("r.json").read_text()), done.stdout
+    return write(tmp_path)
 
 
 @pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])

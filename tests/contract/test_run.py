@@ -16,6 +16,7 @@ from svmcut.models import ChainShape
 from svmcut.models.kernels import Kernel
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
+from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.multiclass import CrammerSingerRisk
@@ -289,6 +290,23 @@ def test_a_run_goes_on_from_the_state_between_any_two_steps(case, tmp_path):
 def test_a_run_that_hands_over_asks_the_qp_it_was_given(case, tmp_path, monkeypatch):
     monkeypatch.setattr("svmcut.qp.DEFAULT", "osqp")
     test_a_run_goes_on_from_the_state_between_any_two_steps(case, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["newton", "cutting-plane", "cdn"])
+def test_a_run_with_a_free_bias_goes_on_from_the_state_between_any_two_steps(name):
+    X, y = vectors()
+    risk = FreeBias((SquaredHingeRisk() if name == "cdn" else HingeRisk()).bind(y))
+    rule = StoppingRule(0.0, 1e-6)
+    problem = Problem(
+        risk, LinearSpace(X, 0.0), 10.0, rule, None, *((1.0, 0.0) if name == "cdn" else ())
+    )
+    run, whole, saved = solver_class(name)().start(problem), [], []
+    for progress in itertools.islice(run, MOST):
+        whole.append(essence(progress, True))
+        saved.append(run.state())
+    for at, state in enumerate(saved):
+        again = solver_class(name)().start(problem, state=state)
+        assert steps(again, len(whole) - at, True) == whole[at:], at
 
 
 @pytest.mark.parametrize("C", [1e-4, 0.01, 0.02])
