@@ -273,7 +273,10 @@ int svmcut_smo::step(svmcut::RowCache<Row>& rows, const svmcut::SmoLoops<Row>& l
         const Row* const row_j = row(rows, j, crew, &status);
         if (status) return status;
         count(svmcut::kKernel, &lap);
-        const double a = std::max(static_cast<double>(row_i[i]) + row_j[j] - 2.0 * row_i[j], 1e-12);
+        const double own = static_cast<double>(row_i[i]) + row_j[j];
+        // boxes of nu machines have the unit of no kernel
+        const double least = linear.empty() ? 1e-12 : std::max(1e-12 * own, 1e-300);
+        const double a = std::max(own - 2.0 * row_i[j], least);
         const double s = walk(i, j, rise(i) - fall(j), a);
         count(svmcut::kOptimizer, &lap);
         const auto move = [&](int64_t begin, int64_t end) {

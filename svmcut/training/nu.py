@@ -16,7 +16,6 @@ import numpy as np
 from svmcut._native.smo import EXACT_POINTS
 from svmcut.data.examples import Csr, Examples
 from svmcut.errors import TrainingError
-from svmcut.models import KernelModel
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.protocol import Start, StoppingRule
@@ -122,6 +121,10 @@ class NuPlan(KernelPlan):
             self.check_finite(progress.primal)
         f, (rho, b) = progress.solution(), run.levels()
         beta, C = f.beta.reshape(-1, n).sum(axis=0), objective.C
+        small = room.is_small(n * int(np.count_nonzero(beta)))
+        if self._labels == NUMBERS and small:  # both sides of a row may cancel
+            v = room.vectors.risk.targets - room.scored(room.machine(beta, 0.0))[1]
+            rho, b = ended.stage.problem.levels(np.tile(v, 2))
         squared = 2 * (progress.primal - C * progress.risk)
         scale, sides = 1.0, ended.stage.problem.sides
         if self._labels != NUMBERS and ended.stopped_by in (None, "rounding"):
@@ -172,6 +175,7 @@ class NuPlan(KernelPlan):
 
     def _judged(self, outcome: Outcome, ended: Ended, rho: float, scale: float) -> Outcome:
         room, run, C = self.room, ended.run, outcome.objective.C
+        model: Any = outcome.model
         beta = ended.progress.solution().beta
         if low := room.lowered(np.abs(beta), boxes(C, ended.stage.problem.weights)):
             outcome.certificate = outcome.primal, outcome.dual - low
@@ -182,15 +186,25 @@ class NuPlan(KernelPlan):
             rule = StoppingRule(most if holds else -math.inf)
         otherwise = "float32" if room.X.n_rows > EXACT_POINTS else "rounding"
         weight = C * room.vectors.units.samples * scale
-        reading = room.reading_of(outcome, self._primal(C, rho, scale), weight)
+        value = self._primal(C, rho, scale)
+        if room.is_small(room.X.n_rows * model.support.n_rows):
+            outcome.certificate = self._exact(outcome, value(model), beta)
+        reading = room.reading_of(outcome, value, weight)
         outcome.judge(rule, ended.stopped_by, otherwise, reading)
         return outcome
+
+    def _exact(self, outcome: Outcome, primal: float, beta: NDArray) -> tuple[float, float]:
+        """The primal of the model itself, and the dual, which may be above it by rounding alone."""
+        dual, y = outcome.dual, self.room.vectors.examples.y
+        most = float(np.abs(y).max(initial=0.0)) if self._labels == NUMBERS else 0.0
+        rounding = 1e-9 * abs(primal) + 1e-12 * float(np.abs(beta).sum()) * most
+        return primal, primal if primal < dual <= primal + rounding else dual
 
     def _primal(self, C: float, rho: float, scale: float) -> Callable[[Any], float]:
         """P of a model that was read back, at this rho."""
         room, v, y = self.room, self._v, self.room.vectors.examples.y
 
-        def value(read: KernelModel) -> float:
+        def value(read: Any) -> float:
             squared, s = room.scored(read)
             if self._labels == ONE_CLASS:
                 return 0.5 * squared - self._mass * read.b + float(v @ np.maximum(0.0, -s))

@@ -9,6 +9,7 @@ import numpy as np
 from attack.cases import KINDS, exact, tokens
 from attack.in_python import script
 from attack.maker import Case, Maker
+from attack.nu_machines import nu_machine
 from attack.originals import original
 
 SUMS = (
@@ -184,6 +185,7 @@ FAMILIES = {
     "indefinite": _indefinite,
     "python": script,
     "originals": original,
+    "nu": nu_machine,
 }
 SHARES = (
     0.1,
@@ -201,7 +203,8 @@ SHARES = (
     0.02,
     0.05,
     0.06,
-    0.06,
+    0.03,
+    0.03,
 )
 
 

@@ -105,6 +105,9 @@ class Truth:
     def _model(self, model):
         raise NotImplementedError
 
+    def told(self, report):
+        """Takes in what the report alone knows of the model."""
+
     def risk(self, t):
         """C times the risk of t times the model, and the size of its terms; both where C stands for
         1."""

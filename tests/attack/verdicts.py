@@ -14,6 +14,7 @@ import numpy as np
 from attack.cases import BY_EPOCHS, ON_BUDGET
 from attack.labellings import LabelSets, Sequences
 from attack.model_files import marks_of, parse
+from attack.nu_machines import NuMachine
 from attack.originals import printed_numbers
 from attack.scored import Numbers, Smooth, classes
 from attack.truths import Rankings, Vectors, claims
@@ -44,6 +45,7 @@ TRUTHS = {
     "smooth": Smooth,
     "regression": Numbers,
     "classes": classes,
+    "nu": NuMachine,
 }
 SCALES = (0.0, 0.25, 0.5, 0.9, 0.99, 0.999, 1.001, 1.01, 1.1, 2.0)
 
@@ -80,6 +82,7 @@ def judge(case, ended, folder):
         try:
             model = parse(path)
             truth = TRUTHS[case.kind](part, model)
+            truth.told(own)
         except (ValueError, IndexError, OSError) as error:
             return [*found, ("model", f"the model file: {error}")]
         found += given(part, model) + held(part, truth, own)
