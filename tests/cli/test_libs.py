@@ -167,6 +167,22 @@ def test_linear_machines_are_those_of_scikit_learn(line, capsys):
     np.testing.assert_allclose(found, expected, atol=0.02)
 
 
+@pytest.mark.parametrize("solver", [0, 2, 11])
+def test_a_bias_that_is_not_regularized(solver):
+    data = "numbers" if solver == 11 else "two"
+    assert run(f"liblinear-train -q -e 1e-6 -s {solver} -R -B 1 -c 2 {data} model") == 0
+    model = read_linear("model")
+    w, b = model.W[:4, 0], model.W[4, 0]
+    if solver == 0:
+        other = linear_model.LogisticRegression(C=2, tol=1e-8).fit(X, TWO)
+        np.testing.assert_allclose([*w, b], [*other.coef_[0], *other.intercept_], atol=1e-3)
+        return
+    y = NUMBERS if solver == 11 else TWO
+    miss = y - X @ w - b if solver == 11 else y * np.maximum(0, 1 - y * (X @ w + b))
+    slope = -4 * np.sign(miss) * np.maximum(0, np.abs(miss) - (0.1 if solver == 11 else 0))
+    np.testing.assert_allclose([*(w + X.T @ slope), slope.sum()], 0, atol=0.05)
+
+
 def test_labels_stand_as_they_come_but_for_minus_one_first(capsys):
     Path("data").write_text(text([-1, 1, -1, 1], X[:4]))
     assert run("liblinear-train -q data") == 0 and run("svm-train -q data data.svm") == 0
