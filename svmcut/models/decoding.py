@@ -78,7 +78,7 @@ class Lattice:
             self.nodes[fixed, : shape.n_tags] = -math.inf
             self.nodes[fixed, given[fixed]] = kept
         self.shape = shape
-        self.chains = _chains(shape, sequences)
+        self.chains, self.sequences = _chains(shape, sequences), sequences
 
     def _obey(self, rules: Rules, shape: ChainShape, sequences: NDArray[np.int64]) -> ChainShape:
         K = shape.n_tags

@@ -293,7 +293,7 @@ svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
         kernel_plan="svmcut.training.emissions:Emissions",
         auto=(BCFW, GDMM),
         auto_kernel=(CUTTING_PLANE, SAMPLED_CUTS),
-        takes=("transitions", "emissions", "beam"),
+        takes=("transitions", "emissions", "beam", "probability"),
         lacks=("polish", "basis", "free_bias"),
         original="svm_hmm",
         algorithms=(0, 1, 2, 3, 4),

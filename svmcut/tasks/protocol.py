@@ -96,12 +96,16 @@ class Task(Protocol):
         if TASKS[settings.task].marked:
             driver.marks = {"loss": driver.settings.loss}
         if settings.probability:
-            from svmcut.training.calibration import CalibratedDriver
-
-            calibrated = CalibratedDriver(driver.plan, data)
+            calibrated = self.calibrated(driver, data)
             calibrated.marks = driver.marks
             return calibrated
         return driver
+
+    def calibrated(self, driver: Driver, data: Any) -> Driver:
+        """The driver that fits probabilities too."""
+        from svmcut.training.calibration import CalibratedDriver
+
+        return CalibratedDriver(driver.plan, data)
 
     def counts(self, data: Any) -> dict[str, int]:
         """Keys of the report of learn: ``examples``, and what else the task counts."""

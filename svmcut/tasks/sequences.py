@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from svmcut.data.examples import Sequences
     from svmcut.files.output import Output
     from svmcut.models import ChainModel, KernelChainModel
+    from svmcut.training.driver import Driver
 
 
 class Tags:
@@ -128,6 +129,11 @@ class Tagging(Task):
     def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Sequences:
         """As Task.read; with test a tag of 0 is one that nobody knows."""
         return read_sequences(path, least=0 if test else 1, costs=costs, **how)
+
+    def calibrated(self, driver: Driver, data: Sequences) -> Driver:
+        from svmcut.training.chain_calibration import CalibratedChains
+
+        return CalibratedChains(driver.plan, data)
 
     def bounds(self, data: Sequences) -> NDArray[np.int64]:
         return data.indptr

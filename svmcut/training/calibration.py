@@ -125,13 +125,7 @@ class CalibratedDriver(Driver):
             if self.late():
                 return None
             train, rest = split(self._data, fold)
-            driver = self._part(train)
-            all_rows, rows = self.plan.units.samples, driver.plan.units.samples
-            part_cost = cost if cost is None or not all_rows else cost * rows / all_rows
-            outcome = driver.fit(part_cost, example_cost)
-            if driver.interrupted or outcome.stopped_by == "interrupt":
-                raise KeyboardInterrupt
-            model: Any = outcome.model
+            model: Any = self._fitted(train, cost, example_cost).model
             held = model.decisions(rest.X, self.settings.threads)
             if found is None:
                 found = np.empty((len(self._data), *held.shape[1:]))
@@ -141,7 +135,18 @@ class CalibratedDriver(Driver):
             raise TrainingError("{}: {}; scale the features", self.plan.path, what)
         return None if self.late() else found
 
-    def _part(self, data: Examples) -> Driver:
+    def _fitted(self, data: Any, cost: float | None, example_cost: float | None) -> Outcome:
+        """The outcome of a part, in which C keeps its weight of an example; a KeyboardInterrupt
+        where it was ended by one."""
+        driver = self._part(data)
+        all_rows, rows = self.plan.units.samples, driver.plan.units.samples
+        part_cost = cost if cost is None or not all_rows else cost * rows / all_rows
+        outcome = driver.fit(part_cost, example_cost)
+        if driver.interrupted or outcome.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        return outcome
+
+    def _part(self, data: Any) -> Driver:
         """A driver of the same settings on a part of the rows, with the time that is left."""
         s = replace(self.settings, initial=None)  # which may have seen the rows that are held out
         if s.time_limit is not None:

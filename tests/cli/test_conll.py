@@ -242,3 +242,39 @@ def test_decoding_is_of_sequences_alone(run, tmp_path, capsys):
     assert sum(line.startswith("# ") for line in lines) == 4 + 2 and "1" in lines
     assert run("classify tokens model tags --partial") == 2
     assert "--partial is for tokens in columns" in capsys.readouterr().err
+
+
+def test_confidences_are_calibrated_on_sequences_held_out(run, tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    tags = ("B-NP", "I-NP", "B-VP")
+    noisy = [
+        [(w, k, str(rng.choice(tags)) if rng.random() < 0.2 else tag) for w, k, tag in one]
+        for one in sentences(0, 25)
+    ]
+    (tmp_path / "train").write_text(text_of(noisy))
+    learn = LEARN.replace("--gap 0.1 --example-cost 1", "--gap 0.3 --example-cost 5")
+    assert run(f"{learn} --probability train model --report learnt") == 0
+    assert run(f"{learn} train plain") == 0
+    model, learnt = read_model("model"), json.loads((tmp_path / "learnt").read_text())
+    assert 0 < model.temperature < 10 and learnt["log_loss"] > 0
+    assert (tmp_path / "model").read_bytes() == (
+        (tmp_path / "plain").read_bytes() + b"#@ temperature %.17g\n" % model.temperature
+    )
+    (tmp_path / "test").write_text(text_of(noisy[:9]))
+    capsys.readouterr()
+    losses = {}
+    for name in ("model", "plain"):
+        assert run(f"classify -v 0 test {name} tags --confidence --report report") == 0
+        losses[name] = json.loads((tmp_path / "report").read_text())["log_loss"]
+    assert "Log loss" in capsys.readouterr().out and losses["model"] != losses["plain"]
+    folds = [sequence for k, sequence in enumerate(noisy) if k < 4]
+    (tmp_path / "few").write_text(text_of(folds))
+    assert run(f"{learn} --probability few model") != 0
+    assert "has 4 sequences, too few for 5 folds" in capsys.readouterr().err
+
+
+def test_a_kernel_has_confidences_too(run, tmp_path):
+    (tmp_path / "train").write_text(text_of(sentences(0, 10)))
+    assert run(f"{LEARN} -t rbf -g 0.1 --probability train model") == 0
+    assert read_model("model").temperature is not None
+    assert run("classify -v 0 test model tags --confidence") == 0

@@ -48,7 +48,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     loss = lines.integer(13, "the loss function", 0)
     count = lines.integer(14, "the number of support vectors plus 1", 1) - 1
     lines.real(15, "the threshold b")
-    text, names = split(path, file.read(), 16, tags, features)
+    text, names, temperature = split(path, file.read(), 16, tags, features)
     alpha, indptr, indices, values = lines.vectors(text, count, highest)
     weights = products(alpha, indptr, values)
     whole = ChainShape(tags, features, transition, emission)
@@ -76,7 +76,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     np.add.at(w, places, weights)
     if not np.isfinite(w[places]).all():
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    return ChainModel(w, shape, kernel, columns, features, loss, names)
+    return ChainModel(w, shape, kernel, columns, features, loss, names, temperature)
 
 
 def write(
@@ -106,7 +106,7 @@ def write(
         "0 # threshold b, each following line is a SV (starting with alpha*y)\n",
     )
     write_weights(output, (numbers - 1).astype(np.int32), weights)
-    write_names(path, output, model.names, shape.n_tags, features)
+    write_names(path, output, model.names, shape.n_tags, features, model.temperature)
 
 
 def _emission_base(shape: ChainShape) -> int:

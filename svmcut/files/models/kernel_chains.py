@@ -41,7 +41,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
     count = lines.integer(10, "the number of support tokens plus 1", 1)
     K = lines.integer(11, "the number of classes", 1, MOST_TAGS)
     order = lines.integer(12, "the order of transitions", 0, 3)
-    text, names = split(path, file.read(), _FIRST_LINE, K, features)
+    text, names, temperature = split(path, file.read(), _FIRST_LINE, K, features)
     room = 64 * (len(text) + 2**20)
     shape = ChainShape(K, features, order)
     if shape.transitions > room or (count - 1) * K > room:
@@ -70,7 +70,9 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
         [[0], np.cumsum(np.bincount(tokens[~is_tag], minlength=count - 1))]
     ).astype(np.int64)
     support = Csr(values[~is_tag], found.astype(np.int32), starts, d, True)
-    return KernelChainModel(kernel, support, alpha, transitions, shape, columns, features, names)
+    return KernelChainModel(
+        kernel, support, alpha, transitions, shape, columns, features, names, temperature
+    )
 
 
 def write(
@@ -105,7 +107,7 @@ def write(
         places = np.concatenate([tags, K + columns[row]]).astype(np.int32)
         numbers = np.concatenate([alpha[u, tags], values[row]])
         output.write(b"1 " + format_pairs(places, numbers, not original) + b"#\n")
-    write_names(path, output, model.names, K, features)
+    write_names(path, output, model.names, K, features, model.temperature)
 
 
 def _transitions(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names of tags and features behind the last line of a model of sequences: ``#@ tag N NAME``, ``#@
 attribute N NAME``. Where features come from columns, behind them ``#@ template N LINE`` for every
-line of the template and ``#@ columns N``, with that of the tag.
+line of the template and ``#@ columns N``, with that of the tag. The last line may be ``#@
+temperature T``.
 
 Numbers are those of the file, from 1; a name is the rest of its line, in UTF-8, and may hold
 anything but a newline.
@@ -9,6 +10,7 @@ anything but a newline.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -21,15 +23,25 @@ if TYPE_CHECKING:
 _START = b"#@ "
 
 
-def write_names(path: str, output: Output, names: Names | None, tags: int, features: int) -> None:
-    """The lines of so many tags and features, none where there are no names.
+def write_names(
+    path: str,
+    output: Output,
+    names: Names | None,
+    tags: int,
+    features: int,
+    temperature: float | None = None,
+) -> None:
+    """The lines of so many tags and features, none where there are no names, and of the
+    temperature of probabilities.
 
     Raises
     ------
     ModelError
         For a name with a newline.
     """
+    last = b"" if temperature is None else b"#@ temperature %.17g\n" % temperature
     if names is None:
+        output.write(last)
         return
     kinds = {"tag": names.tags[:tags], "attribute": names.attributes[:features]}
     for kind, found in (kinds | {"template": names.template}).items():
@@ -42,12 +54,14 @@ def write_names(path: str, output: Output, names: Names | None, tags: int, featu
         output.write(text.encode("utf-8", "surrogateescape"))
     if names.columns:
         output.write(b"#@ columns %d\n" % names.columns)
+    output.write(last)
 
 
 def split(
     path: str, text: bytes, line: int, tags: int, features: int
-) -> tuple[bytes, Names | None]:
-    """The text, which starts at that line of the file, without its names, and these.
+) -> tuple[bytes, Names | None, float | None]:
+    """The text, which starts at that line of the file, without its names, these, and the
+    temperature of probabilities.
 
     Raises
     ------
@@ -57,7 +71,7 @@ def split(
     """
     end = 0 if text.startswith(_START) else text.find(b"\n" + _START) + 1
     if not end and not text.startswith(_START):
-        return text, None
+        return text, None, None
     line += text.count(b"\n", 0, end)
     lines = text[end:].split(b"\n")
     if lines.pop():
@@ -67,6 +81,11 @@ def split(
             line + len(lines),
             1,
         )
+    temperature = _temperature(lines[-1])
+    if temperature is not None:
+        lines.pop()
+    if not lines:
+        return text[:end], None, temperature
     found: list[list[str]] = []
     columns = _columns(lines[-1])
     template = len(lines) - 1 - tags - features if columns else 0
@@ -90,7 +109,20 @@ def split(
     if lines[bool(columns) :]:
         raise _refusal(path, lines[0], "nothing behind the last attribute", line)
     tags_of, attributes, texts = found
-    return text[:end], Names(tuple(tags_of), tuple(attributes), tuple(texts), columns)
+    kept = Names(tuple(tags_of), tuple(attributes), tuple(texts), columns)
+    return text[:end], kept, temperature
+
+
+def _temperature(line: bytes) -> float | None:
+    """The temperature that a line names; None where it is another."""
+    head, _, number = line.rpartition(b" ")
+    if head != b"#@ temperature":
+        return None
+    try:
+        value = float(number)
+    except ValueError:
+        return None
+    return value if 0 <= value < math.inf else None
 
 
 def _columns(line: bytes) -> int:

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Probabilities of tags: a temperature of scores, fitted to sequences by chains that did not see
+them, for the chain of all sequences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.data.folds import folds, split
+from svmcut.errors import TrainingError
+from svmcut.models.decoding import Held, Lattice, fit_temperature
+from svmcut.scoring.probabilities import Skill
+from svmcut.spec.records import replace
+from svmcut.training.calibration import FOLDS, CalibratedDriver
+from svmcut.training.driver import Driver
+
+if TYPE_CHECKING:
+    from svmcut.data.examples import Sequences
+    from svmcut.training.outcome import Outcome
+    from svmcut.training.stage import Plan
+
+
+class CalibratedChains(CalibratedDriver):
+    """Trains as a Driver does, then a chain on each of five parts, and fits a temperature to the
+    sequences that these did not see.
+
+    Sequences with a tag that a part lacks are left out there.
+
+    Parameters
+    ----------
+    plan : Plan
+    data : Sequences
+        What the plan was made of.
+
+    Raises
+    ------
+    UsageError
+        For fewer sequences than parts.
+    """
+
+    def __init__(self, plan: Plan, data: Sequences):
+        Driver.__init__(self, plan)
+        self.held_out: Any = None
+        self._own, self._sequences = False, data
+        self._folds = folds(self.settings.task, data, FOLDS, self.settings.seed)
+
+    def _scores(self, cost: float | None, example_cost: float | None) -> Any:
+        """Of every part the lattice of the sequences that its chain did not see; None where the
+        time is over before."""
+        found = []
+        for fold in self._folds:
+            if self.late():
+                return None
+            train, rest = split(self._sequences, fold)
+            model: Any = self._fitted(train, cost, example_cost).model
+            known = np.maximum.reduceat(rest.tags, rest.indptr[:-1]) < model.shape.n_tags
+            if not known.any():
+                continue
+            rest = rest.take(known)
+            lattice = Lattice(model, rest.X, rest.indptr, threads=self.settings.threads)
+            weights = np.ones(len(rest)) if rest.weights is None else rest.weights
+            found.append(Held(lattice, rest.tags, weights))
+        return None if self.late() else found
+
+    def _calibrate(self, outcome: Outcome, scores: Any) -> None:
+        """Fits the temperature, and says what the probabilities are worth on the same sequences."""
+        try:
+            temperature = fit_temperature(scores)
+        except ValueError as error:
+            raise TrainingError("{}: {}; scale the features", self.plan.path, error) from None
+        model: Any = outcome.model
+        outcome.model, skill = replace(model, temperature=temperature), Skill()
+        for one in scores:
+            marginals = one.lattice.sums(temperature, marginals=True)[2]
+            lengths = np.diff(one.lattice.sequences)
+            skill.add(marginals, one.tags, np.repeat(one.weights, lengths))
+        outcome.details |= skill.values()
