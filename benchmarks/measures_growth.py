@@ -3,7 +3,7 @@
 
     python benchmarks/measures_growth.py [ROWS ...]          by default 10000 100000 1000000
 
-Scores are normal, 3 % of the rows positive and one higher; CPU time of 1 thread, the best of three. The
+Scores are normal, 3 % of the rows positive and one higher; CPU time of 1 thread, best of three. The
 exponent is the slope of log time over log rows from the first size to the last.
 """
 

@@ -39,9 +39,9 @@ def text_of(model: ScoringModel) -> bytes:
     found = {} if model.labels is None else {"labels": [*map(label_text, model.labels)]}
     found |= {} if model.loss is None else {"loss": [model.loss]}
     if model.parameter is not None:
-        found["parameter"] = [*map(number_text, model.parameter)]
+        found["parameter"] = [*map(short_text, model.parameter)]
     if model.threshold is not None:
-        found["threshold"] = [number_text(model.threshold)]
+        found["threshold"] = [short_text(model.threshold)]
     if model.sigma is not None:
         found["sigma"] = [number_text(model.sigma)]
     return lines_of(
@@ -90,6 +90,12 @@ def names_of(path: str, found: dict[str, Any], K: int, line: int) -> NDArray[np.
 def number_text(value: float) -> str:
     """A number with all its digits."""
     return f"{value:.17g}"
+
+
+def short_text(value: float) -> str:
+    """A number in eight digits where these read back as it, else with all."""
+    text = f"{value:.8g}"
+    return text if float(text) == value else number_text(value)
 
 
 def lines_of(found: dict[str, list[str]]) -> bytes:
