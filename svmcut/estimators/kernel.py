@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from svmcut.data.arrays import as_rows
 from svmcut.data.examples import Csr
@@ -87,9 +87,22 @@ class Expansions(Trained):
         self._gamma = _gamma(self.gamma, X, rows)
         return rows
 
+    def _validated(self, X: Any, **options: Any) -> Any:
+        """As scikit-learn checks them; what a callable kernel takes may be other than numbers."""
+        if not callable(self.kernel) or hasattr(X, "tocsr"):
+            return super()._validated(X, **options)
+        given = np.asarray(X)
+        if given.dtype.kind not in "OUS":
+            return super()._validated(X, **options)
+        if "y" not in options:
+            return given
+        check_consistent_length(given, options["y"])
+        return given, column_or_1d(options["y"], warn=True)
+
     def _values(self, X: Any) -> NDArray:
         """(n, m) of the callable kernel, of rows with those of training."""
-        values, m = np.asarray(self.kernel(X, self._rows_fit)), self._rows_fit.shape[0]
+        found, m = self.kernel(X, self._rows_fit), self._rows_fit.shape[0]
+        values = np.asarray(found.toarray() if hasattr(found, "toarray") else found)
         if values.shape != (X.shape[0], m):
             raise DataError(
                 "kernel",

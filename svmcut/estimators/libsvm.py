@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Outcome
 
 
-class _Libsvm(Expansions):
+class Attributes(Expansions):
     """What SVC and SVR share: attributes by row, and the KKT conditions to tol as the rule that
     ends training."""
 
@@ -65,8 +65,11 @@ class _Libsvm(Expansions):
             raise UsageError("shrinking={!r} is not True or False", self.shrinking)
         if not self.shrinking:
             warn("shrinking=False has no effect: it would change the time, not the machine")
-        known = {"solver": "smo", "free_bias": True, "gap": None, "epsilon": self.tol}
-        return super()._parameters(rows) | known | {"example_cost": finite_cost(self.C)}
+        found = super()._parameters(rows)
+        found |= {"solver": "smo", "free_bias": True, "gap": None, "epsilon": self.tol}
+        if "example_cost" in found:
+            found["example_cost"] = finite_cost(self.C)
+        return found
 
     def _certify(self, outcomes: list[Outcome]) -> Self:
         super()._certify(outcomes)
@@ -80,6 +83,13 @@ class _Libsvm(Expansions):
     def _attribute(self, beta: NDArray[np.float64]) -> None:
         """Sets what is known by row of the multipliers of all machines."""
         raise NotImplementedError
+
+    def _attribute_one(self, beta: NDArray[np.float64]) -> None:
+        """The same of one machine without classes."""
+        support = np.flatnonzero(beta)
+        self.n_support_ = np.array([len(support)], np.int32)
+        self._set_support(support, beta[None, support])
+        self._set_coef([(np.arange(len(beta)), beta)])
 
     def _set_support(self, rows: NDArray, coef: NDArray[np.float64]) -> None:
         """Sets the attributes of support vectors, rows of what was trained on, with coefficients
@@ -131,7 +141,7 @@ class _Libsvm(Expansions):
         return np.asarray(found, np.float64) + self.intercept_
 
 
-class SVC(_Libsvm, KernelSVM):
+class SVC(Attributes, KernelSVM):
     """KernelSVM with the signature and the attributes of sklearn.svm.SVC: a machine for every pair
     of classes, whose votes decide.
 
@@ -271,7 +281,8 @@ class SVC(_Libsvm, KernelSVM):
         if self.decision_function_shape == "ovo":
             return found
         firsts, seconds = self._sides()
-        votes, sums = self._votes(found), found @ (firsts - seconds)
+        # scores of 0 are for the second in predict, and here for the first, as in scikit-learn
+        votes, sums = (found >= 0) @ firsts + (found < 0) @ seconds, found @ (firsts - seconds)
         return votes + sums / (3 * (np.abs(sums) + 1))
 
     def _votes(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -323,7 +334,7 @@ class SVC(_Libsvm, KernelSVM):
         return self._sigmoids()[:, 1]
 
 
-class SVR(_Libsvm, KernelSVMRegressor):
+class SVR(Attributes, KernelSVMRegressor):
     """KernelSVMRegressor with the signature and the attributes of sklearn.svm.SVR.
 
     Parameters
@@ -375,13 +386,11 @@ class SVR(_Libsvm, KernelSVMRegressor):
         self.cache_size, self.verbose, self.max_iter = cache_size, verbose, max_iter
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        return super()._parameters(rows) | {"tube": given_tube(self.epsilon)}
+        found = super()._parameters(rows)
+        return found if self.nu is not None else found | {"tube": given_tube(self.epsilon)}
 
     def _attribute(self, beta: NDArray[np.float64]) -> None:
-        support = np.flatnonzero(beta)
-        self.n_support_ = np.array([len(support)], np.int32)
-        self._set_support(support, beta[None, support])
-        self._set_coef([(np.arange(len(beta)), beta)])
+        self._attribute_one(beta)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The number (n,) of every row."""

@@ -98,7 +98,7 @@ class OneClassSVM(OutlierMixin, Expansions):
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         known = super()._parameters(rows)
-        return {name: value for name, value in known.items() if name not in _LACKS}
+        return {name: value for name, value in known.items() if name not in LACKS}
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores (n,), at least 0 inside."""
@@ -119,4 +119,5 @@ class OneClassSVM(OutlierMixin, Expansions):
         write_model(str(path), replace(self._machines()[0], loss=ONE_CLASS_LOSS))
 
 
-_LACKS = ("budget", "basis", "epochs", "free_bias")
+#: What KernelSVM gives and one class does not take.
+LACKS = ("budget", "basis", "epochs", "free_bias")

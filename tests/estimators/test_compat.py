@@ -77,6 +77,54 @@ def test_svr_has_the_attributes_of_theirs(kernel):
     assert hasattr(ours, "coef_") == (kernel == "linear")
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("name", ["moons", "words", "digits"])
+def test_nu_svc_has_the_attributes_of_theirs(name, kernel):
+    X, y = data(name)
+    how = {"kernel": kernel, "nu": 0.5 if name == "moons" else 0.3, **FINE}
+    ours, other = compat.NuSVC(**how).fit(X, y), theirs.NuSVC(**how).fit(X, y)
+    np.testing.assert_array_equal(ours.predict(X), other.predict(X))
+    np.testing.assert_allclose(
+        ours.decision_function(X), other.decision_function(X), rtol=5e-3, atol=5e-3
+    )
+    assert ours.dual_coef_.shape[0] == other.dual_coef_.shape[0]
+    assert len(np.setxor1d(ours.support_, other.support_)) <= 0.1 * len(other.support_) + 1
+    np.testing.assert_allclose(
+        np.abs(ours.dual_coef_).sum(), np.abs(other.dual_coef_).sum(), rtol=1e-3
+    )
+
+
+def test_nu_svr_and_one_class_have_the_attributes_of_theirs():
+    X, y = data("diabetes")
+    how = {"nu": 0.3, **FINE}
+    ours, other = compat.NuSVR(C=5.0, **how).fit(X, y), theirs.NuSVR(C=5.0, **how).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), other.predict(X), atol=5e-3)
+    assert type(ours.n_iter_) is int and abs(len(ours.support_) - len(other.support_)) <= 3
+    ours, other = compat.OneClassSVM(**how).fit(X), theirs.OneClassSVM(**how).fit(X)
+    np.testing.assert_allclose(ours.decision_function(X), other.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(ours.offset_, other.offset_, rtol=1e-5)
+    assert np.abs(ours.score_samples(X) - other.score_samples(X)).max() < 1e-4
+    assert np.mean(ours.predict(X) == other.predict(X)) > 0.99
+    assert ours.dual_coef_.sum() == pytest.approx(other.dual_coef_.sum(), rel=1e-5)
+
+
+def test_a_callable_takes_what_it_likes():
+    words, y = ["a a", "a", "b", "b b", "a b"] * 4, [1, 1, 2, 2, 1] * 4
+
+    def shared(one, other):
+        count = [[text.count(letter) for letter in "ab"] for text in one]
+        return np.array(count) @ np.array([[text.count(c) for text in other] for c in "ab"])
+
+    machine = compat.SVC(kernel=shared).fit(words, y)
+    assert machine.score(words, y) == 1 and machine.support_vectors_[0] in words
+    X, y = data("moons")
+    given = compat.SVC(kernel=lambda A, B: sp.csr_matrix(A @ B.T)).fit(X, y)
+    plain = compat.SVC(kernel="linear").fit(X, y)
+    np.testing.assert_allclose(given.decision_function(X), plain.decision_function(X), atol=0.01)
+    with pytest.raises(ValueError, match="kernel: gave an array of shape"):
+        compat.SVC(kernel=lambda A, B: np.ones((2, 2))).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("how", "atol"),
     [
