@@ -90,7 +90,7 @@ def test_nu_svc_has_the_attributes_of_theirs(name, kernel):
     assert ours.dual_coef_.shape[0] == other.dual_coef_.shape[0]
     assert len(np.setxor1d(ours.support_, other.support_)) <= 0.1 * len(other.support_) + 1
     np.testing.assert_allclose(
-        np.abs(ours.dual_coef_).sum(), np.abs(other.dual_coef_).sum(), rtol=1e-3
+        np.abs(ours.dual_coef_).sum(), np.abs(other.dual_coef_).sum(), rtol=5e-3
     )
 
 
