@@ -4,9 +4,9 @@
     python benchmarks/thresholds.py [DRAWS]         by default 2000
 
 Rows are drawn anew each time: one in five positive, scores normal around 0 and 1.8, so precision
-and recall in the population are known. Promised with confidence 0.9; broken is the share of draws whose
-threshold does not keep the floor, none that of draws without one. Beside it the lowest threshold
-whose precision on the rows reaches the floor, or the highest whose recall does.
+and recall in the population are known. Promised with confidence 0.9; broken is the share of draws
+whose threshold does not keep the floor, none that of draws without one. Beside it the lowest
+threshold whose precision on the rows reaches the floor, or the highest whose recall does.
 """
 
 from __future__ import annotations
