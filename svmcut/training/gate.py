@@ -158,6 +158,7 @@ def judge(
         if (
             not (reading and reading.original)
             and rule.relative is None
+            and primal >= 0
             and dual < FAR * primal <= FAR * rule.absolute
         ):
             outcome.warnings.append(Message(LITTLE, rule.absolute, primal))
