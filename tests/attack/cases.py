@@ -275,8 +275,30 @@ def _smooth(make):
     X, _, scores = rows(make)
     make.facts |= {"loss": make.pick("squared-hinge", "logistic"), "rows": len(X)}
     make.option("-l", make.facts["loss"])
-    _scored(make, "dual-cd", "newton")
+    if make.chance(0.35):
+        _penalised(make)
+    else:
+        _scored(make, "dual-cd", "newton")
     return X, two_classes(make, scores), None
+
+
+def _penalised(make):
+    """Options of weights that may be 0, and of the bias beside them."""
+    name = make.pick("l1", "elastic-net")
+    make.option("--penalty", name)
+    make.facts["l1"] = 1.0
+    if name == "elastic-net":
+        make.facts["l1"] = float(make.pick(0.1, 0.5, 0.95))
+        make.option("--l1-ratio", make.facts["l1"])
+    make.cost(make.chance(0.6), 1.0)
+    weights(make, make.facts["rows"])
+    make.target()
+    if make.chance(0.3):
+        make.option("--free-bias")
+        make.facts |= {"bias": 0.0, "free": True}
+    else:
+        bias(make)
+    make.option("--solver", make.pick("auto", "cdn"))
 
 
 def _regression(make):

@@ -102,7 +102,8 @@ def _initial(make):
     facts = make.facts
     if make.kind != "kernel":
         newton = (
-            facts["loss"] in SUMS
+            "l1" not in facts
+            and facts["loss"] in SUMS
             and facts.get("rescaling") != "slack"
             and facts.get("slack_norm") != 2
         )
@@ -111,7 +112,10 @@ def _initial(make):
                 at = make.place(option)
                 del make.words[at - 1 : at + 1]
         make.option(
-            "--solver", make.pick("cutting-plane", *(["newton", "newton"] if newton else []))
+            "--solver",
+            "cdn"
+            if "l1" in facts
+            else make.pick("cutting-plane", *(["newton", "newton"] if newton else [])),
         )
     elif facts["solver"] == "auto":
         make.words[make.place("--solver")] = facts["solver"] = "smo"

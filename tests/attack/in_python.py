@@ -183,6 +183,11 @@ def _estimator(make):
             given |= {"intercept_scaling": bias} if bias else {"fit_intercept": False}
         if name in ("LinearSVM", "PerfClassifier", "RankSVM", "LinearSVMRegressor"):
             given["loss"] = "hinge" if facts["loss"] == "error-rate" else facts["loss"]
+    if "l1" in facts:
+        given["penalty"] = make.words[make.place("--penalty")]
+        given |= {"l1_ratio": facts["l1"]} if given["penalty"] == "elastic-net" else {}
+    if "free" in facts:
+        given |= {"free_intercept": True, "fit_intercept": True}
     if kind == "regression":
         given["tube"] = facts["tube"]
     if kind == "classes":

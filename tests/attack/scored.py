@@ -35,6 +35,17 @@ class Smooth(Vectors):
         s, size, loss = self.s * t, self.size * abs(t), self.facts["loss"]
         return self.v @ slope(loss, np.where(self.positive, s, -s)), self.v @ bound(loss, size)
 
+    def primal(self, t=1.0):
+        l1 = REAL(self.facts.get("l1", 0))
+        if not l1:
+            return super().primal(t)
+        value, size = self.risk(REAL(t))
+        bias = self.facts["bias"]
+        weights = np.abs(self.alpha @ self.Z).sum()
+        weights += abs(self.threshold) / REAL(bias) if bias else 0
+        penalty = l1 * weights * abs(t) + (1 - l1) * self.half_norm * t * t
+        return float(penalty + self.C * value), float(penalty + self.C * size)
+
 
 class Numbers(Vectors):
     """Numbers, with a tube; both ways to state C weigh one example."""
