@@ -14,6 +14,7 @@ from svmcut.data.arrays import as_rows, named_rows, vector_examples
 from svmcut.data.examples import Csr
 from svmcut.data.labels import classes_of, label_texts
 from svmcut.errors import DataError, UsageError
+from svmcut.files.conll import TestColumns
 from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel
@@ -74,7 +75,8 @@ class Model:
         X : matrix
             Of a model of a table also such a table: a DataFrame, or the path of a file. Of a model
             of sequences with names also a list of sequences, as ChainSVM takes them:
-            lists of dicts of features or of their names.
+            lists of dicts of features or of their names; of a model of tokens in columns lists of
+            tuples of their texts, with the tag or without it.
         qid : (n,) int
             The sequence of each row, for a model of sequences and a matrix; rows of a sequence
             stand together.
@@ -93,11 +95,15 @@ class Model:
         if not model.of_sequences:
             return named_labels(model.predict(self._rows(X), threads), model.words)
         if model.names is not None and qid is None:
-            columns = {name: k for k, name in enumerate(model.names.attributes)}
+            X = list(map(list, X))
             bounds = np.concatenate([[0], np.cumsum([len(sequence) for sequence in X])]).astype(
                 np.int64
             )
-            rows = named_rows((token for sequence in X for token in sequence), columns)
+            if model.names.columns:
+                rows = TestColumns(model.names).rows_in_memory(X)
+            else:
+                columns = {name: k for k, name in enumerate(model.names.attributes)}
+                rows = named_rows((token for sequence in X for token in sequence), columns)
             numbers = model.tags(rows, np.unique(bounds), threads).tolist() if bounds[-1] else []
             tags = [model.names.tags[tag] for tag in numbers]
             return [tags[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
 from svmcut.errors import DataError
+from svmcut.messages import Message
 
 
 def vector_examples(X: Any, y: Any, qid: Any = None) -> Examples:
@@ -185,7 +187,13 @@ def named_rows(tokens: Iterable[Any], columns: dict[str, int], learn: bool = Fal
     places, values, lengths = array("i"), array("d"), array("q")
     for token in tokens:
         before = len(places)
-        for name, value in _features(token):
+        if token is None or isinstance(token, bytes | bytearray):
+            raise _no_token(token)
+        try:
+            found = list(_features(token))
+        except (TypeError, ValueError):
+            raise _no_token(token) from None
+        for name, value in found:
             place = columns.setdefault(name, len(columns)) if learn else columns.get(name, -1)
             if place >= 0:
                 places.append(place)
@@ -194,15 +202,30 @@ def named_rows(tokens: Iterable[Any], columns: dict[str, int], learn: bool = Fal
     return gathered_rows(np.array(lengths), np.array(places), np.array(values), len(columns))
 
 
+def _no_token(token: Any) -> DataError:
+    return DataError(
+        "X",
+        Message(
+            "{} is no token; expected a dict of features, whose values are numbers or texts, or a "
+            "list of their names",
+            reprlib.repr(token),
+        ),
+    )
+
+
 def _features(token: Any, front: str = "") -> Iterator[tuple[str, float]]:
     """Names and values of a token."""
     if not isinstance(token, Mapping):
         for name in [token] if isinstance(token, str) else token:
+            if not isinstance(name, str):
+                raise TypeError
             yield front + name, 1.0
         return
     for name, value in token.items():
         if isinstance(value, str | Mapping | list | tuple | set | frozenset):
             yield from _features(value, f"{front}{name}:")
+        elif isinstance(value, bytes | bytearray):
+            raise TypeError
         else:
             yield front + name, float(value)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+import numbers
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.arrays import as_rows, check_sparse, multilabel_examples, named_rows
 from svmcut.data.examples import Csr, Names, Sequences, Source
-from svmcut.errors import DataError
+from svmcut.errors import DataError, UsageError
 from svmcut.estimators.base import Trained, own_words, threads_of, whole
 from svmcut.files.models import write_model
+from svmcut.messages import Message
 from svmcut.models import ChainModel, LabelDecoder, MultilabelModel
+from svmcut.models.decoding import Lattice
+from svmcut.scoring.chunks import ChunkCounts, parts_of
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
@@ -164,6 +169,9 @@ class ChainSVM(Trained):
         Weighs the loss of one sequence.
     transitions, emissions : int
         Orders of the chain.
+    probability : bool
+        Fit the temperature of `predict_marginals` to sequences held out, in five parts that are
+        trained beside; else it is 1.
     quick : bool
         End where the error on a tenth of the sequences, held out, no longer falls, whatever tol.
     tol, solver, max_iter, n_jobs, random_state, verbose
@@ -177,6 +185,10 @@ class ChainSVM(Trained):
         At emissions=0; rows as feature_names_ has them.
     transition_coef_ : (K, K) float64
         From the tag of a row to that of a column; of transitions=1.
+    state_features_ : dict
+        Weights that are not 0 by (name of a feature, tag), as sklearn-crfsuite has them.
+    transition_features_ : dict
+        Weights that are not 0 by (tag, next tag); of transitions=1.
     feature_names_ : list of str or None
         None for sequences that are matrices.
     primal_, dual_, gap_, converged_, solver_, n_iter_
@@ -200,6 +212,7 @@ class ChainSVM(Trained):
         *,
         transitions: int = 1,
         emissions: int = 0,
+        probability: bool = False,
         quick: bool = False,
         tol: float = 1e-2,
         solver: str = "auto",
@@ -211,6 +224,7 @@ class ChainSVM(Trained):
         self.C = C
         self.transitions = transitions
         self.emissions = emissions
+        self.probability = probability
         self.tol = tol
         self.solver = solver
         self.quick = quick
@@ -220,12 +234,12 @@ class ChainSVM(Trained):
         self.verbose = verbose
 
     @whole
-    def fit(self, X: Sequence[Any], y: Sequence[Sequence[Any]], sample_weight: Any = None) -> Self:
+    def fit(self, X: Iterable[Any], y: Iterable[Sequence[Any]], sample_weight: Any = None) -> Self:
         """Trains on sequences X and their tags y.
 
         Parameters
         ----------
-        X : list of sequences
+        X : iterable of sequences
             A sequence is a matrix of one row a token, or a list of tokens; a token is a dict of
             features or a list of their names, as in sklearn-crfsuite: {"word": "dog", "title":
             True, "length": 3}. A text is the feature word:dog of 1, as is each of a list of texts;
@@ -237,8 +251,11 @@ class ChainSVM(Trained):
         -----
         A sequence without tokens is left out.
         """
+        X, y = _sequences(X, "X"), _sequences(y, "y")
         tags = [tag for sequence in y for tag in sequence]
         lengths = [len(sequence) for sequence in y]
+        if None in tags or any(isinstance(tag, bytes) for tag in tags):
+            raise DataError("y", "a tag is None or bytes; expected texts or numbers that sort")
         if len(X) != len(y) or [_length(sequence) for sequence in X] != lengths:
             raise DataError("y", "has not one tag for every token of X; expected one each")
         if not tags:
@@ -261,6 +278,7 @@ class ChainSVM(Trained):
             example_cost=self.C,
             transitions=self.transitions,
             emissions=self.emissions,
+            probability=self.probability,
             quick=self.quick,
             gap=None if self.quick else self.tol,
         )
@@ -271,31 +289,133 @@ class ChainSVM(Trained):
         self._model, self.n_features_in_ = outcome.model, rows.n_features
         return self._certify([outcome])
 
-    def predict(self, X: Sequence[Any]) -> list[list[Any]]:
+    def predict(self, X: Iterable[Any]) -> list[list[Any]]:
         """Tags of every token of every sequence; of one without tokens none."""
-        check_is_fitted(self, "classes_")
-        lengths = [_length(sequence) for sequence in X]
-        bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        if not bounds[-1]:
-            return [[] for _ in lengths]
-        with own_words():
-            rows = self._tokens(
-                [sequence for sequence, length in zip(X, lengths, strict=True) if length]
-            )
-            tags = self._model.tags(rows, np.unique(bounds), threads_of(self.n_jobs))
-        named = self.classes_[tags].tolist()
-        return [named[start:stop] for start, stop in itertools.pairwise(bounds)]
+        rows, full, bounds = self._rows_of(X)
+        tags = np.zeros(0, np.int32)
+        if len(full) > 1:
+            tags = self._model.tags(rows, full, threads_of(self.n_jobs))
+        return self._named(tags, bounds)
 
-    def score(self, X: Sequence[Any], y: Sequence[Sequence[Any]]) -> float:
-        """The part of all tokens whose tag is right; nan of none."""
-        pairs = [
-            (a, b)
-            for one, other in zip(self.predict(X), y, strict=True)
-            for a, b in zip(one, other, strict=True)
-        ]
+    def predict_marginals(self, X: Iterable[Any]) -> list[list[dict[Any, float]]]:
+        """Of every token the probability of every tag, as sklearn-crfsuite has them: calibrated
+        with probability=True."""
+        p, bounds, _ = self._marginals(X)
+        names = self.classes_.tolist()[: p.shape[1]]
+        rows = [dict(zip(names, row, strict=True)) for row in p.tolist()]
+        return [rows[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]
+
+    def predict_confidences(self, X: Iterable[Any]) -> list[list[float]]:
+        """Of every token the probability of the tag that `predict` gives it."""
+        p, bounds, tags = self._marginals(X)
+        sure = p[np.arange(len(tags)), tags].tolist()
+        return [sure[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]
+
+    def predict_n_best(self, X: Iterable[Any], n: int = 5) -> list[list[tuple[list[Any], float]]]:
+        """The n best labellings of every sequence with their scores, best first; fewer where there
+        are fewer, and of a sequence without tokens the empty one."""
+        if not isinstance(n, numbers.Integral) or n < 1:
+            raise UsageError("n is {}; expected a number of labellings from 1", n)
+        rows, full, bounds = self._rows_of(X)
+        names = self.classes_.tolist()
+        if len(full) < 2:
+            return [[([], 0.0)] for _ in bounds[1:]]
+        with own_words():
+            labels, scores = self._lattice(rows, full).best(int(n))
+        found: Any = []
+        flat, start = labels.tolist(), 0
+        places = iter(scores.tolist())
+        for length in np.diff(bounds).tolist():
+            if not length:
+                found.append([([], 0.0)])
+                continue
+            found.append(
+                [
+                    ([names[tag] for tag in flat[start + k * length :][:length]], score)
+                    for k, score in enumerate(next(places))
+                    if score > -math.inf
+                ]
+            )
+            start += int(n) * length
+        return found
+
+    def score(self, X: Iterable[Any], y: Iterable[Sequence[Any]], chunk: bool = False) -> float:
+        """The part of all tokens whose tag is right, nan of none; with chunk F1 of the chunks, as
+        conlleval has it, in 0 to 1.
+
+        Raises
+        ------
+        DataError
+            With chunk, where tags are not O, and B, I, E or S with a type as in B-NP.
+        """
+        y = _sequences(y, "y")
+        predicted = self.predict(X)
+        if [len(sequence) for sequence in predicted] != [len(sequence) for sequence in y]:
+            raise DataError("y", "has not one tag for every token of X; expected one each")
+        pairs = [pair for one, other in zip(predicted, y) for pair in zip(one, other)]
         if not pairs:
             return math.nan
-        return float(np.mean([a == b for a, b in pairs]))
+        if not chunk:
+            return float(np.mean([a == b for a, b in pairs]))
+        tags = sorted({str(tag) for pair in pairs for tag in pair})
+        parts = parts_of(tags)
+        if parts is None:
+            raise DataError("y", "tags say no chunks; expected O, and B, I, E or S with a type")
+        places = {tag: k for k, tag in enumerate(tags)}
+        ours, theirs = (
+            np.array([places[str(tag)] for tag in side], np.int32)
+            for side in zip(*((b, a) for a, b in pairs))
+        )
+        bounds = np.unique(np.cumsum([0, *map(len, y)]))
+        counts = ChunkCounts(parts)
+        counts.add(ours, theirs, bounds)
+        return counts.values()["chunk_f1"] / 100
+
+    def _rows_of(self, X: Iterable[Any]) -> tuple[Csr, NDArray[np.int64], NDArray[np.int64]]:
+        """All tokens, where sequences with tokens start, and where all do."""
+        check_is_fitted(self, "classes_")
+        with own_words():
+            sequences = _sequences(X, "X")
+            lengths = [_length(sequence) for sequence in sequences]
+            bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+            full = [sequence for sequence, length in zip(sequences, lengths) if length]
+            rows = self._tokens(full) if full else named_rows((), {})
+        return rows, np.unique(bounds), bounds
+
+    def _lattice(self, rows: Csr, full: NDArray[np.int64]) -> Lattice:
+        return Lattice(self._model, rows, full, threads=threads_of(self.n_jobs))
+
+    def _marginals(
+        self, X: Iterable[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
+        """(tokens, K) probabilities, where the sequences start, and (tokens,) best tags."""
+        rows, full, bounds = self._rows_of(X)
+        if len(full) < 2:
+            K = self._model.shape.n_tags
+            return np.zeros((0, K)), bounds, np.zeros(0, np.int32)
+        with own_words():
+            lattice, t = self._lattice(rows, full), self._model.temperature
+            p = lattice.sums(1.0 if t is None else t, marginals=True)[2]
+            assert p is not None
+            return p, bounds, lattice.tags()[0]
+
+    def _named(self, tags: NDArray[np.int32], bounds: NDArray[np.int64]) -> list[list[Any]]:
+        named = self.classes_[tags].tolist()
+        return [named[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """Weights of features with tags."""
+        if self._columns is None:
+            raise AttributeError("state_features_ is of features by name; use emission_coef_")
+        W, names, tags = self.emission_coef_, list(self._columns), self.classes_.tolist()
+        return {(names[i], tags[k]): float(W[i, k]) for i, k in np.argwhere(W).tolist()}
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """Weights of tags behind tags."""
+        V, tags = self.transition_coef_, self.classes_.tolist()
+        return {(tags[i], tags[k]): float(V[i, k]) for i, k in np.argwhere(V).tolist()}
 
     @property
     def feature_names_(self) -> list[str] | None:
@@ -357,9 +477,32 @@ class ChainSVM(Trained):
 def _is_matrix(sequence: Any) -> bool:
     if hasattr(sequence, "shape"):
         return True
-    return not (
-        isinstance(sequence[0], Mapping) or all(isinstance(name, str) for name in sequence[0])
-    )
+    token = sequence[0]
+    if isinstance(token, Mapping | str | bytes) or not hasattr(token, "__iter__"):
+        return False
+    names = list(token)
+    return bool(names) and not any(name is None or isinstance(name, str | bytes) for name in names)
+
+
+def _sequences(given: Any, name: str) -> list[Any]:
+    """Sequences as a list of matrices and lists, whatever was iterated over."""
+    if given is None or isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
+        raise DataError(
+            name, Message("{} is no list of sequences; expected one", reprlib.repr(given))
+        )
+    found = []
+    for sequence in given:
+        if hasattr(sequence, "shape") or isinstance(sequence, list | tuple):
+            found.append(sequence)
+            continue
+        if sequence is None or isinstance(sequence, str | bytes | Mapping):
+            what = Message("{} is no sequence; expected a list of tokens", reprlib.repr(sequence))
+            raise DataError(name, what)
+        if not hasattr(sequence, "__iter__"):
+            what = Message("{} is no sequence; expected a list of tokens", reprlib.repr(sequence))
+            raise DataError(name, what)
+        found.append(list(sequence))
+    return found
 
 
 def _length(sequence: Any) -> int:

@@ -5,6 +5,7 @@ every sequence. A template makes features of the columns."""
 
 from __future__ import annotations
 
+import reprlib
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -189,6 +190,35 @@ class TestColumns:
                 self._check_given(last, tags, taken.source())
         X = _rows(found, len(self._known), taken.path)
         return Sequences(X, taken.bounds, tags, taken.source())
+
+    def rows_in_memory(self, sequences: Sequence[Sequence[Any]]) -> Csr:
+        """Tokens as tuples of the texts of their columns, with the tag or without it, as rows.
+
+        Raises
+        ------
+        DataError
+            For a token that has not so many texts.
+        """
+        expected = self._names.columns
+        tokens = [token for sequence in sequences for token in sequence]
+        for token in tokens:
+            fits = isinstance(token, tuple | list) and all(isinstance(one, str) for one in token)
+            if not fits or len(token) not in (expected, expected - 1):
+                message = Message(
+                    "{} is no token; expected a tuple of {} texts, as the model was trained on "
+                    "columns",
+                    reprlib.repr(token),
+                    expected - 1,
+                )
+                raise DataError("X", message)
+        columns = []
+        for k in range(expected - 1):
+            texts: dict[str, int] = {}
+            ids = [texts.setdefault(token[k], len(texts)) for token in tokens]
+            columns.append(Column(np.array(ids, np.int32), list(texts)))
+        bounds = np.cumsum([0, *(len(sequence) for sequence in sequences if len(sequence))])
+        found = known_features(self._template, columns, bounds.astype(np.int64), self._known)
+        return _rows(found, len(self._known), "X")
 
     def _check_given(self, last: Column, tags: NDArray[np.int32], source: Source) -> None:
         """Refuses given tags that the model does not know."""
