@@ -246,7 +246,9 @@ def _coarse(data: Any, examples: Any, driver: Driver) -> list[str]:
     """A warning of features far from 0: of arrays as they are given, of files as they are kept."""
     bias = bool(driver.settings.bias) and not driver.settings.has_kernel
     if isinstance(data, tuple):
-        return coarse_warning(data[0], None, bias)
+        X = data[0]
+        names = X.columns if hasattr(X, "columns") else None
+        return coarse_warning(X, None, bias, names)
     return coarse_warning(examples.X, examples.source.path, bias)
 
 

@@ -58,12 +58,48 @@ def as_rows(X: Any, name: str = "X") -> Csr:
         return X
     sparse = hasattr(X, "tocsr")
     matrix: Any = X if sparse else np.asarray(X)
+    if not sparse and matrix.dtype.kind not in "fiub" and hasattr(X, "columns"):
+        check_columns(X, name)
+        matrix = matrix.astype(np.float64)
     if len(matrix.shape) != 2 or matrix.dtype.kind not in "fiub":
         raise DataError(
             name,
             f"is {len(matrix.shape)}-dimensional of {matrix.dtype}; expected a matrix of numbers",
         )
     return _of_sparse(matrix, name) if sparse else Csr.from_dense(_float32(matrix, name))
+
+
+def check_columns(frame: Any, name: str = "X") -> None:
+    """Refuses a DataFrame with a column of anything but finite numbers, by its name.
+
+    Raises
+    ------
+    DataError
+    """
+    for title in frame.columns:
+        column = np.asarray(frame[title])
+        try:
+            values = column.astype(np.float64)
+        except (TypeError, ValueError):
+            held = next((value for value in column.tolist() if not _is_number(value)), column[0])
+            raise DataError(
+                name,
+                f"column {str(title)!r} holds {held!r}, which is no number; encode it, as "
+                "OneHotEncoder does, or give the whole table to svmcut.train(table, label=..)",
+            ) from None
+        if not np.isfinite(values).all():
+            what = "NaN" if np.isnan(values).any() else "infinity"
+            raise DataError(
+                name, f"column {str(title)!r} contains {what}; fill it in, as SimpleImputer does"
+            )
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def check_sparse(X: Any, name: str = "X") -> None:

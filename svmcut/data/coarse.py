@@ -89,19 +89,24 @@ def coarse_features(X: Any, bias: bool = False) -> list[Coarse]:
     return [Coarse(*one) for one in zip(names[order].tolist(), *rest, strict=True)]
 
 
-def coarse_warning(X: Any, file: str | None = None, bias: bool = False) -> list[str]:
+def coarse_warning(
+    X: Any, file: str | None = None, bias: bool = False, names: Any = None
+) -> list[str]:
     """What a user should know of such columns, one sentence or none.
 
     Parameters
     ----------
     file : str or None
         Where the rows come from; None for an array.
+    names : sequence of str or None
+        Of the columns of an array.
     """
     features = coarse_features(X, bias)
     if not features:
         return []
     worst = features[0]
-    where = f"feature {worst.column + 1} of {file}" if file else f"column {worst.column} of X"
+    named = worst.column if names is None else repr(str(names[worst.column]))
+    where = f"feature {worst.column + 1} of {file}" if file else f"column {named} of X"
     others = f", and {len(features) - 1} more," if len(features) > 1 else ""
     if worst.part > PART:
         much = (

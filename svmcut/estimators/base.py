@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from svmcut.data.arrays import as_rows, check_sparse, given_weights
+from svmcut.data.arrays import as_rows, check_columns, check_sparse, given_weights
 from svmcut.data.coarse import coarse_warning
 from svmcut.data.examples import Csr, Examples
 from svmcut.data.given import with_serials
@@ -32,6 +32,7 @@ from svmcut.spec.parameters import LARGEST_C, Settings
 from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, plain
+from svmcut.tables.options import is_frame
 from svmcut.tasks.protocol import Task, named
 from svmcut.tasks.weights import weighed
 from svmcut.training.gate import ENDS, in_memory
@@ -227,16 +228,21 @@ class Trained(BaseEstimator):
         """X, or X and y, as scikit-learn checks them."""
         if hasattr(X, "tocsr"):
             check_sparse(X)
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", **options
-        )
+        kinds = [np.float64, np.float32]
+        try:
+            return validate_data(self, X, accept_sparse="csr", dtype=kinds, order="C", **options)
+        except (ValueError, TypeError):
+            if is_frame(X):
+                check_columns(X)
+            raise
 
     def _training_rows(self, X: Any) -> Csr:
         """Rows to train on; warns of columns that are far from 0."""
         biased = bool(
             getattr(self, "intercept_scaling", 0.0) and getattr(self, "fit_intercept", False)
         )
-        for message in coarse_warning(X, None, biased):
+        names = getattr(self, "feature_names_in_", None)
+        for message in coarse_warning(X, None, biased, names):
             warn(message)
         return as_rows(X)
 
@@ -245,6 +251,15 @@ class Trained(BaseEstimator):
         check_is_fitted(self)
         with own_words():
             return as_rows(self._validated(X, reset=False)).checked()
+
+    def _check_saved(self) -> None:
+        """Refuses what a model file cannot hold.
+
+        Raises
+        ------
+        NotFittedError
+        """
+        check_is_fitted(self)
 
     def _weighed(self, data: Any, settings: Settings, weights: Any) -> tuple[Task, Any]:
         """The task, and data without what weighs 0."""

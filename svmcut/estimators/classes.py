@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.arrays import given_weights
 from svmcut.data.examples import Csr, Examples, Source
@@ -155,7 +154,7 @@ class Machines(ClassifierMixin, Trained):
 
         Classes that are no numbers are -1 and 1 there, and of more than two 1, 2, 3, ...
         """
-        check_is_fitted(self)
+        self._check_saved()
         numbers = numeric(self.classes_)
         if len(self.classes_) > 2:
             names = np.arange(1.0, len(self.classes_) + 1) if numbers is None else numbers

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from svmcut.data.arrays import as_rows
+from svmcut.data.coarse import PART, coarse_features
 from svmcut.data.examples import Csr
 from svmcut.data.gamma import gamma_of
 from svmcut.errors import DataError, UsageError
@@ -73,6 +74,7 @@ class Expansions(Trained):
     _kernel_machines: list[Any]
     _gamma: Any
     _rows_fit: Any = None
+    _shift: NDArray[np.float64] | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -81,11 +83,24 @@ class Expansions(Trained):
 
     def _training_rows(self, X: Any) -> Csr:
         if callable(self.kernel):
-            self._rows_fit = X
+            self._rows_fit, self._shift = X, None
             return as_rows(self._values(X))
-        rows = super()._training_rows(X)
+        self._shift = self._far(X)
+        rows = super()._training_rows(X if self._shift is None else X - self._shift)
         self._gamma = _gamma(self.gamma, X, rows)
         return rows
+
+    def _far(self, X: Any) -> NDArray[np.float64] | None:
+        """What (d,) is taken from every row, which no value of the rbf kernel changes by: the mean
+        of columns that 32 bits would round by much of what they differ by."""
+        if self.kernel != "rbf" or hasattr(X, "tocsr") or X.dtype != np.float64:
+            return None
+        columns = [feature.column for feature in coarse_features(X) if feature.part > PART]
+        if not columns:
+            return None
+        shift = np.zeros(X.shape[1])
+        shift[columns] = X[:, columns].mean(axis=0)
+        return shift
 
     def _validated(self, X: Any, **options: Any) -> Any:
         """As scikit-learn checks them; what a callable kernel takes may be other than numbers."""
@@ -112,11 +127,24 @@ class Expansions(Trained):
         return values
 
     def _rows(self, X: Any) -> Csr:
-        if not callable(self.kernel):
+        if not callable(self.kernel) and self._shift is None:
             return super()._rows(X)
         check_is_fitted(self)
         with own_words():
-            return as_rows(self._values(self._validated(X, reset=False))).checked()
+            X = self._validated(X, reset=False)
+            if callable(self.kernel):
+                return as_rows(self._values(X)).checked()
+            return as_rows((X.toarray() if hasattr(X, "tocsr") else X) - self._shift).checked()
+
+    def _check_saved(self) -> None:
+        super()._check_saved()
+        if self._shift is not None:
+            raise DataError(
+                "X",
+                f"column {int(np.flatnonzero(self._shift)[0])} was centred, as its values are far "
+                "from 0, and a model file has no place for that; scale the columns before fit, as "
+                "StandardScaler does, or keep the estimator with pickle",
+            )
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if not callable(self.kernel) and self.kernel not in KERNELS:
@@ -171,7 +199,8 @@ class Expansions(Trained):
     @property
     def support_vectors_(self) -> csr_matrix:
         """The support vectors of all machines, each once."""
-        return self._expansion()[0]
+        vectors = self._expansion()[0]
+        return vectors if self._shift is None else type(vectors)(vectors.toarray() + self._shift)
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:

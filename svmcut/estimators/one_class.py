@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.examples import Examples, Source
 from svmcut.data.labels import SIGNS
@@ -115,7 +114,7 @@ class OneClassSVM(OutlierMixin, Expansions):
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of the command line; pickle keeps all digits."""
-        check_is_fitted(self)
+        self._check_saved()
         write_model(str(path), replace(self._machines()[0], loss=ONE_CLASS_LOSS))
 
 

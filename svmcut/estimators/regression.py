@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.examples import Examples, Source
 from svmcut.errors import UsageError
@@ -77,7 +76,7 @@ class Regressor(RegressorMixin, Trained):
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of the command line, whose numbers have eight digits; pickle keeps
         them all."""
-        check_is_fitted(self)
+        self._check_saved()
         write_model(str(path), replace(self._machines()[0], loss=self.loss))
 
 
