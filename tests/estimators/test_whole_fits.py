@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import svmcut
+from svmcut import compat
 from svmcut.estimators import base, clusters
 from svmcut.estimators.base import Trained, whole
 from svmcut.tasks.protocol import named
@@ -20,7 +21,8 @@ ESTIMATORS = [
     for name in sorted(svmcut.__all__)
     if isinstance(thing := getattr(svmcut, name), type) and issubclass(thing, Trained)
 ]
-ALL = [*ESTIMATORS, clusters.LinearSVM]
+THEIRS = [getattr(compat, name) for name in sorted(compat.__all__)]
+ALL = [*ESTIMATORS, *THEIRS, clusters.LinearSVM]
 FILES = str(Path(base.__file__).parent)
 
 
@@ -135,7 +137,7 @@ def test_what_refuses_or_ends_a_fit(Estimator, where, monkeypatch):
     other = list(examples(Estimator, 2, 16, 4))
     expected = {"observer": KeyboardInterrupt, "solver": MemoryError}.get(where, ValueError)
     if where == "parameter":
-        machine.set_params(C=-1.0)
+        machine.set_params(**{"C" if "C" in machine.get_params() else "nu": -1.0})
     elif where == "data" and Estimator in (svmcut.ChainSVM, clusters.LinearSVM):
         other[0] = [*other[0], []] if Estimator is svmcut.ChainSVM else [None]
         expected = (ValueError, AttributeError)
