@@ -29,6 +29,7 @@ from svmcut.tables.options import OF_TABLES, OF_TOKENS, is_frame, table_options
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tasks.protocol import OF_CLASSES, named
 from svmcut.tasks.weights import weighed
+from svmcut.training.balls import with_certificate
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -104,7 +105,7 @@ def train(
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
     told = _coarse(data, examples, driver)
-    outcome.model = with_table(outcome.model, examples)
+    outcome.model = complete(outcome, examples, driver.settings)
     outcome.warnings = [
         *idle,
         *told,
@@ -201,7 +202,7 @@ def cross_validate(
     driver = own.plan(examples, chosen)
     outcome = driver.fit(chosen.cost, chosen.example_cost)
     warnings = [*_coarse(data, examples, driver), *warnings]
-    outcome.model = with_table(outcome.model, examples)
+    outcome.model = complete(outcome, examples, driver.settings)
     outcome.warnings = [
         *idle,
         *warnings,
@@ -237,8 +238,9 @@ def weights_of(weights: Any, settings: Settings) -> tuple[Any, str]:
     return given_weights(weights), "weights"
 
 
-def with_table(model: Any, examples: Any) -> Any:
-    """The model with the encoding of the table it was trained on."""
+def complete(outcome: Any, examples: Any, settings: Settings) -> Any:
+    """The model with its certificate and the encoding of the table it was trained on."""
+    model = with_certificate(outcome.model, outcome, settings)
     return model if examples.table is None else replace(model, table=examples.table.encoding)
 
 

@@ -114,6 +114,22 @@ SCORING = (
         kind=PATH,
     ),
     Option(
+        "certify",
+        ("--certify",),
+        OUTPUT,
+        "Say how many labels are proven to be those of the exact optimum.",
+        default="off",
+    ),
+    Option(
+        "bounds",
+        ("--bounds",),
+        OUTPUT,
+        "Write LOW HIGH a row: between these lies the score of the exact optimum; of several "
+        "classes LOW HIGH of each.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
         "progress",
         ("--progress/--no-progress",),
         OUTPUT,

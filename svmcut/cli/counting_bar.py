@@ -6,14 +6,15 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 #: Seconds before the bar is drawn, and between two draws.
 DELAY, BETWEEN = 1.0, 0.2
 
 
 @contextlib.contextmanager
-def counting(wanted: bool | None) -> Iterator[Callable[[int], None]]:
-    """Gives what is told of every block its rows.
+def counting(wanted: bool | None) -> Iterator[Callable[[Any, Any], None]]:
+    """Gives what is told of every part, and what is predicted of it.
 
     Parameters
     ----------
@@ -21,7 +22,7 @@ def counting(wanted: bool | None) -> Iterator[Callable[[int], None]]:
         None for on a terminal.
     """
     if sys.stderr is None or not (sys.stderr.isatty() if wanted is None else wanted):
-        yield lambda rows: None
+        yield lambda part, predicted: None
         return
     from tqdm import tqdm
 
@@ -36,9 +37,9 @@ def counting(wanted: bool | None) -> Iterator[Callable[[int], None]]:
         mininterval=BETWEEN if wanted is None else 0.0,
     )
 
-    def count(rows: int) -> None:
+    def count(part: Any, predicted: Any) -> None:
         with contextlib.suppress(OSError):
-            bar.update(rows)
+            bar.update(part.X.n_rows)
 
     try:
         yield count

@@ -215,7 +215,8 @@ ROWS = (
         "certify",
         ("--certify/--no-certify",),
         KERNEL,
-        "With a kernel, compute a dual bound and the gap.",
+        "With a kernel, compute a dual bound and the gap. The model keeps what classify --certify "
+        "needs of the certificate.",
         default="on below {certified}",
     ),
 )

@@ -11,6 +11,7 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.cli import advice
+from svmcut.cli.certifying import both, certifying
 from svmcut.cli.counting_bar import counting
 from svmcut.cli.files import log_beside
 from svmcut.cli.report import write_report
@@ -85,6 +86,8 @@ class ScoringOptions:
     zero_based: bool = DEFAULTS["zero_based"]
     input: str | None = None
     progress: bool | None = None
+    certify: bool = False
+    bounds: str | None = None
     names: Files = NAMES
 
     def say(self, text: str = "", end: str = "\n") -> None:
@@ -154,6 +157,8 @@ def run_scoring(
             seconds = dict(predicted.seconds, total=time.perf_counter() - began)
             counts = named(name, input=options.input or INPUTS[0]).counts_of(predicted.tally)
             head = {"command": "classify", "version": __version__, **counts}
+            if predicted.certifier is not None:
+                measures = measures | predicted.certifier.report()
             last = {"seconds": seconds, "warnings": [*map(in_options, warnings)]}
             write_report(options.report, head | measures | last)
     return warnings
@@ -172,6 +177,7 @@ def check_files(files: Files, options: ScoringOptions, spread: Spread | None) ->
         inputs += [File(options.names.examples, path) for path in spread.files]
         outputs = [File(options.names.predictions, path) for path in spread.targets]
     outputs += [] if options.report is None else [File("--report", options.report)]
+    outputs += [] if options.bounds is None else [File("--bounds", options.bounds)]
     check_roles(inputs, outputs)
     return outputs
 
@@ -293,11 +299,15 @@ def predict_files(
     table: Any = reading.get("table")
     if spread is None:
         wanted = options.progress if options.task is None else False
-        with counting(wanted) as count:
-            how = how._replace(watch=count)
+        asked = files.model, options.certify, options.bounds
+        with counting(wanted) as count, certifying(scorer, *asked) as certifier:
+            how = how._replace(watch=both(count, certifier))
             predicted = predict(task, scorer, files.examples, files.predictions, how)
+            predicted = predicted._replace(certifier=certifier)
     elif table is not None:
         raise UsageError("{scheduler} is for examples in LIBSVM's text; leave it out")
+    elif options.certify or options.bounds is not None:
+        raise UsageError("{certify} and {scheduler} do not go together; leave one of them out")
     else:
         predicted = spread.predict(task, scorer, how)
     if table is not None:
@@ -348,6 +358,8 @@ def print_measures(
     options.say(f"Runtime (without IO) in cpu-seconds: {predicted.cpu_seconds:.2f}")
     if noise := shown.noise(scorer):
         options.say(noise, end="")
+    if options.certify and predicted.certifier is not None:
+        print(predicted.certifier.line(), end="", flush=True)
     if not measured:
         return {}
     options.say("" if plain else shown.losses(measured), end="")

@@ -42,6 +42,7 @@ from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import OF_CLASSES, named, presentation
 from svmcut.tasks.weights import weighed
+from svmcut.training.balls import with_certificate
 from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
@@ -353,7 +354,7 @@ class Training:
             self._log("Compacting linear model...done")
         outcome = self._with_threshold(outcome)
         with report.step(self._log, "Writing learned model"):
-            write_model(target, self._complete(outcome.model), bool(self.original))
+            write_model(target, self._complete(outcome), bool(self.original))
             if options.alphas:
                 with write_atomically(options.alphas) as output:
                     output.write(
@@ -382,8 +383,11 @@ class Training:
         self._grid |= found
         return replace(outcome, model=model)
 
-    def _complete(self, model: Any) -> Any:
-        """The model with the encoding of the table it was trained on."""
+    def _complete(self, outcome: Outcome) -> Any:
+        """The model with its certificate and the encoding of the table it was trained on."""
+        model = outcome.model
+        if not self.original:
+            model = with_certificate(model, outcome, self._driver.settings)
         return model if self._table is None else replace(model, table=self._table.encoding)
 
     @property
@@ -482,7 +486,7 @@ class Training:
                 range(len(values)), key=lambda k: -math.inf if math.isnan(values[k]) else values[k]
             )
             if len(options.path) > 1:
-                write_model(options.model_file, self._complete(self.outcomes[chosen].model))
+                write_model(options.model_file, self._complete(self.outcomes[chosen]))
         if self.rows:
             self._say(
                 report.path_table(options.task, self.rows, chosen if options.select else None),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from svmcut.tables.encoding import Encoding
 
 MOST_FEATURES = 2**31 - 1
+#: Gap, radius of the ball of the exact optimum, and constant feature; see svmcut.training.balls.
+CERTIFICATE = schemas.maybe(schemas.row(schemas.REAL, schemas.REAL, schemas.REAL))
 
 
 class BaseModel:

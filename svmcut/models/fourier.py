@@ -116,6 +116,7 @@ class FourierModel(TwoClasses):
     parameter: tuple[float, ...] | None = None
     threshold: float | None = None
     sigma: float | None = None
+    certificate: tuple[float, float, float] | None = None
 
     @property
     def kernel(self) -> Kernel:

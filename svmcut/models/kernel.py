@@ -35,7 +35,8 @@ class KernelModel(TwoClasses):
         Their weights, labels included.
     b : float
         Threshold, subtracted.
-    columns, highest_index, n_documents, labels, loss, sigmoid, parameter, threshold, sigma
+    columns, highest_index, n_documents, labels, loss, sigmoid, parameter, threshold, sigma,
+    certificate
         As in LinearModel.
     """
 
@@ -53,6 +54,7 @@ class KernelModel(TwoClasses):
     parameter: tuple[float, ...] | None = None
     threshold: float | None = None
     sigma: float | None = None
+    certificate: tuple[float, float, float] | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads. See

@@ -47,6 +47,9 @@ class LinearModel(TwoClasses):
         Of the negative class and of the positive one; as svmcut.data.labels has them.
     loss : str or None
         Which a model of classes was trained for; None for the task's first.
+    certificate : (float, float, float) or None
+        The gap of its file, the radius of the ball that holds the exact optimum, and the constant
+        feature that its rows have there.
     sigmoid : (float, float) or None
         A and B of P(positive) = 1 / (1 + exp(A f + B)).
     parameter : tuple of float or None
@@ -70,6 +73,7 @@ class LinearModel(TwoClasses):
     parameter: tuple[float, ...] | None = None
     threshold: float | None = None
     sigma: float | None = None
+    certificate: tuple[float, float, float] | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.labels import SIGNS, label_texts
-from svmcut.models.base import BaseModel
+from svmcut.models.base import CERTIFICATE, BaseModel
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, of_two
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
@@ -35,6 +35,7 @@ class TwoClasses(BaseModel):
     parameter: tuple[float, ...] | None
     threshold: float | None
     sigma: float | None
+    certificate: tuple[float, float, float] | None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads."""
@@ -83,6 +84,7 @@ class TwoClasses(BaseModel):
             "parameter": schemas.maybe(schemas.many(schemas.REAL)),
             "threshold": schemas.maybe(schemas.REAL),
             "sigma": schemas.maybe(schemas.real(0)),
+            "certificate": CERTIFICATE,
         }
 
     def _head(self, kind: str) -> dict[str, Any]:

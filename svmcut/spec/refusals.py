@@ -44,7 +44,7 @@ from svmcut.spec.records import replace
 from svmcut.spec.spellings import nearest, respelt
 
 #: Parameters that some solvers take, and some tasks; they are refused where they have no effect.
-STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"gap"}
+STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"gap", "certify"}
 OF_TASKS = {name for row in TASKS.values() for name in row.takes} - {"bias"}
 
 

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 class Predictions(NamedTuple):
     """The Tally of a file, wall time of ``read``, ``classify`` and ``write``, CPU time of
     predicting alone, where probabilities were asked for what they are worth, and what a user should
-    know."""
+    know; who certified it, if anybody did."""
 
     tally: Tally
     seconds: dict[str, float]
     cpu_seconds: float
     skill: Skill | None
     warnings: tuple[str, ...] = ()
+    certifier: Any = None
 
 
 class PredictionOptions(NamedTuple):
@@ -45,7 +46,7 @@ class PredictionOptions(NamedTuple):
     reading : mapping
         What Task.stream takes beside.
     watch : callable
-        Is told of every part that is predicted how many rows it has.
+        Is told of every part and what is predicted of it.
     """
 
     threads: int = 1
@@ -53,7 +54,7 @@ class PredictionOptions(NamedTuple):
     labels: bool = False
     probability: bool = DEFAULTS["probability"]
     reading: Mapping[str, Any] = MappingProxyType({})
-    watch: Callable[[int], None] = lambda rows: None
+    watch: Callable[[Any, Any], None] = lambda part, predicted: None
 
 
 USUAL = PredictionOptions()
@@ -111,7 +112,7 @@ def predict(
                     task.write(output, predicted, model, labels)
                 else:
                     task.write_probabilities(output, predicted, probabilities, model, labels)
-                options.watch(part.X.n_rows)
+                options.watch(part, predicted)
                 seconds["classify"] += counted - began
                 seconds["write"] += time.perf_counter() - counted
 

@@ -125,10 +125,12 @@ def judge(
         None where the file has every digit, or the caller has set `primal_of_file`.
     """
     primal, dual = outcome.primal, outcome.dual
-    if reading is not None and not _STAYS.get():
-        outcome.primal_of_file = primal_of_file(
-            outcome.model, reading, CLOSE * abs(rule.target(primal))
-        )
+    if reading is not None and _STAYS.get():
+        outcome.rounding = math.inf
+    elif reading is not None:
+        room = CLOSE * abs(rule.target(primal))
+        outcome.primal_of_file = primal_of_file(outcome.model, reading, room)
+        outcome.rounding = room if outcome.primal_of_file is None else 0.0
     file, met = outcome.primal_of_file, rule.met(primal, dual)
     kernel = getattr(outcome.model, "kernel", None)
     outcome.converged, outcome.stopped_by = False, None

@@ -194,6 +194,8 @@ class Outcome:
         own are those of another: the span of a basis, sampled cuts, kernel values in float32.
     primal_of_file : float or None
         Primal of the model as it is read back, where the rounding of its file may matter.
+    rounding : float
+        The digits of the file change the primal by at most this, where `primal_of_file` is None.
     kernel_evaluations : int or None
     details : dict
         What else the report says of this solver.
@@ -212,6 +214,7 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
     certificate: tuple[float, float] | None = None
     primal_of_file: float | None = None
+    rounding: float = 0.0
     kernel_evaluations: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
 

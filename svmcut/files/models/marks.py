@@ -44,6 +44,7 @@ def text_of(model: ScoringModel) -> bytes:
         found["threshold"] = [short_text(model.threshold)]
     if model.sigma is not None:
         found["sigma"] = [number_text(model.sigma)]
+    found |= _certificate_of(model)
     return lines_of(
         found if model.sigmoid is None else {**found, "sigmoid": [*map(number_text, model.sigmoid)]}
     )
@@ -62,6 +63,7 @@ def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
         if model.loss is None or losses("multiclass")[model.loss].number
         else {"loss": [model.loss]}
     )
+    found |= _certificate_of(model)
     if (sigmoids := getattr(model, "sigmoids", None)) is not None:
         found["sigmoid"] = [number_text(value) for fitted in sigmoids for value in fitted]
     return lines_of(
@@ -69,6 +71,11 @@ def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
         if model.temperature is None
         else {**found, "temperature": [number_text(model.temperature)]}
     )
+
+
+def _certificate_of(model: Any) -> dict[str, list[str]]:
+    certificate = getattr(model, "certificate", None)
+    return {} if certificate is None else {"certificate": [*map(number_text, certificate)]}
 
 
 def names_of(path: str, found: dict[str, Any], K: int, line: int) -> NDArray[np.float64]:
@@ -180,6 +187,13 @@ def _threshold(words: list[str]) -> float | None:
     return found[0] if len(found) == 1 else None
 
 
+def _certificate(words: list[str]) -> tuple[float, float, float] | None:
+    found = _numbers(words)
+    if len(found) != 3 or min(found[:2]) < 0 or found[1] ** 2 < 2 * found[0] * (1 - 1e-9):
+        return None
+    return found[0], found[1], found[2]
+
+
 def _sigmoid(words: list[str]) -> tuple[float, float] | None:
     found = _numbers(words)
     return (found[0], found[1]) if len(found) == 2 else None
@@ -204,10 +218,11 @@ OF_SCORES = Marks(
         "parameter": _parameter,
         "threshold": _threshold,
         "sigma": _temperature,
+        "certificate": _certificate,
         "sigmoid": _sigmoid,
     },
     "'#@ labels NEGATIVE POSITIVE', '#@ loss NAME', '#@ parameter NUMBER ..', '#@ threshold T', "
-    "'#@ sigma S' or '#@ sigmoid A B'",
+    "'#@ sigma S', '#@ certificate GAP RADIUS BIAS' or '#@ sigmoid A B'",
 )
 OF_CLASSES = Marks(
     {
@@ -215,8 +230,10 @@ OF_CLASSES = Marks(
         "bias": _bias,
         "loss": _loss_of("MulticlassModel"),
         "temperature": _temperature,
+        "certificate": _certificate,
     },
-    "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER', '#@ loss NAME' or '#@ temperature T'",
+    "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER', '#@ loss NAME', '#@ temperature T' or "
+    "'#@ certificate GAP RADIUS BIAS'",
 )
 OF_FUNCTIONS = Marks(
     {"labels": _classes, "temperature": _temperature},

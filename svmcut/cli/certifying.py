@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""classify --certify and --bounds: which labels and scores are proven to be those of the exact
+optimum."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from svmcut.errors import ModelError
+from svmcut.files.output import write_atomically
+from svmcut.messages import Message
+from svmcut.models.bounds import bounds, decided
+
+
+class Certifier:
+    """Counts the rows whose label is proven, and writes the bounds of scores.
+
+    Attributes
+    ----------
+    rows, proven : int
+        So far.
+    has_labels : bool
+        Whether the model predicts labels, and not numbers.
+    """
+
+    def __init__(self, model: Any, output: Any = None):
+        self._model, self._output = model, output
+        self.rows, self.proven, self.has_labels = 0, 0, True
+
+    def take(self, part: Any, predicted: np.ndarray) -> None:
+        """Takes in rows and their scores."""
+        sure = decided(self._model, part.X, predicted)
+        self.rows += len(predicted)
+        self.has_labels = sure is not None
+        self.proven += 0 if sure is None else int(sure.sum())
+        if self._output is not None:
+            found = bounds(self._model, part.X, predicted).reshape(len(predicted), -1)
+            lines = (" ".join(f"{value:.17g}" for value in row) for row in found.tolist())
+            self._output.write("".join(f"{line}\n" for line in lines).encode())
+
+    def line(self) -> str:
+        """What is printed; nothing of a model of numbers."""
+        if not self.has_labels:
+            return ""
+        share = 100 * self.proven / max(1, self.rows)
+        return (
+            f"Certified: {self.proven:,} of {self.rows:,} labels ({share:.2f} %) are those of the "
+            "exact optimum\n"
+        )
+
+    def report(self) -> dict[str, Any]:
+        """Keys of the report."""
+        if not self.has_labels:
+            return {}
+        return {"decided": self.proven, "decided_fraction": self.proven / max(1, self.rows)}
+
+
+@contextlib.contextmanager
+def certifying(model: Any, path: str, wanted: bool, target: str | None) -> Iterator[Any]:
+    """Gives a Certifier of a model, or None where nothing is wanted of it.
+
+    Parameters
+    ----------
+    path : str
+        The model's, for messages.
+    target : str or None
+        Where the bounds go.
+
+    Raises
+    ------
+    ModelError
+        When the model has no certificate.
+    """
+    if not wanted and target is None:
+        yield None
+        return
+    if getattr(model, "certificate", None) is None:
+        message = (
+            "the model has no certificate: svmcut learn writes one of linear machines, and of "
+            "kernels with {free_bias=False}, as long as nothing but w is regularised"
+        )
+        raise ModelError(path, Message(message))
+    if target is None:
+        yield Certifier(model)
+        return
+    with write_atomically(target) as output:
+        yield Certifier(model, output)
+
+
+def both(first: Callable[[Any, Any], None], certifier: Certifier | None) -> Callable:
+    """What is told of every part: one thing, or two."""
+    if certifier is None:
+        return first
+
+    def told(part: Any, predicted: Any) -> None:
+        first(part, predicted)
+        certifier.take(part, predicted)
+
+    return told

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a model's certificate says of the scores and labels of the exact optimum; see
+svmcut.training.balls."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut.data.examples import Csr
+from svmcut.spec.catalog import MARKED, ONE_CLASS_LOSS
+
+#: Rounding of scores and norms in float64, as a part of what they are made of.
+ROUNDING = 1e-12
+
+
+def reach(model: Any, X: Csr) -> NDArray[np.float64]:
+    """(n,) by how much at most the score of a row differs from that of the exact optimum: r |x|.
+
+    Parameters
+    ----------
+    model : LinearModel, KernelModel or MulticlassModel
+        With a certificate.
+    X : Csr
+        (n, d). Features that the model does not have count, too.
+    """
+    _, radius, bias = model.certificate
+    squared = np.add.reduceat(
+        np.append(np.square(X.data, dtype=np.float64), 0.0), np.minimum(X.indptr[:-1], len(X.data))
+    )
+    squared[np.diff(X.indptr) == 0] = 0.0
+    kernel = getattr(model, "kernel", None)
+    if hasattr(model, "support") and kernel is not None and not kernel.is_linear:
+        if kernel.name == "rbf":
+            squared = np.ones(len(squared))
+        else:
+            squared = (kernel.scale * squared + kernel.offset) ** kernel.degree
+    return radius * np.sqrt(squared + bias * bias) * (1 + ROUNDING)
+
+
+def bounds(model: Any, X: Csr, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, 2) lowest and highest score that the exact optimum can have; (n, K, 2) of classes.
+
+    Parameters
+    ----------
+    scores : (n,) or (n, K)
+        The model's of the rows.
+    """
+    width = reach(model, X)
+    if scores.ndim > 1:
+        width = width[:, None]
+    return np.stack([scores - width, scores + width], axis=-1)
+
+
+def decided(model: Any, X: Csr, scores: NDArray[np.float64]) -> NDArray[np.bool_] | None:
+    """(n,) whether the label of a row is proven to be that of the exact optimum; None where a model
+    has no labels, but numbers.
+
+    Parameters
+    ----------
+    scores : (n,) or (n, K)
+        The model's of the rows.
+    """
+    width = reach(model, X)
+    if scores.ndim == 1:
+        if model.loss in MARKED and model.loss != ONE_CLASS_LOSS:
+            return None
+        return np.abs(scores) > width
+    if scores.shape[1] < 2:
+        return np.ones(len(scores), bool)
+    first, second = np.partition(scores, -2, axis=1)[:, :-3:-1].T
+    return first - second > math.sqrt(2.0) * width
