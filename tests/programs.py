@@ -58,6 +58,13 @@ def call(program, *words):
     return main(words) if name == "svmcut" else entry(name)(words)
 
 
+def uncertified(path):
+    """The bytes of a model's file without the line of its certificate, which executables leave
+    out."""
+    lines = Path(path).read_bytes().splitlines(True)
+    return b"".join(line for line in lines if not line.startswith(b"#@ certificate "))
+
+
 def run(program, *words, **options):
     """A finished process, its output as text."""
     options = {"capture_output": True, "text": True, "timeout": TIMEOUT} | options

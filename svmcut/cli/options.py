@@ -27,6 +27,7 @@ from svmcut.spec.catalog import (
     KERNEL_PARAMETERS,
     KERNELS,
     OF_TAGS,
+    OF_VALUES,
     PARTED,
     QPS,
     RESCALINGS,
@@ -245,6 +246,7 @@ def offered(task: str) -> set[str]:
     row, rows = TASKS[task], losses(task).values()
     found = {option.field for option in ROWS} - (STEERING | OF_TASKS | {"bias"})
     found |= {*row.takes} | {name for name in STEERING if takers(task, name)}
+    found |= {*OF_VALUES} if row.of_rows else set()
     if task == DEFAULTS["task"]:  # the labels may name the other
         found.add("multiclass")
     needs = {

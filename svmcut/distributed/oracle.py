@@ -158,6 +158,7 @@ class PartedProblem:
     C: float
     stop: StoppingRule
     qp: str | None = None
+    l1: float = 0.0
 
     @property
     def space(self) -> WeightSpace:

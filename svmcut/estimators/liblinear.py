@@ -49,8 +49,8 @@ class _Liblinear(Trained):
             raise UsageError("dual={!r} is unknown; expected True, False or 'auto'", self.dual)
         if self.penalty == "l1" and (self.dual is True or loss not in PRIMAL):
             raise UsageError(
-                "penalty='l1', loss={!r} and dual={!r} do not go together; use "
-                "loss='squared_hinge' and dual=False",
+                "penalty='l1', loss={!r} and dual={!r} do not go together; "
+                "expected loss='squared_hinge' and dual=False",
                 self.loss,
                 self.dual,
             )

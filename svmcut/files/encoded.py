@@ -210,8 +210,12 @@ class _Training:
 
     def _check(self, need: int, max_memory: float | None) -> None:
         if max_memory is not None and need > max_memory * MEGABYTE:
-            message = "{}: the rows take more than {:g} MB, the limit; leave columns out by {}"
-            raise MemoryLimitError(message, self._path, max_memory, Parameter("drop"))
+            raise MemoryLimitError(
+                "{}: the rows take more than {:g} MB, the limit; leave columns out by {}",
+                self._path,
+                max_memory,
+                Parameter("drop"),
+            )
 
     def _examples(self, n: int) -> Any:
         gathered = {name: column.take() for name, column in self._columns.items()}

@@ -44,7 +44,7 @@ from svmcut.spec.records import replace
 from svmcut.spec.spellings import nearest, respelt
 
 #: Parameters that some solvers take, and some tasks; they are refused where they have no effect.
-STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"gap", "certify"}
+STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"gap"}
 OF_TASKS = {name for row in TASKS.values() for name in row.takes} - {"bias"}
 
 
@@ -543,6 +543,8 @@ def _check_effects(settings: Settings) -> None:
     task, name, may_run = TASKS[settings.task], chosen_solver(settings), candidates(settings)
     for option in sorted(settings.wishes() & STEERING):
         if any(option in reads(settings, solver) for solver in may_run):
+            continue
+        if option in OF_VALUES and task.of_rows:  # what the model keeps of its certificate
             continue
         taking = takers(task.name, option)
         if not taking:
