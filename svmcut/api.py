@@ -215,7 +215,8 @@ def cross_validate(
 
 def _width(data: Any) -> int | None:
     """Columns of the array that was given."""
-    return np.shape(data[0])[1] if isinstance(data, tuple) else None
+    shape = np.shape(data[0]) if isinstance(data, tuple) else ()
+    return shape[1] if len(shape) == 2 else None
 
 
 def make_settings(

@@ -98,8 +98,8 @@ def test_error_over_kernel_values(folder):
     lines = benchmark(folder, "perceptron.py", *words)
     found = {row[0]: row[1:] for row in map(cells, lines[5:])}
     assert list(found) == ["sbp", "pegasos", "sdca", "sdca iid", "perceptron", "smo"]
-    # smo ends within its first thousand steps on so few rows, and does not go on
-    assert sum(error != "-" for error in found["smo"]) == 1
+    # smo ends within some hundred steps on so few rows, and does not go on
+    assert 1 <= sum(error != "-" for error in found["smo"]) <= 4
     assert float(found["sbp"][-1]) < 10 < float(found["sbp"][0])
 
 

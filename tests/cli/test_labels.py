@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import uncertified
 from sklearn import metrics
 
 import svmcut
@@ -49,7 +50,7 @@ def classified(*words):
 
 def parts(name):
     """A model's text, without its marks; and these."""
-    lines = Path(name).read_text().splitlines(keepends=True)
+    lines = uncertified(name).decode().splitlines(keepends=True)
     return "".join(x for x in lines if not x.startswith("#@ ")), [
         x for x in lines if x.startswith("#@ ")
     ]
@@ -178,7 +179,7 @@ def test_one_of_many_labels_against_the_rest_and_all_above_zero(capsys):
     learn("-c", 1, "--positive", "3", "grades", "third")
     learn("-c", 1, "three", "model")
     text, marks = parts("third")
-    assert (text, marks) == (Path("model").read_text(), ["#@ labels rest 3\n"])
+    assert (text, marks) == (uncertified("model").decode(), ["#@ labels rest 3\n"])
     report = classified("--labels", "grades", "third", "labels")
     right = ["3" if label == 3 else "rest" for label in y]
     predicted = Path("labels").read_text().splitlines()

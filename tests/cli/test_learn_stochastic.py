@@ -139,8 +139,8 @@ def test_hold_out_polish_limits_and_paths(folder):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--solver", "pegasos", "--nu", "0.1"), "--solver sbp"),
-        (("--nu", "0.1"), "--solver sbp"),
+        (("--solver", "pegasos", "--nu", "0.1"), "--solver smo or sbp"),
+        (("--nu", "0.1"), "--solver smo or sbp"),
         (("--solver", "pegasos", "--free-bias"), "--solver smo or sbp"),
         (("--solver", "sbp", "-e", "0.1"), "--epochs"),
         (("--solver", "perceptron", "--gap", "0.1"), "--epochs"),

@@ -87,7 +87,7 @@ def test_two_classes_of_libsvm_beside_probabilities():
         LIBSVM.format(kernel="linear").replace("nr_sv", "probA -1\nprobB 1\nnr_sv")
     )
     Path("rows").write_text("1 1:0.01\n1 1:4\n1 2:4\n")
-    scores = svmcut.load("model").decision_function(np.array([[0.01, 0], [4, 0], [0, 4]]))
+    scores = svmcut.load("model").decision_function(np.array([[0.01, 0, 0], [4, 0, 0], [0, 4, 0]]))
     assert (scores > 0).tolist() == [True, True, False] and 0 < scores[0] < 1
     for words, expected in (
         (["--labels"], [-1, -1, 1]),

@@ -282,7 +282,6 @@ COMBINATIONS = (
     {"cost": 1.0, "loss": "hamming"},
     {"cost": 1.0, "loss": "prec-at-k", "p": 1.5},
     {"cost": 1.0, "kernel": "rbf", "bias": 1.0},
-    {"cost": 1.0, "free_bias": True},
     {"cost": 1.0, "kernel": "rbf", "solver": "bsca", "free_bias": True},
     {"cost": 1.0, "kernel": "rbf", "loss": "f1", "free_bias": True},
     {"cost": 1.0, "basis_method": 1},
@@ -362,7 +361,10 @@ def texts(path):
 
 #: What a message may name beside the parameters of Settings.
 OTHERS = {
+    "at_least",
     "cache",
+    "confidence",
+    "maximise",
     "checkpoint",
     "input",
     "probability",
@@ -421,6 +423,7 @@ def test_no_text_of_the_library_names_an_option():
         "svmcut.distributed.local",  # the command line of openssl
         "svmcut.spec.tasks",  # help of the tasks
         "svmcut.tasks.presentation",  # -nan
+        "svmcut.tasks.sequences",  # O and -TYPE of tags
     }
     programs = ("svmcut.cli.", "svmcut.svm_light.", "svmcut.inspection.", "svmcut.libs.")
     library = [

@@ -10,7 +10,7 @@ import sys
 import click
 import pytest
 from drivers import cost_of, way_of
-from programs import options_of
+from programs import options_of, uncertified
 
 import svmcut
 from svmcut.cli import option_checks
@@ -189,7 +189,7 @@ def test_warnings_are_printed_and_reported_and_the_executables_are_silent(tmp_pa
         "svmcut learn: warning: -g has no effect with the linear kernel; add -t rbf\n"
         "svmcut learn: warning: -k is taken for compatibility and has no effect\n"
     )
-    model = (tmp_path / "model").read_bytes()
+    model = uncertified(tmp_path / "model")
     from svmcut.cli.originals import svm_perf_learn
 
     assert svm_perf_learn(["-v", "0", "-c", "1", "-g", "1", "-k", "100", "--k", "7", *files]) == 0
