@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the sets svmcut makes itself: text, unbalanced, ranking, tags and labels, each .train and
-.test, and a table, mail.
+"""Writes the sets svmcut makes itself: text, unbalanced, ranking, tags, chunks and labels, each
+.train and .test, and a table, mail.
 
 Only random(), the four operations and square roots are used, so the bytes are the same with every
 Python and machine.
@@ -134,6 +134,62 @@ def tags(random: Random, sizes):
         yield part
 
 
+def chunks(random: Random, sizes):
+    """Sentences of words, their kinds and the phrases they are in, in columns: noun, verb and
+    prepositional phrases, and adverbs.
+
+    Words are made of syllables; an ending tells the kind of many, and some are of two kinds. One
+    kind in twenty and one phrase in fifty is wrong.
+    """
+    syllables = ("ba", "ko", "ri", "ten", "mal", "us", "po", "dra", "shi", "ne", "lor", "gu")
+
+    def pick(known):
+        return known[int(len(known) * random.random() ** 2)]
+
+    def words(count, endings):
+        made = []
+        for _ in range(count):
+            stem = "".join(pick(syllables) for _ in range(1 + int(3 * random.random())))
+            made.append(stem + pick(endings))
+        return made
+
+    shared = words(60, ("",))
+    lexicon = {
+        "DT": ["the", "a", "this"],
+        "IN": ["of", "in", "for", "with"],
+        "JJ": [*words(120, ("al", "ous", "")), *shared],
+        "NN": [*words(400, ("tion", "ness", "er", "")), *shared],
+        "NNP": [word.capitalize() for word in words(200, ("", "son"))],
+        "VB": [*words(150, ("ed", "ing", "s")), *shared],
+        "RB": words(50, ("ly",)),
+    }
+    kinds = list(lexicon)
+
+    def phrase(name, *inner):
+        return [(kind, f"{'I' if k else 'B'}-{name}") for k, kind in enumerate(inner)]
+
+    def nouns():
+        inner = ["DT"] * (random.random() < 0.6) + ["JJ"] * int(3 * random.random() ** 2)
+        return phrase("NP", *inner, *["NN", "NNP"][: 1 + (random.random() < 0.3)])
+
+    for size in sizes:
+        part = []
+        for _ in range(size):
+            row = []
+            for _ in range(1 + int(3 * random.random())):
+                row += nouns()
+                row += phrase("ADVP", "RB") if random.random() < 0.2 else []
+                row += phrase("VP", *["VB"] * (1 + int(2 * random.random())))
+                row += [("IN", "B-PP"), *nouns()] if random.random() < 0.5 else []
+            for kind, tag in row:
+                word = pick(lexicon[kind])
+                shown = pick(kinds) if random.random() < 0.05 else kind
+                said = pick(("O", "B-NP", "I-NP", "B-VP")) if random.random() < 0.02 else tag
+                part.append(f"{word} {shown} {said}\n")
+            part.append(". . O\n\n")
+        yield part
+
+
 def labels(random: Random, sizes):
     """Sets of 6 labels: one of 0, 1, 2, one or none of 3 and 4, and 5 mostly where 2 and 3 are.
 
@@ -171,6 +227,7 @@ SETS = (
     (ranking, (60, 40)),
     (tags, (150, 100)),
     (labels, (300, 200)),
+    (chunks, (150, 100)),
 )
 
 
@@ -193,7 +250,7 @@ def mail(random: Random, size: int) -> str:
 
 
 def generate(folder: Path) -> list[Path]:
-    """Writes twelve files into ``folder`` and returns their paths."""
+    """Writes fourteen files into ``folder`` and returns their paths."""
     written = []
     for seed, (part, size) in enumerate((("mail", 200), ("new_mail", 60)), 1):
         path = folder / f"{part}.csv"
