@@ -227,6 +227,10 @@ class SVC(Attributes, KernelSVM):
             raise UsageError("decision_function_shape={!r} is neither 'ovr' nor 'ovo'", shape)
         return super()._parameters(rows)
 
+    def _fit(self, X: Any, y: Any, weights: Any = None, class_weight: Any = None) -> Self:
+        weights = None if weights is None else np.maximum(weights, 0)
+        return super()._fit(X, y, weights, class_weight)
+
     def _certify(self, outcomes: list[Outcome]) -> Self:
         iterations = np.array([part[2] for part in machines_of(outcomes[0])], np.int32)
         super()._certify(outcomes)
@@ -235,7 +239,10 @@ class SVC(Attributes, KernelSVM):
 
     def _attribute(self, beta: NDArray[np.float64]) -> None:
         codes, K = np.unique(self._codes, return_inverse=True)[1], len(self.classes_)
-        factors = class_weights(codes, self.classes_, self.class_weight, None)
+        own, known = self.class_weight, set(self.classes_.tolist())
+        if hasattr(own, "items"):  # of the classes whose rows weigh anything
+            own = {label: weight for label, weight in own.items() if label in known}
+        factors = class_weights(codes, self.classes_, own, None)
         firsts = np.unique(codes, return_index=True)[1]
         self.class_weight_ = np.ones(K) if factors is None else factors[firsts]
         pairs = pairs_of(K)

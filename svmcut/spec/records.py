@@ -9,7 +9,10 @@ share theirs.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 R = TypeVar("R")
 #: In the place of a default.
@@ -40,7 +43,18 @@ def field(*, default: Any = MISSING, default_factory: Any = None, kind: Any = No
     return Field("", default, default_factory, kind)
 
 
+@overload
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(cls: type[R], /) -> type[R]: ...
+
+
+@overload
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(
+    *, frozen: bool = True, eq: bool = True, kw_only: bool = False
+) -> Callable[[type[R]], type[R]]: ...
+
+
 def record(
     cls: type | None = None, /, *, frozen: bool = True, eq: bool = True, kw_only: bool = False
 ) -> Any:

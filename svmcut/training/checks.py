@@ -86,7 +86,7 @@ def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
     MemoryLimitError
     """
     need = 12 * 8 * n_features / 1e6
-    if there := shortage(need, limit_mb):
+    if there := shortage(need, limit_mb, least=1.0):
         raise MemoryLimitError(
             "{}: training on {} features needs about {:,.0f} MB for weight vectors and {}",
             path,

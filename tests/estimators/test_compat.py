@@ -184,6 +184,11 @@ def test_rows_that_weigh_nothing_are_no_support_vectors():
     alone = compat.SVC(gamma=ours._gamma, **FINE).fit(X[part], y[part])
     np.testing.assert_array_equal(ours.support_, np.flatnonzero(part)[alone.support_])
     np.testing.assert_array_equal(ours.dual_coef_, alone.dual_coef_)
+    weights = np.where(y == 2, 0.0, 1.0)
+    weights[0] = -1.0
+    two = compat.SVC(class_weight={2: 5.0, 1: 2.0}).fit(X, y, weights)
+    assert two.classes_.tolist() == [0, 1] and two.class_weight_.tolist() == [1.0, 2.0]
+    assert 0 not in two.support_
 
 
 @pytest.mark.parametrize("name", ["moons", "words"])

@@ -2,8 +2,10 @@
 """What svmcut.train returns: it predicts, is saved, and shows itself in a line; its parameters have
 types."""
 
+import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import typing
@@ -20,6 +22,7 @@ from svmcut.spec.parameters import KINDS, Settings
 from svmcut.tables.options import OPTIONS
 
 WITHOUT = {"task", "given"}
+ROOT = str(Path(svmcut.__file__).parents[1])
 
 
 @pytest.fixture(scope="module")
@@ -112,19 +115,33 @@ outcome.predcit([[1.0]])
 """
 
 
+def wrong_lines(text):
+    """Lines of the script with an error."""
+    errors = re.findall(r"script\.py:(\d+):.*error:", text)
+    return {int(number) - SCRIPT.count("\n") - 1 for number in errors}
+
+
 @pytest.mark.slow
-def test_a_type_checker_finds_typos_in_a_script(tmp_path):
+def test_pyright_finds_typos_in_a_script(tmp_path):
+    pytest.importorskip("basedpyright")
+    (tmp_path / "script.py").write_text(SCRIPT + WRONG)
+    paths = {"extraPaths": [ROOT], "typeCheckingMode": "standard"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(paths))
+    command = [sys.executable, "-m", "basedpyright", "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert wrong_lines(done.stdout.replace(" - error", ": error:")) == {1, 2, 3, 4}, done.stdout
+
+
+@pytest.mark.slow
+def test_mypy_finds_typos_in_a_script(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "script.py").write_text(SCRIPT + WRONG)
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "script.py"],
         cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": str(Path(svmcut.__file__).parents[1])},
+        env={**os.environ, "MYPYPATH": ROOT},
         capture_output=True,
         text=True,
     )
-    found = [line for line in done.stdout.splitlines() if line.startswith("script.py:")]
-    first = SCRIPT.count("\n") + 2
-    lines = {int(line.split(":")[1]) for line in found if ": error:" in line}
-    assert lines == set(range(first, first + 4)), done.stdout
+    assert wrong_lines(done.stdout) == {1, 2, 3, 4}, done.stdout
     assert 'Unexpected keyword argument "exmaple_cost"' in done.stdout
