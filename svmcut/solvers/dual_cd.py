@@ -138,7 +138,11 @@ class DualCdRun(DescentRun):
         return (yield from self._rounds(descent, saved))
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
-        self.fractions = np.minimum(self._alpha / self._boxes, 1.0)
+        # that of a row without weight is 0
+        self.fractions = np.divide(
+            self._alpha, self._boxes, out=np.zeros_like(self._alpha), where=self._boxes > 0
+        )
+        np.minimum(self.fractions, 1.0, out=self.fractions)
         return hinge_cut(self.fractions, self._problem.risk.signs, self._problem.risk.weights)
 
 

@@ -19,7 +19,7 @@ from svmcut.errors import DataError
 from svmcut.files.weights import shared_weights
 from svmcut.messages import Message
 from svmcut.spec.catalog import TASKS
-from svmcut.spec.entries import TWO_CLASSES
+from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.parameters import LARGEST_C
 from svmcut.spec.records import replace
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
     from svmcut.spec.parameters import Settings
     from svmcut.tasks.protocol import Task
+
+#: Entries of a matrix that is not copied for rows of weight 0, where they are this part at most.
+LARGE, FEW = 1 << 20, 1 / 8
+SINGLE = (TWO_CLASSES, CLASSES)
 
 
 def weighed(
@@ -57,7 +61,8 @@ def weighed(
     Returns
     -------
     data
-        Weights are above 0, and None where all are 1.
+        Weights are above 0, and None where all are 1. Of a large matrix a few rows of weight 0 stay
+        where the risk is a sum over rows, as leaving them out would copy the others.
     left_out : int
 
     Raises
@@ -90,6 +95,8 @@ def weighed(
         raise DataError(
             path, f"all weights are 0; give a weight above 0 to every {one} that counts"
         )
+    if not keep.all() and _may_stay(data, keep, settings, tight):
+        return replace(data, weights=weights), int(n - keep.sum())
     if not keep.all():
         data, weights = take(data, np.repeat(keep, lengths) if of_rows else keep), weights[keep]
         data = replace(data, X=data.X.tight()) if tight and data.table is None else data
@@ -98,6 +105,18 @@ def weighed(
         return replace(data, weights=None), left_out
     weights = np.repeat(weights, lengths[keep]) if of_rows else weights
     return replace(data, weights=weights), left_out
+
+
+def _may_stay(data: Any, keep: NDArray[np.bool_], settings: Settings, tight: bool) -> bool:
+    """Whether rows of weight 0 may stay: of an array, where no risk, class or part knows them."""
+    if tight or not isinstance(data, Examples) or data.table is not None:
+        return False
+    few = data.X.nnz >= LARGE and keep.sum() >= (1 - FEW) * len(keep)
+    row = TASKS[settings.task]
+    sums = row.labels in (*SINGLE, NUMBERS) and settings.is_sum and not settings.has_kernel
+    if not (few and sums) or settings.probability or settings.free_bias:
+        return False
+    return row.labels == NUMBERS or len(np.unique(data.y)) == len(np.unique(data.y[keep]))
 
 
 def _costs(data: Any, bounds: NDArray, settings: Settings) -> NDArray[np.float64]:

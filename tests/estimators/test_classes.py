@@ -28,6 +28,7 @@ from svmcut.cli.start import main
 from svmcut.estimators import kernel, linear
 from svmcut.files.models import write_model
 from svmcut.models import MulticlassModel
+from svmcut.tasks import weights as task_weights
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 
@@ -476,3 +477,39 @@ def test_a_bar_is_drawn_where_it_is_asked_for(classes, capsys):
     assert capsys.readouterr().err == ""
     LinearSVM(random_state=0, verbose=1).fit(*classes)
     assert "training" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "how"),
+    [
+        (LinearSVM, {}),
+        (LinearSVM, {"solver": "dual-cd"}),
+        (LinearSVM, {"solver": "dual-cd", "loss": "logistic"}),
+        (LinearSVM, {"solver": "cutting-plane"}),
+        (LinearSVM, {"loss": "squared_hinge", "penalty": "l1"}),
+        (LinearSVM, {"multi_class": "crammer_singer"}),
+        (svmcut.LinearSVMRegressor, {"solver": "dual-cd"}),
+        (svmcut.LinearSVMRegressor, {"loss": "squared_epsilon_insensitive"}),
+    ],
+    ids=str,
+)
+def test_a_row_of_weight_0_does_not_copy_the_others(Estimator, how, monkeypatch):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(900, 30)).astype(np.float32)
+    y = np.digitize(X[:, 0] + rng.normal(size=900), [-0.5, 0.5])
+    y = y if "multi_class" in how else (y > 1).astype(int)
+    weights = np.ones(900)
+    weights[[0, 300, 899]], weights[5] = 0.0, 2.5
+    kept = weights > 0
+    made = {"tol": 1e-4, "random_state": 0, **how}
+    alone = Estimator(**made).fit(X[kept], y[kept], weights[kept])
+    monkeypatch.setattr(task_weights, "LARGE", 1000)
+    monkeypatch.setattr(task_weights, "take", None)
+    machine = Estimator(**made).fit(X, y, weights)
+    assert machine.converged_ and (machine.primal_ >= alone.dual_ * (1 - 1e-9)).all()
+    assert (alone.primal_ >= machine.dual_ * (1 - 1e-9)).all()
+    monkeypatch.undo()
+    monkeypatch.setattr(task_weights, "LARGE", 1000)
+    y[0] = 7  # a class of rows without weight alone is none
+    again = Estimator(**made).fit(X, y, weights)
+    assert again.primal_.tolist() == alone.primal_.tolist() or Estimator is not LinearSVM
