@@ -304,7 +304,7 @@ _NU = {
 
 _PROBABILITY = {
     TAGS: "Fit the temperature of the probabilities of tags to sequences held out, in five folds "
-    "that are trained beside; classify --confidence writes them.",
+    "that are trained beside, with --quick in one; classify --confidence writes them.",
     NUMBERS: "Fit the size of the noise around the predictions, sigma of a Laplace distribution, "
     "to rows held out, in five folds that are trained beside; classify says it.",
     "": "Fit probabilities of the classes to scores of rows held out, in five folds that are "

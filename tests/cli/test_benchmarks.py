@@ -147,6 +147,11 @@ TABLES = {
         ["--tags", "5", "--sequences", "20", "--passes", "4", "--errors"],
         ("| gdmm | 4 |", "| bcfw | 2 |"),
     ),
+    "tagging": (
+        "tagging.py",
+        ["--sizes", "40", "20", "--no-peers"],
+        ("| svmcut --gap 0.05 C=0.1 |", "| svmcut --quick C=0.1 |"),
+    ),
     "gaps": (
         "many_tags.py",
         ["--tags", "5", "--sequences", "20", "--limit", "0.5", "--gaps"],
