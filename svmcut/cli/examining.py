@@ -23,7 +23,7 @@ from svmcut.messages import printable
 from svmcut.resources import usable_cpus
 from svmcut.scoring.probabilities import Reliability, Skill
 from svmcut.spec.catalog import INPUTS, TASKS
-from svmcut.spec.entries import GRADES, NUMBERS, TWO_CLASSES
+from svmcut.spec.entries import GRADES, NUMBERS, TAGS, TWO_CLASSES
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import record
 from svmcut.tasks.prediction import tallied
@@ -266,6 +266,9 @@ def _measured(
     judges = (skill, reliability) if getattr(scorer, "has_probabilities", False) else ()
     blocks = reader.stream(path, threads=threads, **how)
     tally: Any = tallied(reader, scorer, blocks, threads, judges=judges)
+    table = how.get("table")
+    if table is not None and not table.labelled:
+        raise DataError(path, "has no labels, and nothing can be measured; leave out --data")
     name = tasks[-1 if tally.queries else 0]
     judge = named(name, input=input)
     entry = {
@@ -274,7 +277,7 @@ def _measured(
         **judge.counts_of(tally),
         "measures": judge.measured(tally).values,
     }
-    if judges and not tally.queries:
+    if judges and (TASKS[name].labels == TAGS or not tally.queries):
         entry |= skill.values() | {"reliability": reliability.points()}
     if isinstance(tally, Scores):
         scores = tally.scores

@@ -257,7 +257,7 @@ def decoding_task(task: Any, scorer: Any, files: Files, options: ScoringOptions)
         return task
     if TASKS[tasks_of(scorer)[0]].labels != TAGS:
         raise UsageError("{} is for models of sequences; leave it out", name)
-    if options.n_best and options.confidence:
+    if options.n_best and (options.confidence or options.probability):
         raise UsageError(
             "--n-best writes scores of labellings, --confidence probabilities of tags; leave one "
             "of them out"
@@ -275,7 +275,8 @@ def decoding_task(task: Any, scorer: Any, files: Files, options: ScoringOptions)
             letters = [f"{letter}-TYPE" for letter in SCHEMES[options.scheme] if letter != "O"]
             message = "--scheme {} needs the tags O, {}, and the model has others"
             raise ModelError(files.model, Message(message, options.scheme, join_names(letters)))
-    how = options.scheme, options.n_best, options.confidence, options.partial
+    sure = options.confidence or options.probability
+    how = options.scheme, options.n_best, sure, options.partial
     return task.decoding_as(Decoding(files.examples, *how))
 
 
@@ -348,7 +349,7 @@ def print_measures(
     measured = None
     if not options.unlabelled:
         measured = named(name, input=options.input or INPUTS[0]).measured(tally)
-    skilled = shown.has_plain or options.confidence
+    skilled = shown.has_plain or options.confidence or options.probability
     skill = predicted.skill.values() if predicted.skill and skilled else {}
     plain = options.is_plain(shown)
     details = ""

@@ -140,6 +140,17 @@ class TagsModel(BaseModel):
             "temperature": schemas.maybe(schemas.real()),
         }
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether probabilities of its tags are calibrated."""
+        return self.temperature is not None
+
+    def _fitted(self) -> dict[str, Any]:
+        """What is known of its probabilities."""
+        if self.temperature is None:
+            return {}
+        return {"probabilities": {"temperature": self.temperature}}
+
     def _labels(self) -> list[str]:
         """Names of the tags, or their numbers."""
         if self.names is None:
@@ -258,6 +269,7 @@ class ChainModel(TagsModel):
             "kind": "chain",
             "loss": next(row.name for row in known if row.number == bool(self.loss)),
             "labels": labels,
+            **self._fitted(),
             "features": facts.features(self.columns, np.count_nonzero(nodes, (1, 2))),
             "weights": weights,
             "transitions": self._transitions(self.w[len(self.w) - shape.transitions :], ends),
@@ -352,6 +364,7 @@ class KernelChainModel(TagsModel):
             "kind": "kernel chain",
             "loss": None,
             "labels": self._labels(),
+            **self._fitted(),
             "kernel": facts.kernel(self.kernel),
             **facts.support(self.support, self.alpha, self.columns),
             "transitions": self._transitions(self.transitions, ends),

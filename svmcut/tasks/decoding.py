@@ -71,7 +71,6 @@ def decoder(
     rules = None
     if how.scheme is not None and names is not None:
         rules = rules_of(parts_of(names.tags), how.scheme)
-    scale = 1.0 if model.temperature is None else model.temperature
     seen = 0
 
     def decode(part: Sequences) -> Decoded:
@@ -86,10 +85,24 @@ def decoder(
             raise DataError(how.path, message)
         seen += len(part)
         best = lattice.best(how.n_best) if how.n_best else None
-        probabilities = lattice.sums(scale, marginals=True)[2] if how.confidence else None
+        probabilities = _probabilities(model, lattice) if how.confidence else None
         return Decoded(tags, part.indptr, best, probabilities)
 
     return decode
+
+
+def tag_probabilities(
+    model: ChainModel | KernelChainModel, part: Sequences, threads: int = 1
+) -> NDArray[np.float64]:
+    """(tokens, K) of the tags of sequences; uncalibrated where the model has no temperature."""
+    return _probabilities(model, Lattice(model, part.X, part.indptr, threads=threads))
+
+
+def _probabilities(model: ChainModel | KernelChainModel, lattice: Lattice) -> NDArray[np.float64]:
+    scale = 1.0 if model.temperature is None else model.temperature
+    found = lattice.sums(scale, marginals=True)[2]
+    assert found is not None
+    return found
 
 
 def write_decoded(

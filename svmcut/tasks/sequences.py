@@ -16,7 +16,7 @@ from svmcut.files.sequences import as_sequences, read_sequences, stream_sequence
 from svmcut.scoring.chunks import parts_of
 from svmcut.scoring.measures import Measured, sequence_measures
 from svmcut.spec.catalog import OF_TAGS, TASKS, measures
-from svmcut.tasks.decoding import Decoding, decoder, write_decoded
+from svmcut.tasks.decoding import Decoded, Decoding, decoder, tag_probabilities, write_decoded
 from svmcut.tasks.presentation import Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
@@ -178,12 +178,17 @@ class Tagging(Task):
         labels: bool = False,
     ) -> None:
         """Lines of tags with their probabilities."""
-        write_decoded(output, predicted, self.tag_names(model), self.apart, confidence=True)
+        tags = getattr(predicted, "tags", predicted)
+        bounds = getattr(predicted, "indptr", np.array([0, len(tags)]))
+        found = Decoded(tags, bounds, None, probabilities)
+        write_decoded(output, found, self.tag_names(model), self.apart, confidence=True)
 
     def probabilities(
         self, part: Sequences, predicted: Any, model: Any, threads: int = 1
     ) -> NDArray[np.float64]:
-        return predicted.probabilities
+        if self.decoding is not None:
+            return predicted.probabilities
+        return tag_probabilities(model, part, threads=threads)
 
     def places(self, part: Sequences, model: Any) -> NDArray[np.int64]:
         return np.where(part.tags < model.shape.n_tags, part.tags, -1).astype(np.int64)

@@ -278,3 +278,20 @@ def test_a_kernel_has_confidences_too(run, tmp_path):
     assert run(f"{LEARN} -t rbf -g 0.1 --probability train model") == 0
     assert read_model("model").temperature is not None
     assert run("classify -v 0 test model tags --confidence") == 0
+
+
+def test_inspect_shows_the_temperature_and_how_reliable_probabilities_are(run, tmp_path, capsys):
+    run(f"{LEARN} --quick --probability train model".replace("--gap 0.1 ", ""))
+    assert run("inspect model --data test --json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["probabilities"] == {"temperature": read_model("model").temperature}
+    assert document["template"][0] == "Uw-2=%x[-2,0]"
+    data = document["data"]
+    assert data["log_loss"] > 0 and sum(row[2] for row in data["reliability"]) == 51 * 4
+    assert run("classify -v 0 test model sure --probability --report report") == 0
+    assert run("classify -v 0 test model again --confidence") == 0
+    assert (tmp_path / "sure").read_bytes() == (tmp_path / "again").read_bytes()
+    assert json.loads((tmp_path / "report").read_text())["log_loss"] == data["log_loss"]
+    (tmp_path / "raw").write_text(text_of(sentences(1, 3), tagged=False))
+    assert run("inspect model --data raw") == 1
+    assert "raw: has no labels, and nothing can be measured" in capsys.readouterr().err
