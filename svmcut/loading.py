@@ -19,6 +19,7 @@ from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
+from svmcut.models.bounds import bounds, decided
 from svmcut.scoring.thresholds import choose_threshold, promises
 from svmcut.spec.catalog import MARKED
 from svmcut.spec.entries import CLASSES
@@ -66,6 +67,41 @@ class Model:
         if self.model.of_sequences:
             raise UsageError("a model of sequences has no scores of rows; use predict(X, qid)")
         return self.model.scores(self._rows(X), threads)
+
+    def bounds(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
+        """(n, 2) the lowest and the highest score that the exact optimum can have of each row, or
+        (n, K, 2) of every class.
+
+        Raises
+        ------
+        UsageError
+            Where the model has no certificate.
+        DataError
+            As `decision_function`.
+        """
+        rows = self._certified(X)
+        return bounds(self.model, rows, self.model.scores(rows, threads))
+
+    def decided(self, X: Any, threads: int = 1) -> NDArray[np.bool_]:
+        """(n,) whether the label of each row is proven to be that of the exact optimum.
+
+        Raises
+        ------
+        UsageError
+            Where the model has no certificate, or predicts numbers.
+        DataError
+            As `decision_function`.
+        """
+        rows = self._certified(X)
+        found = decided(self.model, rows, self.model.scores(rows, threads))
+        if found is None:
+            raise UsageError("the model predicts numbers, which have bounds and no labels")
+        return found
+
+    def _certified(self, X: Any) -> Csr:
+        if getattr(self.model, "certificate", None) is None:
+            raise UsageError("the model has no certificate; svmcut learn writes one")
+        return self._rows(X)
 
     def predict(self, X: Any, qid: Any = None, threads: int = 1) -> Any:
         """What is predicted of the rows of X.
@@ -229,6 +265,14 @@ class Fitted(Outcome):
     def predict(self, X: Any, qid: Any = None, threads: int = 1) -> Any:
         """As `Model.predict`."""
         return Model(self.model, self.width).predict(X, qid, threads)
+
+    def bounds(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
+        """As `Model.bounds`."""
+        return Model(self.model, self.width).bounds(X, threads)
+
+    def decided(self, X: Any, threads: int = 1) -> NDArray[np.bool_]:
+        """As `Model.decided`."""
+        return Model(self.model, self.width).decided(X, threads)
 
     def choose_threshold(self, X: Any, y: Any, **asked: Any) -> Model:
         """As `Model.choose_threshold`."""

@@ -158,6 +158,7 @@ class PartedProblem:
     C: float
     stop: StoppingRule
     qp: str | None = None
+    risk: None = None  # it lies with the parts
     l1: float = 0.0
 
     @property
@@ -172,3 +173,7 @@ class PartedProblem:
     def value(self, w) -> float:
         """R(w)"""
         return self.parts.risk(w)
+
+    def penalty(self, w) -> float:
+        """1/2 |w|^2"""
+        return self.space.dot(w, w) / 2

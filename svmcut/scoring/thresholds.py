@@ -93,8 +93,9 @@ def promises(floors: Mapping[str, float], maximise: str | None, confidence: floa
         try:
             kind.take(value)
         except (ValueError, TypeError):
-            message = "{} is {!r}; expected {}"
-            raise UsageError(message, Parameter(name), value, kind.expected) from None
+            raise UsageError(
+                "{} is {!r}; expected {}", Parameter(name), value, kind.expected
+            ) from None
     if not floors:
         raise UsageError("nothing is promised; give {at_least} precision=0.95, or recall=0.9")
     bounded = PRECISION in floors or SPECIFICITY in floors

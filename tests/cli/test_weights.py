@@ -67,9 +67,12 @@ def put(task, name="train", costs=None, keep=None):
     Path(name).write_text("".join(lines))
 
 
+def cost_of(task):
+    return ("--nu", "0.5") if task == "one-class" else ("-c", "2")
+
+
 def learn(task, *words, program=None):
-    cost = ("--nu", "0.5") if task == "one-class" else ("-c", "2")
-    words = (*cost, "-v", "0", *words, "train", "model")
+    words = (*cost_of(task), "-v", "0", *words, "train", "model")
     assert call(program or WORDS[task], *words) == 0
     return Path("model").read_bytes()
 
@@ -107,7 +110,7 @@ def test_weight_zero_is_a_file_without_the_lines_in_every_byte(task, capsys):
         12 if task == "rank" else structures
     )
     capsys.readouterr()
-    assert call(WORDS[task], "-c", "2", "train", "model") == 0
+    assert call(WORDS[task], *cost_of(task), "train", "model") == 0
     assert f"Left out: {structures} of weight 0\n" in capsys.readouterr().out
 
 
@@ -128,7 +131,7 @@ def test_costs_files_pipes_and_gzip_weigh_alike(task, seen):
         == (v.tolist() if task == "sequence" else np.repeat(v, 3).tolist())
     )
     with open("weights", encoding="ascii") as file:
-        done = run(WORDS[task], "-c", "2", "--weights", "-", "train", "piped", stdin=file)
+        done = run(WORDS[task], *cost_of(task), "--weights", "-", "train", "piped", stdin=file)
     assert (done.returncode, done.stderr) == (0, "")
     assert Path("piped").read_bytes() == by_line
 

@@ -171,7 +171,7 @@ def test_a_kernel_names_one_against_one_and_three_labels_the_task(rng):
             {"solver": "subspace", "free_bias": True},
             "has no unregularised bias; use solver='smo' or 'sbp'",
         ),
-        ({"kernel": "linear", "free_bias": True}, "add solver='smo' or 'sbp'"),
+        ({"kernel": "linear", "free_bias": True}, "is for classes against the rest"),
         (
             {"kernel": "sigmoid", "solver": "bsca", "maintenance": "merge"},
             "use maintenance='remove'",

@@ -198,5 +198,5 @@ def test_at_is_read_and_refused_where_it_has_no_effect(rng):
             ValueError, match=f"parameter 'at' is for loss='ndcg'; leave it out with loss '{loss}'"
         ):
             svmcut.train((X, y, qid), task="rank", loss=loss, cost=5.0, at=3)
-    with pytest.raises(ValueError, match="parameter 'at' is for task='rank'; leave it out"):
+    with pytest.raises(ValueError, match="parameter 'at' is for loss='recall-at-precision'"):
         svmcut.train((X, np.sign(X[:, 0])), cost=5.0, at=3)

@@ -37,6 +37,7 @@ from svmcut.files.models.grammar import (
 )
 from svmcut.models import JointKernelModel, MulticlassModel
 from svmcut.models.kernels import Kernel
+from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
@@ -109,4 +110,5 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
     if not (np.isfinite(W).all() and np.isfinite(constant).all()):
         raise ModelError(path, "the support vectors add up to weights that are not finite")
     rest = found.get("loss") or svm_multiclass_kernel.loss_of(lines), found.get("temperature")
-    return MulticlassModel(W, constant, bias, names, columns, base - (bias != 0), documents, *rest)
+    model = MulticlassModel(W, constant, bias, names, columns, base - (bias != 0), documents, *rest)
+    return replace(model, certificate=found.get("certificate"))
