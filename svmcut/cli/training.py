@@ -37,6 +37,7 @@ from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
 from svmcut.messages import Message, printable
 from svmcut.spec.catalog import COLUMNS, INPUTS, measures
+from svmcut.spec.entries import TAGS
 from svmcut.spec.kinds import Typed
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
@@ -192,7 +193,8 @@ class Training:
             try:
                 examples = self._task.read(options.example_file, **given, costs=not self.original)
             except DataError as error:
-                found = None if self.original else guess_input(options.example_file)
+                tags = options.labels == TAGS
+                found = None if self.original else guess_input(options.example_file, tags)
                 if found is not None and options.input == INPUTS[0]:
                     error.add(Message("it looks like another kind of file; add {input=}", found))
                 raise

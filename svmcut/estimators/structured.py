@@ -369,7 +369,7 @@ class ChainSVM(Trained):
         bounds = np.unique(np.cumsum([0, *map(len, y)]))
         counts = ChunkCounts(parts)
         counts.add(ours, theirs, bounds)
-        return counts.values()["chunk_f1"] / 100
+        return counts.f1() / 100
 
     def _rows_of(self, X: Iterable[Any]) -> tuple[Csr, NDArray[np.int64], NDArray[np.int64]]:
         """All tokens, where sequences with tokens start, and where all do."""

@@ -5,6 +5,7 @@ every sequence. A template makes features of the columns."""
 
 from __future__ import annotations
 
+import re
 import reprlib
 from array import array
 from collections import defaultdict
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from svmcut.data.examples import Csr
 
+_SVM = re.compile(rb"\s*\S+\s+([qs]id:\d+\s+)?(\d+:[-+.\d]\S*\s+)*\d+:[-+.\d]\S*\s*(#|$)")
 _MARK = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 1 << 20
 #: Stands for a tag that is to be found, in files whose other tags are given.
@@ -325,6 +327,9 @@ class _Lines:
                 self._count,
             )
             raise DataError(self.path, message, self._line)
+        if _SVM.match(line):
+            what = "it looks like svm text, TAG qid:SEQUENCE INDEX:VALUE ...; leave out {input}"
+            raise DataError(self.path, Message(what), self._line)
         self._count, self._first, self._tabs = len(fields), self._line, b"\t" in line
         for _ in fields:
             texts: defaultdict[bytes, int] = defaultdict()

@@ -160,9 +160,8 @@ class _Lines:
             what = Message("it looks like svm text, LABEL INDEX:VALUE ...; leave out {input}")
         elif self._several > 1 and not self._single:
             what = Message(
-                "it looks like columns between blanks, as of CoNLL's files; expected TAG, a tab, "
-                "and "
-                "attributes NAME or NAME:VALUE with tabs in between"
+                "it looks like columns between blanks, as of CoNLL's files; use {input=conll} for "
+                "these"
             )
         else:
             return

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import re
 
+from svmcut.spec.catalog import COLUMNS
+
 #: Endings of names, before one of a compressed file.
 ENDINGS = {
     ".csv": "csv",
@@ -31,9 +33,9 @@ def input_of(path: str) -> str | None:
 _PAIR = re.compile(rb"\s\d+:[-+.\d]")
 
 
-def guess_input(path: str) -> str | None:
+def guess_input(path: str, tags: bool = False) -> str | None:
     """What a plain file without any INDEX:VALUE in its first lines may hold; None where nothing
-    says so."""
+    says so. tags: whether its tokens are to have them, in columns then."""
     try:
         if not os.path.isfile(path):
             return None
@@ -44,6 +46,9 @@ def guess_input(path: str) -> str | None:
     first, *rest = head.splitlines() or [b""]
     if _PAIR.search(head) or b"\0" in head:
         return None
+    if tags:
+        counts = {len(line.split()) for line in (first, *rest[:2]) if line.strip()}
+        return COLUMNS if len(counts) == 1 and min(counts) > 1 else None
     if first.startswith(b"__label__"):
         return "text"
     for sign, input in ((b",", "csv"), (b";", "csv"), (b"\t", "tsv")):

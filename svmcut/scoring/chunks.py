@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from svmcut.scoring.measures import chunk_measures, class_shares
 from svmcut.spec.catalog import SCHEMES
 
 if TYPE_CHECKING:
@@ -151,31 +152,18 @@ class ChunkCounts:
         self.both += np.bincount(theirs[2][same], minlength=n)
 
     def values(self) -> dict[str, float]:
-        """Precision, recall and F1 of all chunks in percent; 0 where there is none to divide by."""
+        """The measures of all chunks; see `chunk_measures`."""
         right, predicted = int(self.right.sum()) + self.unknown, int(self.predicted.sum())
-        both = int(self.both.sum())
-        return {
-            "chunk_precision": 100.0 * both / max(1, predicted),
-            "chunk_recall": 100.0 * both / max(1, right),
-            "chunk_f1": 200.0 * both / max(1, right + predicted),
-        }
+        return chunk_measures(right, predicted, int(self.both.sum()))
+
+    def f1(self) -> float:
+        """F1 of all chunks, in percent."""
+        return [*self.values().values()][-1]
 
     def table(self) -> list[dict[str, Any]]:
-        """The same of every type, nan where there is none to divide by, and how many chunks it
+        """The shares of every type, nan where there is none to divide by, and how many chunks it
         has."""
-        columns = zip(self.parts.names, self.right, self.predicted, self.both, strict=True)
-        return [
-            {
-                "type": name,
-                "chunks": int(right),
-                "precision": _percent(both, predicted),
-                "recall": _percent(both, right),
-                "f1": _percent(2 * both, right + predicted),
-                "predicted": int(predicted),
-            }
-            for name, right, predicted, both in columns
-        ]
-
-
-def _percent(part: np.int64, whole: np.int64) -> float:
-    return float(100.0 * part / whole) if whole else float("nan")
+        shares = class_shares(self.right, self.predicted, self.both)
+        columns = {"chunks": self.right, **shares, "predicted": self.predicted}
+        rows = zip(self.parts.names, *(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(("type", *columns), row, strict=True)) for row in rows]

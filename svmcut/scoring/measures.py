@@ -410,6 +410,16 @@ def class_shares(right: NDArray, predicted: NDArray, both: NDArray) -> dict[str,
         }
 
 
+def chunk_measures(right: int, predicted: int, both: int) -> dict[str, float]:
+    """Precision, recall and F1 in percent of chunks that there are, are predicted, and are both; 0
+    where there is none to divide by."""
+    return {
+        "chunk_precision": 100.0 * both / max(1, predicted),
+        "chunk_recall": 100.0 * both / max(1, right),
+        "chunk_f1": 200.0 * both / max(1, right + predicted),
+    }
+
+
 TOP = (1, 3, 5)
 """The k of precision at k."""
 

@@ -295,3 +295,16 @@ def test_inspect_shows_the_temperature_and_how_reliable_probabilities_are(run, t
     (tmp_path / "raw").write_text(text_of(sentences(1, 3), tagged=False))
     assert run("inspect model --data raw") == 1
     assert "raw: has no labels, and nothing can be measured" in capsys.readouterr().err
+
+
+def test_files_of_another_kind_are_told_apart(run, tmp_path, capsys):
+    (tmp_path / "svm").write_text("1 qid:1 3:0.5\n2 qid:1 4:1\n")
+    (tmp_path / "pairs").write_text("1 3:0.5\n2 4:1\n")
+    for name in ("svm", "pairs"):
+        assert run(f"{LEARN} {name} model") == 1
+        expected = f"{name}:1: it looks like svm text, TAG qid:SEQUENCE INDEX:VALUE ...; leave out"
+        assert expected in capsys.readouterr().err
+    assert run("learn -v 0 --task sequence --example-cost 1 train model") == 1
+    assert "it looks like another kind of file; add --input conll" in capsys.readouterr().err
+    assert run("learn -v 0 --task sequence --input crfsuite --example-cost 1 train model") == 1
+    assert "use --input conll for these" in capsys.readouterr().err

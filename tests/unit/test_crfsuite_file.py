@@ -168,8 +168,8 @@ def test_a_name_with_a_newline_is_refused(tmp_path):
     [
         (
             "The DT B-NP\ndog NN I-NP\n\n",
-            "no line has a tab; it looks like columns between blanks, as of CoNLL's files; "
-            "expected TAG, a tab, and attributes",
+            "no line has a tab; it looks like columns between blanks, as of CoNLL's files; use "
+            "input='conll' for these",
         ),
         (
             "1 qid:1 1:1 2:0.5\n2 qid:1 3:1\n",

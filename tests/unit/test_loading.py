@@ -18,7 +18,11 @@ from svmcut.errors import DataError, UsageError
 from svmcut.files.models import write_model
 
 DATA = Path(__file__).resolve().parents[2] / "data"
-FILES = sorted(path for path in DATA.iterdir() if path.suffix in (".train", ".test"))
+FILES = sorted(
+    path
+    for path in DATA.iterdir()
+    if path.suffix in (".train", ".test") and path.stem != "chunks"  # which has columns
+)
 
 
 def test_importing_svmcut_imports_nothing_heavy():
