@@ -262,7 +262,7 @@ def main():
         tag(options)
     print("\n| file read | svmcut CPU s | scikit-learn CPU s | ratio |\n|---|---|---|---|")
     for path in filter(None, (options.rcv1, *sorted(Path("data").glob("*.train")))):
-        if path.stem in ("labels", "ranking", "tags"):
+        if path.stem in ("chunks", "labels", "ranking", "tags"):
             continue
         ours = cpu(lambda: svmcut.load_svmlight_file(path, threads=1), options.repeats)[0]  # noqa: B023
         theirs = cpu(lambda: reference(str(path), dtype=np.float32, zero_based=False), 1)[0]  # noqa: B023

@@ -349,7 +349,7 @@ def print_measures(
     measured = None
     if not options.unlabelled:
         measured = named(name, input=options.input or INPUTS[0]).measured(tally)
-    skilled = shown.has_plain or options.confidence or options.probability
+    skilled = shown.has_plain or TASKS[name].labels == TAGS
     skill = predicted.skill.values() if predicted.skill and skilled else {}
     plain = options.is_plain(shown)
     details = ""

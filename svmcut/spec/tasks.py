@@ -455,7 +455,7 @@ LABEL is the time until the event, or minus the time of an example that was not 
 then. A higher score is a higher risk, an earlier event.""",
         examples="""\
 svmcut learn --task survival -c 0.1 train.dat model            squared hinge, as FastSurvivalSVM
-svmcut learn --task survival -l hinge -c 0.01,0.1,1 --validate dev.dat --select concordance t.dat m
+svmcut learn --task survival -c 0.1,1 --validate dev.dat --select concordance train.dat m
 svmcut classify test.dat model risks                           Harrell's c
 """,
     ),

@@ -142,7 +142,7 @@ def test_original_needs_b_0_with_a_kernel(folder, capsys):
         (("-t", "2", "--b", "1"), "give --b 0"),
         (("-t", "2", "-l", "f1", "--solver", "smo"), "error-rate"),
         (("-t", "2", "-p", "2", "--solver", "smo"), "--solver cutting-plane"),
-        (("--free-bias",), "--solver smo"),
+        (("--free-bias", "--solver", "dual-cd"), "newton or cdn"),
     ],
 )
 def test_refusals_name_the_remedy(folder, words, says):

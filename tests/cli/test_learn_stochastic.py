@@ -140,7 +140,7 @@ def test_hold_out_polish_limits_and_paths(folder):
     ("words", "says"),
     [
         (("--solver", "pegasos", "--nu", "0.1"), "--solver smo or sbp"),
-        (("--nu", "0.1"), "--solver smo or sbp"),
+        (("--nu", "0.1"), "--nu stands in the place of C; leave out -c"),
         (("--solver", "pegasos", "--free-bias"), "--solver smo or sbp"),
         (("--solver", "sbp", "-e", "0.1"), "--epochs"),
         (("--solver", "perceptron", "--gap", "0.1"), "--epochs"),

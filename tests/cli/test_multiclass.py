@@ -138,7 +138,7 @@ def test_a_path_with_validation_and_weights_goes_by_the_classes():
         (("-w", 9), "-w 9 is an algorithm for two; leave it out"),
         (
             ("-t", 2, "-g", 1, "--t", 1, "--i", 0),
-            "--t is for --task classification, rank or regression; leave it out",
+            "--t is for --task classification, rank, regression or survival; leave it out",
         ),
         (
             ("--select", "roc-area", "--validate", "test"),

@@ -3,6 +3,7 @@
 has."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -156,8 +157,9 @@ def test_what_does_not_fit_names_a_remedy_that_the_program_has(capsys, monkeypat
     monkeypatch.setattr(resources, "available_memory", lambda: 0.0001)
     for module in (room, emissions):
         monkeypatch.setattr(module, "planned_memory", lambda limit: 1e-9)
+    Path("wide").write_text("1 200000:1\n-1 1:1\n")  # little memory is not asked for
     runs = (
-        ("svm_perf_learn", "-c 1 plain", "are available"),
+        ("svm_perf_learn", "-c 1 wide", "are available"),
         ("svm_hmm_learn", "-c 1 -w 0 -p 2 rows", "are available"),
         ("svm_hmm_learn", "-c 1 -t 2 rows", "use fewer tokens"),
     )

@@ -219,12 +219,9 @@ def test_what_has_no_probabilities_says_so(capsys):
     assert call("svmcut classify", "--probability", "pairs", "numbers", "out") == 1
     assert "no probabilities; numbers have none" in capsys.readouterr().err
     assert not Path("out").exists()
-    assert call("svmcut learn", "--task", "regression", "--probability", "pairs", "out") == 2
     assert call("svmcut rank", "--probability", "pairs", "out") == 2
-    with pytest.raises(
-        UsageError, match="'probability' is for task='classification' or 'multiclass'"
-    ):
-        svmcut.train("pairs", task="regression", probability=True)
+    with pytest.raises(UsageError, match="'probability' is for task='classification'"):
+        svmcut.train("pairs", task="rank", probability=True)
 
 
 @pytest.mark.parametrize(

@@ -103,10 +103,12 @@ def test_weight_k_is_k_rows(rng, task, kernel, solver):
     }
     if solver == "bsgd":
         known["epochs"] = 100.0
-    found = [both(data, costs, **known) for costs in COSTS]
+    pairs = [(None, 1.0)] if task == "one-class" else COSTS  # nu stands in its place
+    found = [both(data, costs, **known) for costs in pairs]
     for ours, theirs in found:
         check_same(ours, theirs, gap)
-    check_heavier(data[0], found[0][0], **known)
+    if task != "one-class":
+        check_heavier(data[0], found[0][0], **known)
 
 
 @pytest.mark.slow
