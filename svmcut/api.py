@@ -64,7 +64,8 @@ def train(
         multiclass of three or more whole labels where `positive` is not given, else classification.
     weights : str, array or None
         What every example, query, sequence or label set weighs, 0 for none: an array, or a file of
-        one number a line. They multiply with ``cost:`` in a file, and with class_weight.
+        one number a line. They multiply with ``cost:`` in a file, and with class_weight. Where the
+        loss is one of clicks one a row, of which those of clicked rows count.
     callback : callable
         Called with every Progress.
     cache : str or None

@@ -27,6 +27,12 @@ int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries,
                        const double* margin, double* coef, int64_t* cut_pairs, double* value,
                        void* workspace, int threads);
 
+// Clicks: pairs (i, j) of one query with s_j + 1 > s_i, each cost[i], 0 where i is not clicked. coef
+// is times weight; value[q] and offset[q] are not.
+int svmcut_propensity_cut(const double* s, const int64_t* start, int64_t n_queries,
+                          const double* cost, double weight, double* coef, double* value,
+                          double* offset, void* workspace, int threads);
+
 // Losses of contingency tables; the numbers are svm_perf's.
 enum svmcut_table_loss {
     SVMCUT_ZERO_ONE = 0,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # sources: csrc/measures/ordinal.cc csrc/measures/contingency.cc csrc/measures/averageprecision.cc
 # sources: csrc/measures/ndcg.cc csrc/measures/tables.cc csrc/measures/survival.cc
-"""Most violated constraints: ordinal pairs, contingency losses, average precision, NDCG, times; one
-C function each."""
+# sources: csrc/measures/propensity.cc
+"""Most violated constraints: ordinal pairs, clicks, contingency losses, average precision, NDCG,
+times; one C function each."""
 
 import numpy as np
 
@@ -20,6 +21,9 @@ cdef extern from "include/measures.h" nogil:
                            const int32_t* grade, const int32_t* n_grades, const double* weight,
                            const double* margin, double* coef, int64_t* cut_pairs, double* value,
                            void* workspace, int threads)
+    int svmcut_propensity_cut(const double* s, const int64_t* start, int64_t n_queries,
+                              const double* cost, double weight, double* coef, double* value,
+                              double* offset, void* workspace, int threads)
     int svmcut_contingency_cut(const double* s, const int32_t* positive, int64_t n_positive,
                                const int32_t* negative, int64_t n_negative, int loss,
                                int slack_rescaling, int slack_norm, int64_t k, double* coef,
@@ -111,6 +115,29 @@ def ordinal_cut(const double[::1] s, const int64_t[::1] start, const int32_t[::1
     if status:
         raise ValueError("more than 2^31 - 2 rows")
     return coef_array, cut_pairs_array, value_array
+
+
+def propensity_cut(const double[::1] s, const int64_t[::1] start, const double[::1] cost,
+                   double weight, uint8_t[::1] work, int threads):
+    """Coefficients (n,), and per query the unweighted value and offset, each (Q,)."""
+    check_queries(s.shape[0], start, work)
+    cdef int64_t n_queries = start.shape[0] - 1
+    if cost.shape[0] != s.shape[0]:
+        raise ValueError("costs and rows do not match")
+    coef_array, value_array = np.empty(s.shape[0]), np.empty(n_queries)
+    offset_array = np.empty(n_queries)
+    if s.shape[0] == 0:
+        return coef_array, value_array, offset_array
+    cdef double[::1] coef = coef_array
+    cdef double[::1] value = value_array
+    cdef double[::1] offset = offset_array
+    cdef int status
+    with nogil:
+        status = svmcut_propensity_cut(&s[0], &start[0], n_queries, &cost[0], weight, &coef[0],
+                                       &value[0], &offset[0], &work[0], threads)
+    if status:
+        raise ValueError("more than 2^31 - 2 rows")
+    return coef_array, value_array, offset_array
 
 
 cdef int check_classes(Py_ssize_t n, const int32_t[::1] positive, const int32_t[::1] negative,

@@ -17,6 +17,7 @@ LAUNCHERS = {
     "svm-scale": "svmcut.libs.programs:svm_scale",
     "liblinear-train": "svmcut.libs.programs:liblinear_train",
     "liblinear-predict": "svmcut.libs.programs:liblinear_predict",
+    "svm_proprank_learn": "svmcut.cli.originals:svm_proprank_learn",
 }
 #: Those that are common words, written where they are named.
 NAMED = {"train": LAUNCHERS["liblinear-train"], "predict": LAUNCHERS["liblinear-predict"]}

@@ -23,6 +23,14 @@ ROWS = (
     ),
     Option("loss", ("--loss",), OBJECTIVE, "What to minimise: {losses}.", letter="-l"),
     Option(
+        "propensities",
+        ("--propensities",),
+        OBJECTIVE,
+        "Lines of label 1 are clicks, whose cost: is 1 over the propensity, and 1 where none "
+        "stands: the same as -l propensities.",
+        default="off",
+    ),
+    Option(
         "p",
         (),
         OBJECTIVE,

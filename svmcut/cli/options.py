@@ -16,6 +16,7 @@ from typing import Any
 from svmcut.cli import table_rows
 from svmcut.cli.option_entry import COMPATIBILITY, Option
 from svmcut.cli.option_rows import ROWS as OWN_ROWS
+from svmcut.errors import UsageError
 from svmcut.files.names import input_of
 from svmcut.messages import join_names
 from svmcut.spec.catalog import (
@@ -50,6 +51,7 @@ from svmcut.spec.entries import (
     NUMBERS,
     ONE_CLASS,
     PLACES,
+    PROPENSITIES,
     RANGE,
     TAGS,
     TWO_CLASSES,
@@ -121,6 +123,7 @@ class LearnOptions(Settings):
     gamma: tuple[Typed, ...] = _values("gamma", GAMMA)
     scale_kernel: tuple[Typed, ...] = _values("scale_kernel", FACTOR)
     coef0: tuple[Typed, ...] = _values("coef0", ANY)
+    propensities: bool = param(False, FLAG)
     algorithm: int | None = param(None, integer(0, 9))
     weights: str | None = param(None, PATH)
     cv: int | None = param(None, integer(2))
@@ -159,6 +162,12 @@ class LearnOptions(Settings):
     def reads_table(self) -> bool:
         """Whether the examples are a table or texts."""
         return self.input in TABLES
+
+    @property
+    def reads_costs(self) -> bool:
+        """Whether ``cost:`` weighs examples, which programs with the originals' names ignore but of
+        clicks."""
+        return not self.original or self.of_clicks
 
     @property
     def table_options(self) -> tuple[str, ...]:
@@ -252,6 +261,7 @@ def offered(task: str) -> set[str]:
     needs = {
         "task": task in LEARNT,
         "p": any(loss.at for loss in rows),
+        "propensities": any(loss.of_clicks for loss in rows),
         "slack_norm": any(len(loss.norms) > 1 for loss in rows),
         "rescaling": row.original is not None,
         **dict.fromkeys(("scheduler", "scheduler_file", "work_dir", "cache"), task in PARTED),
@@ -542,6 +552,10 @@ def collected(command: str | None, words: Sequence[str], values: dict[str, Any])
     ):  # svm_perf's, not refused as --basis is
         asked.discard("basis")
     own = task_defaults(named_task(command, words))
+    if values.get("propensities") and values.setdefault("loss", PROPENSITIES) != PROPENSITIES:
+        raise UsageError(
+            "{propensities} is {loss=}; leave out {loss=}", PROPENSITIES, values["loss"]
+        )
     table = {name: values.pop(name) for name in TABLE_OPTIONS if name in values}
     if "input" not in values and (input := input_of(values["example_file"])) is not None:
         values["input"] = input

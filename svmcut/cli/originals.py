@@ -14,6 +14,7 @@ from svmcut._version import __version__
 from svmcut.cli.guard import guard
 from svmcut.errors import UsageError
 from svmcut.spec.catalog import MULTICLASS
+from svmcut.spec.entries import PROPENSITIES
 from svmcut.spec.records import record
 
 if TYPE_CHECKING:
@@ -275,6 +276,14 @@ _ROWS = (
         of_light=True,
     ),
     Program(
+        "svm_proprank_learn",
+        task="rank",
+        summary="Learns to rank from clicks, each weighed by 1 over its propensity.",
+        defaults={"algorithm": 3},
+        fixed={"loss": PROPENSITIES},
+        long=False,
+    ),
+    Program(
         "svm_hmm_learn",
         task="sequence",
         summary="Learns to tag the tokens of sequences.",
@@ -349,6 +358,8 @@ def learn_grammar(program: Program) -> Grammar:
     own = {"cost": "required", "bias": 1, **program.defaults}
     flags: dict[str, Flag] = {}
     for option in options(program.task):
+        if option.field in program.fixed:
+            continue
         if not option.letter or (option.letter.startswith("--") and not program.long):
             continue
         kind = option.kind.plain or option.kind

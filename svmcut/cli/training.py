@@ -191,7 +191,7 @@ class Training:
         options = self.options
         with report.step(self._log, "Reading training examples") as close:
             try:
-                examples = self._task.read(options.example_file, **given, costs=not self.original)
+                examples = self._task.read(options.example_file, **given, costs=options.reads_costs)
             except DataError as error:
                 tags = options.labels == TAGS
                 found = None if self.original else guess_input(options.example_file, tags)

@@ -20,6 +20,7 @@ from svmcut.distributed.exact import sums_are_exact
 from svmcut.distributed.vectors import Told
 from svmcut.errors import DataError, TrainingError
 from svmcut.files.cache import read_files
+from svmcut.files.weights import click_weights
 from svmcut.risks import make_risk
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.protocol import GridRisk
@@ -376,6 +377,9 @@ def digest_of(examples: Examples) -> int:
 def weighed(examples: Examples, bound: Bound) -> tuple[Examples, int]:
     """The rows that weigh above 0, with their weights, and how many are left out."""
     v = examples.weights
+    if bound.settings.of_clicks:
+        clicks = click_weights(v, bound.given, examples.y, examples.source, "weights")
+        return replace(examples, weights=clicks), 0
     if v is not None and (v < 0).any():
         row = int(np.argmax(v < 0))
         message = f"cost {v[row]:g} is negative; expected a number of at least 0"

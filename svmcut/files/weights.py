@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights in files: a file of one number a line, and the ``cost:`` that all lines of a query or
-sequence share."""
+"""Weights in files: a file of one number a line, the ``cost:`` that all lines of a query or
+sequence share, and that of clicked lines."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from svmcut.errors import DataError
 from svmcut.files.text import BLOCK_BYTES, open_text
+from svmcut.spec.parameters import LARGEST_C
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,3 +65,35 @@ def shared_weights(
             source.path, f"{message}; give all lines of a {one} the same", source.line_of(row)
         )
     return weights
+
+
+def click_weights(
+    costs: NDArray | None, given: NDArray | None, y: NDArray, source: Source, where: str
+) -> NDArray[np.float64] | None:
+    """What clicked rows, of labels above 0, weigh: their ``cost:`` times weights that are given,
+    one a row, which messages call `where`; 1 at all others. None where all are 1.
+
+    Raises
+    ------
+    DataError
+        For a cost of a row that is not clicked, one that is negative or too large, where all clicks
+        weigh 0, and where the weights are not one a row.
+    """
+    clicked, weights = y > 0, np.ones(len(y)) if costs is None else costs.copy()
+    if given is not None and len(given) != len(y):
+        message = f"{len(given)} weights for {source.path}; expected {len(y)}, one for every row"
+        raise DataError(where, message)
+    wrong = ~clicked & (weights != 1)
+    message = "cost {:g} stands on a line of label {:g}, which is no click; leave it out"
+    if not wrong.any():
+        weights[clicked] *= 1.0 if given is None else given[clicked]
+        wrong = ~((weights >= 0) & (weights <= LARGEST_C))
+        if clicked.any() and not weights[clicked].any():
+            raise DataError(source.path, "all clicks weigh 0; give one a weight above 0")
+        message = "a click weighs {:g}; expected 1 over its propensity, from 0 to {most:g}"
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            source.path, message.format(weights[row], y[row], most=LARGEST_C), source.line_of(row)
+        )
+    return None if (weights == 1).all() else weights

@@ -19,6 +19,8 @@ PLACES, FLOOR, RANGE = "places", "floor", "range"
 L2, L1, ELASTIC_NET = "l2", "l1", "elastic-net"
 PENALTIES = (L2, L1, ELASTIC_NET)
 PRECOMPUTED = "precomputed"
+#: The loss of clicks.
+PROPENSITIES = "propensities"
 #: What labels are.
 TWO_CLASSES, CLASSES, GRADES, NUMBERS = "two classes", "classes", "grades", "numbers"
 TAGS, SETS, ONE_CLASS = "tags", "sets", "one class"
@@ -184,6 +186,8 @@ class Loss(NamedTuple):
         The measure that says what it is worth, where that has another name.
     in_pairs : bool
         Whether a query's loss counts its pairs: epsilon is multiplied by their mean number.
+    of_clicks : bool
+        Whether ``cost:`` weighs the clicked rows of a query, and no query.
     added : bool
         Whether the original lacks it and does not learn it.
     log_odds : bool
@@ -211,6 +215,7 @@ class Loss(NamedTuple):
     epsilon: float | None = None
     measure: str | None = None
     in_pairs: bool = False
+    of_clicks: bool = False
     added: bool = False
     log_odds: bool = False
     joint: bool = False

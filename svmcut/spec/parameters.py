@@ -315,6 +315,12 @@ class Settings:
         return self.loss in (None, TASKS[self.task].loss) and self.is_plain
 
     @property
+    def of_clicks(self) -> bool:
+        """Whether weights are those of clicked rows."""
+        loss = losses(self.task).get(self.loss or "")
+        return loss is not None and loss.of_clicks
+
+    @property
     def is_sum(self) -> bool:
         """Whether the loss is a sum over what example_cost weighs."""
         loss = losses(self.task).get(self.loss or TASKS[self.task].loss)

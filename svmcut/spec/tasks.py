@@ -24,6 +24,7 @@ from svmcut.spec.entries import (
     NEWTON,
     ONE_CLASS,
     PLACES,
+    PROPENSITIES,
     RANGE,
     SAMPLED_CUTS,
     SETS,
@@ -216,6 +217,14 @@ zcat train.gz | svmcut learn -c 1 - model     from a pipe
             Loss("pairs", help="the fraction of all pairs", **_ORDINAL),
             Loss("map", help="average precision per query", **_RANKING),
             Loss("ndcg", takes=("at",), place=PLACES, help="NDCG of the first places", **_RANKING),
+            Loss(
+                PROPENSITIES,
+                where="svmcut.risks.propensities:PropensityRisk",
+                is_sum=True,
+                of_clicks=True,
+                added=True,
+                help="ranks of clicks",
+            ),
         ),
         measure="swapped_percent",
         measures=(
@@ -245,12 +254,15 @@ zcat train.gz | svmcut learn -c 1 - model     from a pipe
         objective="1/2 w'w + C * loss averaged over the queries",
         points="with swapped-pairs times the mean number of pairs",
         notes={
-            "slack_norm": "The root of the loss is inside xi then; not for pairs, map and ndcg."
+            "slack_norm": "The root of the loss is inside xi then; not for pairs, map, ndcg "
+            "and propensities.",
+            "weights": "With --propensities one for every line, of which those of clicks count.",
         },
         examples="""\
 svmcut rank -c 20 train.dat model              svm_rank's unit of C
 svmcut rank -c 1 -l swapped-fraction train.dat model
 svmcut rank -c 1000 -l ndcg --at 5 train.dat model
+svmcut rank -c 1 --propensities clicks.dat model         svm_proprank's files
 svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
 """,
     ),

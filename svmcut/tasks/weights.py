@@ -16,7 +16,7 @@ from svmcut.data.examples import Examples
 from svmcut.data.folds import take
 from svmcut.data.labels import by_labels, classes_of, labels_of
 from svmcut.errors import DataError
-from svmcut.files.weights import shared_weights
+from svmcut.files.weights import click_weights, shared_weights
 from svmcut.messages import Message
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
@@ -51,7 +51,7 @@ def weighed(
     data : Examples, Sequences or MultilabelExamples
         Their weights are those of ``cost:``.
     given : (n,) float64 or None
-        One of at least 0 an example, query or sequence.
+        One of at least 0 an example, query or sequence; a row where the loss is one of clicks.
     where : str
         What messages call these.
     tight : bool
@@ -76,6 +76,9 @@ def weighed(
     one, path = TASKS[settings.task].unit, data.source.path
     bounds = task.bounds(data)
     n, of_rows = len(bounds) - 1, isinstance(data, Examples)
+    if settings.of_clicks:
+        clicks = click_weights(data.weights, given, data.y, data.source, where)
+        return replace(data, weights=clicks), 0
     weights = _costs(data, bounds, settings)
     if given is not None:
         if len(given) != n:

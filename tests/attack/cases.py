@@ -11,7 +11,7 @@ from attack.maker import bias, rows, two_classes, weights
 #: squared slack.
 TABLES = ("zero-one", "f1", "prbep", "prec-at-k", "rec-at-k")
 MULTIVARIATE = (*TABLES, "roc-area", "average-precision")
-RANKED = ("swapped-pairs", "swapped-fraction", "pairs", "map", "ndcg")
+RANKED = ("swapped-pairs", "swapped-fraction", "pairs", "map", "ndcg", "propensities")
 #: Trainers that end after their epochs, whatever the gap is then.
 BY_EPOCHS = ("sbp", "pegasos", "sdca", "perceptron")
 ON_BUDGET = ("bsca", "bsgd")
@@ -138,7 +138,7 @@ def _rank(make):
         make.option("--at", make.facts["at"])
     make.cost(make.chance(0.4), 1.0)
     if make.chance(0.3):
-        drawn = () if loss in ("map", "ndcg") else ("sampled-cuts",)
+        drawn = () if loss in ("map", "ndcg", "propensities") else ("sampled-cuts",)
         name, solver = (
             make.pick("polynomial", "rbf", "linear"),
             make.pick("cutting-plane", "subspace", *drawn),

@@ -284,7 +284,10 @@ class Rankings(Vectors):
                 if self.facts["loss"] not in MEASURES
                 else graded(self.y[rows], self.facts["loss"])
             )
-            self.blocks.append((rows, grade[:, None] > grade[None, :]))
+            above = grade[:, None] > grade[None, :]
+            if self.facts["loss"] == "propensities":  # a click is to be above all others
+                above = (grade > 0)[:, None] & ~np.eye(len(rows), dtype=bool)
+            self.blocks.append((rows, above))
         self.n_queries, self.n_pairs = (
             len(self.blocks),
             sum(int(above.sum()) for _, above in self.blocks),

@@ -307,7 +307,7 @@ def test_launchers_run_and_no_other_file_is_replaced(tmp_path, capsys):
     assert call("svmcut", "names", "--into", folder, "train", "svm-scale") == 0
     assert sorted(path.name for path in folder.iterdir()) == ["svm-scale", "train"]
     assert call("svmcut", "names", "--into", folder) == 0
-    assert len([*folder.iterdir()]) == 6
+    assert len([*folder.iterdir()]) == 7
     done = subprocess.run(
         [folder / "train", "-q", "two", "model"], capture_output=True, text=True, timeout=60
     )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from svmcut.cli.launchers import LAUNCHERS
 from svmcut.cli.originals import (
     PROGRAMS,
     Flag,
@@ -94,5 +95,7 @@ def test_failures_are_one_line_and_status_1(argv, capsys, tmp_path, monkeypatch)
 def test_every_program_is_installed_under_its_name():
     project = Path(__file__).resolve().parents[2] / "pyproject.toml"
     scripts = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["scripts"]
-    entries = {name: where for name, where in scripts.items() if ".cli.originals:" in where}
+    entries = {
+        name: where for name, where in (scripts | LAUNCHERS).items() if ".cli.originals:" in where
+    }
     assert entries == {row.name: f"svmcut.cli.originals:{entry}" for entry, row in PROGRAMS.items()}

@@ -363,6 +363,7 @@ def texts(path):
 #: What a message may name beside the parameters of Settings.
 OTHERS = {
     "at_least",
+    "propensities",
     "cache",
     "confidence",
     "maximise",
@@ -476,7 +477,8 @@ def test_no_other_file_types_the_name_of_a_solver_loss_or_measure():
     """As a value, or in a message that says what to choose; a solver's and a risk's own file
     aside."""
     names = {*SOLVERS} | {row.name for row in (*LOSSES, *MEASURES)}
-    names -= KINDS.keys() | {"q"}  # 'pairs' is a parameter too, and q a letter
+    # 'pairs' is a parameter too, 'propensities' an option, and q a letter
+    names -= KINDS.keys() | {"q", "propensities"}
     assert len(names) > 45
     advice = re.compile(rf"\b(?:solver|loss|select)='?({'|'.join(map(re.escape, names))})\b")
     found, looked = [], 0

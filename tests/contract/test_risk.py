@@ -83,6 +83,8 @@ def true_value(name, options, bound, s, y, qid):
         return survival.risk(s, y, 2 if "squared" in name else 1)[0]
     if name in ("map", "ndcg"):
         return truth.ranking_measure(s, y, qid, name, options.get("at", 10))
+    if name == "propensities":
+        return truth.propensities(s, y, qid)
     if RISKS[name].task == "rank":
         return (truth.ordinal if options["slack_norm"] == 1 else truth.ordinal_squared)(
             s, y, qid, name
@@ -227,7 +229,9 @@ def test_one_class(name, options, sign):
         pytest.skip("has no labels")
     y = np.full(812, sign)
     risk = risk_of(name, **options)
-    if RISKS[name].task in ("rank", "survival"):
+    if RISKS[name].of_clicks:  # all are below others, or none is
+        assert (risk.bind(y).linearize(np.arange(812.0)).value > 0.0) == (sign > 0)
+    elif RISKS[name].task in ("rank", "survival"):
         assert risk.bind(y).linearize(np.arange(812.0)).value == 0.0
     elif name == "zero-one" or RISKS[name].is_sum:
         assert risk.bind(y).linearize(np.zeros(812)).value > 0.0
@@ -266,6 +270,8 @@ def test_start_is_positive_and_perfect_scores_cost_nothing(name, options, rng):
     if RISKS[name].task == "one-class":
         pytest.skip("has no scores that are perfect")
     y, qid, _ = sample(name, rng, 25)
+    if RISKS[name].of_clicks:  # of two in a query one is below
+        y = np.where(np.arange(25) == np.searchsorted(qid, qid) + 1, 1.0, 0.0)
     bound = risk_of(name, **options).bind(y, qid)
     assert bound.linearize(np.zeros(25)).value > 0.0
     best = {"rank": 1e4 * y, "regression": y, "survival": -1e4 * keys_of(y)[0]}.get(

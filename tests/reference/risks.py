@@ -30,6 +30,19 @@ def ordinal(s, y, qid, normalisation):
     return total / all_pairs if all_pairs else 0.0
 
 
+def propensities(s, y, qid, cost=None):
+    """Mean over queries of the sum over clicked rows i, y_i > 0, of cost_i times the sum over all
+    other rows j of max(0, 1 - s_i + s_j); pair by pair."""
+    qid = np.zeros(len(y), np.int64) if qid is None else np.asarray(qid)
+    cost = np.ones(len(y)) if cost is None else cost
+    terms = [
+        cost[i] * max(0.0, 1.0 - (s[i] - s[j]))
+        for i, j in itertools.permutations(range(len(y)), 2)
+        if qid[i] == qid[j] and y[i] > 0
+    ]
+    return math.fsum(terms) / len(np.unique(qid))
+
+
 def one_class(s, nu):
     """The least of sum_i max(0, rho - s_i) - nu n rho over rho, which is at one of the scores."""
     return min(math.fsum(np.maximum(0.0, rho - s)) - nu * len(s) * rho for rho in s)

@@ -76,6 +76,7 @@ CASES = {
     "rank weighed": dict(task="rank", cost=2.0, gap=1e-3),
     "fraction": dict(task="rank", cost=2.0, gap=1e-3, loss="swapped-fraction"),
     "pairs": dict(task="rank", cost=2.0, gap=1e-3, loss="pairs"),
+    "clicks": dict(task="rank", cost=2.0, gap=1e-3, loss="propensities"),
     "ndcg": dict(task="rank", cost=2.0, gap=1e-3, loss="ndcg"),
     "classes": dict(task="multiclass", gap=1e-2),
     "classes -c": dict(task="multiclass", gap=1e-2, cost=1000.0),
@@ -93,6 +94,11 @@ def test_parts_have_the_optimum_of_one_file(tmp_path, name):
     if name == "rank weighed":
         text = [
             re.sub(r"qid:(\d+)", lambda qid: f"{qid[0]} cost:{1 + int(qid[1]) % 2}", line)
+            for line in text
+        ]
+    if name == "clicks":
+        text = [
+            re.sub(r"(qid:\d+)", r"\1 cost:2.5", line) if float(line.split()[0]) > 0 else line
             for line in text
         ]
     (whole,) = written(tmp_path, text, 0)
