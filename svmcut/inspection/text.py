@@ -84,6 +84,12 @@ def summary(document: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("Norm of weights", number(document["weights"][0]["norm"])))
     if "threshold" in document:
         rows.append(("Threshold", f"{number(document['threshold'])}, subtracted from scores"))
+    if "ball" in document:
+        ball = document["ball"]
+        told = (
+            f"gap {number(ball['gap'])}; the optimum's weights are within {number(ball['radius'])}"
+        )
+        rows.append(("Certificate", told))
     if "chosen_threshold" in document:
         more = f"{number(document['chosen_threshold'])}, subtracted too"
         rows.append(("Chosen threshold", more))

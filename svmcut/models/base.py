@@ -22,6 +22,13 @@ MOST_FEATURES = 2**31 - 1
 CERTIFICATE = schemas.maybe(schemas.row(schemas.REAL, schemas.REAL, schemas.REAL))
 
 
+def ball_of(certificate: tuple[float, float, float] | None) -> dict[str, Any]:
+    """What a model's certificate is among its facts; nothing where there is none."""
+    if certificate is None:
+        return {}
+    return {"ball": dict(zip(("gap", "radius", "bias"), certificate, strict=True))}
+
+
 class BaseModel:
     """A function of rows, or of sequences of rows; a record, whose fields a file holds.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.labels import label_texts
-from svmcut.models.base import BaseModel
+from svmcut.models.base import BaseModel, ball_of
 from svmcut.scoring.probabilities import fit_temperature, of_several
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
@@ -82,5 +82,6 @@ class SeveralClasses(BaseModel):
         """The first of its facts; other: its probabilities where it has no temperature."""
         loss = self.loss or TASKS["multiclass"].loss
         found: dict[str, Any] = {"kind": kind, "loss": loss, "labels": self.label_texts()}
+        found |= ball_of(getattr(self, "certificate", None))
         fitted = other if self.temperature is None else {"temperature": self.temperature}
         return found if fitted is None else found | {"probabilities": fitted}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.labels import SIGNS, label_texts
-from svmcut.models.base import CERTIFICATE, BaseModel
+from svmcut.models.base import CERTIFICATE, BaseModel, ball_of
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, of_two
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
@@ -97,6 +97,7 @@ class TwoClasses(BaseModel):
             found["chosen_threshold"] = self.threshold
         if self.sigma is not None:
             found["sigma"] = self.sigma
+        found |= ball_of(self.certificate)
         if self.calibration is not None:
             found["probabilities"] = {"sigmoid": list(self.calibration)}
         return found

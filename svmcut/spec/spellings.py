@@ -58,5 +58,9 @@ def nearest(text: str, names: Collection[str], least: float = 0.7) -> str | None
     name = respelt(text, names)
     if name in names:
         return name
-    near = get_close_matches(text.lower(), names, 1, least)
-    return near[0] if near else None
+    if near := get_close_matches(text.lower(), names, 1, least):
+        return near[0]
+    others = {other: respelt(other, names) for other in OTHERS}
+    known = [other for other, name in others.items() if name in names]
+    near = get_close_matches(text.lower(), known, 1, least)
+    return others[near[0]] if near else None

@@ -23,6 +23,8 @@ from svmcut.cli.guesses import _COMMANDS, _OPTIONS
         ("learn --gama 1 a b", "option --gama is unknown; did you mean --gamma?"),
         ("learn --n-jobs 1 a b", "option --n-jobs is unknown; give --threads"),
         ("learn --C 1 a b", "option --C is unknown; give -c C, or --example-cost C"),
+        ("learn -l hing a b", "'hing' is unknown; did you mean error-rate?"),
+        ("learn -t gausian a b", "'gausian' is unknown; did you mean rbf?"),
         ("learn --xylophone a b", "option --xylophone is unknown; svmcut learn --help lists"),
         ("learn --task Rank a b", "'Rank' has a command of its own, svmcut rank; expected"),
         ("learn --task regresion a b", "'regresion' is unknown; did you mean regression?"),

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What svmcut says of command lines and files that people really get wrong, as a table.
+
+    python benchmarks/wrong_inputs.py                            # this checkout
+    python benchmarks/wrong_inputs.py --beside OTHER/.venv/bin   # and an earlier one, beside it
+
+Each runs in a folder of its own with the files below; the first line of standard error is shown,
+with its exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROWS = "".join(f"{1 if i % 2 else -1} 1:{i % 7} 2:{(i * 5) % 11}\n" for i in range(60))
+FILES = {
+    "train": ROWS,
+    "test": ROWS[:200].rsplit("\n", 1)[0] + "\n",
+    "classes": ROWS.replace("-1 ", "2 ").replace("\n1 1:3", "\n3 1:3"),
+    "grades": "".join(f"{i % 3} qid:{i // 6} 1:{i % 5}\n" for i in range(30)),
+    "mail.csv": "label,text\n" + "spam,free money\nham,see you\n" * 20,
+    "semi.csv": "label;size\n" + "a;1\nb;2\n" * 20,
+    "csv": "5.1,3.5,setosa\n4.9,3.0,versicolor\n",
+    "header": "label feature1 feature2\n1 1:1\n",
+    "unsorted": "1 2:1 1:1\n-1 1:1\n",
+    "zero": "1 0:1 1:2\n-1 1:1\n",
+    "nan": "1 1:nan\n-1 1:1\n",
+    "one": "1 1:1\n1 1:2\n",
+    "empty": "",
+    "number": "1.5 1:1\n2.25 1:2\n3 1:1\n",
+    "sets": "1,2 1:1\n2 1:2\n",
+    "conll": "the DET\ndog NOUN\n\n",
+    "binary": "\0\1\2",
+}
+LINES = """\
+lern train m
+train train m
+predict test m
+svmcut
+learn
+learn train
+learn nofile m
+learn train nofolder/m
+learn -c 1,10,10 train m
+learn -c 0 train m
+learn -c x train m
+learn -c -1 train m
+learn --C 1 train m
+learn -l hing train m
+learn -l F1 train m
+learn -l f1 train m
+learn -l auc -c 1 train m
+learn -l ndcg -c 1 train m
+learn -t RBF -g 0.1 train m
+learn -t gaussian train m
+learn -t foo train m
+learn -g 0.1 train m
+learn -t rbf -g -1 train m
+learn -t rbf -g fast train m
+learn -d 2 train m
+learn --kernel poly -d 0 train m
+learn --tube 0.1 train m
+learn --at 5 train m
+learn --multiclass ovr train m
+learn --multiclass ovr classes m
+learn --class-weight balance train m
+learn --class-weight 5=2 train m
+learn --positive 7 train m
+learn --cv 1 train m
+learn --cv 3 -l f1 train m
+learn --select f1 train m
+learn --validate nofile train m
+learn --gap 0 train m
+learn --gap 1% train m
+learn --threads 0 train m
+learn --thread 2 train m
+learn --max-memory 0.0001 train m
+learn --time-limit soon train m
+learn --resume train m
+learn --report nofolder/r train m
+learn --probability -l roc-area -c 1 train m
+learn --solver sgd train m
+learn --solver newton -l f1 -c 1 train m
+learn --task regresion train m
+learn --task regression -l mse number m
+learn number m
+learn csv m
+learn header m
+learn unsorted m
+learn zero m
+learn nan m
+learn one m
+learn empty m
+learn sets m
+learn conll m
+learn binary m
+learn mail.csv m
+learn mail.csv m --label class
+learn mail.csv m --label label
+learn semi.csv m --label label
+learn --penalty l1 train m
+learn --nu 0.5 -c 1 train m
+rank -c 1 train m
+rank grades m -l f1
+classify train m
+classify test train out
+classify m test out
+inspect train
+"""
+
+
+def said(program: str, words: list[str]) -> str:
+    """The first line of standard error, and the exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in FILES.items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        done = subprocess.run(
+            [program, *words], cwd=folder, capture_output=True, text=True, timeout=60, input=""
+        )
+    first = (done.stderr.strip().splitlines() or ["(nothing)"])[0]
+    return f"{first.replace('|', chr(92) + '|')} [{done.returncode}]"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--beside", help="folder of another version's programs")
+    args = parser.parse_args()
+    programs = [
+        str(Path(folder) / "svmcut")
+        for folder in (args.beside, Path(sys.executable).parent)
+        if folder
+    ]
+    print("| svmcut ... |" + " before |" * bool(args.beside) + " says |")
+    print("|---|" + "---|" * len(programs))
+    for line in LINES.splitlines():
+        words = [] if line == "svmcut" else line.split()
+        print(f"| `{line}` | " + " | ".join(said(program, words) for program in programs) + " |")
+
+
+if __name__ == "__main__":
+    main()
