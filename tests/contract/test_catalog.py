@@ -465,7 +465,6 @@ def own_names(module):
         "svmcut.estimators.linear": {"f1"},
         "svmcut.estimators.one_class": {"one-class"},
         "svmcut.estimators.ranking": {"swapped-pairs"},
-        "svmcut.estimators.structured": {"chunk_f1"},
         "svmcut.estimators.survival": {"squared-hinge"},
         "svmcut.cli.thresholding": {"precision", "recall"},  # keys of its report
     }.get(module, set())

@@ -175,7 +175,6 @@ THRESHOLDS = (
     "cli/thresholding.py",
     "spec/places.py",
     "loading.py",
-    "estimators/structured.py",  # chunk_f1, a default of score
 )
 
 
