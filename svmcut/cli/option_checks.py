@@ -17,12 +17,20 @@ from svmcut.errors import UsageError
 from svmcut.messages import Parameter
 from svmcut.scoring.thresholds import Promises, promises
 from svmcut.spec import refusals
-from svmcut.spec.catalog import AUTO, COLUMNS, CUTTING_PLANE, KERNEL_PARAMETERS, TASKS, measures
+from svmcut.spec.catalog import (
+    AUTO,
+    COLUMNS,
+    CUTTING_PLANE,
+    KERNEL_PARAMETERS,
+    TABLES,
+    TASKS,
+    measures,
+)
 from svmcut.spec.entries import TAGS
 from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import replace
-from svmcut.tables.options import OF_TOKENS
+from svmcut.tables.options import OF_TABLES, OF_TOKENS
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Examples
@@ -128,6 +136,13 @@ def _check_outputs(options: LearnOptions) -> None:
         )
     if options.reads_table:
         _check_table(options)
+    elif options.labels != TAGS and (idle := {*OF_TABLES} & (options.given or frozenset())):
+        raise UsageError(
+            "{} is for tables and texts, and {} is none by its name; add {input=}, or leave it out",
+            Parameter(min(idle)),
+            options.example_file,
+            TABLES[0],
+        )
     if options.resume and options.checkpoint is None:
         raise UsageError("--resume goes on from a checkpoint; name it with --checkpoint FILE")
 

@@ -269,3 +269,11 @@ def test_a_table_given_as_svm_is_answered_with_what_reads_it(tmp_path, capsys, t
 def test_what_a_table_cannot_honour_is_refused(mail, tmp_path, capsys, words, status, message):
     assert call("svmcut learn", mail, tmp_path / "m", *OPTIONS, *words) == status
     assert message in capsys.readouterr().err and not (tmp_path / "m").exists()
+
+
+def test_options_of_tables_are_refused_of_other_files(tmp_path, capsys):
+    (tmp_path / "train").write_text("1 1:1\n-1 2:1\n")
+    for words in (["--label", "x"], ["--text", "y"], ["--ngrams", "1,2"]):
+        assert call("svmcut learn", *words, tmp_path / "train", tmp_path / "m") == 2
+        told = capsys.readouterr().err
+        assert f"{words[0]} is for tables and texts" in told and "add --input csv" in told
