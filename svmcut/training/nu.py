@@ -21,6 +21,7 @@ from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.protocol import Start, StoppingRule
 from svmcut.spec.entries import NUMBERS, ONE_CLASS
 from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
 from svmcut.training.checks import check_nu
 from svmcut.training.given import GivenRoom, room_of
 from svmcut.training.outcome import Objective, Outcome
@@ -77,10 +78,15 @@ class NuPlan(KernelPlan):
         return StoppingRule(math.nan, self.settings.gap)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        objective = self._priced(objective)
         problem = self._problem(objective.C, objective.epsilon)
         return Stage(
             self.settings.solver, self._solver, problem, objective, start=Start(run=self._last)
         )
+
+    def _priced(self, objective: Objective) -> Objective:
+        """The objective at C = 1, in whose place nu stands, but of numbers."""
+        return objective if self._labels == NUMBERS else replace(objective, C=1.0)
 
     def _problem(self, C: float, epsilon: float) -> NuProblem:
         room, n = self.room, self.room.X.n_rows
@@ -114,6 +120,7 @@ class NuPlan(KernelPlan):
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The machine; primal and dual are those of the problem, in LIBSVM's scale."""
+        objective = self._priced(objective)
         room, run, progress, n = self.room, ended.run, ended.progress, self.room.X.n_rows
         self._last = run if self._labels == NUMBERS else None
         if ended.stopped_by is not None:

@@ -233,24 +233,23 @@ def test_every_solver_is_resumed_interrupted_and_the_same_for_any_threads(
     task, kernel, solver, tmp_path
 ):
     trainer, states = trainer_for(task, kernel, solver), []
-    cost = 1.0 if task == "one-class" else 0.5  # nu stands in its place
-    whole = trainer.fit(cost, None, lambda progress, objective: states.append(trainer.state()))
+    whole = trainer.fit(0.5, None, lambda progress, objective: states.append(trainer.state()))
     assert states
     for at in sorted({0, len(states) // 2, len(states) - 1}):
         write_checkpoint(str(tmp_path / "ck"), {}, states[at], state_classes())
         _, state = read_checkpoint(str(tmp_path / "ck"), state_classes())
-        resumed = trainer_for(task, kernel, solver).fit(cost, None, None, state)
+        resumed = trainer_for(task, kernel, solver).fit(0.5, None, None, state)
         assert pickle.dumps(resumed.model) == pickle.dumps(whole.model), at
         assert (resumed.primal, repr(resumed.dual)) == (whole.primal, repr(whole.dual))
 
-    threads = trainer_for(task, kernel, solver, threads=3).fit(cost, None)
+    threads = trainer_for(task, kernel, solver, threads=3).fit(0.5, None)
     assert pickle.dumps(threads.model) == pickle.dumps(whole.model)
 
     def interrupt(progress, objective):
         raise KeyboardInterrupt
 
     try:
-        outcome = trainer_for(task, kernel, solver).fit(cost, None, interrupt)
+        outcome = trainer_for(task, kernel, solver).fit(0.5, None, interrupt)
     except KeyboardInterrupt:
         return  # before there was anything to keep
     assert outcome.stopped_by == "interrupt" or outcome.done
