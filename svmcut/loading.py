@@ -19,7 +19,7 @@ from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
-from svmcut.models.bounds import bounds, decided
+from svmcut.models.bounds import bounds, decided, reach
 from svmcut.scoring.thresholds import choose_threshold, promises
 from svmcut.spec.catalog import MARKED
 from svmcut.spec.entries import CLASSES
@@ -80,7 +80,7 @@ class Model:
             As `decision_function`.
         """
         rows = self._certified(X)
-        return bounds(self.model, rows, self.model.scores(rows, threads))
+        return bounds(self.model.scores(rows, threads), reach(self.model, rows))
 
     def decided(self, X: Any, threads: int = 1) -> NDArray[np.bool_]:
         """(n,) whether the label of each row is proven to be that of the exact optimum.
@@ -93,7 +93,8 @@ class Model:
             As `decision_function`.
         """
         rows = self._certified(X)
-        found = decided(self.model, rows, self.model.scores(rows, threads))
+        scores = self.model.scores(rows, threads)
+        found = decided(self.model, scores, reach(self.model, rows))
         if found is None:
             raise UsageError("the model predicts numbers, which have bounds and no labels")
         return found

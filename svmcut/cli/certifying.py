@@ -13,7 +13,7 @@ import numpy as np
 from svmcut.errors import ModelError
 from svmcut.files.output import write_atomically
 from svmcut.messages import Message
-from svmcut.models.bounds import bounds, decided
+from svmcut.models.bounds import bounds, decided, reach
 
 
 class Certifier:
@@ -33,12 +33,13 @@ class Certifier:
 
     def take(self, part: Any, predicted: np.ndarray) -> None:
         """Takes in rows and their scores."""
-        sure = decided(self._model, part.X, predicted)
+        width = reach(self._model, part.X)
+        sure = decided(self._model, predicted, width)
         self.rows += len(predicted)
         self.has_labels = sure is not None
         self.proven += 0 if sure is None else int(sure.sum())
         if self._output is not None:
-            found = bounds(self._model, part.X, predicted).reshape(len(predicted), -1)
+            found = bounds(predicted, width).reshape(len(predicted), -1)
             lines = (" ".join(f"{value:.17g}" for value in row) for row in found.tolist())
             self._output.write("".join(f"{line}\n" for line in lines).encode())
 

@@ -72,6 +72,5 @@ def _named_losses(task: str) -> str:
 
 
 def _flags(option: Option) -> str:
-    long = next((word for word in option.words if len(word) > 2), "")
-    spelt = ", ".join(filter(None, (option.letter, long.split("/")[0])))
+    spelt = ", ".join(dict.fromkeys(filter(None, (option.letter, option.full))))
     return f"{spelt} {VALUES.get(option.field, option.kind.name)}".rstrip()

@@ -212,6 +212,15 @@ def classes_of(y: NDArray, labels: Labels | None) -> tuple[NDArray[np.bool_], ND
     return right, np.zeros(len(y), bool) if negative is None else ~(right | (y == negative))
 
 
+def is_number(label: str | bytes) -> bool:
+    """Whether the text of a label is a number, finite or not."""
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return not {"_", 95} & {*label}
+
+
 def label_text(label: float | None) -> str:
     """A label as a model file has it: the shortest text of the number, `rest` for all others."""
     return REST if label is None else repr(float(label)).removesuffix(".0")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut.data.labels import is_number
 from svmcut.errors import DataError
 from svmcut.files.examples import read_examples
 from svmcut.messages import Message
@@ -102,15 +103,6 @@ class LabelWords:
         words = tuple(word.decode() for word in order)
         encoding = Encoding((), (), words, FORMAT)
         return places[y.astype(np.int64)], Rows(self._path, [], [], TableOptions(), encoding)
-
-
-def is_number(word: bytes) -> bool:
-    """Whether a label is a number, finite or not."""
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return b"_" not in word
 
 
 def read_labelled(path: str, known: Sequence[str], **how: Any) -> Examples:

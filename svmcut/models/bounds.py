@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from svmcut._native import sparse
 from svmcut.data.examples import Csr
 from svmcut.spec.catalog import MARKED, ONE_CLASS_LOSS
 
@@ -28,10 +29,8 @@ def reach(model: Any, X: Csr) -> NDArray[np.float64]:
         (n, d). Features that the model does not have count, too.
     """
     _, radius, bias = model.certificate
-    squared = np.add.reduceat(
-        np.append(np.square(X.data, dtype=np.float64), 0.0), np.minimum(X.indptr[:-1], len(X.data))
-    )
-    squared[np.diff(X.indptr) == 0] = 0.0
+    squared = np.empty(X.n_rows)
+    sparse.row_norms(sparse.Rows(X), squared)
     kernel = getattr(model, "kernel", None)
     if hasattr(model, "support") and kernel is not None and not kernel.is_linear:
         if kernel.name == "rbf":
@@ -41,30 +40,32 @@ def reach(model: Any, X: Csr) -> NDArray[np.float64]:
     return radius * np.sqrt(squared + bias * bias) * (1 + ROUNDING)
 
 
-def bounds(model: Any, X: Csr, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def bounds(scores: NDArray[np.float64], width: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n, 2) lowest and highest score that the exact optimum can have; (n, K, 2) of classes.
 
     Parameters
     ----------
     scores : (n,) or (n, K)
-        The model's of the rows.
+        A model's of the rows.
+    width : (n,)
+        Their `reach`.
     """
-    width = reach(model, X)
     if scores.ndim > 1:
         width = width[:, None]
     return np.stack([scores - width, scores + width], axis=-1)
 
 
-def decided(model: Any, X: Csr, scores: NDArray[np.float64]) -> NDArray[np.bool_] | None:
+def decided(
+    model: Any, scores: NDArray[np.float64], width: NDArray[np.float64]
+) -> NDArray[np.bool_] | None:
     """(n,) whether the label of a row is proven to be that of the exact optimum; None where a model
     has no labels, but numbers.
 
     Parameters
     ----------
-    scores : (n,) or (n, K)
-        The model's of the rows.
+    scores, width
+        As in `bounds`.
     """
-    width = reach(model, X)
     if scores.ndim == 1:
         if model.loss in MARKED and model.loss != ONE_CLASS_LOSS:
             return None
