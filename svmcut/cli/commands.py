@@ -39,6 +39,14 @@ COMMANDS = {
 }
 #: Those that train.
 TRAINING = {row.command for row in TASKS.values()}
+THREADS = Option(
+    "threads",
+    ("--threads",),
+    RUNNING,
+    "Threads; results do not depend on them.",
+    default="all",
+    kind=KINDS["threads"],
+)
 #: Options of ``svmcut classify``.
 SCORING = (
     Option(
@@ -187,14 +195,7 @@ SCORING = (
         default="none",
         kind=PATH,
     ),
-    Option(
-        "threads",
-        ("--threads",),
-        RUNNING,
-        "Threads; results do not depend on them.",
-        default="all",
-        kind=KINDS["threads"],
-    ),
+    THREADS,
     Option(
         "light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", kind=LEVEL, inert=True
     ),

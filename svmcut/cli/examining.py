@@ -246,15 +246,6 @@ def _convergence(path: str) -> dict[str, Any]:
     return {"file": path, "lines": len(lines), "points": [lines[k] for k in places]}
 
 
-def _confusion(positive: Any, unknown: Any, scores: Any) -> list[list[int]]:
-    """Rows of the negative and of the positive class by the predicted one."""
-    above = scores > 0
-    return [
-        [int((rows & ~above).sum()), int((rows & above).sum())]
-        for rows in (~positive & ~unknown, positive)
-    ]
-
-
 def _measured(
     scorer: Any, path: str, input: str, how: dict[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
@@ -282,13 +273,10 @@ def _measured(
     if isinstance(tally, Scores):
         scores = tally.scores
         if TASKS[name].labels == TWO_CLASSES:
-            positive, _, unknown = tally.of_classes()
-            low, high = scorer.label_texts()
-            groups = {low: ~positive & ~unknown, high: positive} | (
-                {"other": unknown} if unknown.any() else {}
-            )
-            entry["curves"] = curves(positive, scores)
-            entry |= {"labels": [low, high], "confusion": _confusion(positive, unknown, scores)}
+            names = scorer.label_texts()
+            groups = tally.groups(names)
+            entry["curves"] = curves(tally.of_classes()[0], scores)
+            entry |= {"labels": names, "confusion": tally.confusion()[:2]}
         else:
             grades = np.unique(tally.y)
             few = TASKS[name].labels == GRADES and len(grades) <= _GROUPS

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from svmcut.cli.choice_rows import ROWS as CHOICE
-from svmcut.cli.option_entry import DATA, OUTPUT, RUNNING, Option
+from svmcut.cli.commands import THREADS
+from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.spec.kinds import FLAG, PATH
 from svmcut.spec.parameters import KINDS
@@ -46,14 +47,7 @@ ROWS = (
         default="none",
         kind=PATH,
     ),
-    Option(
-        "threads",
-        ("--threads",),
-        RUNNING,
-        "Threads; results do not depend on them.",
-        default="all",
-        kind=KINDS["threads"],
-    ),
+    THREADS,
 )
 
 

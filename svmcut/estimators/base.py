@@ -338,6 +338,18 @@ class Trained(BaseEstimator):
         return self
 
 
+def columns_of(model: Any, width: int) -> Any:
+    """Where the weights of a model of so many features stand among the columns of the data."""
+    return slice(width) if model.columns is None else model.columns
+
+
+def weights_of(model: Any, n_features: int) -> NDArray[np.float64]:
+    """(n_features,) weights of a model of one score."""
+    found = np.zeros(n_features)
+    found[columns_of(model, len(model.w))] = model.w
+    return found
+
+
 def machines_of(outcome: Outcome) -> list[tuple[float, float, int, str | None]]:
     """Primal, dual, iterations and early end of every machine of an outcome; of those it did not
     come to, the sums."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut.data.examples import Csr
 from svmcut.errors import UsageError
-from svmcut.estimators.base import MULTI_CLASS, intercept, penalties, whole
+from svmcut.estimators.base import MULTI_CLASS, columns_of, intercept, penalties, whole
 from svmcut.estimators.classes import Machines
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.risks.contingency import ContingencyRisk
@@ -59,12 +59,12 @@ class LinearMachines(Machines):
         self.coef_ = np.zeros((len(models), self.n_features_in_))
         self.intercept_ = np.array([0.0 - model.b for model in models])
         for row, model in zip(self.coef_, models, strict=True):
-            row[slice(len(model.w)) if model.columns is None else model.columns] = model.w
+            row[columns_of(model, len(model.w))] = model.w
 
     def _keep_all(self, model: MulticlassModel) -> None:
         """Weights trained together; of two classes their difference is what decides."""
         W, b = np.zeros((len(self.classes_), self.n_features_in_)), model.bias * model.constant
-        W[:, slice(len(model.W)) if model.columns is None else model.columns] = model.W.T
+        W[:, columns_of(model, len(model.W))] = model.W.T
         self.coef_, self.intercept_ = (W, b) if len(W) > 2 else (W[1:] - W[:1], b[1:] - b[:1])
 
     def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel:

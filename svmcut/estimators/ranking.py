@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut.data.arrays import vector_examples
 from svmcut.errors import DataError, UsageError
-from svmcut.estimators.base import Trained, threads_of, whole
+from svmcut.estimators.base import Trained, threads_of, weights_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.scoring.measures import ranking_measures
@@ -101,9 +101,7 @@ class RankSVM(Trained):
         settings = self._settings(cost=self.C, loss=self.loss)
         own, data = self._weighed(vector_examples(rows, y[order], queries[order]), settings, None)
         outcome = self._run(own, data, settings)
-        model: Any = outcome.model
-        self.coef_ = np.zeros(self.n_features_in_)
-        self.coef_[slice(len(model.w)) if model.columns is None else model.columns] = model.w
+        self.coef_ = weights_of(outcome.model, self.n_features_in_)
         return self._certify([outcome])
 
     def predict(self, X: Any) -> NDArray[np.float64]:

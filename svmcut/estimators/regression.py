@@ -10,7 +10,14 @@ from sklearn.base import RegressorMixin
 
 from svmcut.data.examples import Examples, Source
 from svmcut.errors import UsageError
-from svmcut.estimators.base import Trained, intercept, penalties, threads_of, whole
+from svmcut.estimators.base import (
+    Trained,
+    intercept,
+    penalties,
+    threads_of,
+    weights_of,
+    whole,
+)
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
@@ -161,8 +168,8 @@ class LinearSVMRegressor(Regressor):
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
         model: Any = outcomes[0].model
-        self.coef_, self.intercept_ = np.zeros(self.n_features_in_), np.array([0.0 - model.b])
-        self.coef_[slice(len(model.w)) if model.columns is None else model.columns] = model.w
+        self.coef_ = weights_of(model, self.n_features_in_)
+        self.intercept_ = np.array([0.0 - model.b])
 
     def _machines(self) -> list[ScoringModel]:
         coef: Any = self.coef_

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.examples import Examples, Source
 from svmcut.errors import DataError
-from svmcut.estimators.base import Trained, threads_of, whole
+from svmcut.estimators.base import Trained, threads_of, weights_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.scoring.survival import check_times, survival_measures
@@ -96,9 +96,7 @@ class SurvivalSVM(Trained):
         check_times(times, "y")
         own, data = self._weighed(data, settings, sample_weight)
         outcome = self._run(own, data, settings)
-        model: Any = outcome.model
-        self.coef_ = np.zeros(self.n_features_in_)
-        self.coef_[slice(len(model.w)) if model.columns is None else model.columns] = model.w
+        self.coef_ = weights_of(outcome.model, self.n_features_in_)
         return self._certify([outcome])
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from svmcut.files.examples import read_examples
 from svmcut.messages import Message
 from svmcut.spec.records import replace
 from svmcut.tables.encoding import Encoding, Rows
+from svmcut.tables.labels import by_code_point
 from svmcut.tables.options import TableOptions
 
 if TYPE_CHECKING:
@@ -97,12 +98,11 @@ class LabelWords:
     def sorted(self, y: NDArray[np.float64]) -> tuple[NDArray[np.float64], Rows]:
         """(n,) labels as places from 1 among the words by code point, and what a model keeps of
         them."""
-        order = sorted(self._numbers)
-        places = np.zeros(len(order) + 1)
-        places[[self._numbers[word] for word in order]] = np.arange(1.0, len(order) + 1)
-        words = tuple(word.decode() for word in order)
+        places, words = by_code_point([*self._numbers])
         encoding = Encoding((), (), words, FORMAT)
-        return places[y.astype(np.int64)], Rows(self._path, [], [], TableOptions(), encoding)
+        return places[y.astype(np.int64) - 1].astype(np.float64), Rows(
+            self._path, [], [], TableOptions(), encoding
+        )
 
 
 def read_labelled(path: str, known: Sequence[str], **how: Any) -> Examples:

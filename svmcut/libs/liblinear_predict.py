@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.errors import ModelError
 from svmcut.files.models.library_text import (
     JOINT,
     LOG_ODDS,
@@ -17,50 +16,39 @@ from svmcut.files.models.library_text import (
     read_linear,
 )
 from svmcut.libs import measures
-from svmcut.libs.rows import Rows, bad_line, read_rows
-from svmcut.libs.words import Refused, bad_usage, no_model
+from svmcut.libs.predicting import Predicting, head_of, predict_file
+from svmcut.libs.rows import Rows
+from svmcut.libs.words import Refused, bad_usage
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
-_ROWS = 20_000
+    from numpy.typing import NDArray
 
 
 def run(words: list[str]) -> None:
     """Predicts the rows of a file with a model, and measures the predictions."""
     probability, quiet, names = _options(words)
-    test, model_file, output = names
-    rows = read_rows(test, 1)
-    try:
-        out = open(output, "wb")  # noqa: SIM115
-    except (OSError, ValueError):
-        raise Refused(f"can't open output file {output}") from None
-    with out:
-        try:
-            model = read_linear(model_file)
-        except ModelError as error:
-            raise no_model(model_file, error) from None
-        if probability:
-            if model.solver not in LOG_ODDS:
-                raise Refused("probability output is only supported for logistic regression")
-            assert model.labels is not None
-            out.write(" ".join(["labels", *map(str, model.labels)]).encode() + b"\n")
-        found = []
-        for start in range(0, len(rows), _ROWS):
-            part = rows.part(start, min(start + _ROWS, len(rows)))
+
+    def begin(model: LinearText) -> bytes:
+        if not probability:
+            return b""
+        if model.solver not in LOG_ODDS:
+            raise Refused("probability output is only supported for logistic regression")
+        assert model.labels is not None
+        return head_of(model.labels)
+
+    def predictor(model: LinearText) -> Callable[[Rows], tuple[NDArray, NDArray | None]]:
+        def predict(part: Rows) -> tuple[NDArray, NDArray | None]:
             f = decisions(model, part)
-            labels = predicted_of(model, f)
-            found.append(labels)
-            out.write(
-                measures.probability_lines(labels, class_probabilities(f, model))
-                if probability
-                else measures.label_lines(labels)
-            )
-        if rows.fault:
-            raise bad_line(rows.fault)
+            return predicted_of(model, f), class_probabilities(f, model) if probability else None
+
+        return predict
+
+    found = predict_file(names, Predicting(1, read_linear, begin, predictor))
     if not quiet:
-        predicted = np.concatenate([np.zeros(0), *found])
-        print("\n".join(_report(model, predicted, rows.labels)))
+        model, predicted, targets = found
+        print("\n".join(measures.report(model.solver in REGRESSION, predicted, targets)))
 
 
 def _options(words: list[str]) -> tuple[bool, bool, list[str]]:
@@ -94,18 +82,6 @@ def _options(words: list[str]) -> tuple[bool, bool, list[str]]:
     if len(names) != 3:
         raise bad_usage()
     return probability, quiet, names
-
-
-def _report(model: LinearText, predicted: NDArray, targets: NDArray) -> list[str]:
-    if model.solver in REGRESSION:
-        error = measures.squared_error(predicted, targets)
-        correlation = measures.squared_correlation(predicted, targets)
-        return [
-            f"Mean squared error = {error:g} (regression)",
-            f"Squared correlation coefficient = {correlation:g} (regression)",
-        ]
-    percent, right = measures.accuracy(predicted, targets)
-    return [f"Accuracy = {percent:g}% ({right}/{len(targets)})"]
 
 
 def decisions(model: LinearText, rows: Rows) -> NDArray[np.float64]:

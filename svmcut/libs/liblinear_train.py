@@ -135,12 +135,6 @@ def cross_validate(rows: Rows, options: Linear, wanted: int) -> None:
     for held in folds(len(rows), fold_count(len(rows), wanted)):
         model = train(taken(rows, ~held), options, features)
         predicted[held] = predicted_of(model, decisions(model, taken(rows, held)))
-    if options.solver in REGRESSION:
-        error = measures.squared_error(predicted, rows.labels)
-        correlation = measures.squared_correlation(predicted, rows.labels)
-        print(f"Cross Validation Mean squared error = {error:g}")
-        print(f"Cross Validation Squared correlation coefficient = {correlation:g}")
-        return
-    truth = rows.labels if options.solver == ONE_CLASS else rows.classes()
-    percent, _ = measures.accuracy(predicted, truth)
-    print(f"Cross Validation Accuracy = {percent:g}%")
+    numbers = options.solver in REGRESSION
+    truth = rows.labels if numbers or options.solver == ONE_CLASS else rows.classes()
+    print("\n".join(measures.crossed_report(numbers, predicted, truth)))

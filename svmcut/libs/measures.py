@@ -34,6 +34,35 @@ def squared_correlation(predicted: NDArray, targets: NDArray) -> float:
         return float(np.float64(cross) * cross / np.float64(sizes))
 
 
+def report(numbers: bool, predicted: NDArray, targets: NDArray, of_classes: str = "") -> list[str]:
+    """What the programs print of predictions.
+
+    Parameters
+    ----------
+    of_classes : str
+        What stands behind an accuracy.
+    """
+    if numbers:
+        correlation = squared_correlation(predicted, targets)
+        return [
+            f"Mean squared error = {squared_error(predicted, targets):g} (regression)",
+            f"Squared correlation coefficient = {correlation:g} (regression)",
+        ]
+    percent, right = accuracy(predicted, targets)
+    return [f"Accuracy = {percent:g}% ({right}/{len(targets)}){of_classes}"]
+
+
+def crossed_report(numbers: bool, predicted: NDArray, targets: NDArray) -> list[str]:
+    """What they print of a cross-validation."""
+    if numbers:
+        correlation = squared_correlation(predicted, targets)
+        return [
+            f"Cross Validation Mean squared error = {squared_error(predicted, targets):g}",
+            f"Cross Validation Squared correlation coefficient = {correlation:g}",
+        ]
+    return [f"Cross Validation Accuracy = {accuracy(predicted, targets)[0]:g}%"]
+
+
 def label_lines(labels: NDArray, short: bool = False) -> bytes:
     """A label a line: %.17g, or %g."""
     kind = "%g\n" if short else "%.17g\n"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.errors import ModelError
 from svmcut.files.models.library_text import (
     C_SVC,
     EPSILON_SVR,
@@ -19,14 +18,14 @@ from svmcut.files.models.library_text import (
 )
 from svmcut.libs import measures
 from svmcut.libs.kernel_values import Expansion
-from svmcut.libs.rows import Rows, bad_line, read_rows
-from svmcut.libs.words import Refused, bad_usage, integer_of, leading_options, no_model
+from svmcut.libs.predicting import Predicting, head_of, predict_file
+from svmcut.libs.rows import Rows
+from svmcut.libs.words import Refused, bad_usage, integer_of, leading_options
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
-#: Rows between two writes.
-_ROWS = 20_000
+    from numpy.typing import NDArray
 
 
 def run(words: list[str]) -> None:
@@ -40,38 +39,24 @@ def run(words: list[str]) -> None:
             probability = integer_of(value)
     if len(names) < 3:
         raise bad_usage()
-    test, model_file, output = names[:3]
-    rows = read_rows(test, 0)
-    try:
-        out = open(output, "wb")  # noqa: SIM115
-    except (OSError, ValueError):
-        raise Refused(f"can't open output file {output}") from None
-    with out:
-        try:
-            model = read_kernel(model_file)
-        except ModelError as error:
-            raise no_model(model_file, error) from None
+
+    def begin(model: KernelText) -> bytes:
         said = _probabilities(model, bool(probability))
         if not quiet:
             print("".join(f"{line}\n" for line in said), end="")
-        found = []
-        predictor = Predictor(model)
         if probability and model.labels is not None:
-            out.write(" ".join(["labels", *map(str, model.labels)]).encode() + b"\n")
-        if probability and model.svm == ONE_CLASS_SVM:
-            out.write(b"labels normal outlier\n")
-        for start in range(0, len(rows), _ROWS):
-            part = rows.part(start, min(start + _ROWS, len(rows)))
-            labels, P = predictor.predict(part, bool(probability))
-            found.append(labels)
-            out.write(
-                measures.label_lines(labels) if P is None else measures.probability_lines(labels, P)
-            )
-        if rows.fault:
-            raise bad_line(rows.fault)
+            return head_of(model.labels)
+        return b"labels normal outlier\n" * (probability and model.svm == ONE_CLASS_SVM)
+
+    def predictor(model: KernelText) -> Callable[[Rows], tuple[NDArray, NDArray | None]]:
+        own = Predictor(model)
+        return lambda part: own.predict(part, bool(probability))
+
+    found = predict_file(names[:3], Predicting(0, read_kernel, begin, predictor))
     if not quiet:
-        predicted = np.concatenate([np.zeros(0), *found])
-        print("\n".join(_report(model, predicted, rows.labels)))
+        model, predicted, targets = found
+        numbers = model.svm in (EPSILON_SVR, NU_SVR)
+        print("\n".join(measures.report(numbers, predicted, targets, " (classification)")))
 
 
 def _probabilities(model: KernelText, wanted: bool) -> list[str]:
@@ -89,18 +74,6 @@ def _probabilities(model: KernelText, wanted: bool) -> list[str]:
     if there and not wanted:
         return ["Model supports probability estimates, but disabled in prediction."]
     return []
-
-
-def _report(model: KernelText, predicted: NDArray, targets: NDArray) -> list[str]:
-    if model.svm in (EPSILON_SVR, NU_SVR):
-        error = measures.squared_error(predicted, targets)
-        correlation = measures.squared_correlation(predicted, targets)
-        return [
-            f"Mean squared error = {error:g} (regression)",
-            f"Squared correlation coefficient = {correlation:g} (regression)",
-        ]
-    percent, right = measures.accuracy(predicted, targets)
-    return [f"Accuracy = {percent:g}% ({right}/{len(targets)}) (classification)"]
 
 
 class Predictor:
@@ -166,14 +139,14 @@ def winners(f: NDArray, K: int) -> NDArray[np.int64]:
 
 def class_probabilities(f: NDArray, model: KernelText) -> NDArray[np.float64]:
     """(n, K) probabilities by the sigmoids of the pairs."""
-    from svmcut.scoring.probabilities import _SURE, couple, sigmoid
+    from svmcut.scoring.probabilities import SURE, couple, sigmoid
 
     assert model.labels is not None and model.sigmoids is not None
     (A, B), K = model.sigmoids, len(model.labels)
     assert B is not None
     if K > 2:
         return couple(f, list(zip(A, B)), K)
-    p = np.clip(sigmoid(f[:, 0], (A[0], B[0])), _SURE, 1 - _SURE)
+    p = np.clip(sigmoid(f[:, 0], (A[0], B[0])), SURE, 1 - SURE)
     return np.column_stack([p, 1 - p])
 
 

@@ -159,12 +159,6 @@ def cross_validate(rows: Rows, options: Svm, wanted: int) -> None:
         model = train(taken(rows, ~held), options)
         with_probabilities = options.probability and options.of_classes
         predicted[held] = Predictor(model).predict(taken(rows, held), with_probabilities)[0]
-    if options.svm in (EPSILON_SVR, NU_SVR):
-        error = measures.squared_error(predicted, rows.labels)
-        correlation = measures.squared_correlation(predicted, rows.labels)
-        print(f"Cross Validation Mean squared error = {error:g}")
-        print(f"Cross Validation Squared correlation coefficient = {correlation:g}")
-        return
+    numbers = options.svm in (EPSILON_SVR, NU_SVR)
     truth = rows.classes() if options.of_classes else rows.labels
-    percent, _ = measures.accuracy(predicted, truth)
-    print(f"Cross Validation Accuracy = {percent:g}%")
+    print("\n".join(measures.crossed_report(numbers, predicted, truth)))

@@ -14,19 +14,14 @@ import numpy as np
 
 from svmcut._native import sparse
 from svmcut._native.losses import TUBE
-from svmcut.risks.losses import BoundLosses
-from svmcut.risks.weights import example_weights
+from svmcut.risks.tubes import BoundTube, TubeRisk
 from svmcut.spec import schemas
 
 
-class BoundEpsilonInsensitive(BoundLosses):
+class BoundEpsilonInsensitive(BoundTube):
     """The epsilon-insensitive risk of given targets."""
 
-    number, signed = TUBE, True
-
-    def __init__(self, targets, threads: int = 1, weights=None, tube: float = 0.1):
-        super().__init__(targets, threads, weights)
-        self.tube = tube
+    number = TUBE
 
     def line_minimum(self, s, e, wd: float, dd: float, C: float) -> float:
         """The t >= 0 minimising (t^2 dd + 2 t wd)/2 + C R(s + t e), exactly; expected O(n).
@@ -58,10 +53,6 @@ class BoundEpsilonInsensitive(BoundLosses):
             np.array([-weights, np.zeros(len(s))]),
         )
 
-    def take(self, rows) -> BoundEpsilonInsensitive:
-        weights = None if self.weights is None else self.weights[rows]
-        return BoundEpsilonInsensitive(self.targets[rows], self._threads, weights, self.tube)
-
     def dual_cut(self, fractions, logit) -> tuple:
         offset = float(
             np.sum(self.weighed(fractions * self.targets - self.tube * np.abs(fractions)))
@@ -75,22 +66,8 @@ class BoundEpsilonInsensitive(BoundLosses):
         return schemas.reals(n, low=-most, high=most)
 
 
-class EpsilonInsensitiveRisk:
-    """Sum of weighted epsilon-insensitive losses.
-
-    Parameters
-    ----------
-    tube : float
-        Half the width of the tube.
-    """
+class EpsilonInsensitiveRisk(TubeRisk):
+    """Sum of weighted epsilon-insensitive losses."""
 
     name = "epsilon-insensitive"
-
-    def __init__(self, tube: float = 0.1):
-        self.tube = tube
-
-    def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundEpsilonInsensitive:
-        targets = np.ascontiguousarray(y, np.float64)
-        return BoundEpsilonInsensitive(
-            targets, threads, example_weights(cost, len(targets)), self.tube
-        )
+    bound = BoundEpsilonInsensitive

@@ -16,23 +16,14 @@ import math
 import numpy as np
 
 from svmcut._native.losses import SQUARED_TUBE
-from svmcut.risks.losses import BoundLosses
-from svmcut.risks.weights import example_weights
+from svmcut.risks.tubes import BoundTube, TubeRisk
 from svmcut.spec import schemas
 
 
-class BoundSquaredEpsilon(BoundLosses):
+class BoundSquaredEpsilon(BoundTube):
     """The squared epsilon-insensitive risk of given targets."""
 
-    number, signed, steepest, lasting = SQUARED_TUBE, True, math.inf, True
-
-    def __init__(self, targets, threads: int = 1, weights=None, tube: float = 0.1):
-        super().__init__(targets, threads, weights)
-        self.tube = tube
-
-    def take(self, rows) -> BoundSquaredEpsilon:
-        weights = None if self.weights is None else self.weights[rows]
-        return BoundSquaredEpsilon(self.targets[rows], self._threads, weights, self.tube)
+    number, steepest, lasting = SQUARED_TUBE, math.inf, True
 
     def dual_cut(self, fractions, logit) -> tuple:
         size = np.abs(fractions)
@@ -46,20 +37,8 @@ class BoundSquaredEpsilon(BoundLosses):
         return schemas.reals(n)
 
 
-class SquaredEpsilonRisk:
-    """Sum of weighted squared epsilon-insensitive losses.
-
-    Parameters
-    ----------
-    tube : float
-        Half the width of the tube.
-    """
+class SquaredEpsilonRisk(TubeRisk):
+    """Sum of weighted squared epsilon-insensitive losses."""
 
     name = "squared-epsilon-insensitive"
-
-    def __init__(self, tube: float = 0.1):
-        self.tube = tube
-
-    def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundSquaredEpsilon:
-        targets = np.ascontiguousarray(y, np.float64)
-        return BoundSquaredEpsilon(targets, threads, example_weights(cost, len(targets)), self.tube)
+    bound = BoundSquaredEpsilon

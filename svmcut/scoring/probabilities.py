@@ -40,7 +40,7 @@ LOG_ODDS: Sigmoid = (-1.0, 0.0)
 _TOLERANCE = 1e-10
 _STEPS = 100
 #: No pair of classes is surer than this, as in LIBSVM.
-_SURE = 1e-7
+SURE = 1e-7
 #: The least that the logarithm is taken of.
 _LEAST = 1e-15
 #: Numbers of matrices that are solved at once.
@@ -222,7 +222,7 @@ def _quadratics(
         part = scores[start : start + step]
         r = np.zeros((len(part), K, K))
         for k, (i, j) in enumerate(zip(first, second, strict=True)):
-            r[:, i, j] = np.clip(sigmoid(part[:, k], fitted[k]), _SURE, 1 - _SURE)
+            r[:, i, j] = np.clip(sigmoid(part[:, k], fitted[k]), SURE, 1 - SURE)
             r[:, j, i] = 1 - r[:, i, j]
         Q = -np.swapaxes(r, 1, 2) * r
         Q[:, diagonal, diagonal] = (r * r).sum(axis=1)

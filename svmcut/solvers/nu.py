@@ -210,19 +210,5 @@ class NuSmo(Smo):
 
     def native(self, problem: Any, cache_mb: float) -> NativeSmo:
         """The compiled side of a run."""
-        shared, places = problem.shared or (None, None)
-        return NativeSmo(
-            problem.X,
-            problem.sides,
-            problem.kernel,
-            problem.C,
-            True,
-            cache_mb,
-            self.threads,
-            weights=problem.weights,
-            shared=shared,
-            places=places,
-            given=problem.given,
-            linear=problem.y,
-            apart=problem.apart,
-        )
+        how = {"linear": problem.y, "apart": problem.apart}
+        return self.compiled(problem, problem.sides, True, cache_mb, **how)

@@ -454,18 +454,24 @@ class Smo(Solver):
 
     def native(self, problem: Any, cache_mb: float) -> NativeSmo:
         """The compiled side of a run."""
+        return self.compiled(problem, problem.y, self.free_bias, cache_mb, tube=problem.tube)
+
+    def compiled(
+        self, problem: Any, signs: NDArray, free_bias: bool, cache_mb: float, **more: Any
+    ) -> NativeSmo:
+        """A compiled side of rows on these sides."""
         shared, places = problem.shared or (None, None)
         return NativeSmo(
             problem.X,
-            problem.y,
+            signs,
             problem.kernel,
             problem.C,
-            self.free_bias,
+            free_bias,
             cache_mb,
             self.threads,
             weights=problem.weights,
-            tube=problem.tube,
             shared=shared,
             places=places,
             given=problem.given,
+            **more,
         )

@@ -92,10 +92,8 @@ def labels_of(names: Names, numeric: bool) -> tuple[NDArray[np.float64], tuple[s
         shown = texts[bad].decode("utf-8", "backslashreplace")[:40]
         message = Message("'{}' is no number, and the task learns numbers", shown)
         raise _of_row(names, int(np.argmax(ids == bad)), message)
-    order = sorted(range(len(texts)), key=texts.__getitem__)
-    places = np.empty(len(order))
-    places[order] = np.arange(1.0, len(order) + 1)
-    return places[ids], tuple(texts[k].decode() for k in order)
+    places, words = by_code_point(texts)
+    return places[ids].astype(np.float64), words
 
 
 def known_labels(names: Names, words: tuple[str, ...]) -> NDArray[np.float64]:
@@ -175,6 +173,11 @@ def set_names(texts: list[bytes]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     values = [number_of(text) for text in texts]
     if all(0 <= value < 2**31 and value == round(value) for value in values):
         return np.array(values, np.int64), ()
+    return by_code_point(texts)
+
+
+def by_code_point(texts: list[bytes]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """(K,) the places of names, from 1, in the order of their code points, and them in it."""
     order = sorted(range(len(texts)), key=texts.__getitem__)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(1, len(order) + 1)

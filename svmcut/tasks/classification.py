@@ -61,7 +61,6 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
 
     def plain(self, tally: Any, measured: Measured, model: Any) -> str:
         """The measures, and a table of the examples by their class and the predicted one."""
-        positive, scores, unknown = tally.of_classes()
         names = label_texts(tally.labels or SIGNS, tally.words)
         lines = [f"Positive class: {names[1]}" + ("" if tally.labels else " (labels above 0)"), ""]
         aim = None if tally.loss is None else measure_of(tally.loss)
@@ -72,13 +71,9 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
                 value = measured.values[row.name]
                 number = f"{value:7.2f} %" if row.digits == 2 else f" {value:.{row.digits}f}"
                 lines.append(f"{name:<18}" + (" undefined" if math.isnan(value) else number))
-        classes = {names[0]: ~positive & ~unknown, names[1]: positive} | (
-            {"other": unknown} if unknown.any() else {}
-        )
         table = [["true \\ predicted", *names]]
-        for name, rows in classes.items():
-            above = int((rows & (scores > 0)).sum())
-            table.append([name, str(int(rows.sum()) - above), str(above)])
+        for name, counts in zip(tally.groups(names), tally.confusion(), strict=True):
+            table.append([name, *map(str, counts)])
         told = self.caution(model)
         return "\n".join([*lines, "", *aligned(table), *(["", told] if told else []), ""])
 

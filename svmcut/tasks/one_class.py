@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.labels import SIGNS
-from svmcut.files.predictions import write_labels
 from svmcut.messages import Message
 from svmcut.scoring.measures import Measured, one_class_measures
 from svmcut.tasks.presentation import Presentation
@@ -17,9 +16,6 @@ from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from svmcut.files.output import Output
-    from svmcut.models import ScoringModel
 
 
 class OneClassLines(Presentation):
@@ -40,19 +36,9 @@ class OneClass(VectorTask):
 
     presentation = OneClassLines
 
-    def write(
-        self,
-        output: Output,
-        predicted: NDArray[np.float64],
-        model: ScoringModel,
-        labels: bool = False,
-    ) -> None:
-        """As Task.write; of labels 1 is inside, -1 outside."""
-        if labels:
-            inside = np.where(predicted >= 0, SIGNS[1], SIGNS[0])
-            write_labels(output, inside, tuple(model.label_texts()))
-        else:
-            super().write(output, predicted, model)
+    def signed(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) 1 inside, where a score is at least 0, else -1."""
+        return np.where(predicted >= 0, SIGNS[1], SIGNS[0])
 
     def measured(self, tally: Scores) -> Measured:
         return one_class_measures(tally.y, tally.scores)

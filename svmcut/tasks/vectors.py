@@ -85,6 +85,21 @@ class Scores:
         positive, unknown = classes_of(self.y, self.labels)
         return positive, self.scores, unknown
 
+    def groups(self, names: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+        """Rows by the class of their label, under the names of the negative and the positive one;
+        "other" has labels that are of neither, where there are any."""
+        positive, _, unknown = self.of_classes()
+        found = {names[0]: ~positive & ~unknown, names[1]: positive}
+        return found | ({"other": unknown} if unknown.any() else {})
+
+    def confusion(self) -> list[list[int]]:
+        """Of every group how many rows are predicted as negative and as positive."""
+        above = self.scores > 0
+        counts = [
+            (int(rows.sum()), int((rows & above).sum())) for rows in self.groups("-+").values()
+        ]
+        return [[n - positive, positive] for n, positive in counts]
+
     def counts(self) -> dict[str, int]:
         return {"examples": len(self.y)}
 
@@ -190,9 +205,13 @@ class VectorTask(RowTask):
         labels: bool = False,
     ) -> None:
         if labels:
-            write_labels(output, predicted, tuple(model.label_texts()))
+            write_labels(output, self.signed(predicted), tuple(model.label_texts()))
         else:
             write_scores(output, predicted)
+
+    def signed(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) above 0 where scores predict the second label."""
+        return predicted
 
     def write_probabilities(
         self,

@@ -15,7 +15,13 @@ import numpy as np
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import exported
 from svmcut.files.models.grammar import INDEX_LIMIT
-from svmcut.files.models.library_text import JOINT, LINEAR_SOLVERS, ONE_CLASS, LinearText
+from svmcut.files.models.library_text import (
+    JOINT,
+    LINEAR_NAMES,
+    LINEAR_SOLVERS,
+    ONE_CLASS,
+    LinearText,
+)
 from svmcut.files.models.named_lines import NamedLines, two_labels
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.spec.catalog import LOGISTIC, ONE_CLASS_LOSS, SQUARED_HINGE, TASKS
@@ -24,7 +30,6 @@ from svmcut.spec.entries import SQUARED_TUBE
 if TYPE_CHECKING:
     from svmcut.files.output import Output
 
-_NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
 #: The one with weights of its own for both of two classes.
 _TWO_COLUMNS = "MCSVM_CS"
 #: The loss of each solver of classes as a model has it.
@@ -49,7 +54,7 @@ _REGRESSORS = {
 
 def read(path: str, first: bytes, file: BinaryIO) -> LinearModel | MulticlassModel:
     """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
-    lines = NamedLines(path, first, file, "w", _NAMES)
+    lines = NamedLines(path, first, file, "w", LINEAR_NAMES)
     solver = lines.word("solver_type", (*_CLASSIFIERS, *_REGRESSORS, _ONE_CLASS))
     names = [] if solver in (*_REGRESSORS, _ONE_CLASS) else lines.classes()
     columns = len(names) if len(names) > 2 else 1 + (solver == _TWO_COLUMNS)

@@ -38,13 +38,13 @@ LINEAR_SOLVERS = {
 }
 #: Those of numbers, of log odds, and with a column for each of two classes.
 REGRESSION, LOG_ODDS, JOINT, ONE_CLASS = (11, 12, 13), (0, 6, 7), 4, 21
-_LINEAR_NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
+LINEAR_NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
 #: Of LIBSVM, by the numbers of its -s and -t.
 SVM_TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
 KERNEL_TYPES = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
 C_SVC, NU_SVC, ONE_CLASS_SVM, EPSILON_SVR, NU_SVR = range(5)
 LINEAR, POLYNOMIAL, RBF, SIGMOID, PRECOMPUTED = range(5)
-_KERNEL_NAMES = (
+KERNEL_NAMES = (
     "svm_type",
     "kernel_type",
     "degree",
@@ -262,7 +262,7 @@ def read_linear(path: str) -> LinearText:
         For names and words that it has not, and where numbers are missing; what follows the last
         weight is not read.
     """
-    head = _Header(path, _content(path), _LINEAR_NAMES, "w")
+    head = _Header(path, _content(path), LINEAR_NAMES, "w")
     names = tuple(LINEAR_SOLVERS.values())
     solver = list(LINEAR_SOLVERS)[head.word("solver_type", names, "solver type")]
     (classes,) = head.integers("nr_class", 1)
@@ -295,7 +295,7 @@ def _numbers(path: str, text: bytes, count: int) -> NDArray[np.float64]:
 def read_kernel(path: str) -> KernelText:
     """A model of LIBSVM; raises as `read_linear` does, also for more support vectors than its
     total_sv."""
-    head = _Header(path, _content(path), _KERNEL_NAMES, "SV")
+    head = _Header(path, _content(path), KERNEL_NAMES, "SV")
     svm = head.word("svm_type", SVM_TYPES, "svm type")
     kernel = head.word("kernel_type", KERNEL_TYPES, "kernel function")
     (classes,), (total,) = head.integers("nr_class", 1), head.integers("total_sv", 1)

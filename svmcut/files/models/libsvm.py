@@ -18,6 +18,7 @@ from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.expansions import scoring_model
 from svmcut.files.models.grammar import FAULTS, INDEX_LIMIT, vectors
+from svmcut.files.models.library_text import KERNEL_NAMES
 from svmcut.files.models.named_lines import NamedLines, two_labels
 from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel, pairs_of
@@ -27,21 +28,6 @@ from svmcut.spec.catalog import ONE_CLASS_LOSS, TASKS
 if TYPE_CHECKING:
     from svmcut.models import ScoringModel
 
-_NAMES = (
-    "svm_type",
-    "kernel_type",
-    "degree",
-    "gamma",
-    "coef0",
-    "nr_class",
-    "total_sv",
-    "rho",
-    "label",
-    "probA",
-    "probB",
-    "prob_density_marks",
-    "nr_sv",
-)
 _CLASSIFIERS, _REGRESSORS, _ONE_CLASS = ("c_svc", "nu_svc"), ("epsilon_svr", "nu_svr"), "one_class"
 #: What says that a model is one of numbers.
 _OF_NUMBERS = TASKS["regression"].loss
@@ -59,7 +45,7 @@ def read(
     path: str, first: bytes, file: BinaryIO, zero_based: bool = False
 ) -> ScoringModel | KernelMulticlassModel:
     """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
-    lines = NamedLines(path, first, file, "SV", _NAMES)
+    lines = NamedLines(path, first, file, "SV", KERNEL_NAMES)
     machine = lines.word("svm_type", (*_CLASSIFIERS, *_REGRESSORS, _ONE_CLASS))
     kernel = _kernel(lines, lines.word("kernel_type", KERNELS))
     known: dict[str, Any] = {"loss": ONE_CLASS_LOSS if machine == _ONE_CLASS else _OF_NUMBERS}
