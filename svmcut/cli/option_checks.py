@@ -15,7 +15,6 @@ from svmcut.cli.words import in_options
 from svmcut.data.labels import beside_classes, label_text
 from svmcut.errors import UsageError
 from svmcut.messages import Parameter
-from svmcut.scoring.thresholds import Promises, promises
 from svmcut.spec import refusals
 from svmcut.spec.catalog import (
     AUTO,
@@ -34,6 +33,7 @@ from svmcut.tables.options import OF_TABLES, OF_TOKENS
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Examples
+    from svmcut.scoring.thresholds import Promises
 
 
 def check(options: LearnOptions) -> list[str]:
@@ -188,6 +188,8 @@ def _check_threshold(options: LearnOptions) -> None:
 
 def promised(options: LearnOptions) -> Promises:
     """What the threshold of a run is to promise."""
+    from svmcut.scoring.thresholds import promises
+
     confidence = USUAL_CONFIDENCE if options.confidence is None else options.confidence
     return promises(dict(options.at_least or ()), options.maximise, confidence)
 

@@ -7,7 +7,6 @@ letters, so that columns of messages stay right.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -105,9 +104,8 @@ class LabelWords:
         )
 
 
-def read_labelled(path: str, known: Sequence[str], **how: Any) -> Examples:
-    """As `svmcut.files.examples.read_examples`, of numbers or words as labels: numbers where all
-    are, else words.
+def read_words(path: str, known: Sequence[str] = (), **how: Any) -> Examples:
+    """As `svmcut.files.examples.read_examples`, of numbers or words as labels, as the first one is.
 
     Parameters
     ----------
@@ -121,16 +119,29 @@ def read_labelled(path: str, known: Sequence[str], **how: Any) -> Examples:
     """
     if known:
         return read_examples(path, numbered=LabelWords(path, known).of, **how)
-    plain, words = os.path.isfile(path), LabelWords(path, sure=False)
-    try:
-        examples = read_examples(path, numbered=None if plain else words.of, **how)
-    except DataError as error:
-        if not plain or not _NO_NUMBER.search(str(error)):
-            raise
-        words = LabelWords(path)
-        examples = read_examples(path, numbered=words.of, **how)
-        if not examples.X.nnz:
-            raise error from None
+    words = LabelWords(path, sure=False)
+    return _named(words, read_examples(path, numbered=words.of, **how))
+
+
+def read_again(path: str, error: DataError, **how: Any) -> Examples:
+    """The examples of a file whose labels are words, as `read_words`: it was refused where they are
+    numbers.
+
+    Raises
+    ------
+    DataError
+        That one, where it was for something else, or where there are no features.
+    """
+    if not _NO_NUMBER.search(str(error)):
+        raise error
+    words = LabelWords(path)
+    examples = read_examples(path, numbered=words.of, **how)
+    if not examples.X.nnz:
+        raise error
+    return _named(words, examples)
+
+
+def _named(words: LabelWords, examples: Examples) -> Examples:
     if not words.used:
         return examples
     y, table = words.sorted(examples.y)

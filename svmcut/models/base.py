@@ -38,6 +38,9 @@ class BaseModel:
         Increasing columns of the data that its d features are; None for 0 to d - 1.
     of_sequences : bool
         Whether it has tags of sequences, and no scores of a row.
+    has_ball : bool
+        Whether its weights are those that an objective is regularised in, so that a gap bounds how
+        far they are from the optimum's.
     table : Encoding or None
         Of the table it was trained on.
     """
@@ -45,6 +48,7 @@ class BaseModel:
     __slots__ = ()
 
     of_sequences: ClassVar[bool] = False
+    has_ball: ClassVar[bool] = False
     columns: NDArray[np.int32] | None
     table: Encoding | None = None
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from svmcut.data.examples import Csr
 from svmcut.models import facts
@@ -39,6 +39,8 @@ class KernelModel(TwoClasses):
     certificate
         As in LinearModel.
     """
+
+    has_ball: ClassVar[bool] = True
 
     kernel: Kernel
     support: Csr

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class LinearModel(TwoClasses):
     sigma : float or None
         Of numbers the mean size of the Laplace noise around the scores.
     """
+
+    has_ball: ClassVar[bool] = True
 
     w: NDArray[np.float64]
     b: float

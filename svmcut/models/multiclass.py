@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class MulticlassModel(SeveralClasses):
     certificate : (float, float, float) or None
         As in LinearModel.
     """
+
+    has_ball: ClassVar[bool] = True
 
     W: NDArray[np.float64]
     constant: NDArray[np.float64]

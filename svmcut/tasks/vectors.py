@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut.data.arrays import vector_examples
-from svmcut.data.given import split_serials
 from svmcut.data.labels import classes_of
+from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
-from svmcut.files.npy import is_npy, read_npy, stream_npy
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.models.columns import below
@@ -155,14 +155,24 @@ class RowTask(Task):
 
             how["numbered"] = LabelWords(path, words).of
         if how.pop("given", False):
-            if is_npy(path):
-                return stream_npy(path)
-            return map(split_serials, stream_examples(path, **how | {"zero_based": True}))
+            return _stream_values(path, how)
         return stream_examples(path, **how)
+
+
+def _stream_values(path: str, how: dict[str, Any]) -> Iterator[Examples]:
+    from svmcut.data.given import split_serials
+    from svmcut.files.npy import is_npy, stream_npy
+
+    if is_npy(path):
+        return stream_npy(path)
+    return map(split_serials, stream_examples(path, **how | {"zero_based": True}))
 
 
 def _values(path: str, words: Any, how: dict[str, Any], costs: bool) -> Examples:
     """Rows of kernel values, with their serial numbers."""
+    from svmcut.data.given import split_serials
+    from svmcut.files.npy import is_npy, read_npy
+
     if is_npy(path):
         return read_npy(path)
     examples = split_serials(read_labelled(path, words, **how | {"zero_based": True}))
@@ -174,9 +184,16 @@ def read_labelled(path: str, words: Any, **how: Any) -> Examples:
     are known."""
     if words is None:
         return read_examples(path, **how)
-    from svmcut.files import label_words
+    if not words and os.path.isfile(path):
+        try:
+            return read_examples(path, **how)
+        except DataError as error:  # what words need is imported for them alone
+            from svmcut.files.label_words import read_again
 
-    return label_words.read_labelled(path, words, **how)
+            return read_again(path, error, **how)
+    from svmcut.files.label_words import read_words
+
+    return read_words(path, words, **how)
 
 
 def known_features(part: Examples, model: Any) -> Examples:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from svmcut.models import KernelModel, LinearModel, MulticlassModel
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import replace
 
@@ -34,7 +33,7 @@ def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
     settings : Settings
         Of the run, resolved.
     """
-    if not isinstance(model, LinearModel | KernelModel | MulticlassModel):
+    if not model.has_ball:
         return model
     if settings.certify is False or settings.original or not _has_ball(outcome, settings):
         return model

@@ -44,6 +44,15 @@ OF_KERNELS = {
     "svmcut._native.kernels",
     "svmcut._native.smo",
 }
+#: What only tables, words, kernel values, classes and thresholds need.
+OF_OTHERS = {
+    "svmcut._native.words",
+    "svmcut.data.given",
+    "svmcut.files.label_words",
+    "svmcut.models.classes",
+    "svmcut.scoring.thresholds",
+    "svmcut.tables.encoding",
+}
 
 
 @pytest.mark.parametrize("options", ["", "--task regression -c 1 --gap=1e-4 --threads 1"])
@@ -53,6 +62,7 @@ def test_a_plain_run_imports_what_it_uses(options, tmp_path):
     loaded = modules_after(f"from svmcut.cli.start import main; assert main('{line}'.split()) == 0")
     assert "numpy" in loaded
     assert not loaded & (HEAVY | OF_KERNELS | {"svmcut._native.chain", "svmcut.models.chain"})
+    assert not loaded & OF_OTHERS
     line = f"classify {tmp_path}/x {tmp_path}/model {tmp_path}/scores"
     loaded = modules_after(f"from svmcut.cli.start import main; assert main('{line}'.split()) == 0")
     rooms = {name.split(".")[1] for name in loaded if name.startswith("svmcut.")}
