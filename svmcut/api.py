@@ -25,7 +25,13 @@ from svmcut.spec.catalog import COLUMNS, KERNEL_PARAMETERS, KERNELS, TABLES, TAS
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, check_names, check_weights, plain
-from svmcut.tables.options import OF_TABLES, OF_TOKENS, is_frame, table_options
+from svmcut.tables.options import (
+    OF_TABLES,
+    OF_TOKENS,
+    is_frame,
+    options_for,
+    table_options,
+)
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tasks.protocol import OF_CLASSES, named
 from svmcut.tasks.weights import weighed
@@ -312,7 +318,7 @@ def _examples(
 
 def _check_table(table: dict[str, Any], frame: bool, input: str) -> None:
     """Refuses options of tables where there is none, or a table of another kind."""
-    known = OF_TABLES if frame or input in TABLES else OF_TOKENS if input == COLUMNS else ()
+    known = OF_TABLES if frame else options_for(input)
     for name in table:
         if name not in known:
             if name in OF_TOKENS and name not in OF_TABLES:

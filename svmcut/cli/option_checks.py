@@ -18,7 +18,6 @@ from svmcut.messages import Parameter
 from svmcut.spec import refusals
 from svmcut.spec.catalog import (
     AUTO,
-    COLUMNS,
     CUTTING_PLANE,
     KERNEL_PARAMETERS,
     TABLES,
@@ -29,7 +28,7 @@ from svmcut.spec.entries import TAGS
 from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import replace
-from svmcut.tables.options import OF_TABLES, OF_TOKENS
+from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Examples
@@ -50,7 +49,7 @@ def check(options: LearnOptions) -> list[str]:
         Names the options and the remedy.
     """
     _check_outputs(options)
-    _check_tokens(options)
+    _check_input(options)
     _check_algorithm(options)
     settings = options.settings()
     idle = refusals.check(settings)
@@ -136,13 +135,6 @@ def _check_outputs(options: LearnOptions) -> None:
         )
     if options.reads_table:
         _check_table(options)
-    elif options.labels != TAGS and (idle := {*OF_TABLES} & (options.given or frozenset())):
-        raise UsageError(
-            "{} is for tables and texts, and {} is none by its name; add {input=}, or leave it out",
-            Parameter(min(idle)),
-            options.example_file,
-            TABLES[0],
-        )
     if options.resume and options.checkpoint is None:
         raise UsageError("--resume goes on from a checkpoint; name it with --checkpoint FILE")
 
@@ -194,12 +186,19 @@ def promised(options: LearnOptions) -> Promises:
     return promises(dict(options.at_least or ()), options.maximise, confidence)
 
 
-def _check_tokens(options: LearnOptions) -> None:
-    given = options.given or frozenset()
-    if options.labels == TAGS and options.input != COLUMNS:
-        for name in OF_TOKENS:
-            if name in given:
-                raise UsageError("{} is for {input=conll}; leave it out", Parameter(name))
+def _check_input(options: LearnOptions) -> None:
+    """Refuses options of tables and of tokens that the examples cannot use."""
+    idle = ({*TABLE_OPTIONS} & (options.given or frozenset())) - {*options.table_options}
+    if not idle:
+        return
+    if options.labels == TAGS:
+        raise UsageError("{} is for {input=conll}; leave it out", Parameter(min(idle)))
+    raise UsageError(
+        "{} is for tables and texts, and {} is none by its name; add {input=}, or leave it out",
+        Parameter(min(idle)),
+        options.example_file,
+        TABLES[0],
+    )
 
 
 def _check_grid(options: LearnOptions) -> None:

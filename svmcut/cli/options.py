@@ -21,7 +21,6 @@ from svmcut.files.names import input_of
 from svmcut.messages import join_names
 from svmcut.spec.catalog import (
     AUTO,
-    COLUMNS,
     CUTTING_PLANE,
     INPUTS,
     KERNEL_DEFAULTS,
@@ -92,7 +91,7 @@ from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, PLACE_KINDS
 from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
 from svmcut.spec.spellings import respelt
-from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions
+from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions, options_for
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 
 ROWS = (*OWN_ROWS, *table_rows.ROWS)
@@ -172,7 +171,7 @@ class LearnOptions(Settings):
     @property
     def table_options(self) -> tuple[str, ...]:
         """The options of tables that the examples can use."""
-        return OF_TABLES if self.reads_table else OF_TOKENS if self.input == COLUMNS else ()
+        return options_for(self.input)
 
     @property
     def scheduled(self) -> bool:

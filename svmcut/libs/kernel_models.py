@@ -14,6 +14,7 @@ from svmcut.libs.kernel_machines import Data, Svm, data_of, fit
 from svmcut.libs.rows import Rows
 from svmcut.libs.training_rows import class_factors, classes_of, taken
 from svmcut.libs.words import Refused
+from svmcut.models import pairs_of
 
 
 def train(rows: Rows, options: Svm) -> KernelText:
@@ -29,18 +30,17 @@ def train(rows: Rows, options: Svm) -> KernelText:
     check_nu(options, [len(part) for part in own])
     coef: NDArray[np.float64] = np.zeros((len(rows), max(1, K - 1)))
     used, rho, sigmoids = np.zeros(len(rows), bool), [], []
-    for i in range(K):
-        for j in range(i + 1, K):
-            pair = np.concatenate([own[i], own[j]])
-            y = np.repeat([1.0, -1.0], [len(own[i]), len(own[j])])
-            v = np.where(y > 0, factors[i], factors[j])
-            if options.probability:
-                sigmoids.append(pair_sigmoid(data.take(pair), y, v, options))
-            machine = fit(data.take(pair), y, v, options)
-            rho.append(machine.rho)
-            coef[own[i], j - 1] = machine.beta[: len(own[i])]
-            coef[own[j], i] = machine.beta[len(own[i]) :]
-            used[pair] |= machine.beta != 0
+    for i, j in pairs_of(K):
+        pair = np.concatenate([own[i], own[j]])
+        y = np.repeat([1.0, -1.0], [len(own[i]), len(own[j])])
+        v = np.where(y > 0, factors[i], factors[j])
+        if options.probability:
+            sigmoids.append(pair_sigmoid(data.take(pair), y, v, options))
+        machine = fit(data.take(pair), y, v, options)
+        rho.append(machine.rho)
+        coef[own[i], j - 1] = machine.beta[: len(own[i])]
+        coef[own[j], i] = machine.beta[len(own[i]) :]
+        used[pair] |= machine.beta != 0
     order = np.concatenate([part[used[part]] for part in own])
     options.say(f"Total nSV = {len(order)}")
     known: dict[str, Any] = {"labels": names, "counts": [int(used[part].sum()) for part in own]}

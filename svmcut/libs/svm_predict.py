@@ -21,6 +21,7 @@ from svmcut.libs.kernel_values import Expansion
 from svmcut.libs.predicting import Predicting, head_of, predict_file
 from svmcut.libs.rows import Rows
 from svmcut.libs.words import Refused, bad_usage, integer_of, leading_options
+from svmcut.models import pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +118,7 @@ def pair_coefficients(model: KernelText) -> NDArray[np.float64]:
     assert model.counts is not None
     K = len(model.counts)
     own = np.repeat(np.arange(K), model.counts)
-    pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
+    pairs = pairs_of(K)
     out = np.zeros((len(own), len(pairs)))
     for k, (i, j) in enumerate(pairs):
         out[own == i, k] = model.coefs[own == i, j - 1]
@@ -129,8 +130,7 @@ def winners(f: NDArray, K: int) -> NDArray[np.int64]:
     """(n,) the class with the most pairs, the first of equal ones; a tie goes to the second of its
     pair."""
     votes = np.zeros((len(f), K), np.int64)
-    pairs = [(i, j) for i in range(K) for j in range(i + 1, K)]
-    for k, (i, j) in enumerate(pairs):
+    for k, (i, j) in enumerate(pairs_of(K)):
         first = f[:, k] > 0
         votes[:, i] += first
         votes[:, j] += ~first

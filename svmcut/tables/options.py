@@ -7,6 +7,7 @@ from typing import Any
 
 from svmcut.errors import UsageError
 from svmcut.messages import Parameter
+from svmcut.spec import catalog
 from svmcut.spec.kinds import PATH, Kind, integer
 from svmcut.spec.parameters import param
 from svmcut.spec.records import fields, record
@@ -106,6 +107,13 @@ OPTIONS = tuple(item.name for item in fields(TableOptions))
 #: Those of tokens in columns, and of tables.
 OF_TOKENS = ("template", "min_count")
 OF_TABLES = tuple(name for name in OPTIONS if name != "template")
+
+
+def options_for(input: str) -> tuple[str, ...]:
+    """Those that examples of this input can use."""
+    if input in catalog.TABLES:
+        return OF_TABLES
+    return OF_TOKENS if input == catalog.COLUMNS else ()
 
 
 def table_options(given: dict[str, Any]) -> TableOptions:
