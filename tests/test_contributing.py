@@ -67,6 +67,31 @@ svm_map_learn(["-?"])
 """
 
 
+PINBALL = """
+import sys
+import numpy as np, svmcut
+from svmcut.cli.start import main
+assert svmcut.__file__.startswith(sys.argv[1]), svmcut.__file__
+rng = np.random.default_rng(7)
+X = np.ones((200, 1))
+y = np.round(rng.exponential(size=200), 3)
+words = {"task": "regression", "cost": 10.0, "loss": "pinball", "gap": 1e-4}
+outcome = svmcut.train((X, y), quantile=0.9, **words)
+below = (y < outcome.predict(X)).mean()
+assert outcome.converged and 0.87 < below < 0.93, below
+with open("train.dat", "w") as file:
+    file.writelines(f"{target} 1:1\\n" for target in y)
+learn = ["learn", "--task", "regression", "-c", "10", "-l", "pinball", "--gap", "1e-4"]
+assert main([*learn, "--quantile", "0.9", "train.dat", "model"]) == 0
+assert main(["classify", "train.dat", "model", "scores"]) == 0
+assert 0.87 < (y < np.loadtxt("scores")).mean() < 0.93
+assert main([*learn, "--quantile", "1.5", "train.dat", "model"]) == 2
+tube = ["learn", "--task", "regression", "-c", "1", "--quantile", "0.9", "train.dat", "model"]
+assert main(tube) == 2
+main(["learn", "--task", "regression", "--help", "all"])
+"""
+
+
 def copy(folder):
     """What the steps change and run, the compiled modules as links."""
     for path in (ROOT / "svmcut").rglob("*"):
@@ -115,6 +140,21 @@ def followed(folder, title, before):
             file.write(truth if file.tell() == 0 else f"\n\n{truth}")
 
 
+def added(folder, title, *places):
+    """Does the steps under a title in a copy of the tree: each block of Python goes into the file
+    its step names, before its place there; at the end where that is None."""
+    steps = re.findall(
+        r"^\d\. ((?:(?!```).)*?)```python\n(.*?)```", section(title), re.DOTALL | re.MULTILINE
+    )
+    copy(folder)
+    for (prose, block), place in zip(steps, places, strict=True):
+        path = folder / re.search(r"`([\w/]+\.py)`", prose)[1]
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        assert place is None or place in text
+        text = f"{text}\n\n{block}" if place is None else text.replace(place, block + place, 1)
+        path.write_text(text.lstrip("\n"), encoding="utf-8")
+
+
 def passes(folder, *words):
     """Standard output of Python run in the copy; it must succeed."""
     environment = os.environ | {"PYTHONPATH": str(folder)}
@@ -145,6 +185,28 @@ def test_add_a_solver_in_one_file(tmp_path):
     assert "frank-wolfe" in passes(
         tmp_path, "-c", TRAINING, str(tmp_path), "solver", "frank-wolfe", "0.05"
     )
+
+
+def test_add_a_loss_with_a_parameter_and_its_option(tmp_path):
+    regression = """            Loss(
+                SQUARED_TUBE,
+"""
+    places = (
+        regression,
+        "    penalty: str = param",
+        "    penalty: str\n",
+        '    Option(\n        "penalty",',
+    )
+    title = "Add a loss with a parameter, and its option"
+    added(tmp_path, title, None, *places, None)
+    tasks = tmp_path / "svmcut" / "spec" / "tasks.py"
+    text = tasks.read_text(encoding="utf-8")
+    takes = 'takes=("bias", "tube", "initial"'
+    assert text.count(takes) == 1
+    tasks.write_text(text.replace(takes, takes + ', "quantile"'), encoding="utf-8")
+    out = passes(tmp_path, "-c", PINBALL, str(tmp_path))
+    assert "--quantile FLOAT" in out and "pinball, that of a quantile" in out
+    assert checked(tmp_path, "pinball", "tests/contract/test_risk.py") >= 5
 
 
 def test_add_a_task_in_one_file(tmp_path):

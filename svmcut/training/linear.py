@@ -47,7 +47,7 @@ class Linear(Plan):
         super().__init__(settings, vectors.path, vectors.units, vectors.warnings)
         self.vectors = vectors
         named = SOLVERS.get(settings.solver)
-        cuts = not vectors.units.summed if named is None else named.losses is None
+        cuts = not settings.of_scores if named is None else named.losses is None
         self.bias = settings.bias or 0.0
         self.initial = None if settings.initial is None else read_initial(settings)
         self.space = vectors.space(cuts and self.initial is None)
@@ -56,7 +56,7 @@ class Linear(Plan):
         """The solver of that name; of "auto" cutting planes, but for sums of losses the fastest
         certified trainer."""
         name, space = self.settings.solver, self.space
-        several = self.vectors.units.summed and len(TASKS[self.settings.task].auto) > 1
+        several = self.settings.of_scores and len(TASKS[self.settings.task].auto) > 1
         if name == AUTO and several:
             from svmcut.solvers.auto import NEWTON, choose
 
