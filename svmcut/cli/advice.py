@@ -6,13 +6,13 @@ It is told as warnings are, and stands among them in the report; the executables
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut.data.examples import Csr
 from svmcut.data.labels import is_number
+from svmcut.files.remote import exists
 from svmcut.messages import printable
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import TASKS, measures
@@ -42,7 +42,7 @@ _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9], np
 
 def of_checkpoint(options: LearnOptions) -> list[str]:
     """Of a run that begins although an earlier one was saved."""
-    if options.checkpoint is None or options.resume or not os.path.exists(options.checkpoint):
+    if options.checkpoint is None or options.resume or not exists(options.checkpoint):
         return []
     return [
         f"{printable(options.checkpoint)} holds an unfinished run, which this one replaces; "

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from svmcut.cli.termination import STOPPED, Terminated, pending_signal
 from svmcut.errors import CheckpointError, ClusterError, OutputError
 from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold, previous
+from svmcut.files.remote import exists
 from svmcut.messages import printable
 from svmcut.spec import records, schemas
 from svmcut.spec.catalog import KERNEL_PARAMETERS
@@ -146,7 +146,7 @@ class Checkpoints:
         """Whether there is a state to go on from: of this run, or still the one it was to go on
         from."""
         names = (self.path, previous(self.path)) if self._options.resume else ()
-        return bool(self._files) or any(map(os.path.exists, names))
+        return bool(self._files) or any(map(exists, names))
 
     def unfit(self) -> contextlib.AbstractContextManager[None]:
         """The context of what reads a resumed state: it names the checkpoint where that fails."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from svmcut.distributed.engine import each
 from svmcut.errors import NoExamples, UsageError
 from svmcut.files.output import write_atomically
+from svmcut.files.remote import is_url, located
 from svmcut.tasks.multiclass import Confusion
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
 from svmcut.tasks.vectors import Scores
@@ -27,7 +28,7 @@ def targets_of(files: Sequence[str], folder: str) -> list[str]:
     UsageError
         Where there is no such folder, and for two files of one name.
     """
-    if not os.path.isdir(folder):
+    if not is_url(folder) and not os.path.isdir(located(folder)):
         raise UsageError(
             "{!r} is no folder; the predictions of every file go there, under the name of the file",
             folder,
@@ -39,7 +40,9 @@ def targets_of(files: Sequence[str], folder: str) -> list[str]:
             "two files are called {}, and their predictions would be one file; give them two names",
             twice,
         )
-    return [os.path.abspath(os.path.join(folder, name)) for name in names]
+    if is_url(folder):
+        return [f"{folder.rstrip('/')}/{name}" for name in names]
+    return [os.path.abspath(os.path.join(located(folder), name)) for name in names]
 
 
 def score(shared: tuple[Task, Any, PredictionOptions], path: str, target: str) -> Predictions:

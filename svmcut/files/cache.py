@@ -6,7 +6,8 @@ the text.
     FOLDER/FILES-STATE/{indptr,indices,data,y,..}      the arrays, one a file
 
 FILES is a digest of the names and of how they are read, STATE one of their sizes, inodes and times,
-that of the last change among them, which no program sets: text that changed has another folder, and
+that of the last change among them, which no program sets, or of what the server of a URL says of
+its version: text that changed has another folder, and
 the one before goes. A folder is written under another name and moved to its own, so it is whole or
 not there, and of many jobs that write it at once one is kept. What is mapped and not in use counts
 as no memory of the process: rows may be larger than memory where training reads them one after the
@@ -31,7 +32,8 @@ from typing import Any
 import numpy as np
 
 from svmcut.data.examples import Csr, Examples, Source, stack_rows
-from svmcut.errors import DataError, OutputError
+from svmcut.errors import DataError, OutputError, UsageError
+from svmcut.files import remote
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.messages import Message
 
@@ -86,6 +88,8 @@ def read_files(
             "zero_based": zero_based,
         }
         return join_examples(name, [read_examples(path, **how) for path in paths])
+    if remote.is_url(cache):
+        raise UsageError("{cache} is a folder of a disk, whose files are mapped; {} is none", cache)
     for _ in range(3):  # another job may take away what it has just been found to need no more
         target = os.path.join(cache, _name(paths, zero_based))
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -131,9 +135,12 @@ def _skips(examples: Sequence[Examples]) -> Any:
 
 def _name(paths: Sequence[str], zero_based: bool) -> str:
     """Of the folder of these files as they are now."""
-    states = []
+    states: list[Any] = []
     for path in paths:
         try:
+            if remote.is_url(path):
+                states.append(remote.state_of(path))
+                continue
             status = os.stat(path)
         except OSError as error:
             raise DataError(path, error.strerror or str(error)) from None
@@ -142,11 +149,15 @@ def _name(paths: Sequence[str], zero_based: bool) -> str:
                 path, Message("is no regular file, and its rows cannot be kept; leave out {cache}")
             )
         states.append((status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
-    names = [os.path.realpath(path) for path in paths]
+    names = [_real(path) for path in paths]
     return "-".join(
         hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]
         for what in ([FORMAT, names, zero_based], states)
     )
+
+
+def _real(path: str) -> str:
+    return path if remote.is_url(path) else os.path.realpath(path)
 
 
 def _keep(
@@ -228,7 +239,7 @@ def _write(
     }
     about = {
         "format": FORMAT,
-        "files": [os.path.realpath(path) for path in paths],
+        "files": [_real(path) for path in paths],
         "name": name,
         "rows": n,
         "nonzeros": nnz,

@@ -26,6 +26,7 @@ import numpy as np
 from svmcut.errors import CheckpointError, TrainingError
 from svmcut.files.generations import MAGIC, check_ours, make_room, previous
 from svmcut.files.output import write_atomically
+from svmcut.files.remote import open_file
 from svmcut.messages import Message, Parameter
 from svmcut.spec import records, schemas
 from svmcut.spec.schemas import StateError
@@ -97,7 +98,7 @@ def read_checkpoint(path: str, classes: Iterable[type] = ()) -> tuple[dict[str, 
     damage = None
     for name in (path, previous(path)):
         try:
-            with open(name, "rb") as file:
+            with open_file(name) as file:
                 data = file.read()
             return _parse(name, data, {cls.__name__: cls for cls in classes})
         except FileNotFoundError:

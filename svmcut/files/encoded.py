@@ -4,7 +4,6 @@ has one."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +13,7 @@ from svmcut.data.examples import Examples, MultilabelExamples, Source, stack_row
 from svmcut.errors import DataError, MemoryLimitError, NoExamples, UsageError
 from svmcut.files import tables
 from svmcut.files.names import input_of
+from svmcut.files.remote import is_file
 from svmcut.files.text import MEGABYTE
 from svmcut.messages import Message, Parameter, join_names
 from svmcut.spec.entries import CLASSES, NUMBERS, SETS
@@ -87,7 +87,7 @@ def read_encoded(
                 text = _of_text(options, input)
                 return _Training(path, table, text, kind, names, input).read(max_memory)
         except Reread as again:
-            if again.name in names or not os.path.isfile(path):
+            if again.name in names or not is_file(path):
                 message = "row {}, column '{}': '{}' is no number, and the rows before have numbers"
                 told = Message(message, again.row, again.name, again.cell)
                 raise DataError(path, told) from None

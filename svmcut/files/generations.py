@@ -4,7 +4,7 @@ holds them.
 
 (I1) A file is overwritten or moved only where it begins as checkpoints do. (I2) Only what a run
 wrote, or went on from, is removed by it. (I3) Symbolic links are followed, and never replaced or
-removed.
+removed. Of a URL nothing is locked: a store of objects has no locks.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import CheckpointError, OutputError, UsageError
+from svmcut.files import remote
 from svmcut.files.output import descriptor_of
 from svmcut.messages import Message
 
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
 
 MAGIC = b"svmcut checkpoint 1\n"
 _LOCK_MAGIC = b"svmcut lock 1\n"
+#: Bytes at the end of a checkpoint that no other has.
+_CHECKSUM = 32
 
 
 def newest(path: str) -> str:
     """The file behind the name of a checkpoint."""
+    path = remote.located(path)
     return os.path.realpath(path) if os.path.islink(path) else path
 
 
@@ -58,10 +62,12 @@ def check_ours(path: str) -> None:
         (lock_of(path), _LOCK_MAGIC),
     ):
         try:
-            status = os.stat(name)
-            if not stat.S_ISREG(status.st_mode):
+            if remote.is_url(name):
+                if magic is not MAGIC:
+                    continue
+            elif not stat.S_ISREG(os.stat(name).st_mode):
                 raise CheckpointError(name, Message("is no regular file; {}", another))
-            with open(name, "rb") as file:
+            with remote.open_file(name) as file:
                 start = file.read(len(magic))
         except FileNotFoundError:
             continue
@@ -84,7 +90,10 @@ def make_room(path: str) -> None:
     OutputError
     """
     try:
-        os.replace(newest(path), previous(path))
+        if remote.is_url(path):
+            remote.copy(path, previous(path))
+        else:
+            os.replace(newest(path), previous(path))
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -104,7 +113,7 @@ class Generations:
 
     def __init__(self, path: str):
         self._path = path
-        self._mine: set[tuple[int, int]] = set()
+        self._mine: set[tuple[Any, ...]] = set()
 
     def __bool__(self) -> bool:
         return bool(self._mine)
@@ -126,15 +135,18 @@ class Generations:
         for name, identity in self._there().items():
             if identity in self._mine:
                 with contextlib.suppress(OSError):
-                    os.unlink(name)
+                    (remote.remove if remote.is_url(name) else os.unlink)(name)
         self._mine.clear()
 
-    def _there(self) -> dict[str, tuple[int, int]]:
-        identities = {}
+    def _there(self) -> dict[str, tuple[Any, ...]]:
+        identities: dict[str, tuple[Any, ...]] = {}
         for name in (newest(self._path), previous(self._path)):
             with contextlib.suppress(OSError):
-                status = os.stat(name)
-                identities[name] = status.st_dev, status.st_ino
+                if remote.is_url(name):  # a copy has the checksum too
+                    identities[name] = (remote.last_bytes(name, _CHECKSUM),)
+                else:
+                    status = os.stat(name)
+                    identities[name] = status.st_dev, status.st_ino
         return identities
 
 
@@ -153,6 +165,9 @@ def hold(path: str) -> Iterator[str | None]:
     UsageError
         When another run holds it.
     """
+    if remote.is_url(path):
+        yield None
+        return
     name, descriptor, warning = lock_of(path), None, None
     try:
         descriptor = _lock(name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 
+from svmcut.files.remote import is_file, open_file
 from svmcut.spec.catalog import COLUMNS
 
 #: Endings of names, before one of a compressed file.
@@ -37,9 +38,9 @@ def guess_input(path: str, tags: bool = False) -> str | None:
     """What a plain file without any INDEX:VALUE in its first lines may hold; None where nothing
     says so. tags: whether its tokens are to have them, in columns then."""
     try:
-        if not os.path.isfile(path):
+        if not is_file(path):
             return None
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             head = file.read(1 << 14)
     except (OSError, ValueError):
         return None

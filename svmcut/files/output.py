@@ -13,9 +13,11 @@ import io
 import os
 import re
 import stat
+import tempfile
 from typing import TYPE_CHECKING
 
 from svmcut.errors import OutputError
+from svmcut.files import remote
 from svmcut.files.leftovers import clear, home
 
 if TYPE_CHECKING:
@@ -72,7 +74,8 @@ def write_atomically(path: str) -> Iterator[Output]:
     path : str
         Symbolic links are followed: what the link points to is replaced. Mode and owner of an
         existing file are kept; a new file gets what the umask leaves. A target that is no regular
-        file is written in place, as it comes; ``-`` is standard output.
+        file is written in place, as it comes; ``-`` is standard output. What goes to a URL is sent
+        when it is complete.
 
     Raises
     ------
@@ -81,6 +84,10 @@ def write_atomically(path: str) -> Iterator[Output]:
         it is after any exception of the block.
     """
     check_writable(path)
+    if remote.is_url(path):
+        with _sent(path) as sent:
+            yield sent
+        return
     output = temporary = None
     try:
         with _named(path):
@@ -108,6 +115,23 @@ def write_atomically(path: str) -> Iterator[Output]:
                 os.unlink(temporary)
 
 
+@contextlib.contextmanager
+def _sent(url: str) -> Iterator[Output]:
+    """An Output whose content goes to a URL at the end."""
+    with _named(url):
+        descriptor, name = tempfile.mkstemp(prefix="svmcut-")
+    output = Output(url, descriptor)
+    try:
+        yield output
+        output._finish(sync=False)
+        with _named(url):
+            remote.put(name, url)
+    finally:
+        output._abandon()
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+
+
 def check_writable(path: str) -> None:
     """Find out before the work starts whether ``path`` can be written; nothing is created or
     changed.
@@ -119,6 +143,9 @@ def check_writable(path: str) -> None:
         permission, a name the file system does not take.
     """
     with _named(path):
+        if remote.is_url(path):
+            remote.check_writable(path)
+            return
         if not path:
             raise OutputError(path, "an empty file name cannot be written")
         descriptor = descriptor_of(path)
@@ -153,7 +180,7 @@ def _named(path: str) -> Iterator[None]:
 def _resolve(path: str) -> tuple[str, os.stat_result | None]:
     """The file a name leads to through symbolic links, and its status; None where it does not exist
     yet."""
-    target = os.path.realpath(path)
+    target = os.path.realpath(remote.located(path))
     try:
         return target, os.stat(target)
     except FileNotFoundError:

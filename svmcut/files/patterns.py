@@ -7,11 +7,13 @@ import os
 from collections.abc import Sequence
 
 from svmcut.errors import DataError, UsageError
+from svmcut.files import remote
+from svmcut.files.remote import located
 
 
 def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[str, list[str]]:
-    """What messages call all of them, and their absolute paths in the order of their names, or as
-    they are listed.
+    """What messages call all of them, and their absolute paths or URLs in the order of their names,
+    or as they are listed.
 
     Raises
     ------
@@ -27,21 +29,34 @@ def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[st
         names = named
         name = named[0] if len(named) == 1 else f"{named[0]} to {named[-1]}"
     else:
-        from glob import glob
-
         name = os.fspath(paths)
-        names = sorted(glob(name)) if is_pattern(name) else [name]
+        names = _matching(name) if is_pattern(name) else [name]
         if not names:
             raise DataError(name, "no file fits this pattern")
     if "-" in names:
         raise UsageError("standard input is read once and by one process; name files")
-    files = [os.path.abspath(path) for path in names]
+    files = [path if remote.is_url(path) else os.path.abspath(located(path)) for path in names]
     if len(set(files)) < len(files):
         twice = next(path for path in files if files.count(path) > 1)
         raise UsageError("{} is named twice; every file is a part of the rows", twice)
     return name, files
 
 
+def _matching(pattern: str) -> list[str]:
+    """The files that fit a pattern, in the order of their names."""
+    if not remote.is_url(pattern):
+        from glob import glob
+
+        return sorted(glob(located(pattern)))
+    try:
+        return remote.matching(pattern)
+    except OSError as error:
+        raise DataError(pattern, error.strerror or str(error)) from None
+
+
 def is_pattern(path: str) -> bool:
     """Whether a name is a pattern, and no file's."""
+    if remote.is_url(path):
+        return remote.is_pattern(path)
+    path = located(path)
     return any(sign in path for sign in "*?[") and not os.path.exists(path)

@@ -4,12 +4,12 @@ them."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut.errors import DataError
+from svmcut.files.remote import exists
 from svmcut.files.text import BLOCK_BYTES, open_text
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SUFFIXES = (".group", ".query")
 def find_queries(path: str) -> str | None:
     """The file of the queries of a file, the first there is."""
     return next(
-        (path + suffix for suffix in SUFFIXES if path != "-" and os.path.isfile(path + suffix)),
+        (path + suffix for suffix in SUFFIXES if path != "-" and exists(path + suffix)),
         None,
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from svmcut.errors import UsageError
 from svmcut.files.output import check_writable, descriptor_of
+from svmcut.files.remote import is_url, located
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,8 +68,11 @@ def check_roles(inputs: Iterable[File], outputs: Iterable[File]) -> None:
 def _identity(path: str, descriptor: int | None) -> object:
     """Equal for names of one file: device and inode, or folder and name where it is not yet there.
 
-    None for what is no regular file.
+    None for what is no regular file; a URL is its own.
     """
+    if is_url(path):
+        return path
+    path = located(path)
     try:
         status = os.stat(path) if descriptor is None else os.fstat(descriptor)
         return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None

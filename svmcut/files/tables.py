@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.errors import DataError, NoExamples
 from svmcut.files.packed import PACKINGS
+from svmcut.files.remote import is_url, located
 from svmcut.files.text import Text, open_text
 from svmcut.messages import Message, join_names
 from svmcut.tables.cells import Cells, Texts, cells_of, number_of, pyarrow
@@ -273,7 +274,10 @@ def _of_file(found: Any) -> Table:
 def _seekable(text: Text, pa: Any) -> Any:
     """A file that Arrow may read at any place: itself where it is plain, else all of it."""
     if text.state is not None and text.path != "-" and text.size == text.state[0]:
-        return pa.memory_map(text.path)
+        return pa.memory_map(located(text.path))
+    if is_url(text.path) and text.size >= 0 and text.raw.seekable():
+        text.raw.seek(0)
+        return pa.PythonFile(io.BufferedReader(text.raw), mode="r")
     return pa.BufferReader(_whole(text))
 
 

@@ -18,6 +18,7 @@ from typing import Protocol
 from svmcut._native.scan import Scanner
 from svmcut.errors import DataError, MemoryLimitError, SvmcutError
 from svmcut.files.packed import LONGEST_MAGIC, PACKINGS, unpack
+from svmcut.files.remote import open_file
 from svmcut.resources import available_memory
 
 BLOCK_BYTES = 1 << 18
@@ -123,7 +124,7 @@ def open_text(path: str) -> Iterator[Text]:
     reason."""
     try:
         if path != "-":
-            with open(path, "rb", buffering=0) as raw:
+            with open_file(path, buffered=False) as raw:
                 yield Text(path, raw)
         elif sys.stdin is None:
             raise DataError(path, "standard input is closed")
@@ -166,7 +167,8 @@ class Text:
         self.path, self.raw = path, raw
         self.position = 0
         self.state = self._stat()
-        self.size = self.state[0] if self.state else -1
+        size = self.state[0] if self.state else getattr(raw, "size", None)
+        self.size = -1 if size is None else size
         self.head = b""
         while len(self.head) < LONGEST_MAGIC and (more := raw.read(LONGEST_MAGIC - len(self.head))):
             self.head += more

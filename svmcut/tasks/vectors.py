@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
+from svmcut.files.remote import is_file
 from svmcut.models.columns import below
 from svmcut.spec.entries import NUMBERS
 from svmcut.spec.records import replace
@@ -184,7 +184,7 @@ def read_labelled(path: str, words: Any, **how: Any) -> Examples:
     are known."""
     if words is None:
         return read_examples(path, **how)
-    if not words and os.path.isfile(path):
+    if not words and is_file(path):
         try:
             return read_examples(path, **how)
         except DataError as error:  # what words need is imported for them alone

@@ -111,6 +111,19 @@ def test_long_vectors_go_by_files(client, tmp_path, monkeypatch):
         by_file.read(str(folder / "none.npy"))
 
 
+def test_workers_read_urls_and_write_them(client, tmp_path, capsys):
+    paths, address = written(tmp_path, lines(), 3), client.scheduler.address
+    here = trained(paths, gap=0.1)
+    there = svmcut.dask.train(client, f"local://{tmp_path}/part-*.dat", gap=0.1)
+    assert here.model.w.tobytes() == there.model.w.tobytes()
+    there.save(f"local://{tmp_path}/model")
+    (tmp_path / "scores").mkdir()
+    names = (f"local://{tmp_path}/part-*.dat", tmp_path / "model", f"local://{tmp_path}/scores/")
+    assert call("svmcut classify", "--scheduler", address, *names) == 0, capsys.readouterr().err
+    written_there = [path.name for path in (tmp_path / "scores").iterdir()]
+    assert sorted(written_there) == ["part-0.dat", "part-1.dat", "part-2.dat"]
+
+
 def test_nothing_is_left_with_the_workers(client, tmp_path):
     svmcut.dask.train(client, written(tmp_path, lines(100), 2), gap=0.1)
     ends, held = time.monotonic() + 10, ["?"]

@@ -5,7 +5,6 @@ what."""
 from __future__ import annotations
 
 import io
-import os
 from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import ModelError
@@ -13,6 +12,7 @@ from svmcut.files.models import svm_light
 from svmcut.files.models.grammar import LINE_LIMIT
 from svmcut.files.models.tables import split_table, write_table
 from svmcut.files.output import write_atomically
+from svmcut.files.remote import is_file, open_file
 from svmcut.spec.catalog import FORMATS, load
 from svmcut.spec.records import replace
 
@@ -75,7 +75,7 @@ def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tup
     it announces.
     """
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             first = file.readline(LINE_LIMIT)
             row = _row(first, foreign)
             if row is None:
@@ -94,7 +94,7 @@ def read_light(path: str) -> tuple[ScoringModel, int]:
     """A model of SVM-light V6.02 or V6.20 alone, and how many support vectors its file has; raises
     as `read_named`."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             first = file.readline(LINE_LIMIT)
             if first.rstrip() not in (svm_light.LIGHT, FORMATS[0].first):
                 raise _unknown(path, first)
@@ -113,11 +113,11 @@ def write_light(path: str, model: KernelModel, comments: list[bytes]) -> None:
 def is_model(path: str) -> bool:
     """Whether a regular file begins like a model."""
     try:
-        if not os.path.isfile(path):
+        if not is_file(path):
             return False
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             return _row(file.readline(LINE_LIMIT)) is not None
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # ValueError: an unknown kind of URL too
         return False
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut._native.strict import strict_rows
-from svmcut.errors import ModelError
+from svmcut.errors import ModelError, UsageError
+from svmcut.files.remote import open_file
 from svmcut.spec.records import record
 
 if TYPE_CHECKING:
@@ -247,8 +248,10 @@ def _counted(count: int) -> str:
 
 def _content(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             return file.read()
+    except UsageError:
+        raise
     except (OSError, ValueError) as error:
         raise ModelError(path, getattr(error, "strerror", None) or str(error)) from None
 

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files by URL, as fsspec opens them: s3://, gs://, abfs://, hdfs://, https://, memory:// and more.
+
+A file is read as it comes, block after block. One that is written is complete on this machine
+before it is sent, so that a run that ends early sends nothing. ``file://`` is a path of this
+machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from svmcut.errors import SvmcutError, UsageError
+from svmcut.messages import join_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Two letters at least: one is a drive of Windows.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(::|://)")
+_LOCAL = "file://"
+#: Python packages by scheme; others need fsspec alone or name their package.
+PACKAGES = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "az": "adlfs",
+    "adl": "adlfs",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "hdfs": "pyarrow",
+    "webhdfs": "requests",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+    "smb": "smbprotocol",
+    "hf": "huggingface_hub",
+    "oci": "ocifs",
+    "dropbox": "dropboxdrivefs",
+}
+_BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci"})
+_READ_ONLY = frozenset({"http", "https", "git", "github", "zip", "tar", "data"})
+#: What file systems say of a file that differs once it has changed, beside its size.
+_STAMPS = (
+    "ETag",
+    "etag",
+    "VersionId",
+    "generation",
+    "md5Hash",
+    "content_md5",
+    "sha",
+    "LastModified",
+    "Last-Modified",
+    "last_modified",
+    "updated",
+    "mtime",
+    "modified",
+    "created",
+)
+
+
+def is_url(path: str) -> bool:
+    """Whether a name is a URL of a file that is not simply one of this machine."""
+    return _SCHEME.match(path) is not None and not path.startswith(_LOCAL)
+
+
+def located(path: str) -> str:
+    """The path of a ``file://`` URL; another name as it is."""
+    return path.removeprefix(_LOCAL).removeprefix("localhost") if path.startswith(_LOCAL) else path
+
+
+def open_file(path: str, buffered: bool = True) -> Any:
+    """A file of this machine or of a URL, for reading bytes.
+
+    Raises
+    ------
+    OSError
+    UsageError
+        For a scheme that nothing here knows.
+    """
+    if not is_url(path):
+        return open(located(path), "rb", buffering=-1 if buffered else 0)
+    system, name = _system(path)
+    with _as_system_errors():
+        raw = _Remote(system.open(name, "rb"))
+    return io.BufferedReader(raw) if buffered else raw
+
+
+def is_file(path: str) -> bool:
+    """Whether a file is to be read more than once; a URL is believed to be one."""
+    return is_url(path) or os.path.isfile(located(path))
+
+
+def exists(path: str) -> bool:
+    """Whether there is a file; False where nobody can say."""
+    if not is_url(path):
+        return os.path.exists(located(path))
+    system, name = _system(path)
+    with contextlib.suppress(OSError), _as_system_errors():
+        return bool(system.isfile(name))
+    return False
+
+
+def matching(pattern: str) -> list[str]:
+    """URLs of the files that fit a pattern, in the order of their names.
+
+    Raises
+    ------
+    OSError, UsageError
+    """
+    system, name = _system(pattern)
+    with _as_system_errors():
+        system.invalidate_cache()
+        found = system.glob(name, detail=True)
+        files = [one for one, about in found.items() if about["type"] == "file"]
+        return sorted(map(system.unstrip_protocol, files))
+
+
+def is_pattern(url: str) -> bool:
+    """Whether a URL has signs of a pattern; a question mark is none of http."""
+    return any(sign in url for sign in ("*[" if url.startswith("http") else "*?["))
+
+
+def check_writable(url: str) -> None:
+    """Finds out before the work starts that nothing can be written there, as far as that shows.
+
+    Raises
+    ------
+    OSError, UsageError
+    """
+    scheme = _scheme(url)
+    if scheme in _READ_ONLY:
+        raise OSError(f"{scheme}:// is read only; write to a file or to a store of objects")
+    system, name = _system(url)
+    if not name.strip("/") or name.endswith("/"):
+        raise OSError("is no file name")
+    above = name.split("/")[0] if scheme in _BUCKETS else system._parent(name)
+    with _as_system_errors():
+        if scheme == "memory" or not above.strip("/"):
+            return
+        with contextlib.suppress(PermissionError):  # who may write need not be let look
+            if not system.exists(above):
+                raise OSError(f"there is no {'bucket' if scheme in _BUCKETS else 'folder'} {above}")
+
+
+def put(path: str, url: str) -> None:
+    """Sends a file of this machine.
+
+    Raises
+    ------
+    OSError
+    """
+    system, name = _system(url)
+    with _as_system_errors():
+        system.put_file(path, name)
+
+
+def copy(url: str, target: str) -> None:
+    """Copies a file within its file system.
+
+    Raises
+    ------
+    OSError
+        FileNotFoundError where there is none.
+    """
+    (system, name), (_, other) = _system(url), _system(target)
+    with _as_system_errors():
+        if not system.isfile(name):
+            raise FileNotFoundError(name)
+        system.cp_file(name, other)
+
+
+def remove(url: str) -> None:
+    """Removes a file.
+
+    Raises
+    ------
+    OSError
+    """
+    system, name = _system(url)
+    with _as_system_errors():
+        system.rm_file(name)
+
+
+def last_bytes(url: str, count: int) -> bytes:
+    """The end of a file.
+
+    Raises
+    ------
+    OSError
+    """
+    with open_file(url) as file, _as_system_errors():
+        file.seek(0, io.SEEK_END)
+        file.seek(max(0, file.tell() - count))
+        return file.read()
+
+
+def state_of(url: str) -> list[str]:
+    """Size, and entity tag, version or time: what differs once the file has changed.
+
+    Raises
+    ------
+    OSError
+        Also where the file system says none of these but the size.
+    """
+    system, name = _system(url)
+    with _as_system_errors():
+        system.invalidate_cache()
+        about = system.info(name)
+    stamps = [f"{key}={about[key]}" for key in _STAMPS if about.get(key) not in (None, "")]
+    if not stamps:
+        raise OSError("the server says neither a version nor a time of this file")
+    return [f"size={about.get('size')}", *stamps]
+
+
+class _Remote(io.RawIOBase):
+    """A file of fsspec with the failures of the system."""
+
+    def __init__(self, file: Any):
+        super().__init__()
+        self._file, self.size = file, getattr(file, "size", None)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(self._file.seekable())
+
+    def readinto(self, view: Any) -> int:
+        view = memoryview(view).cast("B")
+        with _as_system_errors():
+            found = self._file.read(len(view))
+        view[: len(found)] = found
+        return len(found)
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        with _as_system_errors():
+            return self._file.seek(place, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            with contextlib.suppress(Exception):
+                self._file.close()
+        super().close()
+
+
+def _scheme(url: str) -> str:
+    found = _SCHEME.match(url)
+    assert found is not None
+    return found[1].lower()
+
+
+def _system(url: str) -> tuple[Any, str]:
+    """The file system of a URL and the name in it."""
+    scheme = _scheme(url)
+    package = PACKAGES.get(scheme)
+    try:
+        from fsspec.core import url_to_fs
+        from fsspec.registry import get_filesystem_class
+    except ImportError:
+        line = f"pip install {' '.join(['fsspec', *([package] if package else [])])}"
+        raise UsageError(
+            "{}: URLs are opened with fsspec, which is not here; install it with: {}", url, line
+        ) from None
+    try:
+        get_filesystem_class(scheme)
+    except ImportError as error:
+        told = f"pip install {package}" if package else " ".join(str(error).split())
+        raise UsageError(
+            "{}: {}:// needs a Python package that is not here; install it with: {}",
+            url,
+            scheme,
+            told,
+        ) from None
+    except ValueError:
+        raise UsageError(
+            "{}: '{}' is no kind of URL that is known; expected one of {}",
+            url,
+            scheme,
+            join_names(["file", "s3", "gs", "abfs", "hdfs", "http", "https"], "or"),
+        ) from None
+    with _as_system_errors():
+        return url_to_fs(url)
+
+
+@contextlib.contextmanager
+def _as_system_errors() -> Iterator[None]:
+    """Whatever a file system fails with as an OSError of one line."""
+    try:
+        yield
+    except SvmcutError:
+        raise
+    except FileNotFoundError as error:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)) from error
+    except Exception as error:
+        text = " ".join(str(getattr(error, "strerror", None) or error).split())
+        kind = PermissionError if isinstance(error, PermissionError) else OSError
+        raise kind(text or type(error).__name__) from error
