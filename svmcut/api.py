@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut.data.arrays import given_weights
+from svmcut.data.arrays import as_rows, given_weights
 from svmcut.data.coarse import coarse_warning
 from svmcut.data.gamma import gamma_of
 from svmcut.data.given import with_serials
@@ -22,6 +22,7 @@ from svmcut.messages import Parameter
 from svmcut.resources import one_blas_thread
 from svmcut.selection import Search, cells_of, check_grid, parts_of
 from svmcut.spec.catalog import COLUMNS, KERNEL_PARAMETERS, KERNELS, TABLES, TASKS, measures
+from svmcut.spec.entries import CLASSES
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, check_names, check_weights, plain
@@ -33,9 +34,10 @@ from svmcut.tables.options import (
     table_options,
 )
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
-from svmcut.tasks.protocol import OF_CLASSES, named
+from svmcut.tasks.protocol import OF_CLASSES, named, names_beside
 from svmcut.tasks.weights import weighed
 from svmcut.training.balls import with_certificate
+from svmcut.training.until import FRACTION, DecidingDriver, check_fraction
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -54,6 +56,8 @@ def train(
     weights: Any = None,
     callback: Callable[[Progress], None] | None = None,
     cache: str | None = None,
+    until_decided: Any = None,
+    fraction: float = FRACTION,
     **parameters: Unpack[Parameters],
 ) -> Fitted:
     """Trains to the stopping rule, a limit or Ctrl-C; the best model so far is returned in every
@@ -77,6 +81,12 @@ def train(
     cache : str or None
         Folder where the rows of a file, or of all that fit a pattern, are kept and mapped into
         memory by later runs; not of sequences and label sets.
+    until_decided : str, matrix or None
+        A file of examples, or rows as `predict` takes them: training ends where so many labels
+        that the model gives them are proven to be those of the exact optimum, in place of a gap.
+        .details["decided_fraction"] has the share that was reached.
+    fraction : float
+        That share, above 0 and at most 1.
     **parameters
         Fields of svmcut.spec.parameters.Settings; cost is required for losses that are no sums over
         examples. Of tables those of svmcut.tables.options.TableOptions too, such as label and text.
@@ -109,6 +119,9 @@ def train(
     """
     own, examples, settings, idle = _examples(data, task, weights, {**parameters}, cache)
     driver = own.plan(examples, settings)
+    if until_decided is not None:
+        rows = _rows_beside(until_decided, own, examples, settings)
+        driver = DecidingDriver(driver, rows, check_fraction(fraction), "until_decided")
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
     told = _coarse(data, examples, driver)
@@ -218,6 +231,20 @@ def cross_validate(
         *driver.underfitted(outcome),
     ]
     return Choice(Fitted.of(outcome, _width(data)), best, search.rows(name))
+
+
+def _rows_beside(data: Any, own: Task, examples: Any, settings: Settings) -> Any:
+    """The rows of a file, a table or a matrix, for the model of these examples."""
+    if isinstance(data, str | os.PathLike):
+        path = os.fspath(data)
+        how = names_beside(examples, settings.task, settings.input, path)
+        how |= {"threads": settings.threads, "max_memory": settings.max_memory}
+        return own.read(path, test=True, **how, zero_based=settings.zero_based).X
+    if examples.table is not None and is_frame(data):
+        from svmcut.files.encoded import TestTable, join_examples
+
+        return join_examples([*TestTable(examples.table.encoding).stream(data, CLASSES, True)]).X
+    return as_rows(data)
 
 
 def _width(data: Any) -> int | None:

@@ -84,6 +84,8 @@ def stop_reason(outcome: Outcome) -> str:
             f" (the kernel's minimum is from {bracket['kernel_dual']:.6g} to "
             f"{bracket['kernel_primal']:.6g})"
         )
+    if "decided" in outcome.details:
+        gap += f", {100 * outcome.details['decided_fraction']:.2f} % of the labels decided"
     if outcome.stopped_by == "file":
         gap += f", and the primal is {outcome.primal_of_file:.6g} with the digits of the model file"
     reasons = {

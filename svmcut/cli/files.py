@@ -8,9 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import UsageError
-from svmcut.files.names import input_of
 from svmcut.files.roles import File, check_roles
-from svmcut.spec.catalog import INPUTS
+from svmcut.spec.catalog import COLUMNS, INPUTS
 from svmcut.tasks.protocol import OF_CLASSES
 
 if TYPE_CHECKING:
@@ -46,6 +45,7 @@ def check_training_files(options: LearnOptions, original: bool) -> list[File]:
     read = (
         ("EXAMPLE_FILE", options.example_file),
         ("--validate", options.validate),
+        ("--until-decided", options.until_decided),
         ("--f", options.basis_file),
         ("--initial", options.initial),
         ("--weights", options.weights),
@@ -78,19 +78,23 @@ def log_beside(outputs: Iterable[File]) -> contextlib.AbstractContextManager:
     return contextlib.nullcontext()
 
 
-def names_of(examples: Any, options: LearnOptions) -> dict[str, Any]:
-    """What reading other examples for the same model takes of its own."""
+def reading_of(options: LearnOptions, original: bool) -> dict[str, Any]:
+    """What reading the examples takes of the options: of threads, of tables, and of labels that may
+    be words."""
+    given: dict[str, Any] = {
+        "threads": options.threads,
+        "max_memory": options.max_memory,
+        "zero_based": options.zero_based,
+    }
+    if options.cache is not None:
+        given["cache"] = options.cache
     if options.reads_table:
-        from svmcut.files.encoded import TestTable
+        from svmcut.files.encoded import TrainingTable
 
-        input = input_of(options.validate or "") or options.input
-        return {"table": TestTable(examples.table.encoding, input)}
-    if options.task in OF_CLASSES:
-        return {"words": words_of(examples) or None}
-    return {"names": examples.names} if options.input != INPUTS[0] else {}
-
-
-def words_of(examples: Any) -> tuple[str, ...]:
-    """What the labels 1, 2, ... are called."""
-    table = getattr(examples, "table", None)
-    return () if table is None else table.encoding.words
+        return given | {"table": TrainingTable(options.table, options.input)}
+    if options.input == COLUMNS:
+        return given | {"table": options.table}
+    if options.is_given:
+        given["given"] = True
+    words = not original and options.task in OF_CLASSES and options.input == INPUTS[0]
+    return given | ({"words": ()} if words else {})

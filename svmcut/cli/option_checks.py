@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut.cli import options as table
+from svmcut.cli.deciding import check_deciding
 from svmcut.cli.option_entry import inert
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.words import in_options
@@ -119,6 +120,7 @@ def _check_outputs(options: LearnOptions) -> None:
             "--select {} needs --validate FILE to measure the models on, or --cv K", measure
         )
     _check_threshold(options)
+    check_deciding(options)
     if options.alphas and len(options.path) > 1 and not options.searches:
         raise UsageError("-a writes the multipliers of one model; give a single C")
     if "checkpoint_every" in (options.given or ()) and options.checkpoint is None:

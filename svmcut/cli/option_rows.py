@@ -78,6 +78,21 @@ ROWS = (
         default="{gap}",
     ),
     Option(
+        "until_decided",
+        ("--until-decided",),
+        STOPPING,
+        "Stop when so many labels that the model gives the examples of this file are proven to be "
+        "those of the exact optimum, instead of --gap.",
+        default="none",
+    ),
+    Option(
+        "fraction",
+        ("--fraction",),
+        STOPPING,
+        "Share of the labels of --until-decided.",
+        default="0.99",
+    ),
+    Option(
         "max_iterations",
         ("--max-iterations",),
         STOPPING,

@@ -99,6 +99,8 @@ ROWS = (*OWN_ROWS, *table_rows.ROWS)
 COSTS = tuple(2.0**power for power in range(-7, 8, 2))
 #: Options of a threshold.
 CHOICE = ("at_least", "maximise", "confidence")
+#: Options of labels that training is to decide.
+DECIDING = ("until_decided", "fraction")
 #: Tasks of learn.
 LEARNT = tuple(name for name, task in TASKS.items() if task.command == "learn")
 
@@ -128,6 +130,8 @@ class LearnOptions(Settings):
     cv: int | None = param(None, integer(2))
     validate: str | None = param(None, PATH)
     select: str | None = param(None, PATH)
+    until_decided: str | None = param(None, PATH)
+    fraction: float | None = param(None, number(0, 1, above=True))
     at_least: tuple[tuple[str, float], ...] | None = param(None, FLOORS)
     maximise: str | None = param(None, MAXIMISED)
     confidence: float | None = param(None, CONFIDENCE)
@@ -269,6 +273,7 @@ def offered(task: str) -> set[str]:
         },
         **dict.fromkeys(("cost", "example_cost"), row.has_cost),
         **dict.fromkeys(CHOICE, row.labels == TWO_CLASSES),
+        **dict.fromkeys(DECIDING, row.labels in (TWO_CLASSES, CLASSES)),
     }
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
     needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))

@@ -7,6 +7,7 @@ import math
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from svmcut.cli.deciding import decided
 from svmcut.cli.endings import stop_reason
 from svmcut.data.gamma import gamma_of
 from svmcut.messages import printable
@@ -57,10 +58,15 @@ def certificate(outcome: Outcome) -> list[str]:
             f"no model has an objective lower by more than {shown} % "
             f"(primal {primal:.6g}, dual {dual:.6g})"
         )
-    return [
+    found = [
         fact("Training", f"{stop_reason(outcome)}; {steps(outcome)}"),
         fact("Certificate", bound),
     ]
+    return (
+        [*found, fact("Decided", decided(outcome.details))]
+        if "decided" in outcome.details
+        else found
+    )
 
 
 def steps(outcome: Outcome) -> str:

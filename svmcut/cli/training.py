@@ -13,13 +13,13 @@ import numpy as np
 
 from svmcut.cli import advice, summary
 from svmcut.cli import training_report as report
+from svmcut.cli.deciding import deciding
 from svmcut.cli.endings import ending, explain_ending, remedy, stop_reason, time_limit
 from svmcut.cli.files import (
     check_training_files,
     log_beside,
     model_files,
-    names_of,
-    words_of,
+    reading_of,
 )
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import hints
@@ -36,12 +36,12 @@ from svmcut.files.names import guess_input
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
 from svmcut.messages import Message, printable
-from svmcut.spec.catalog import COLUMNS, INPUTS, measures
+from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.entries import TAGS
 from svmcut.spec.kinds import Typed
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
-from svmcut.tasks.protocol import OF_CLASSES, named, presentation
+from svmcut.tasks.protocol import named, names_beside, presentation, words_of
 from svmcut.tasks.weights import weighed
 from svmcut.training.balls import with_certificate
 from svmcut.training.progress_bar import ProgressBar
@@ -149,13 +149,7 @@ class Training:
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
         self._task = named(options.task, bool(original), options.input)
         self._shown = presentation(options.task, bool(original))
-        given: dict[str, Any] = {
-            "threads": options.threads,
-            "max_memory": options.max_memory,
-            "zero_based": options.zero_based,
-        }
-        given |= {} if options.cache is None else {"cache": options.cache}
-        given |= _table_of(options, bool(original))
+        given = reading_of(options, bool(original))
         weights = None if options.weights is None else read_weights(options.weights)
         settings = self._read(given, weights)
         options = self.options
@@ -164,6 +158,9 @@ class Training:
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
         self._planned = time.perf_counter()
         self._time_limit = time_limit(options, self._planned - self._began)
+        self._undecided: Any = None
+        if options.until_decided is not None:
+            self._undecided = self._read_beside(options.until_decided, given)
         self._driver, hinted = self._plan(settings)
         look()
         self._warnings = [*idle, *self._driver.warnings, *hinted]
@@ -221,18 +218,30 @@ class Training:
 
     def _read_validation(self, given: dict[str, Any]) -> Any:
         """The examples of --validate."""
-        path, reading = self.options.validate or "", time.perf_counter()
-        given = given | names_of(self.examples, self.options)
-        held = self._task.read(path, **given, test=True)
-        self._seconds["read"] += time.perf_counter() - reading
+        path = self.options.validate or ""
+        held = self._read_beside(path, given)
         self._warnings += self._task.label_warnings(held, self._driver)
         if not self.original:
             self._warnings += advice.of_validation(self.examples, held, path)
         return held
 
+    def _read_beside(self, path: str, given: dict[str, Any]) -> Any:
+        """The examples of another file."""
+        reading = time.perf_counter()
+        names = names_beside(self.examples, self.options.task, self.options.input, path)
+        examples = self._task.read(path, **(given | names), test=True)
+        self._seconds["read"] += time.perf_counter() - reading
+        return examples
+
+    def _driver_of(self, settings: Settings, time_limit: float | None) -> Driver:
+        driver = self._task.plan(self.examples, settings, time_limit)
+        if self._undecided is None:
+            return driver
+        return deciding(self.options, driver, self._undecided)
+
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
         """The driver, and what a user should know of the examples."""
-        driver = self._task.plan(self.examples, settings, self._time_limit)
+        driver = self._driver_of(settings, self._time_limit)
         words = words_of(self.examples)
         if "labels" in driver.counts and words:
             driver.counts["labels"] = named_labels(driver.counts["labels"], words)
@@ -313,7 +322,7 @@ class Training:
         self.options = choosing.choose_cell(options, search.best(name))
         if self.options.grid != choosing.choose_cell(options, 0).grid:
             others = self._driver.warnings
-            self._driver = self._task.plan(self.examples, self.options.settings(), self._left())
+            self._driver = self._driver_of(self.options.settings(), self._left())
             self._warnings = [
                 text for text in self._warnings if text not in others
             ] + self._driver.warnings
@@ -561,7 +570,7 @@ class Training:
         if not progress.report:
             return
         self._print(*self._lines(progress, objective))
-        self._bar.show(progress, objective)
+        self._bar.show(progress, objective, self._driver.tell(progress))
 
     def _lines(self, progress, objective) -> tuple[str, str]:
         log = report.iteration_line(progress, objective, self.options.algorithm)
@@ -577,19 +586,6 @@ class Training:
         """Every measure of a model on the examples, and on those of --validate."""
         parts = (("training", self.examples), ("validation", self._validation))
         return {name: self._measured(model, data) for name, data in parts if data is not None}
-
-
-def _table_of(options: LearnOptions, original: bool) -> dict[str, Any]:
-    """What reading examples takes of the options of tables, and of labels that may be words."""
-    if options.reads_table:
-        from svmcut.files.encoded import TrainingTable
-
-        return {"table": TrainingTable(options.table, options.input)}
-    if options.input == COLUMNS:
-        return {"table": options.table}
-    words = not original and options.task in OF_CLASSES and options.input == INPUTS[0]
-    given = {"given": True} if options.is_given else {}
-    return given | ({"words": ()} if words else {})
 
 
 def _silence(text: str = "", end: str = "\n") -> None:

@@ -23,12 +23,23 @@ def reach(model: Any, X: Csr) -> NDArray[np.float64]:
 
     Parameters
     ----------
+    model, X
+        As of `lengths`.
+    """
+    return model.certificate[1] * lengths(model, X)
+
+
+def lengths(model: Any, X: Csr) -> NDArray[np.float64]:
+    """(n,) |x| of every row, with the constant feature; by a kernel sqrt(K(x, x)).
+
+    Parameters
+    ----------
     model : LinearModel, KernelModel or MulticlassModel
         With a certificate.
     X : Csr
         (n, d). Features that the model does not have count, too.
     """
-    _, radius, bias = model.certificate
+    bias = model.certificate[2]
     squared = np.empty(X.n_rows)
     sparse.row_norms(sparse.Rows(X), squared)
     kernel = getattr(model, "kernel", None)
@@ -37,7 +48,7 @@ def reach(model: Any, X: Csr) -> NDArray[np.float64]:
             squared = np.ones(len(squared))
         else:
             squared = (kernel.scale * squared + kernel.offset) ** kernel.degree
-    return radius * np.sqrt(squared + bias * bias) * (1 + ROUNDING)
+    return np.sqrt(squared + bias * bias) * (1 + ROUNDING)
 
 
 def bounds(scores: NDArray[np.float64], width: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -74,3 +85,26 @@ def decided(
         return np.ones(len(scores), bool)
     first, second = np.partition(scores, -2, axis=1)[:, :-3:-1].T
     return first - second > math.sqrt(2.0) * width
+
+
+def limits(
+    model: Any, scores: NDArray[np.float64], length: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(n,) the radius below which the label of a row is proven, of a model that has labels.
+
+    Parameters
+    ----------
+    scores
+        As in `bounds`.
+    length : (n,)
+        As `lengths` gives it.
+    """
+    if scores.ndim == 1:
+        margins = np.abs(scores)
+    elif scores.shape[1] < 2:
+        return np.full(len(scores), np.inf)
+    else:
+        first, second = np.partition(scores, -2, axis=1)[:, :-3:-1].T
+        margins = (first - second) / math.sqrt(2.0)
+    found = np.divide(margins, length, out=np.full(len(length), np.inf), where=length > 0)
+    return np.where(margins > 0, found, 0.0)

@@ -239,6 +239,30 @@ def names_for(
     return {"names": model.names}
 
 
+def names_beside(examples: Any, task: str, input: str, path: str) -> dict[str, Any]:
+    """What reading the examples of another file for the same model takes of those that it is
+    trained on.
+
+    Parameters
+    ----------
+    input : str
+        What the file of the examples holds; the ending of `path` may say otherwise of a table.
+    """
+    if input in TABLES:
+        from svmcut.files.encoded import TestTable
+
+        return {"table": TestTable(examples.table.encoding, input_of(path) or input)}
+    if task in OF_CLASSES:
+        return {"words": words_of(examples) or None}
+    return {"names": examples.names} if input != INPUTS[0] else {}
+
+
+def words_of(examples: Any) -> tuple[str, ...]:
+    """What the labels 1, 2, ... are called."""
+    table = getattr(examples, "table", None)
+    return () if table is None else table.encoding.words
+
+
 def _table_for(model: Any, path: str, input: str) -> dict[str, Any]:
     columns = model.table is not None and bool(model.table.columns)
     if columns and input != INPUTS[0]:

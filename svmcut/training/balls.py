@@ -7,6 +7,9 @@
 |x|^2 has the square of the constant feature, or is K(x, x). Of classes that are trained at once or
 one by one w is that of all; scores of two of them differ from the optimum's difference by sqrt(2)
 |x| r at most. Shibagaki et al., NIPS 2015, and Ndiaye et al., JMLR 2017.
+
+The file has w with fewer digits, at some w~, whose primal may be much higher: r is the lesser one
+of sqrt(2 (P(w~) - D)) and sqrt(2 (P(w) - D)) + |w~ - w|.
 """
 
 from __future__ import annotations
@@ -14,8 +17,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from svmcut.spec.parameters import DEFAULTS
+import numpy as np
+
+from svmcut.errors import UsageError
+from svmcut.files.rounding import KEPT
+from svmcut.messages import Parameter
+from svmcut.models.bounds import lengths
+from svmcut.spec.catalog import KERNELS, SOLVERS
+from svmcut.spec.entries import CLASSES, L2, TWO_CLASSES
 from svmcut.spec.records import replace
+
+#: Rounding of a gap in float64, as a part of the primal.
+SLIP = 1e-13
 
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
@@ -40,12 +53,56 @@ def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
     gap = max(0.0, outcome.written + outcome.rounding - outcome.dual)
     if not math.isfinite(gap):
         return model
-    return replace(model, certificate=(gap, math.sqrt(2.0 * gap), float(settings.bias or 0.0)))
+    bias = float(settings.bias or 0.0)
+    shifted = math.sqrt(2.0 * max(0.0, outcome.gap + SLIP * abs(outcome.primal)))
+    shifted += KEPT * _size(replace(model, certificate=(gap, 0.0, bias)), outcome)
+    return replace(model, certificate=(gap, min(math.sqrt(2.0 * gap), shifted), bias))
+
+
+def _size(model: Any, outcome: Outcome) -> float:
+    """A model whose numbers change by at most a part of themselves has weights within so much of
+    what they were times this."""
+    if not hasattr(model, "support"):
+        return outcome.norm
+    return float(np.abs(model.alpha) @ lengths(model, model.support))
 
 
 def _has_ball(outcome: Outcome, settings: Settings) -> bool:
     """Whether the objective is 1/2 |w|^2 and a convex function of scores without a free constant,
     and its dual value one of the whole problem."""
-    if settings.free_bias or settings.penalty != DEFAULTS["penalty"] or settings.nu is not None:
+    if settings.free_bias or settings.penalty != L2 or settings.nu is not None:
         return False
     return outcome.converged or not settings.has_kernel
+
+
+def check_decidable(settings: Settings, asking: str) -> None:
+    """Refuses, as a UsageError, training whose gap proves no label.
+
+    Parameters
+    ----------
+    settings : Settings
+        Resolved.
+    asking : str
+        The parameter that asks for labels that are proven.
+    """
+    s, what = settings, Parameter(asking)
+    if s.labels not in (TWO_CLASSES, CLASSES) or (s.labels == CLASSES and s.has_kernel):
+        raise UsageError(
+            "{} is for two classes, and for more on features, whose labels a gap can prove; leave "
+            "it out",
+            what,
+        )
+    if s.certify is False:
+        raise UsageError("{} asks for what {certify=False} leaves out; leave one of them out", what)
+    for name in ("epsilon", "gap", "quick", "probability", "nu"):
+        if name in s.wishes() and getattr(s, name) is not None:
+            raise UsageError("{} does not go with {}; leave one of them out", what, Parameter(name))
+    if s.penalty != L2:
+        raise UsageError("{} needs {penalty=}: no other gap bounds the weights", what, L2)
+    if s.free_bias:
+        raise UsageError("{} needs {free_bias=False}: no gap bounds a free bias", what)
+    if not s.is_definite or KERNELS[s.kernel].given:
+        raise UsageError("{} needs a kernel that is known to be positive definite", what)
+    row = SOLVERS.get(s.solver)
+    if row is not None and row.steps:
+        raise UsageError("{} lowers the gap, which solver '{}' does not aim at", what, s.solver)

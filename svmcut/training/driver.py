@@ -117,6 +117,10 @@ class Driver:
             **self._present.state(),
         }
 
+    def tell(self, progress: Progress) -> str:
+        """What the progress bar says first of a step, beside the gap."""
+        return ""
+
     def underfitted(self, outcome: Outcome) -> list[str]:
         """As Units.underfitted."""
         return self.plan.units.underfitted(outcome, self.settings.slack_norm)

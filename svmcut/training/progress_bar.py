@@ -83,8 +83,8 @@ class ProgressBar:
             if self._bar is not None:
                 self._bar.refresh()
 
-    def show(self, progress: Progress, objective: Objective) -> None:
-        """Draws anew, ten times a second at most."""
+    def show(self, progress: Progress, objective: Objective, told: str = "") -> None:
+        """Draws anew, ten times a second at most; `told` is what stands in front."""
         now = time.perf_counter()
         gap, target = progress.gap, self._stop(objective).target(progress.primal)
         if self._bar is None:
@@ -93,7 +93,8 @@ class ProgressBar:
             self._first = gap
         if now - self._drawn < _REDRAWN_SECONDS:
             return
-        self._draw(now, share(self._first, gap, target), self._parts(progress, target, now))
+        parts = self._parts(progress, target, now)
+        self._draw(now, share(self._first, gap, target), [told, *parts] if told else parts)
 
     def count(self, done: int, size: int) -> None:
         """Draws how many models of a grid are done, ten times a second at most."""
