@@ -37,13 +37,13 @@ from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tasks.protocol import OF_CLASSES, named, names_beside
 from svmcut.tasks.weights import weighed
 from svmcut.training.balls import with_certificate
-from svmcut.training.until import FRACTION, DecidingDriver, check_fraction
+from svmcut.training.until import DecidingDriver, check_fraction
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from svmcut.solvers.protocol import Progress
-    from svmcut.spec.typed import Lists, Parameters
+    from svmcut.spec.typed import Lists, Training
     from svmcut.tasks.protocol import Task
     from svmcut.training.driver import Driver
 
@@ -56,9 +56,7 @@ def train(
     weights: Any = None,
     callback: Callable[[Progress], None] | None = None,
     cache: str | None = None,
-    until_decided: Any = None,
-    fraction: float = FRACTION,
-    **parameters: Unpack[Parameters],
+    **parameters: Unpack[Training],
 ) -> Fitted:
     """Trains to the stopping rule, a limit or Ctrl-C; the best model so far is returned in every
     case.
@@ -81,15 +79,12 @@ def train(
     cache : str or None
         Folder where the rows of a file, or of all that fit a pattern, are kept and mapped into
         memory by later runs; not of sequences and label sets.
-    until_decided : str, matrix or None
-        A file of examples, or rows as `predict` takes them: training ends where so many labels
-        that the model gives them are proven to be those of the exact optimum, in place of a gap.
-        .details["decided_fraction"] has the share that was reached.
-    fraction : float
-        That share, above 0 and at most 1.
     **parameters
         Fields of svmcut.spec.parameters.Settings; cost is required for losses that are no sums over
         examples. Of tables those of svmcut.tables.options.TableOptions too, such as label and text.
+        until_decided, a file or rows as `predict` takes them, in place of a gap: training ends
+        where the share `fraction` (0.99) of the labels that the model gives them is proven to be
+        that of the exact optimum; .details["decided_fraction"] has the share that was reached.
 
     Returns
     -------
@@ -117,11 +112,14 @@ def train(
     >>> svmcut.train((X, y), example_cost=1.0, threads=1).predict([[3.0, 0.0]]).tolist()
     [1.0]
     """
-    own, examples, settings, idle = _examples(data, task, weights, {**parameters}, cache)
+    given: dict[str, Any] = {**parameters}
+    until, fraction = given.pop("until_decided", None), given.pop("fraction", None)
+    share = check_fraction(until, fraction)
+    own, examples, settings, idle = _examples(data, task, weights, given, cache)
     driver = own.plan(examples, settings)
-    if until_decided is not None:
-        rows = _rows_beside(until_decided, own, examples, settings)
-        driver = DecidingDriver(driver, rows, check_fraction(fraction), "until_decided")
+    if until is not None:
+        rows = _rows_beside(until, own, examples, settings)
+        driver = DecidingDriver(driver, rows, share, "until_decided")
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
     told = _coarse(data, examples, driver)

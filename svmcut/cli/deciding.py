@@ -28,9 +28,9 @@ def check_deciding(options: LearnOptions) -> None:
 
 def deciding(options: LearnOptions, driver: Driver, examples: Any) -> Driver:
     """The driver that trains until the labels of these examples are decided."""
-    from svmcut.training.until import FRACTION, DecidingDriver
+    from svmcut.training.until import DecidingDriver, check_fraction
 
-    share = FRACTION if options.fraction is None else options.fraction
+    share = check_fraction(options.until_decided, options.fraction)
     return DecidingDriver(driver, examples.X, share, options.until_decided or "")
 
 

@@ -89,7 +89,7 @@ class _Single(TypedDict, total=False):
 
 
 class Parameters(_Single, total=False):
-    """Of svmcut.train."""
+    """Of one training run."""
 
     cost: float | None
     example_cost: float | None
@@ -97,6 +97,13 @@ class Parameters(_Single, total=False):
     gamma: float | Literal["scale", "auto"]
     scale_kernel: float
     coef0: float
+
+
+class Training(Parameters, total=False):
+    """Of svmcut.train, which may end where labels are decided."""
+
+    until_decided: Any
+    fraction: float
 
 
 class Lists(_Single, total=False):

@@ -167,6 +167,23 @@ def judge(
     return outcome
 
 
+def aim(outcome: Any, reached: bool, otherwise: str | None = None) -> Any:
+    """The same of a judged outcome whose aim was no gap, but what its certificate proves.
+
+    Parameters
+    ----------
+    reached : bool
+        Whether it proves that.
+    otherwise : str or None
+        Why training ended where it does not, and its last gap was met.
+    """
+    if reached:
+        outcome.converged, outcome.stopped_by = True, None
+    elif outcome.converged:
+        outcome.converged, outcome.stopped_by = False, otherwise
+    return outcome
+
+
 def join(
     outcome: Any, parts: Sequence[Any], missing: str | None, part: Part, original: bool = False
 ) -> Any:

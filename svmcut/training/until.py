@@ -22,6 +22,7 @@ from svmcut.spec.kinds import number
 from svmcut.spec.records import replace
 from svmcut.training.balls import check_decidable, with_certificate
 from svmcut.training.driver import Driver
+from svmcut.training.gate import aim
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,18 +92,11 @@ class DecidingDriver(Driver):
             outcome, state = super().fit(cost, example_cost, observe, state), None
             seconds += outcome.seconds
             gap, count = self._look(outcome)
-            if count >= self._wanted:
-                outcome.converged, outcome.stopped_by = True, None
-            elif (
-                (outcome.converged or outcome.stopped_by == "file")
-                and gap >= LEAST
-                and not self.late()
-            ):
+            reached, over = count >= self._wanted, gap < LEAST or self.late()
+            if not (reached or over) and (outcome.converged or outcome.stopped_by == "file"):
                 self._gap = gap
                 continue
-            elif outcome.converged:
-                outcome.converged = False
-                outcome.stopped_by = "limit" if gap >= LEAST else "rounding"
+            aim(outcome, reached, "rounding" if gap < LEAST else "limit")
             n = self._X.n_rows
             outcome.details |= {
                 "decided": count,
@@ -144,8 +138,18 @@ class DecidingDriver(Driver):
         return limits(model, scores, lengths(model, self._X))
 
 
-def check_fraction(fraction: float) -> float:
-    """The share, where it is one; else a UsageError."""
+def check_fraction(until: Any, fraction: Any) -> float:
+    """The share of labels to decide.
+
+    Raises
+    ------
+    UsageError
+        Where it is none, or there are no labels to decide.
+    """
+    if fraction is None:
+        return FRACTION
+    if until is None:
+        raise UsageError("{fraction} is a share of labels to decide; add {until_decided}")
     try:
         return number(0, 1, above=True).take(fraction)
     except ValueError:

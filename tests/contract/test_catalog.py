@@ -365,6 +365,8 @@ OTHERS = {
     "propensities",
     "cache",
     "confidence",
+    "cv",
+    "fraction",
     "maximise",
     "checkpoint",
     "input",
@@ -372,6 +374,7 @@ OTHERS = {
     "scheduler",
     "select",
     "validate",
+    "until_decided",
     "weights",
     "work_dir",
 }

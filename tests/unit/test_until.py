@@ -131,4 +131,7 @@ def test_no_rows_and_no_share_are_refused():
         DecidingDriver(driver_of("hinge", X, y), empty, 0.9, "rows")
     for share in (0, 1.5, "half"):
         with pytest.raises(UsageError, match="no share"):
-            check_fraction(share)
+            check_fraction(X, share)
+    with pytest.raises(UsageError, match="until_decided"):
+        check_fraction(None, 0.5)
+    assert check_fraction(None, None) == 0.99
