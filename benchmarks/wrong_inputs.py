@@ -6,12 +6,14 @@
     python benchmarks/wrong_inputs.py --beside OTHER/.venv/bin   # and an earlier one, beside it
 
 Each runs in a folder of its own with the files below; the first line of standard error is shown,
-with its exit status.
+with its exit status. Of a list of names the first two stand for all. The table stands in
+docs/messages.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,9 +38,12 @@ FILES = {
     "sets": "1,2 1:1\n2 1:2\n",
     "conll": "the DET\ndog NOUN\n\n",
     "binary": "\0\1\2",
+    "model": "SVM-light Version V6.20\n0 # kernel type\n3 # -d\n1 # -g\n1 # -s\n1 # -r\nempty# -u\n"
+    "2 # features\n4 # documents\n2 # vectors plus 1\n-0.5 # b\n1 1:0.08 2:-0.17 #\n",
 }
 LINES = """\
 lern train m
+fit train m
 train train m
 predict test m
 svmcut
@@ -104,26 +109,69 @@ learn mail.csv m --label class
 learn mail.csv m --label label
 learn semi.csv m --label label
 learn --penalty l1 train m
+learn --penalty lasso train m
+learn --kernel linear --gamma 1 train m
+learn --max-iter 0 train m
+learn --max-iterations 0 train m
+learn --seed x train m
+learn --example-cost 1 -c 1 train m
+learn --checkpoint nofolder/c train m
+learn --format json train m
+learn --input csv train m
+learn --text body mail.csv m
+learn --cv 100 train m
+learn --positive 1 classes m
+learn --task sequence train m
+learn --task multilabel train m
+learn --task survival train m
+learn --verbose train m
 learn --nu 0.5 -c 1 train m
 rank -c 1 train m
 rank grades m -l f1
+rank grades
 classify train m
+classify train
+classify --probability train model
+classify --labels --unlabelled train model
+classify test model -c 1
+threshold test model out
+threshold test model out --at-least precision=95
+export model out --to pmml
+inspect model --top -1
+scale nofile
+convert train out
 classify test train out
 classify m test out
 inspect train
 """
 
 
-def said(program: str, words: list[str]) -> str:
+#: More than two names behind what introduces them.
+_NAME = r"[\w@()-]+(?: \(\d+\))?"
+LIST = re.compile(rf"(one of (?:{_NAME}, ){{2}})(?:{_NAME}, )*{_NAME}")
+
+
+def write_files(folder: Path) -> None:
+    """The files that the command lines name."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def told(errors: str, status: int) -> str:
     """The first line of standard error, and the exit status."""
+    first = (errors.strip().splitlines() or ["(nothing)"])[0]
+    shown = LIST.sub(r"\1...", first).replace("|", "\\|")
+    return f"{shown} [{status}]"
+
+
+def said(program: str, words: list[str]) -> str:
+    """What a program says of a command line."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in FILES.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
+        write_files(Path(folder))
         done = subprocess.run(
             [program, *words], cwd=folder, capture_output=True, text=True, timeout=60, input=""
         )
-    first = (done.stderr.strip().splitlines() or ["(nothing)"])[0]
-    return f"{first.replace('|', chr(92) + '|')} [{done.returncode}]"
+    return told(done.stderr, done.returncode)
 
 
 def main() -> None:

@@ -86,7 +86,7 @@ BEGIN, END = (
     "<!-- End of what `make docs` writes. -->",
 )
 DEFAULT = re.compile(r"\s*\[default: (.*)\]$", re.DOTALL)
-FLAG = re.compile(r"(?<![\w`-])(--task [a-z]+|--?[a-zA-Z#][\w-]*)(?![\w.]*`)")
+FLAG = re.compile(r"(?<![\w`-])(--task [a-z-]+|--?[a-zA-Z#][\w-]*)(?![\w.]*`)")
 
 
 def inline(text: str) -> str:

@@ -44,7 +44,6 @@ _OPTIONS = {
     "--coef0": "-r",
     "--class-weights": "--class-weight",
     "--fit-intercept": "--b",
-    "--penalty": "-l, the loss; every machine here has the penalty of |w|^2",
     "--verbose": "-v",
     "--scoring": "--select",
 }

@@ -9,10 +9,13 @@ import numpy as np
 
 from svmcut.data.coarse import coarse_warning
 from svmcut.data.examples import Csr
-from svmcut.spec.catalog import TASKS
-from svmcut.spec.entries import SETS
+from svmcut.files.names import are_sentences, guess_input
+from svmcut.messages import Message
+from svmcut.spec.catalog import COLUMNS, OF_TAGS, TASKS
+from svmcut.spec.entries import SETS, TAGS
 
 if TYPE_CHECKING:
+    from svmcut.errors import DataError
     from svmcut.spec.parameters import Settings
 
 #: Ratio of the largest values of two features that draws a hint; entries a feature needs to count;
@@ -40,6 +43,18 @@ def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
     )
     bias = settings is not None and bool(settings.bias) and not settings.has_kernel
     return told + (coarse_warning(data.X, data.source.path, bias) or _scales(data.X))
+
+
+def add_kind(error: DataError, path: str, labels: str) -> None:
+    """Adds to the failure to read a file as INDEX:VALUE what kind of file it looks like."""
+    of_tags = labels == TAGS
+    found = guess_input(path, of_tags)
+    if found is not None:
+        error.add(Message("it looks like another kind of file; add {input=}", found))
+    elif not of_tags and are_sentences(path):
+        error.add(
+            Message("it looks like words with tags; add {task=} and {input=}", OF_TAGS, COLUMNS)
+        )
 
 
 def _scales(X: Csr) -> list[str]:

@@ -204,8 +204,9 @@ def _check_input(options: LearnOptions) -> None:
 
 
 def _check_grid(options: LearnOptions) -> None:
-    """Refusals of lists of kernel parameters."""
-    grid = {name: [typed.value for typed in getattr(options, name)] for name in KERNEL_PARAMETERS}
+    """Refusals of lists of kernel parameters that were given."""
+    names = [name for name in KERNEL_PARAMETERS if name in (options.given or ())]
+    grid = {name: [typed.value for typed in getattr(options, name)] for name in names}
     lists = {name: values for name, values in grid.items() if len(values) > 1}
     if lists:
         from svmcut.selection import check_grid

@@ -41,7 +41,8 @@ ROWS = (
         DATA,
         "Cross-validate: every value of C, with every one of the kernel's parameters, is measured "
         "on so many folds, and the best by --select is trained on all examples and written as "
-        "MODEL_FILE alone. Without C it compares --example-cost 2^-7, 2^-5, ..., 2^7.",
+        "MODEL_FILE alone. Without C it compares --example-cost 2^-7, 2^-5, ..., 2^7; with the rbf "
+        "kernel and no -g each of them with a quarter of -g scale, with it and with four times it.",
     ),
     Option("validate", ("--validate",), DATA, "Measure every model on the examples of this file."),
     Option(

@@ -60,6 +60,7 @@ from svmcut.spec.kinds import (
     ADDRESS,
     ANY,
     FLAG,
+    GAMMAS,
     LEVEL,
     PATH,
     Kind,
@@ -90,13 +91,15 @@ from svmcut.spec.parameters import (
 from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, PLACE_KINDS
 from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
-from svmcut.spec.spellings import respelt
+from svmcut.spec.spellings import SPECIAL, respelt
 from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions, options_for
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 
 ROWS = (*OWN_ROWS, *table_rows.ROWS)
 #: Weights of an example's loss that --cv compares where none is given.
 COSTS = tuple(2.0**power for power in range(-7, 8, 2))
+#: What it multiplies the gamma of "scale" by then, and the texts of them.
+AROUND_SCALE = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
 #: Options of a threshold.
 CHOICE = ("at_least", "maximise", "confidence")
 #: Options of labels that training is to decide.
@@ -214,13 +217,14 @@ class LearnOptions(Settings):
         """These, with numbers for the words that gamma may be, of the rows X."""
         from svmcut.data.gamma import gamma_of
 
-        found = tuple(
-            Typed(f"{gamma_of(typed.value, X):.6g} ({typed.text})", gamma_of(typed.value, X))
-            if isinstance(typed.value, str)
-            else typed
-            for typed in self.gamma
-        )
-        return self if found == self.gamma else replace(self, gamma=found)
+        def number(typed: Typed) -> Typed:
+            value = AROUND_SCALE.get(typed.text, 1.0) * gamma_of(typed.value, X)
+            return Typed(f"{value:.6g} ({typed.text})", value)
+
+        if not any(isinstance(typed.value, str) for typed in self.gamma):
+            return self
+        found = [number(typed) if isinstance(typed.value, str) else typed for typed in self.gamma]
+        return replace(self, gamma=tuple(found))
 
     def as_dict(self) -> dict[str, Any]:
         """The values for the report; of a list a single one is a number."""
@@ -484,11 +488,23 @@ def _kinds(task: str) -> dict[str, Kind]:
     }
     return _KINDS | {
         "task": one_of(LEARNT, others),
-        "loss": one_of({name: loss.number for name, loss in losses(task).items()}),
+        "loss": one_of(
+            {name: loss.number for name, loss in losses(task).items()}, _losses_of_others(task)
+        ),
         "solver": one_of((AUTO, *own), foreign),
         "select": dashed(tuple(measures(task))),
         "input": one_of(task_inputs(task), _texts_of_others(task)),
     }
+
+
+def _losses_of_others(task: str) -> dict[str, str]:
+    """Where the losses are that this task does not train for."""
+    found = dict(SPECIAL if TASKS[task].labels == NUMBERS else {})
+    for name, row in TASKS.items():
+        place = f"svmcut learn --task {name}" if name in LEARNT else f"svmcut {row.command}"
+        for loss in losses(name).keys() - losses(task).keys():
+            found.setdefault(loss, f"is a loss of {place}")
+    return found
 
 
 def _texts_of_others(task: str) -> dict[str, str]:
@@ -566,6 +582,10 @@ def collected(command: str | None, words: Sequence[str], values: dict[str, Any])
     own |= {"table": TableOptions(**table), "given": frozenset(asked)}
     found = LearnOptions(**{"command": command, **own, **values})
     if not found.path and found.settings().is_sum:
-        costs = COSTS if found.cv is not None and found.has_cost else (EXAMPLE_COST,)
-        return replace(found, example_cost=tuple(Typed(f"{cost:g}", cost) for cost in costs))
+        if found.cv is None or not found.has_cost:
+            return replace(found, example_cost=(Typed(f"{EXAMPLE_COST:g}", EXAMPLE_COST),))
+        grid: dict[str, Any] = {"example_cost": tuple(Typed(f"{cost:g}", cost) for cost in COSTS)}
+        if found.kernel == "rbf" and "gamma" not in asked:
+            grid["gamma"] = tuple(Typed(text, GAMMAS[0]) for text in AROUND_SCALE)
+        return replace(found, **grid)
     return found

@@ -38,7 +38,8 @@ def chosen(options: LearnOptions, outcome: Outcome, X: Csr | None = None) -> lis
         why = f", chosen by {AUTO}"
     lines = [fact("Loss", str(options.loss)), fact("Solver", f"{outcome.solver}{why}")]
     if options.has_kernel:
-        if X is not None and "gamma" in kernel.takes and "gamma" not in (options.given or ()):
+        left = "gamma" not in (options.given or ()) and "(" not in options.gamma[0].text
+        if X is not None and left and "gamma" in kernel.takes:
             values += f" by default; -g {GAMMAS[0]} is {gamma_of(GAMMAS[0], X):.4g}"
         lines.insert(1, fact("Kernel", f"{options.kernel}{values and ', '}{values}"))
     return lines

@@ -22,7 +22,7 @@ from svmcut.cli.files import (
     reading_of,
 )
 from svmcut.cli.guard import warn
-from svmcut.cli.hints import hints
+from svmcut.cli.hints import add_kind, hints
 from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.report import write_report
@@ -32,12 +32,10 @@ from svmcut.data.examples import Csr
 from svmcut.data.labels import by_labels, named_labels, number_labels
 from svmcut.errors import DataError
 from svmcut.files.models import write_model
-from svmcut.files.names import guess_input
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
-from svmcut.messages import Message, printable
+from svmcut.messages import printable
 from svmcut.spec.catalog import INPUTS, measures
-from svmcut.spec.entries import TAGS
 from svmcut.spec.kinds import Typed
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
@@ -190,10 +188,8 @@ class Training:
             try:
                 examples = self._task.read(options.example_file, **given, costs=options.reads_costs)
             except DataError as error:
-                tags = options.labels == TAGS
-                found = None if self.original else guess_input(options.example_file, tags)
-                if found is not None and options.input == INPUTS[0]:
-                    error.add(Message("it looks like another kind of file; add {input=}", found))
+                if not self.original and options.input == INPUTS[0]:
+                    add_kind(error, options.example_file, options.labels)
                 raise
             close(self._shown.sizes(examples))
         if self.original and options.verbosity <= 0:

@@ -37,19 +37,9 @@ _PAIR = re.compile(rb"\s\d+:[-+.\d]")
 def guess_input(path: str, tags: bool = False) -> str | None:
     """What a plain file without any INDEX:VALUE in its first lines may hold; None where nothing
     says so. tags: whether its tokens are to have them, in columns then."""
-    try:
-        if not is_file(path):
-            return None
-        with open_file(path) as file:
-            head = file.read(1 << 14)
-    except (OSError, ValueError):
-        return None
-    first, *rest = head.splitlines() or [b""]
-    if _PAIR.search(head) or b"\0" in head:
-        return None
+    first, *rest = _lines_without_pairs(path) or [b""]
     if tags:
-        counts = {len(line.split()) for line in (first, *rest[:2]) if line.strip()}
-        return COLUMNS if len(counts) == 1 and min(counts) > 1 else None
+        return COLUMNS if _columns([first, *rest[:2]]) > 1 else None
     if first.startswith(b"__label__"):
         return "text"
     for sign, input in ((b",", "csv"), (b";", "csv"), (b"\t", "tsv")):
@@ -57,3 +47,33 @@ def guess_input(path: str, tags: bool = False) -> str | None:
         if count and all(line.count(sign) >= count for line in rest[:2]):
             return "text" if sign == b"\t" and count == 1 else input
     return None
+
+
+def are_sentences(path: str) -> bool:
+    """Whether a plain file may hold tokens in columns, the last of which are words, with empty
+    lines between its sentences."""
+    lines = _lines_without_pairs(path)
+    words = [line.split() for line in lines if line.strip()]
+    return (
+        _columns(lines[:-1]) > 1
+        and any(not line.strip() for line in lines)
+        and any(word[-1].isalpha() for word in words)
+    )
+
+
+def _columns(lines: list[bytes]) -> int:
+    """How many words every line has that is not empty; 0 where they differ."""
+    counts = {len(line.split()) for line in lines} - {0}
+    return counts.pop() if len(counts) == 1 else 0
+
+
+def _lines_without_pairs(path: str) -> list[bytes]:
+    """The first lines of a plain file; none where it has an INDEX:VALUE or cannot be read."""
+    try:
+        if not is_file(path):
+            return []
+        with open_file(path) as file:
+            head = file.read(1 << 14)
+    except (OSError, ValueError):
+        return []
+    return [] if _PAIR.search(head) or b"\0" in head else head.splitlines()

@@ -5,6 +5,8 @@ reader has it."""
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 from svmcut.inspection import pictures
@@ -15,72 +17,34 @@ if TYPE_CHECKING:
 
 #: Classes of the largest table of true and predicted labels.
 _CLASSES = 30
-_STYLE = """\
-:root { color-scheme: light dark; --paper: #fff; --ink: #1b1f24; --pale: #5a6270; --rule: #d9dde3;
-  --card: #f6f7f9;
-  --c0: #1f6feb; --c1: #c2540a; --c2: #1a7f45; --c3: #8250df; --c4: #b3261e; --c5: #00758a;
-  --c6: #7a5c00;
-  --c7: #bf3989; }
-@media (prefers-color-scheme: dark) { :root { --paper: #14171c; --ink: #e6e9ee; --pale: #9aa4b2;
-  --rule: #333a44;
-  --card: #1c2129; --c0: #6aa9ff; --c1: #ff9d5c; --c2: #5fd08c; --c3: #c4a2ff; --c4: #ff8a80;
-  --c5: #5cd0e6;
-  --c6: #e3c04d; --c7: #ff8ac4; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 76rem; background: var(--paper); color: var(--ink);
-  font: 16px/1.45 system-ui, sans-serif; }
-h1 { font-size: 1.35rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin: 1.6rem 0 .5rem;
-  }
-h3 { font-size: 1rem; margin: .8rem 0 .3rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; vertical-align: top; padding: .15rem .9rem .15rem 0;
-  border-bottom: 1px solid var(--rule);
-  overflow-wrap: anywhere; }
-th { font-weight: 500; color: var(--pale); white-space: nowrap; }
-.numbers td, .numbers th { text-align: right; }
-.numbers { white-space: nowrap; }
-.pictures { display: grid; gap: 1rem; margin-top: .8rem;
-  grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); }
-figure { margin: 0; max-width: 34rem; padding: .7rem; background: var(--card); border-radius: 6px;
-  border: 1px solid var(--rule); }
-figcaption { font-weight: 500; margin-bottom: .3rem; } svg { display: block; width: 100%;
-  height: auto; }
-svg text { font: 12px system-ui, sans-serif; fill: var(--ink); } svg text.small { font-size: 11px;
-  fill: var(--pale); }
-line.grid, line.axis { stroke: var(--rule); } line.guide, polyline.guide { stroke: var(--pale);
-  stroke-dasharray: 4 3; }
-polyline { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
-.high { fill: var(--c0); } .low { fill: var(--c1); } .line0 { stroke: var(--c0); }
-.line1 { stroke: var(--c1); }
-"""
 
 
 def page(document: dict[str, Any]) -> str:
     """The whole page of a document of inspect."""
-    colours = "".join(
-        f".fill{k} {{ fill: var(--c{k}); }} .area{k} {{ fill: var(--c{k}); fill-opacity: .2; "
-        f"stroke: var(--c{k}); }}\n"
-        for k in range(8)
-    )
-    title = f"svmcut: {document['model']}"
-    parts = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta '
-        f'charset="utf-8">\n<title>{escape(title)}</title>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>\n{_STYLE}{colours}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>",
-        _pairs(texts.summary(document)[1:]),
-    ]
+    sections = []
     if "certificate" in document:
-        parts += _section("Certificate", _pairs(texts.certificate(document["certificate"])))
+        rows = _pairs(texts.certificate(document["certificate"]))
+        sections.append(_section("Certificate", rows))
     if "trace" in document:
         drawn = pictures.convergence(document["trace"]["points"])
-        parts += _section("Convergence", _pairs(texts.convergence(document["trace"])), drawn)
+        rows = _pairs(texts.convergence(document["trace"]))
+        sections.append(_section("Convergence", rows, drawn))
     if "data" in document:
-        parts += _of_data(document["data"])
-    parts += _of_weights(document)
-    parts += [f"<p>{escape(text)}</p>" for text in document["warnings"]]
-    parts.append(f"<p><small>svmcut {escape(document['version'])}</small></p>\n</body>\n</html>\n")
-    return "\n".join(parts)
+        sections.append(_of_data(document["data"]))
+    sections += _of_weights(document)
+    return _template("page").substitute(
+        title=escape(f"svmcut: {document['model']}"),
+        summary=_pairs(texts.summary(document)[1:]),
+        sections="\n".join(filter(None, sections)),
+        warnings="\n".join(f"<p>{escape(text)}</p>" for text in document["warnings"]),
+        version=escape(document["version"]),
+    )
+
+
+def _template(name: str) -> Template:
+    """A file beside this one, whose words behind $ are filled in."""
+    path = Path(__file__).with_name(f"{name}.html")
+    return Template(path.read_text(encoding="utf-8"))
 
 
 def _of_weights(document: dict[str, Any]) -> list[str]:
@@ -88,7 +52,7 @@ def _of_weights(document: dict[str, Any]) -> list[str]:
         _ends(texts.weights_title(row, document), row, _feature)
         for row in document.get("weights", ())
     ]
-    parts = _section("Weights", "", drawn)
+    parts = [_section("Weights", "", drawn)]
     drawn = []
     for row in document.get("transitions", ()):
         title = f"Transitions of order {row['order']}"
@@ -97,20 +61,19 @@ def _of_weights(document: dict[str, Any]) -> list[str]:
                 pictures.matrix(f"{title}: from row to column", document["labels"], row["matrix"])
             )
         drawn.append(_ends(title, row, texts.transition_name))
-    parts += _section("Transitions", "", drawn)
+    parts.append(_section("Transitions", "", drawn))
     if "machines" in document:
         rows = [
             (texts.machine_name(row), float(row["support_vectors"])) for row in document["machines"]
         ]
-        parts += _section("Machines", "", [pictures.bars("Support vectors", rows)])
+        parts.append(_section("Machines", "", [pictures.bars("Support vectors", rows)]))
     if "pairs" in document:
-        parts += _section(
-            "Pairs", "", [_ends("Pairs of labels", document["pairs"], texts.pair_name)]
-        )
+        drawn = [_ends("Pairs of labels", document["pairs"], texts.pair_name)]
+        parts.append(_section("Pairs", "", drawn))
     return parts
 
 
-def _of_data(data: dict[str, Any]) -> list[str]:
+def _of_data(data: dict[str, Any]) -> str:
     drawn = []
     if "scores" in data:
         drawn.append(pictures.histogram("Scores", data["scores"], "curves" in data))
@@ -149,11 +112,12 @@ def _feature(row: dict[str, Any]) -> str:
     return row.get("name") or str(row["feature"])
 
 
-def _section(title: str, text: str, drawn: Iterable[str] = ()) -> list[str]:
+def _section(title: str, text: str, drawn: Iterable[str] = ()) -> str:
     """A heading, text and pictures; nothing where there is neither."""
-    shown = [figure for figure in drawn if figure]
-    grid = ['<div class="pictures">', *shown, "</div>"] if shown else []
-    return [f"<h2>{escape(title)}</h2>", text, *grid] if shown or text else []
+    shown = "\n".join(figure for figure in drawn if figure)
+    if not shown and not text:
+        return ""
+    return _template("section").substitute(title=escape(title), text=text, pictures=shown)
 
 
 def _row(cell: str, texts: Sequence[str]) -> str:

@@ -171,7 +171,7 @@ class Typed(NamedTuple):
     """One value of a list, and its text as typed, which names the model file of a path of C."""
 
     text: str
-    value: float
+    value: Any  #: a number, or a word that stands for one
 
 
 def several(one: Kind, original: Kind | None = None) -> Kind:
@@ -209,11 +209,12 @@ def one_of(
     )
 
     def read(text: str) -> str:
-        if others and text.lower() in others:
-            raise Refused(f"{text!r} {others[text.lower()]}; expected one of {known}")
         name = respelt(names.get(text, text), numbered)
-        near = None if name in numbered else nearest(text, numbered)
-        if near is not None:
+        if name in numbered:
+            return name
+        if others and (elsewhere := respelt(text, others)) in others:
+            raise Refused(f"{text!r} {others[elsewhere]}; expected one of {known}")
+        if near := nearest(text, numbered):
             raise Refused(f"{text!r} is unknown; did you mean {near}? It is one of {known}")
         return name
 

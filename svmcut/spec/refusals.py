@@ -203,8 +203,8 @@ def _loss(settings: Settings) -> Loss:
     if settings.cost is None and settings.example_cost is None:
         raise UsageError(
             "C is missing, and {} has none by default, for it is no sum over examples; give "
-            "{cost} 1,10,100,1000 and "
-            "compare the models on examples kept aside",
+            "several values, {cost} 1,10,100,1000, and compare the models by cross-validation or "
+            "on examples kept aside",
             variant(settings) or Parameter("loss", name),
         )
     if settings.example_cost is not None and not settings.is_sum:

@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 from programs import call, forked
 
+import svmcut
 from svmcut.training.driver import Driver
+
+DATA = Path(__file__).resolve().parents[2] / "data"
 
 RBF = ("-t", "2", "-g", "0.02,0.5", "--example-cost", "0.3,3")
 TASKS = {
@@ -359,3 +362,19 @@ def test_iterations_end_the_training_of_each_cell():
     assert (
         "6 of the 6 models of the grid stopped before their training was done" in report["warnings"]
     )
+
+
+def test_without_c_and_gamma_the_grid_of_rbf_is_around_scale(tmp_path, capsys):
+    """Eight weights of an example's loss, each with a quarter of scale, with it and four times."""
+    X, _ = svmcut.load_svmlight_file(str(DATA / "wine.train"))
+    scale = 1 / (X.shape[1] * X.toarray().astype(float).var())
+    words = ["--cv", "2", "-t", "rbf", "--report", str(tmp_path / "report")]
+    model = str(tmp_path / "model")
+    assert call("svmcut", "learn", *words, str(DATA / "wine.train"), model) == 0
+    printed = capsys.readouterr().out
+    cells = json.loads((tmp_path / "report").read_text())["cv"]
+    assert [cell["C"] for cell in cells] == [2.0**p for p in range(-7, 8, 2) for _ in range(3)]
+    assert [cell["gamma"] for cell in cells[:3]] == pytest.approx([scale / 4, scale, 4 * scale])
+    assert "from 24 cells" in printed and "(scale/4)" in printed and "by default" not in printed
+    assert call("svmcut", "learn", *words, "-g", "1", str(DATA / "wine.train"), model) == 0
+    assert "from 8 cells" in capsys.readouterr().out

@@ -308,3 +308,20 @@ def test_files_of_another_kind_are_told_apart(run, tmp_path, capsys):
     assert "it looks like another kind of file; add --input conll" in capsys.readouterr().err
     assert run("learn -v 0 --task sequence --input crfsuite --example-cost 1 train model") == 1
     assert "use --input conll for these" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("the DET\ndog NOUN\n\na DET\n", True),
+        ("the the DET\ndog dog NOUN\n", False),
+        ("1 2 3\n4 5 6\n\n7 8 9\n", False),
+        ("the DET\n\ndog 1:2 NOUN\n", False),
+    ],
+)
+def test_words_with_tags_read_as_rows_say_what_reads_them(run, tmp_path, capsys, text, told):
+    (tmp_path / "train").write_text(text)
+    assert run("learn train model") == 1
+    printed = capsys.readouterr().err
+    remedy = "it looks like words with tags; add --task sequence and --input conll"
+    assert (remedy in printed) == told

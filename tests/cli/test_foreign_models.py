@@ -507,3 +507,13 @@ def test_no_file_cut_short_is_taken_and_the_executables_take_none(text, capsys):
         assert call(program, "rows", "model", "scores") == 1
         assert "is not supported; expected 'SVM-light Version V6.20'" in capsys.readouterr().err
     assert not Path("scores").exists()
+
+
+@pytest.mark.parametrize("first", ["+1 1:2 5:1", "3 qid:2 1:0.5", "spam 7:1"])
+def test_examples_in_the_place_of_a_model_are_told(tmp_path, capsys, first):
+    (tmp_path / "rows").write_text(f"{first}\n")
+    for program in ("svmcut classify", "svmcut inspect", "svm_perf_classify"):
+        *words, paths = *program.split(), [str(tmp_path / "rows")] * (2 - ("inspect" in program))
+        assert call(*words, *paths) == 1
+        expected = f"rows:1:1: '{first}' is an example, and no model begins so; svmcut classify"
+        assert expected in capsys.readouterr().err

@@ -29,6 +29,10 @@ from svmcut.cli.guesses import _COMMANDS, _OPTIONS
         ("learn --task Rank a b", "'Rank' has a command of its own, svmcut rank; expected"),
         ("learn --task regresion a b", "'regresion' is unknown; did you mean regression?"),
         ("learn -l f2 -c 1 a b", "'f2' is unknown; "),
+        ("learn -l NDCG -c 1 a b", "'NDCG' is a loss of svmcut rank; expected one of zero-one"),
+        ("rank -l f1 a b", "'f1' is a loss of svmcut learn --task classification; expected one"),
+        ("learn --task regression -l mean_squared_error a b", "is -l squared-epsilon-insensitive"),
+        ("learn --task regression -l hinge a b", "is a loss of svmcut learn --task classification"),
     ],
 )
 def test_what_a_wrong_word_is_answered(capsys, line, told):

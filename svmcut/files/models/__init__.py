@@ -179,4 +179,13 @@ def _unknown(path: str, line: bytes) -> ModelError:
             path, f"the file is empty; expected a model that starts with '{expected}'", 1, 1
         )
     version = line.rstrip().decode("ascii", "backslashreplace")[:60]
+    index, colon, _ = [*line.split(maxsplit=2), b"", b""][1].partition(b":")
+    if colon and (index == b"qid" or index.isdigit()):
+        return ModelError(
+            path,
+            f"'{version}' is an example, and no model begins so; svmcut classify takes "
+            "EXAMPLE_FILE MODEL_FILE [PREDICTIONS_FILE]",
+            1,
+            1,
+        )
     return ModelError(path, f"version '{version}' is not supported; expected '{expected}'", 1, 1)
