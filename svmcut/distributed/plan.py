@@ -20,7 +20,7 @@ from svmcut.errors import DataError, NoExamples, TrainingError, UsageError
 from svmcut.messages import Message
 from svmcut.resources import usable_cpus
 from svmcut.risks import make_risk
-from svmcut.risks.binned import in_bins, make_binned
+from svmcut.risks.binned_tables import in_bins, make_binned
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem

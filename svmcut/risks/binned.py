@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from svmcut.risks.protocol import Linearization
-from svmcut.spec.catalog import losses
 
 #: Part of the best table's value by which another may be better.
 TOLERANCE = 1e-7
@@ -306,23 +305,3 @@ class BinnedRocArea:
         (p, n), (s, t) = bins.counts, bins.sums
         certain = t @ (np.cumsum(p) - p) - n @ (np.cumsum(s) - s)
         return self._weight * float(certain), t * p - n * s
-
-
-def in_bins() -> list[str]:
-    """The losses that have a risk in bins."""
-    return [
-        name
-        for name, row in losses("classification").items()
-        if (row.table and not row.shared) or name == "roc-area"
-    ]
-
-
-def make_binned(risk: Any, P: int, N: int) -> BinnedContingency | BinnedRocArea | None:
-    """The risk of P positives and N negatives in bins, of one of `make_risk`; None where it needs
-    scores."""
-    row = losses("classification")[risk.name]
-    if row.table and not row.shared:
-        return BinnedContingency(
-            risk.name, P, N, risk.k(P, N), risk.rescaling == "slack", risk.slack_norm
-        )
-    return BinnedRocArea(P, N) if risk.name == "roc-area" else None

@@ -222,6 +222,14 @@ BINNED = {
     "prbep": dict(cost=3.0),
     "prec-at-k slack": dict(loss="prec-at-k", cost=0.1, rescaling="slack"),
     "roc-area": dict(cost=3.0),
+    "kld": dict(cost=300.0),
+    "mrae": dict(cost=3.0),
+    "qf1": dict(cost=3.0),
+    "gmean": dict(cost=3.0),
+    "fbeta": dict(cost=3.0, beta=2.0),
+    "balanced-error": dict(cost=3.0),
+    "recall-at-precision": dict(cost=3.0, at=0.8),
+    "precision-at-recall": dict(cost=3.0, at=0.8),
 }
 ALL_BINS = (1000, histograms.BINS)
 
@@ -231,6 +239,7 @@ ALL_BINS = (1000, histograms.BINS)
     [
         ("f1", 1000),
         ("roc-area", 1000),
+        ("fbeta", 1000),
         *(pytest.param(*of, marks=pytest.mark.slow) for of in product(BINNED, ALL_BINS)),
     ],
 )
@@ -243,7 +252,8 @@ def test_bins_of_scores_certify_the_rows(tmp_path, monkeypatch, name, bins):
     found = trained(paths, how={"most_gathered": 399}, **case)
     X, y = svmcut.load_svmlight_file(whole)
     norm = case.get("slack_norm", 1)
-    risk = risk_of(case["loss"], rescaling=case.get("rescaling", "margin"), slack_norm=norm).bind(y)
+    own = {key: of for key, of in case.items() if key not in ("loss", "gap", "cost")}
+    risk = risk_of(case["loss"], **own).bind(y)
     w = found.model.w.astype(np.float64)
     value = risk.linearize(X @ w - found.model.b).value ** norm
     primal = 0.5 * (w @ w + found.model.b**2) + found.objective.C * value

@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from drivers import risk_of
 from reference import risks as truth
+from reference import tables
 
 from svmcut.distributed.histograms import edges_of, places_of
 from svmcut.risks import binned
-from svmcut.risks.binned import Bins, Costs, make_binned
+from svmcut.risks import tables as tables_risk
+from svmcut.risks.binned import Bins, Costs
+from svmcut.risks.binned_tables import in_bins, make_binned
+from svmcut.spec.catalog import losses
 
 TABLES = [
     (name, rescaling, norm)
@@ -19,6 +23,15 @@ TABLES = [
     if (name, rescaling, norm) != ("error-rate", "margin", 1)
 ]
 CASES = [*TABLES, ("roc-area", "margin", 1)]
+OWN = [
+    (name, parameters)
+    for name in tables_risk.NUMBERS
+    for parameters in {
+        "at": ({"at": 0.9}, {"at": 0.5}, {"at": 1.0}),
+        "beta": ({}, {"beta": 2.5}, {"beta": 0.1}),
+        None: ({},),
+    }[next(iter(losses("classification")[name].takes), None)]
+]
 
 
 def made(name, rescaling, norm, P, N, p=0.0):
@@ -75,6 +88,61 @@ def test_cuts_of_bins_against_all_labellings(rng, name, rescaling, norm):
     assert hidden > 0  # the bins did hide something
 
 
+@pytest.mark.parametrize(("name", "parameters"), OWN)
+def test_cuts_of_tables_in_bins_against_all_labellings(rng, name, parameters):
+    def exact(s):
+        return tables.value(s, positive, name, labellings, **parameters)
+
+    for trial in range(6):
+        n = int(rng.integers(4, 8))
+        labellings, positive = truth.all_labellings(n), rng.random(n) < 0.5
+        positive[:2] = True, False
+        s = rng.normal(size=n) * rng.choice([0.1, 0.5, 2.0])
+        s = np.round(s) if trial % 3 == 0 else s
+        P = int(positive.sum())
+        risk = make_binned(risk_of(name, **parameters), P, n - P)
+        bins, at = bins_of(risk, s, positive, rng, int(rng.integers(1, 6)))
+        cut, most, value = risk.linearize(bins), risk.most(bins), exact(s)
+        coef = cut.coef.ravel()[at]
+        slip = 1e-9 * (1 + abs(value) + abs(cut.offset) + np.abs(coef) @ np.abs(s))
+        assert cut.value == pytest.approx(cut.offset + coef @ s, abs=slip)
+        assert cut.value <= value + slip and value <= most * (1 + 2e-7) + slip
+        for other in (s * rng.normal(), rng.normal(size=n) * rng.choice([0.1, 1.0, 10.0])):
+            slip = 1e-9 * (1 + np.abs(coef) @ np.abs(other) + abs(cut.offset))
+            assert cut.offset + coef @ other <= exact(other) + slip
+
+
+@pytest.mark.parametrize(("name", "parameters"), OWN)
+@pytest.mark.parametrize("n_bins", [4, 40])
+def test_the_best_own_table_is_found(name, parameters, n_bins):
+    rng = np.random.default_rng(n_bins)
+    positive = rng.random(120) < 0.2
+    s = (rng.normal(size=120) + positive) * rng.choice([0.03, 0.3, 1.0, 3.0])
+    P, N = int(positive.sum()), int((~positive).sum())
+    risk = make_binned(risk_of(name, **parameters), P, N)
+    bins, _ = bins_of(risk, s, positive, rng, n_bins)
+    m, b = np.meshgrid(np.arange(P + 1.0), np.arange(N + 1.0), indexing="ij")
+    loss = np.array(
+        [[tables.loss_of(name, P, N, i, j, **parameters) for j in b[0]] for i in m[:, 0]]
+    )
+    assert risk._loss(m, b) == pytest.approx(loss, rel=1e-12, abs=1e-12)
+    for costs in (
+        [Costs.chords(*of) for of in zip(bins.counts, bins.sums, strict=True)],
+        [Costs.least(bins.edges, *of) for of in zip(bins.counts, bins.sums, strict=True)],
+    ):
+        values = np.where(loss > 0, loss - 100 / 120 * (costs[0](m) + costs[1](b)), 0)
+        value, flips, most = risk._highest(costs)
+        best = max(0.0, values.max())
+        assert best * (1 - 2e-7) - 1e-9 <= value <= best * (1 + 1e-12)
+        assert best <= most * (1 + 1e-9) + 1e-12 and most <= best * (1 + 1e-6) + 1e-9
+        assert value == pytest.approx(max(0.0, values[int(flips[0]), int(flips[1])]))
+
+
+def test_every_contingency_loss_has_a_risk_in_bins():
+    rows = losses("classification").items()
+    assert in_bins() == [name for name, row in rows if row.table or name == "roc-area"]
+
+
 @pytest.mark.parametrize(
     ("name", "rescaling", "norm"), [case for case in TABLES if case[0] in ("f1", "prec-at-k")]
 )
@@ -101,8 +169,8 @@ def test_the_best_table_is_found(name, rescaling, norm, seed):
 
 
 def test_intervals_that_are_too_many_keep_their_bounds(rng, monkeypatch):
-    positive = rng.random(3000) < 0.4
-    s = rng.normal(size=3000) + positive
+    positive = rng.random(1200) < 0.4
+    s = rng.normal(size=1200) + positive
     risk = made("f1", "slack", 1, int(positive.sum()), int((~positive).sum()))
     bins, _ = bins_of(risk, s, positive, rng, 40)
     most = risk.most(bins)
