@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The contingency losses of svmcut.risks.tables where of every class only counts and sums of keys in
-bins are known; see svmcut.risks.binned.
+"""The contingency losses of svmcut.risks.tables where of every class only counts and sums of keys
+in bins are known; see svmcut.risks.binned.
 
 Costs are U(m) + V(b), piecewise linear and convex with turns at whole numbers. How the best table
 is found:

@@ -11,6 +11,7 @@ from attack.in_python import script
 from attack.maker import Case, Maker
 from attack.nu_machines import nu_machine
 from attack.originals import original
+from attack.own_measures import own_measure
 
 SUMS = (
     "error-rate",
@@ -180,6 +181,7 @@ def _indefinite(make):
 
 
 FAMILIES = {
+    "measures": own_measure,
     **KINDS,
     "path": _path,
     "cv": _cv,
@@ -192,7 +194,8 @@ FAMILIES = {
     "nu": nu_machine,
 }
 SHARES = (
-    0.1,
+    0.03,
+    0.07,
     0.14,
     0.06,
     0.1,

@@ -16,6 +16,7 @@ from attack.labellings import LabelSets, Sequences
 from attack.model_files import marks_of, parse
 from attack.nu_machines import NuMachine
 from attack.originals import printed_numbers
+from attack.own_measures import OwnMeasure
 from attack.scored import Numbers, Smooth, classes
 from attack.truths import Rankings, Vectors, claims
 
@@ -46,6 +47,7 @@ TRUTHS = {
     "regression": Numbers,
     "classes": classes,
     "nu": NuMachine,
+    "measures": OwnMeasure,
 }
 SCALES = (0.0, 0.25, 0.5, 0.9, 0.99, 0.999, 1.001, 1.01, 1.1, 2.0)
 
