@@ -11,12 +11,13 @@
 //
 //   size        it depends on k = b - m alone, the number of predicted positives: the best labelling
 //               with P + k of them predicts the highest scores of all rows. O(n)
-//   rising      it is supermodular in (P - m, b): the best b does not fall as m falls, so the middle
-//               m halves the range of b on either side. O(n log n)
 //   apart       it is a sum of a term of m and one of b. O(n)
-//   both        100 (1 - H), H a mean of the agreement of the prevalences, 1 - |k|/max(P, N), and of
-//               a rate that falls in m and in b. Boxes of (m, b), the most promising first: none of
-//               a box exceeds Delta at its far corner and the largest |k|, less the least U and V
+//   in boxes    it is convex in m, and in b but for a known bend. Boxes of (m, b), the most promising
+//               first: in a box Delta lies below the plane through three corners, raised to the
+//               fourth, and by width^2 bend / 8; less the costs, the plane is largest where r passes
+//               its slopes. Nor does any table exceed Delta at the far corner, and where it is 100
+//               (1 - H), H a mean of the agreement of the prevalences, 1 - |k|/max(P, N), and of a
+//               rate that falls in m and in b, at the largest |k|, less the least costs
 //   floor       for a given number of hits a, Delta is one number of b, or concave, on either side
 //               of the b from which on the floor is broken
 //
@@ -97,9 +98,29 @@ struct Table {
                      won = (1.0 + square) * static_cast<double>(P - m);
         return lost > 0.0 ? won / (won + lost) : 1.0;
     }
-    double rising(int64_t m, int64_t b) const {
-        return 100.0 *
-               (1.0 - (loss == SVMCUT_GMEAN ? gmean(m, b) : f(m, b, parameter * parameter)));
+    double in_box(int64_t m, int64_t b) const {
+        if (loss == SVMCUT_GMEAN) return 100.0 * (1.0 - gmean(m, b));
+        if (loss == SVMCUT_F_BETA) return 100.0 * (1.0 - f(m, b, parameter * parameter));
+        return of_both(m, b, b - m);
+    }
+    // No smaller than that of any table of a box.
+    double far_of(int64_t m0, int64_t m1, int64_t b0, int64_t b1) const {
+        if (loss == SVMCUT_GMEAN || loss == SVMCUT_F_BETA) return in_box(m1, b1);
+        return of_both(m1, b1, std::max<int64_t>(0, std::max(b1 - m0, m1 - b0)));
+    }
+    // How much its slope along b falls at most a step, where m <= m1 and b >= b0.
+    double bend(int64_t m1, int64_t b0) const {
+        const double some = 1.0 + parameter * parameter, rest = static_cast<double>(b0 - m1);
+        double under = rest, over = 200.0;
+        if (loss == SVMCUT_F_BETA) {
+            under += some * static_cast<double>(P);
+        } else if (loss == SVMCUT_Q_F1) {
+            under += 2.0 * static_cast<double>(P);
+            over *= some;
+        } else {
+            return 0.0;
+        }
+        return under > 0.0 ? over / (under * under) : HUGE_VAL;
     }
 
     bool precise(int64_t a, int64_t b) const {
@@ -132,22 +153,6 @@ Best by_size(const Table& t) {
     }
 }
 
-// Best tables with m in [first, last] and b in [low, high], where their best b lies.
-void halve(const Table& t, int64_t first, int64_t last, int64_t low, int64_t high, Best* best) {
-    while (first <= last) {
-        const int64_t m = first + (last - first) / 2;
-        Best here{-HUGE_VAL, m, low};
-        for (int64_t b = std::max<int64_t>(low, m == 0); b <= high; ++b) {
-            const double value = t.rising(m, b) - t.cost(m, b);
-            if (value > here.value) here = {value, m, b};
-        }
-        if (here.value > best->value) *best = here;
-        halve(t, first, m - 1, here.b, high, best);
-        first = m + 1;
-        high = here.b;
-    }
-}
-
 Best apart(const Table& t) {
     const auto flips = [&](const double* r, int64_t n) {
         const double gain = 50.0 * share(1, n) / t.kappa;
@@ -168,32 +173,37 @@ struct Box {
 
 constexpr int64_t kCells = 16;
 
-Best in_boxes(const Table& t) {
-    const int64_t free_m = std::lower_bound(t.r_positive, t.r_positive + t.P, 0.0) - t.r_positive,
-                  free_b = std::lower_bound(t.r_negative, t.r_negative + t.N, 0.0) - t.r_negative;
+// Boxes that are open, and the best table of those that were looked into.
+class Boxes {
+  public:
+    explicit Boxes(const Table& table)
+        : t(table),
+          free_m(std::lower_bound(t.r_positive, t.r_positive + t.P, 0.0) - t.r_positive),
+          free_b(std::lower_bound(t.r_negative, t.r_negative + t.N, 0.0) - t.r_negative) {}
+
+    Best search() {
+        add(0, t.P, 0, t.N);
+        while (!open.empty() && open.front().most > best.value) {
+            std::pop_heap(open.begin(), open.end());
+            const Box box = open.back();
+            open.pop_back();
+            look_into(box);
+        }
+        return best;
+    }
+
+  private:
+    const Table& t;
+    const int64_t free_m, free_b;
     Best best{0.0, -1, 0};
-    std::vector<Box> boxes;
-    const auto add = [&](int64_t m0, int64_t m1, int64_t b0, int64_t b1) {
-        const int64_t m = std::clamp(free_m, m0, m1), b = std::clamp(free_b, b0, b1);
-        const int64_t k = std::max<int64_t>(0, std::max(b1 - m0, m1 - b0));
-        const double most = t.of_both(m1, b1, k) - t.cost(m, b);
-        if (!(most > best.value)) return;
-        boxes.push_back({most, m0, m1, b0, b1});
-        std::push_heap(boxes.begin(), boxes.end());
-    };
-    add(0, t.P, 0, t.N);
-    while (!boxes.empty() && boxes.front().most > best.value) {
-        std::pop_heap(boxes.begin(), boxes.end());
-        const Box box = boxes.back();
-        boxes.pop_back();
+    std::vector<Box> open;
+
+    void look_into(const Box& box) {
         const int64_t high = box.m1 - box.m0 + 1, wide = box.b1 - box.b0 + 1;
         if (high <= kCells && wide <= kCells && high * wide <= kCells) {
             for (int64_t m = box.m0; m <= box.m1; ++m)
-                for (int64_t b = box.b0; b <= box.b1; ++b)
-                    t.take(t.of_both(m, b, b - m), m, b, &best);
-            continue;
-        }
-        if (high >= wide) {
+                for (int64_t b = box.b0; b <= box.b1; ++b) t.take(t.in_box(m, b), m, b, &best);
+        } else if (high >= wide) {
             const int64_t middle = box.m0 + high / 2;
             add(box.m0, middle - 1, box.b0, box.b1);
             add(middle, box.m1, box.b0, box.b1);
@@ -203,8 +213,34 @@ Best in_boxes(const Table& t) {
             add(box.m0, box.m1, middle, box.b1);
         }
     }
-    return best;
-}
+
+    void add(int64_t m0, int64_t m1, int64_t b0, int64_t b1) {
+        const double least = t.cost(std::clamp(free_m, m0, m1), std::clamp(free_b, b0, b1));
+        double most = t.far_of(m0, m1, b0, b1) - least;
+        if (!(most > best.value)) return;
+        most = std::min(most, below_plane(m0, m1, b0, b1));
+        if (!(most > best.value)) return;
+        open.push_back({most, m0, m1, b0, b1});
+        std::push_heap(open.begin(), open.end());
+    }
+
+    double below_plane(int64_t m0, int64_t m1, int64_t b0, int64_t b1) {
+        const double corner = t.in_box(m0, b0), right = t.in_box(m1, b0), up = t.in_box(m0, b1),
+                     far = t.in_box(m1, b1);
+        const auto high = static_cast<double>(m1 - m0), wide = static_cast<double>(b1 - b0);
+        const double along_m = m1 > m0 ? (right - corner) / high : 0.0,
+                     along_b = b1 > b0 ? (up - corner) / wide : 0.0;
+        const auto turn = [&](const double* r, int64_t first, int64_t last, double slope) {
+            return std::lower_bound(r + first, r + last, slope / t.kappa) - r;
+        };
+        const int64_t m = turn(t.r_positive, m0, m1, along_m),
+                      b = turn(t.r_negative, b0, b1, along_b);
+        t.take(t.in_box(m, b), m, b, &best);
+        const double plane = corner + along_m * static_cast<double>(m - m0) +
+                             along_b * static_cast<double>(b - b0) - t.cost(m, b);
+        return plane + std::max(0.0, far - right - up + corner) + t.bend(m1, b0) * wide * wide / 8;
+    }
+};
 
 // The most false positives that a hits allow; at least 0.
 int64_t allowed(const Table& t, int64_t a) {
@@ -260,11 +296,6 @@ Best search(const Table& t, double* delta) {
             best = by_size(t);
             if (best.m >= 0) *delta = t.of_size(best.b - best.m);
             return best;
-        case SVMCUT_GMEAN:
-        case SVMCUT_F_BETA:
-            halve(t, 0, t.P, 0, t.N, &best);
-            if (best.m >= 0) *delta = t.rising(best.m, best.b);
-            return best;
         case SVMCUT_BALANCED:
             best = apart(t);
             *delta = best.m < 0 ? 0.0 : 50.0 * (share(best.m, t.P) + share(best.b, t.N));
@@ -275,8 +306,8 @@ Best search(const Table& t, double* delta) {
             if (best.m >= 0) *delta = t.of_floor(best.m, best.b);
             return best;
         default:
-            best = in_boxes(t);
-            if (best.m >= 0) *delta = t.of_both(best.m, best.b, best.b - best.m);
+            best = Boxes(t).search();
+            if (best.m >= 0) *delta = t.in_box(best.m, best.b);
             return best;
     }
 }

@@ -73,7 +73,7 @@ class BoundPartialAuc:
         """The most violated ranking: value, coefficients (n,), offset (its loss)."""
         s = np.asarray(s, np.float64)
         first, last, up = self._first, self._last, s[self._positive]
-        order = np.argsort(-s[self._negative], kind="stable")[:last]
+        order = _highest(s[self._negative], last)
         falling = -s[self._negative[order]]  # ascending
         sums = np.append(0.0, np.cumsum(-falling))
         outside = np.minimum(np.searchsorted(falling, -up), first)
@@ -90,3 +90,10 @@ class BoundPartialAuc:
         loss = scale * float(lost[1][wrong].sum())
         total = np.where(wrong, lost[1] + slack[1], slack[0])
         return Linearization(scale * float(np.maximum(0.0, total).sum()), coef, loss)
+
+
+def _highest(scores, k: int):
+    """Rows of the k highest scores in falling order, ties by row; the others are not sorted."""
+    least = -np.partition(-scores, k - 1)[k - 1]
+    rows = np.flatnonzero(~(scores < least))  # those equal to the least, and what is no number
+    return rows[np.argsort(-scores[rows], kind="stable")][:k]

@@ -39,6 +39,18 @@ def test_the_risk_is_that_of_all_pairs(loss, weighed, rng):
             assert bound.linearize(other).value >= cut.offset + cut.coef @ other - 1e-7
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_keys_of_several_ranges_have_all_pairs(loss, rng):
+    """More keys than one tree holds; times by rising and by random scores."""
+    n = 3000
+    y = (1.0 + np.arange(n)) * rng.choice([1.0, -1.0], n)
+    for s in (np.linspace(3, -3, n) + 0.3 * rng.normal(size=n), rng.normal(size=n)):
+        cut = SurvivalRisk(loss).bind(y).linearize(s)
+        value, coef = truth.risk(s, y, LOSSES[loss])
+        assert cut.value == pytest.approx(value, rel=1e-11)
+        np.testing.assert_allclose(cut.coef, coef, rtol=1e-8, atol=1e-8 * np.abs(coef).max())
+
+
 def test_weights_are_repetitions(rng):
     y, s = sample(rng, 30)
     weights = rng.integers(1, 4, 30)
