@@ -133,7 +133,8 @@ Order sorted(const double* s, const int32_t* key, const double* weight, int64_t 
     double sum = 0.0;
     for (int64_t k = 0; k < n; ++k) {
         const auto row = static_cast<int32_t>(w.items[k].row);
-        order.rows[static_cast<size_t>(k)] = {w.sorted[k], weight ? weight[row] : 1.0, key[row], row};
+        order.rows[static_cast<size_t>(k)] = {w.sorted[k], weight ? weight[row] : 1.0, key[row],
+                                              row};
         sum += s[k];
     }
     order.mean = n ? sum / static_cast<double>(n) : 0.0;
@@ -206,8 +207,7 @@ extern "C" int svmcut_survival_pairs(const double* s, const int32_t* key, int64_
                 const Row& i = at(k);
                 if (i.event()) counts[0] += begin - lower.below(i.key + 1);
             }
-            for (int64_t k = begin; k < end; ++k)
-                lower.add(at(k).key, 1);
+            for (int64_t k = begin; k < end; ++k) lower.add(at(k).key, 1);
             for (int64_t k = begin; k < end; ++k) {
                 const Row& i = at(k);
                 if (!i.event()) continue;
