@@ -30,7 +30,7 @@ import svmcut.dask
 from svmcut.distributed.engine import DaskRows, connected
 from svmcut.distributed.oracle import Carried
 from svmcut.distributed.parts import Reading
-from svmcut.distributed.plan import planned
+from svmcut.distributed.plan import Files, make_driver
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
 
@@ -186,7 +186,8 @@ def overheads(client: Any, files: list[str], known: dict, rounds: int = 20) -> d
     """Seconds of rounds without work: with a new vector, with one for an answer, with nothing."""
     rows, rng = DaskRows(client), np.random.default_rng(2)
     settings = plain(Settings(example_cost=1.0, threads=1))
-    parted, _ = planned(rows, files, settings, Reading(False, cache=known.get("cache")))
+    reading = Reading(False, cache=known.get("cache"))
+    parted, _ = make_driver(rows, Files(files, reading), settings)
     dim = parted.X.n_features + 1
     there = iter([Carried(rng.normal(size=dim)) for _ in range(rounds)])
     empty = median(rounds, lambda: rows.sum(nothing, []))

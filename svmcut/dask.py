@@ -7,38 +7,45 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from svmcut.api import make_settings, weights_of
-from svmcut.distributed.engine import DaskRows
+from svmcut.distributed.blocks import blocks_of, is_blocks
+from svmcut.distributed.engine import DaskRows, here
 from svmcut.distributed.gathered import MOST_GATHERED
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
+from svmcut.distributed.saved import Saving, fit_all
+from svmcut.errors import UsageError
 from svmcut.files.patterns import files_of
 from svmcut.loading import Fitted
-from svmcut.spec.refusals import check_names
+from svmcut.spec.refusals import check_names, check_weights
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from dask.distributed import Client
 
-    from svmcut.estimators.clusters import LinearSVM
+    from svmcut.estimators.clusters import LinearSVM, LinearSVMRegressor, RankSVM
     from svmcut.solvers.protocol import Progress
-    from svmcut.spec.typed import Parameters
+    from svmcut.spec.typed import Lists
 
-__all__ = ["LinearSVM", "train"]
+__all__ = ["LinearSVM", "LinearSVMRegressor", "RankSVM", "train"]
+
+USUAL = "classification"
 
 
 def __getattr__(name: str) -> Any:
-    if name != "LinearSVM":
+    if name not in __all__ or name == "train":
         raise AttributeError(f"module 'svmcut.dask' has no attribute {name!r}")
-    from svmcut.estimators.clusters import LinearSVM
+    from svmcut.estimators import clusters
 
-    return LinearSVM
+    return getattr(clusters, name)
 
 
 def train(
     client: Client,
-    paths: str | os.PathLike | Sequence[str | os.PathLike],
+    data: Any,
     *,
     task: str | None = None,
     weights: Any = None,
@@ -46,56 +53,118 @@ def train(
     cache: str | None = None,
     work_dir: str | None = None,
     most_gathered: int = MOST_GATHERED,
-    **parameters: Unpack[Parameters],
-) -> Fitted:
-    """Trains on files that the workers of a scheduler read, as `svmcut.train` does on one.
+    checkpoint: str | os.PathLike | None = None,
+    resume: bool = False,
+    checkpoint_every: float = 60.0,
+    **parameters: Unpack[Lists],
+) -> Any:
+    """Trains on rows that the workers of a scheduler hold, as `svmcut.train` does on one.
 
     Parameters
     ----------
     client : dask.distributed.Client
-    paths : str, path, or sequence of them
-        A pattern, or files, each of which is a part; all workers see them under these names.
+    data : str, path, sequence of them, or tuple
+        A pattern, or files and URLs, each of which is a part; all workers see them under these
+        names. Or (X, y) or (X, y, qid): dask arrays, DataFrames and Series, or lists of delayed or
+        computed pieces, in blocks of rows; beside X the others may be arrays in memory.
     task : str or None
-        classification, rank, regression or multiclass; None for classification.
-    weights, callback, cache, **parameters
-        As `svmcut.train` takes them; threads are those of a worker's thread, 1.
+        classification, rank, regression or multiclass; None for classification, of three or more
+        labels multiclass.
+    weights : str, array or None
+        As `svmcut.train` takes them; beside blocks also in pieces as these.
+    callback
+        As `svmcut.train` takes it.
+    cache : str or None
+        As `svmcut.train` takes it: a folder of each worker.
     work_dir : str or None
         Folder that all workers see, by which vectors above 10 MB go; without it they go by
         messages.
     most_gathered : int
         Examples up to which a loss of all examples together has their scores in one place; of more
         it has histograms, and a certificate with what these hide. The model depends on it.
+    checkpoint : str, path or None
+        File or URL where the state of the run is kept every so many seconds, and where it fails; it
+        is removed at the end. The same call with ``resume=True`` goes on from it to the same bytes.
+    resume : bool
+        Whether to go on from the checkpoint, where there is one.
+    checkpoint_every : float
+        Seconds.
+    **parameters
+        As `svmcut.train` takes them; threads are those of a worker's thread, 1. cost or
+        example_cost may be a list, for which the rows are read once.
 
     Returns
     -------
-    Outcome
-        Its model has the same bytes whatever workers there are and whatever becomes of them.
+    Outcome, or list of them
+        One for each C of a list. The model has the same bytes whatever workers there are and
+        whatever becomes of them.
 
     Raises
     ------
     UsageError, DataError, TrainingError, MemoryLimitError
         As svmcut.train.
+    CheckpointError
+        For one that is damaged or of another run.
     ClusterError
         Where the scheduler or its workers are lost.
     """
-    named = {**parameters}
+    client, saving = here(client), Saving(checkpoint, resume, checkpoint_every)
+    saving.check()
+    named: dict[str, Any] = {**parameters}
     check_names(named)
-    settings = make_settings(task, "classification", named, threads=1)
-    given, where = weights_of(weights, settings)
-    name, files = files_of(paths)
-    rows = DaskRows(client, work_dir)
+    unit, values = _list_in(named)
+    first = named | ({unit: values[0]} if unit else {})
+    settings = make_settings(task, "rank" if _has_queries(data) else USUAL, first, threads=1)
     reading = Reading(settings.zero_based, settings.max_memory, 1, cache)
+    parts = _parts(client, data, weights, settings, reading)
+    rows = DaskRows(client, work_dir)
     try:
-        parts = Files(files, reading, name, given, where)
-        _, driver = make_driver(rows, parts, settings, most_gathered=most_gathered)
-        observe = None if callback is None else lambda progress, objective: callback(progress)
-        outcome = driver.fit(settings.cost, settings.example_cost, observe)
+        parted, driver = make_driver(rows, parts, settings, most_gathered=most_gathered)
+        costs = [(driver.settings.cost, driver.settings.example_cost)]
+        if unit:
+            costs = [(C, None) if unit == "cost" else (None, C) for C in map(float, values)]
+        outcomes = fit_all(driver, parted, costs, saving, callback)
     finally:
         rows.close()
-    outcome.warnings = [
-        *rows.warnings,
-        *driver.warnings,
-        *outcome.warnings,
-        *driver.underfitted(outcome),
-    ]
-    return Fitted.of(outcome)
+    before = [*rows.warnings, *driver.warnings]
+    for outcome in outcomes:
+        outcome.warnings = [*before, *outcome.warnings, *driver.underfitted(outcome)]
+    found = [Fitted.of(outcome) for outcome in outcomes]
+    return found if unit else found[0]
+
+
+def _has_queries(data: Any) -> bool:
+    return isinstance(data, tuple) and len(data) == 3 and is_blocks(data[0])
+
+
+def _list_in(named: dict[str, Any]) -> tuple[str, Sequence[Any]]:
+    """The one parameter that is a list, C, and its values; no name where none is."""
+    lists = [name for name, value in named.items() if np.ndim(value)]
+    if not lists:
+        return "", ()
+    if len(lists) > 1 or lists[0] not in ("cost", "example_cost"):
+        raise UsageError(
+            "parameter {!r} is a list; on workers {cost} or {example_cost} alone may be one",
+            lists[-1],
+        )
+    values = list(named[lists[0]])
+    if not values:
+        raise UsageError("parameter {!r} is an empty list; give one value at least", lists[0])
+    return lists[0], values
+
+
+def _parts(client: Client, data: Any, weights: Any, settings: Any, reading: Reading) -> Files:
+    """What is trained on, and what rows of it weigh."""
+    if not (isinstance(data, tuple) and data and is_blocks(data[0])):
+        given, where = weights_of(weights, settings)
+        name, files = files_of(data)
+        return Files(files, reading, name, given, where)
+    if len(data) not in (2, 3):
+        raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
+    if is_blocks(weights):
+        check_weights(settings, "weights")
+    else:
+        weights, _ = weights_of(weights, settings)
+    X, y, *queries = data
+    qid = queries[0] if queries else None
+    return Files(blocks_of(client, X, y=y, qid=qid, weights=weights), reading, "X")

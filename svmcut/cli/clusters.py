@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import time_limit
-from svmcut.cli.option_checks import check
+from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.training import Training, run
 from svmcut.cli.words import in_options
 from svmcut.distributed.gathered import tallied
@@ -19,6 +19,7 @@ from svmcut.errors import UsageError
 from svmcut.files.patterns import files_of
 from svmcut.models import MulticlassModel
 from svmcut.spec.records import replace
+from svmcut.tasks.protocol import named, presentation
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -65,9 +66,14 @@ class PartedTraining(Training):
                 options.settings(),
                 time_limit(options, 0.0),
             )
+        settings = self._driver.settings
+        if settings.task != options.task:
+            self.options = options = named_by_labels(options, self.examples)
+            self._task, self._shown = named(options.task), presentation(options.task)
+            self._say(f"{len(self.examples.y)} classes: {options.task}")
         if self.examples.left_out:
             self._say(f"Left out: {self.examples.left_out} of weight 0")
-        return self._driver.settings
+        return settings
 
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
         return self._driver, [*map(in_options, self._parts.warnings)]

@@ -99,12 +99,7 @@ class DaskRows:
             self._paths, self._reading = list(paths), reading
             self.workers()
             if len(paths) < (threads := sum(self._workers.values())):
-                cut = "cut the rows into more files" if len(paths) > 1 else "cut it"
-                self.warnings.append(
-                    f"{len(paths)} file{'s are' if len(paths) > 1 else ' is'} work for as many of "
-                    f"{threads} threads of "
-                    f"workers; {cut}"
-                )
+                self.warnings.append(_idle(paths, threads))
             self._raw = self._reads()
             found = self._surely(
                 lambda: [self._client.submit(work.found, part, pure=False) for part in self._raw]
@@ -358,6 +353,17 @@ class DaskRows:
             moved = True
         if moved:
             self._place()
+
+
+def _idle(paths: Sequence[Any], threads: int) -> str:
+    """What there is to say of fewer parts than threads."""
+    what = "block" if isinstance(paths[0], dict) else "file"
+    several = len(paths) > 1
+    cut = f"cut the rows into more {what}s" if several else "cut it"
+    return (
+        f"{len(paths)} {what}{'s are' if several else ' is'} work for as many of {threads} threads "
+        f"of workers; {cut}"
+    )
 
 
 @contextlib.contextmanager

@@ -13,9 +13,9 @@ import numpy as np
 
 from svmcut._native import sparse
 from svmcut.cutting.oracle import REFRESH, Normals
-from svmcut.data.arrays import vector_examples
 from svmcut.data.examples import Examples
 from svmcut.data.labels import SIGNS, classes_of
+from svmcut.distributed.blocks import block_examples
 from svmcut.distributed.exact import sums_are_exact
 from svmcut.distributed.vectors import Told
 from svmcut.errors import DataError, TrainingError
@@ -160,8 +160,9 @@ class Part:
 
     Parameters
     ----------
-    path : str, or (X, y)
-        Rows that no file holds travel where their worker is lost.
+    path : str or dict
+        A file or URL, or a block of svmcut.distributed.blocks, whose rows travel where their worker
+        is lost.
     reading : Reading
     bound : Bound or None
     """
@@ -173,7 +174,7 @@ class Part:
         if isinstance(path, str):
             self._read = read_files(path, [path], **how)
         else:
-            self._read = vector_examples(*path)
+            self._read = block_examples(path)
         self._bound: Bound | None = None
         self._scores: OrderedDict[tuple, NDArray] = OrderedDict()
         self._told = Told()

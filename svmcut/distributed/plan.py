@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut.data.examples import Source
-from svmcut.data.labels import SIGNS, label_text, labels_of
+from svmcut.data.labels import SIGNS, by_labels, label_text, labels_of
 from svmcut.distributed.classes import NO_WEIGHT, PartedClasses, names_of
 from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.histograms import BinnedOracle
@@ -215,8 +215,8 @@ class Files(NamedTuple):
 
     Attributes
     ----------
-    paths : sequence of str
-        Parts in this order.
+    paths : sequence of str, or of blocks
+        Parts in this order; see svmcut.distributed.blocks.
     reading : Reading
     path : str
         What messages call all of them.
@@ -224,7 +224,7 @@ class Files(NamedTuple):
         Beside those of the files; `where` is what messages call them.
     """
 
-    paths: Sequence[str]
+    paths: Sequence[Any]
     reading: Reading
     path: str = ""
     weights: NDArray | None = None
@@ -233,7 +233,12 @@ class Files(NamedTuple):
     @property
     def name(self) -> str:
         """As `path`, or what there is of them."""
-        return self.path or (self.paths[0] if len(self.paths) == 1 else f"{len(self.paths)} files")
+        return self.path or (self.names[0] if len(self.paths) == 1 else f"{len(self.paths)} files")
+
+    @property
+    def names(self) -> list[str]:
+        """What messages call each."""
+        return [path["name"] if isinstance(path, dict) else path for path in self.paths]
 
 
 def make_driver(
@@ -262,9 +267,10 @@ def make_driver(
     check(settings)
     refuse(settings)
     path = files.name
-    paths, parts, empty = _with_rows(path, files.paths, rows.load(files.paths, files.reading))
+    paths, parts, empty = _with_rows(path, files.names, rows.load(files.paths, files.reading))
     if settings.labels == GRADES:
         _check_queries(paths, parts)
+    settings = _by_labels(settings, parts, path)
     several = settings.labels == CLASSES
     y = (
         names_of(path, parts)
@@ -294,6 +300,19 @@ def make_driver(
             driver.marks = {"loss": settings.loss}
     driver.warnings += empty
     return parted, driver
+
+
+#: Rows of a label in a part that say how many there are of it.
+MOST_SAID = 1000
+
+
+def _by_labels(settings: Settings, parts: Sequence[Found], path: str) -> Settings:
+    """The settings with the task that the labels name, where they are to."""
+    if not settings.is_open:
+        return settings
+    labels = np.concatenate([part.labels for part in parts])
+    counts = np.concatenate([part.counts for part in parts])
+    return by_labels(settings, np.repeat(labels, np.minimum(counts, MOST_SAID).astype(int)), path)
 
 
 def _bound(bound: Bound, parts: Sequence[Found], files: Files) -> list[Bound]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A linear machine of two classes, trained on the workers of Dask."""
+"""Linear machines that are trained on the workers of Dask."""
 
 from __future__ import annotations
 
@@ -8,29 +8,121 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.data.labels import SIGNS
+from svmcut.data.arrays import given_weights
+from svmcut.distributed.blocks import blocks_of, classes_in, is_blocks
 from svmcut.distributed.engine import DaskRows, here
+from svmcut.distributed.gathered import NO_ROWS
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
-from svmcut.errors import UsageError
-from svmcut.estimators import linear
-from svmcut.estimators.base import whole
+from svmcut.distributed.saved import Saving, fit_all
+from svmcut.errors import DataError, UsageError
+from svmcut.estimators import linear, ranking, regression
+from svmcut.estimators.base import MULTI_CLASS, Trained, warn, weights_of, whole
 from svmcut.files.patterns import files_of
+from svmcut.spec.catalog import TASKS
+from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from numpy.typing import NDArray
 
-class LinearSVM(linear.LinearSVM):
-    """svmcut.LinearSVM on rows that lie with the workers of Dask: files that they read, or blocks
-    of a dask.array.
+    from svmcut.spec.parameters import Settings
+    from svmcut.training.driver import Driver
+    from svmcut.training.outcome import Outcome
+
+FILES = "lines of files begin with their labels, and may have cost: and qid: as well"
+
+
+class OnWorkers(Trained):
+    """A machine that is trained on parts of the rows."""
+
+    client: Any
+    checkpoint: Any
+    resume: bool
+
+    def __getstate__(self) -> Any:
+        return {**super().__getstate__(), "client": None}
+
+    def _files(self, client: Any, X: Any, **beside: Any) -> Files:
+        """The parts of what was given."""
+        if is_blocks(X):
+            if beside["y"] is None:
+                raise UsageError("y is missing; give the label of every row of X")
+            parts: Any = blocks_of(client, X, **beside)
+            self._keep_names(X)
+            return Files(parts, Reading(False), "X")
+        if hasattr(X, "shape") or hasattr(X, "tocsr"):
+            raise UsageError(
+                "X is in the memory of this process; train on it with svmcut.{}, or give a dask "
+                "array, a dask DataFrame, delayed pieces or names of files",
+                type(self).__name__,
+            )
+        given = [name for name, values in beside.items() if values is not None]
+        if given:
+            raise UsageError("{} goes with rows in blocks; {}", given[0], FILES)
+        name, parts = files_of(X if isinstance(X, str | os.PathLike) else [*X])
+        return Files(parts, Reading(False), name)
+
+    def _keep_names(self, X: Any) -> None:
+        self.__dict__.pop("feature_names_in_", None)
+        columns = [*getattr(X, "columns", ())]
+        if columns and all(isinstance(name, str) for name in columns):
+            self.feature_names_in_ = np.array(columns, object)
+
+    def _fit_parts(self, client: Any, files: Files, settings: Settings) -> tuple[Outcome, Driver]:
+        """Trains on parts; Ctrl-C is not swallowed."""
+        rows, saving = DaskRows(client), Saving(self.checkpoint, self.resume)
+        saving.check()
+        try:
+            parted, driver = make_driver(rows, files, settings)
+            s = driver.settings
+            objective = driver.plan.units.objective(s.cost, s.example_cost)
+            with ProgressBar(self.verbose > 0, s, driver.plan.stop) as bar:
+                observe = lambda progress: bar.show(progress, objective)  # noqa: E731
+                (outcome,) = fit_all(driver, parted, [(s.cost, s.example_cost)], saving, observe)
+        finally:
+            rows.close()
+        if driver.interrupted or outcome.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        for message in (*driver.warnings, *outcome.warnings, *driver.underfitted(outcome)):
+            warn(message)
+        self.n_features_in_ = len(getattr(self, "feature_names_in_", ())) or parted.X.n_features
+        return outcome, driver
+
+    def _mapped(self, X: Any, function: Any, dtype: Any, columns: int = 1) -> Any:
+        """A function of rows of each block of a collection."""
+        if not hasattr(X, "rechunk"):
+            return X.map_partitions(_as_series, function, meta=(None, dtype))
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        if columns == 1:
+            empty = np.empty(0, dtype)
+            return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=empty)
+        chunks = X.chunks[0], (columns,)
+        return X.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
+
+
+def _as_series(part: Any, function: Any) -> Any:
+    """What a function says of the rows of a DataFrame, under their index."""
+    from pandas import Series
+
+    return Series(function(part), index=part.index)
+
+
+class LinearSVM(OnWorkers, linear.LinearSVM):
+    """svmcut.LinearSVM on rows that lie with the workers of Dask: files that they read, or blocks.
 
     Parameters
     ----------
-    C, tol, fit_intercept, intercept_scaling, class_weight, loss, max_iter, verbose
-        As of svmcut.LinearSVM.
+    C, tol, fit_intercept, intercept_scaling, class_weight, loss, multi_class, max_iter, verbose
+        As of svmcut.LinearSVM. Of more than two classes the certificate is one of all machines.
     client : dask.distributed.Client or None
         None for the one there is.
+    checkpoint : str, path or None
+        File or URL where the state of a fit is kept.
+    resume : bool
+        Whether fit goes on from there, to the same bytes.
 
     Attributes
     ----------
@@ -48,9 +140,12 @@ class LinearSVM(linear.LinearSVM):
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
         loss: str = linear.HINGE,
+        multi_class: str = "ovr",
         max_iter: int | None = None,
         verbose: int = 0,
         client: Any = None,
+        checkpoint: Any = None,
+        resume: bool = False,
     ):
         super().__init__(
             C,
@@ -59,80 +154,240 @@ class LinearSVM(linear.LinearSVM):
             intercept_scaling=intercept_scaling,
             class_weight=class_weight,
             loss=loss,
+            multi_class=multi_class,
             max_iter=max_iter,
             verbose=verbose,
         )
-        self.client = client
-
-    def __getstate__(self) -> Any:
-        return {**super().__getstate__(), "client": None}
+        self.client, self.checkpoint, self.resume = client, checkpoint, resume
 
     @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Trains on files, or on a dask.array X (n, d) in blocks of rows and y (n,), labels of two
-        classes as numbers.
+        """Trains on rows in blocks and their classes, numbers or words, or on files.
 
         Parameters
         ----------
-        X : str, path, sequence of them, or dask.array
-        y : dask.array or None
-            None with files, whose lines begin with their labels.
+        X : dask array or DataFrame, list of delayed or computed pieces, or files
+            In blocks of rows (n, d), whose numbers need not be known; files by a pattern or names,
+            or URLs.
+        y : dask array or Series, list of pieces, array, or None
+            (n,); None with files, whose lines begin with their labels, whole numbers.
+        sample_weight : as y
 
         Raises
         ------
         ValueError, MemoryError
+        CheckpointError
+            For a checkpoint that is damaged or of another fit.
         ClusterError
             Where the scheduler or its workers are lost.
         """
-        if sample_weight is not None:
-            raise UsageError(
-                "weights of rows in blocks are not taken; give class_weight, or cost: in the files"
-            )
-        client, parts, name = here(self.client), X, "X"
-        if hasattr(X, "to_delayed"):
-            X = X.rechunk({1: -1})
-            blocks = [
-                client.compute(X.to_delayed().ravel().tolist()),
-                client.compute(y.rechunk((X.chunks[0],)).to_delayed().ravel().tolist()),
-            ]
-            parts = list(zip(*blocks, strict=True))
-        elif y is not None:
-            raise UsageError("y is for a dask.array X; the lines of files begin with their labels")
-        else:
-            name, parts = files_of(X if isinstance(X, str | os.PathLike) else [*X])
-        settings = self._settings(
-            loss=linear.SUMS.get(self.loss, self.loss),
-            example_cost=self.C,
-            bias=self._bias(),
-            class_weight=self.class_weight,
-            threads=1,
-            given=frozenset({"task"}),
-        )
-        rows = DaskRows(client)
-        try:
-            parted, driver = make_driver(rows, Files(parts, Reading(False), name), settings)
-            outcome = self._drive(driver, settings)
-        finally:
-            rows.close()
-        negative, positive = driver.marks["labels"] or SIGNS
-        self.classes_ = np.array([positive] if negative is None else [negative, positive])
-        self.n_features_in_ = parted.X.n_features
+        client = here(self.client)
+        files = self._files(client, X, y=y, weights=_checked(sample_weight))
+        classes = self._classes(client, files)
+        settings = self._of_parts(classes)
+        outcome, driver = self._fit_parts(client, files, settings)
+        of_files = np.array(driver.counts["labels"], np.float64)
+        self.classes_ = of_files if classes is None else classes
+        if len(self.classes_) < 2 or (classes is None and min(driver.counts["class_counts"]) == 0):
+            raise DataError("y", "all rows are of one class; LinearSVM needs two")
         self._keep([outcome], driver.settings)
         return self._certify([outcome])
 
+    def _classes(self, client: Any, files: Files) -> NDArray | None:
+        """The classes of blocks, which have them; None of files."""
+        if not isinstance(files.paths[0], dict):
+            return None
+        classes = classes_in(client, files.paths)
+        if len(classes) == 1:
+            what = f"all rows that weigh anything are of one class, {classes.tolist()[0]!r}"
+            raise DataError("y", f"{what}; {type(self).__name__} needs two")
+        for block in files.paths:
+            block["classes"] = classes
+        return classes
+
+    def _of_parts(self, classes: NDArray | None) -> Settings:
+        """The settings; the task is named where the classes are known."""
+        given = self._parameters(NO_ROWS)
+        several = classes is not None and len(classes) > 2
+        weights = self.class_weight
+        if classes is not None and hasattr(weights, "items"):
+            weights = _by_place(weights, classes)
+        kind = MULTI_CLASS[self.multi_class]
+        asked = {"task"} if classes is not None else set()
+        if several:
+            given |= {"task": "multiclass", "multiclass": kind}
+        else:
+            given = {name: value for name, value in given.items() if name != "multiclass"}
+            given["task"] = self.task
+        return self._settings(
+            **given, class_weight=weights, **_OF_PARTS | {"given": frozenset(asked)}
+        )
+
     def decision_function(self, X: Any) -> Any:
-        """(n,) scores: of a dask.array a dask.array, block by block."""
+        """(n,) scores, or (n, K) of every class: of a collection a collection, block by block."""
         if hasattr(X, "to_delayed"):
-            return self._mapped(X, self.decision_function, np.float64)
+            K = len(self.classes_)
+            if K > 2 and not hasattr(X, "rechunk"):
+                raise UsageError("scores of several classes are a matrix; give X.to_dask_array()")
+            return self._mapped(X, self.decision_function, np.float64, K if K > 2 else 1)
         return super().decision_function(X)
 
     def predict(self, X: Any) -> Any:
-        """(n,) classes: of a dask.array a dask.array, block by block."""
+        """(n,) classes: of a collection a collection, block by block."""
         if hasattr(X, "to_delayed"):
             return self._mapped(X, self.predict, self.classes_.dtype)
         return super().predict(X)
 
-    def _mapped(self, X: Any, function: Any, dtype: Any) -> Any:
-        return X.rechunk({1: -1}).map_blocks(
-            function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype)
+
+def _checked(weights: Any) -> Any:
+    """Weights in pieces, or in memory and none below 0."""
+    return weights if weights is None or is_blocks(weights) else given_weights(weights)
+
+
+def _by_place(weights: Any, classes: NDArray) -> dict[int, float]:
+    """Weights by the place of a class among the classes."""
+    places = {label: k for k, label in enumerate(classes.tolist())}
+    for label in weights:
+        if label not in places:
+            known = ", ".join(map(repr, places))
+            raise DataError("class_weight", f"no row is of class {label!r}; expected {known}")
+    return {places[label]: weight for label, weight in weights.items()}
+
+
+class LinearSVMRegressor(OnWorkers, regression.LinearSVMRegressor):
+    """svmcut.LinearSVMRegressor on rows that lie with the workers of Dask.
+
+    Parameters
+    ----------
+    C, tube, loss, tol, fit_intercept, intercept_scaling, max_iter, verbose
+        As of svmcut.LinearSVMRegressor.
+    client, checkpoint, resume
+        As of LinearSVM.
+
+    Attributes
+    ----------
+    coef_, intercept_, primal_, dual_, gap_, converged_, solver_, n_iter_
+        As of svmcut.LinearSVMRegressor.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        tube: float = 0.1,
+        loss: str = TASKS["regression"].loss,
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        max_iter: int | None = None,
+        verbose: int = 0,
+        client: Any = None,
+        checkpoint: Any = None,
+        resume: bool = False,
+    ):
+        super().__init__(
+            C,
+            tube=tube,
+            loss=loss,
+            tol=tol,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            max_iter=max_iter,
+            verbose=verbose,
         )
+        self.client, self.checkpoint, self.resume = client, checkpoint, resume
+
+    @whole
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Trains on rows and their targets, given as to LinearSVM.fit, which says what it raises.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As of LinearSVM.fit; targets are numbers.
+        """
+        client = here(self.client)
+        files = self._files(client, X, y=y, weights=_checked(sample_weight))
+        settings = self._settings(**self._parameters(NO_ROWS), **_OF_PARTS)
+        outcome, driver = self._fit_parts(client, files, settings)
+        self._keep([outcome], driver.settings)
+        return self._certify([outcome])
+
+    def predict(self, X: Any) -> Any:
+        """(n,) numbers: of a collection a collection, block by block."""
+        if hasattr(X, "to_delayed"):
+            return self._mapped(X, self.predict, np.float64)
+        return super().predict(X)
+
+
+class RankSVM(OnWorkers, ranking.RankSVM):
+    """svmcut.RankSVM on rows that lie with the workers of Dask.
+
+    Parameters
+    ----------
+    C, loss, tol, max_iter, verbose
+        As of svmcut.RankSVM.
+    client, checkpoint, resume
+        As of LinearSVM.
+
+    Attributes
+    ----------
+    coef_, primal_, dual_, gap_, converged_, solver_, n_iter_
+        As of svmcut.RankSVM.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        loss: str = "swapped-pairs",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        verbose: int = 0,
+        client: Any = None,
+        checkpoint: Any = None,
+        resume: bool = False,
+    ):
+        super().__init__(C, loss=loss, tol=tol, max_iter=max_iter, verbose=verbose)
+        self.client, self.checkpoint, self.resume = client, checkpoint, resume
+
+    @whole
+    def fit(self, X: Any, y: Any = None, qid: Any = None, group: None = None) -> Self:
+        """Trains on rows, their grades and their queries, given as to LinearSVM.fit.
+
+        Parameters
+        ----------
+        X, y
+            As of LinearSVM.fit; grades are numbers.
+        qid : as y
+            The query of every row, whole numbers that rise; a query stands whole in one block.
+        group : None
+            What svmcut.RankSVM takes in the place of qid.
+
+        Raises
+        ------
+        ValueError
+            Without qid beside blocks, and wherever LinearSVM.fit does.
+        """
+        if group is not None:
+            raise UsageError("group is of rows in one place; give the query of every row by qid")
+        client = here(self.client)
+        files = self._files(client, X, y=y, qid=qid)
+        if qid is None and isinstance(files.paths[0], dict):
+            raise DataError("qid", "is missing; give the query of every row")
+        settings = self._settings(cost=self.C, loss=self.loss, **_OF_PARTS)
+        outcome, _ = self._fit_parts(client, files, settings)
+        self.coef_ = weights_of(outcome.model, self.n_features_in_)
+        return self._certify([outcome])
+
+    def predict(self, X: Any) -> Any:
+        """(n,) scores: of a collection a collection, block by block."""
+        if hasattr(X, "to_delayed"):
+            return self._mapped(X, self.predict, np.float64)
+        return super().predict(X)
+
+    decision_function = predict
+
+
+#: What settings of parts have beside the parameters of an estimator; nothing is drawn there.
+_OF_PARTS: dict[str, Any] = {"threads": 1, "seed": 0, "given": frozenset({"task"})}

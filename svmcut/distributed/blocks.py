@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows in memory as parts: blocks of Dask's arrays and DataFrames, delayed and computed pieces.
+
+A part is a dict of X, y and, where there are such, weights, qid and classes: futures of a client
+where it stands, and what they hold where a worker reads it. Dask computes what is lost again.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.data.arrays import check_columns, given_weights, vector_examples
+from svmcut.data.examples import Source
+from svmcut.errors import DataError, NoExamples, UsageError
+from svmcut.spec.records import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from svmcut.data.examples import Examples
+
+    Block = dict[str, Any]
+
+#: What stands beside X, and what messages call it.
+BESIDE = {"y": "y", "weights": "sample_weight", "qid": "qid"}
+
+
+def is_blocks(X: Any) -> bool:
+    """Whether rows are pieces that a client of Dask knows, or a collection of them."""
+    if hasattr(X, "to_delayed"):
+        return True
+    return isinstance(X, list | tuple) and len(X) > 0 and all(map(_is_piece, X))
+
+
+def blocks_of(client: Any, X: Any, **beside: Any) -> list[Block]:
+    """The parts of rows X, each beside its labels, weights and queries.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    X : dask array or DataFrame, or list of delayed or computed pieces
+        In blocks of rows; their lengths need not be known.
+    **beside : of the names of BESIDE
+        The same in as many pieces, or an array in memory, which is cut as X is; None for none.
+
+    Raises
+    ------
+    UsageError
+        Where pieces are not as many as those of X.
+    DataError
+        Where an array has another number of rows.
+    """
+    pieces, lengths = _pieces(client, X), None
+    found: list[Block] = [
+        {"X": piece, "name": f"block {k} of {len(pieces)} of X"}
+        for k, piece in enumerate(pieces, 1)
+    ]
+    for name, values in beside.items():
+        if values is None:
+            continue
+        if is_blocks(values):
+            own = _pieces(client, _cut_alike(values, X))
+            if len(own) != len(pieces):
+                raise UsageError(
+                    "{} is in {} pieces and X in {}; cut both alike",
+                    BESIDE[name],
+                    len(own),
+                    len(pieces),
+                )
+        else:
+            lengths = lengths or _lengths(client, X, pieces)
+            own = _slices(np.asarray(values), lengths, BESIDE[name])
+        for block, piece in zip(found, own, strict=True):
+            block[name] = piece
+    return found
+
+
+def classes_in(client: Any, blocks: Sequence[Block]) -> NDArray:
+    """The labels of the rows that weigh above 0, in order."""
+    asked = [client.submit(_distinct, one["y"], one.get("weights"), pure=False) for one in blocks]
+    found = [labels for labels in client.gather(asked) if len(labels)]
+    if not found:
+        raise DataError("y", "no row weighs above 0; expected some")
+    try:
+        return np.unique(np.concatenate(found))
+    except TypeError:
+        kinds = sorted({type(label).__name__ for labels in found for label in labels.tolist()})
+        text = f"labels are of several kinds: {', '.join(kinds)}; expected one"
+        raise DataError("y", text) from None
+
+
+def block_examples(block: Block) -> Examples:
+    """The rows of a part whose pieces are there; with classes labels are their places in these.
+
+    Raises
+    ------
+    DataError
+        That names the block.
+    """
+    name, X = block["name"], block["X"]
+    try:
+        if hasattr(X, "columns"):
+            check_columns(X)
+        y: Any = np.asarray(block["y"])
+        if (classes := block.get("classes")) is not None:
+            y = _places(y, classes)
+        qid = block.get("qid")
+        found = vector_examples(X, y, None if qid is None else np.asarray(qid))
+        if (weights := block.get("weights")) is not None:
+            found = replace(found, weights=given_weights(np.asarray(weights))).checked()
+    except DataError as error:
+        raise DataError(name, error.sentence) from None
+    if not len(found):
+        raise NoExamples(name)
+    return replace(found, source=Source(name))
+
+
+def _places(y: NDArray, classes: NDArray) -> NDArray[np.float64]:
+    """(n,) of each label among the classes; of one that is none, whose row weighs nothing, 0."""
+    found = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return np.where(classes[found] == y, found, 0).astype(np.float64)
+
+
+def _is_piece(one: Any) -> bool:
+    return hasattr(type(one), "key") and (hasattr(type(one), "dask") or _is_future(one))
+
+
+def _is_future(one: Any) -> bool:
+    return hasattr(type(one), "status")  # what is delayed has attributes of any name
+
+
+def _pieces(client: Any, X: Any) -> list[Any]:
+    """Futures of the pieces of rows."""
+    if hasattr(X, "to_delayed"):
+        if len(getattr(X, "numblocks", ())) > 1 and X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        delayed = X.to_delayed()
+        X = delayed.ravel().tolist() if hasattr(delayed, "ravel") else list(delayed)
+    return [one if _is_future(one) else client.compute(one) for one in X]
+
+
+def _cut_alike(values: Any, X: Any) -> Any:
+    """An array in the blocks of another where the lengths of both are known."""
+    own, other = getattr(values, "chunks", None), getattr(X, "chunks", None)
+    if own is None or other is None or own[0] == other[0]:
+        return values
+    if np.isnan([*own[0], *other[0]]).any():
+        return values
+    return values.rechunk((other[0], *own[1:]))
+
+
+def _lengths(client: Any, X: Any, pieces: Sequence[Any]) -> list[int]:
+    """How many rows each piece has."""
+    chunks = getattr(X, "chunks", None)
+    if chunks is not None and not np.isnan(chunks[0]).any():
+        return list(chunks[0])
+    return client.gather([client.submit(_rows, piece, pure=False) for piece in pieces])
+
+
+def _rows(piece: Any) -> int:
+    return int(np.shape(piece)[0])
+
+
+def _slices(values: NDArray, lengths: Sequence[int], name: str) -> list[NDArray]:
+    bounds = np.cumsum([0, *lengths])
+    if values.shape != (bounds[-1],):
+        raise DataError(name, f"has shape {values.shape}; expected ({bounds[-1]},), one a row of X")
+    return [values[start:stop] for start, stop in pairwise(bounds)]
+
+
+def _distinct(y: Any, weights: Any) -> NDArray:
+    labels = np.asarray(y)
+    if labels.dtype.kind == "O" and len(labels):
+        labels = np.array(labels.tolist())
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise DataError("y", "contains NaN or infinity; give every row a label")
+    return np.unique(labels if weights is None else labels[np.asarray(weights) > 0])

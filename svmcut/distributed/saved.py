@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training for one C after the other with a checkpoint, from Python."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from svmcut._version import __version__
+from svmcut.errors import CheckpointError, UsageError
+from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
+from svmcut.files.generations import Generations, check_ours, hold
+from svmcut.spec import records, schemas
+from svmcut.spec.state_classes import state_classes
+from svmcut.training.balls import with_certificate
+from svmcut.training.outcome import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from svmcut.distributed.plan import Parted
+    from svmcut.solvers.protocol import Progress
+    from svmcut.spec.parameters import Settings
+    from svmcut.training.driver import Driver
+
+#: What may differ between a run and the one that goes on from its checkpoint.
+FREE = frozenset({"threads", "max_memory", "time_limit", "max_iterations", "given", "zero_based"})
+
+
+class Saving(NamedTuple):
+    """Where a run keeps its state, and how often.
+
+    Attributes
+    ----------
+    path : str, path or None
+        None for nowhere.
+    resume : bool
+        Whether to go on from what is there.
+    every : float
+        Seconds between two states that are written.
+    """
+
+    path: str | os.PathLike | None = None
+    resume: bool = False
+    every: float = 60.0
+
+    def check(self) -> None:
+        """Refuses what means nothing, as a UsageError."""
+        if self.resume and self.path is None:
+            raise UsageError("{resume} needs {checkpoint}, the file to go on from")
+        if not self.every >= 0:
+            raise UsageError("{checkpoint_every} is {!r}; expected seconds, at least 0", self.every)
+
+
+def fit_all(
+    driver: Driver,
+    parted: Parted,
+    costs: Sequence[tuple[float | None, float | None]],
+    saving: Saving,
+    observe: Callable[[Progress], None] | None = None,
+) -> list[Outcome]:
+    """An outcome for each C, of which the first that is stopped is the last.
+
+    Parameters
+    ----------
+    costs : sequence of (cost, example_cost)
+        As Driver.fit takes them.
+    saving : Saving
+        The checkpoint is removed once all have met their stopping rule.
+
+    Raises
+    ------
+    CheckpointError
+        Where that to go on from is damaged, or of another run.
+    UsageError, TrainingError, ClusterError
+        After the last state was written.
+    """
+    if saving.path is None:
+        return _fitted(driver, costs, [], None, lambda outcomes, progress: _tell(observe, progress))
+    path = os.fspath(saving.path)
+    check_ours(path)
+    with hold(path):
+        keeper = _Keeper(path, saving.every, driver, _identity(driver.settings, parted, costs))
+        done, state = keeper.resume() if saving.resume else ([], None)
+
+        def look(outcomes: list[Outcome], progress: Progress) -> None:
+            _tell(observe, progress)
+            keeper.take(outcomes)
+
+        with keeper.last_words(), unfit(path) if state is not None else contextlib.nullcontext():
+            found = _fitted(driver, costs, done, state, look)
+        keeper.finish(len(found) == len(costs) and all(one.converged for one in found))
+        return found
+
+
+def _fitted(
+    driver: Driver,
+    costs: Sequence[tuple[float | None, float | None]],
+    done: list[Outcome],
+    state: Any,
+    look: Callable[[list[Outcome], Progress], None],
+) -> list[Outcome]:
+    outcomes = [*done]
+    for cost, example_cost in costs[len(done) :]:
+        observe = lambda progress, objective: look(outcomes, progress)  # noqa: E731
+        outcome = driver.fit(cost, example_cost, observe, state)
+        outcome.model = with_certificate(outcome.model, outcome, driver.settings)
+        outcomes.append(outcome)
+        state = None
+        if outcome.stopped_by == "interrupt" or driver.late():
+            break
+    return outcomes
+
+
+def _tell(observe: Callable[[Progress], None] | None, progress: Progress) -> None:
+    if observe is not None:
+        observe(progress)
+
+
+def _identity(settings: Settings, parted: Parted, costs: Sequence[Any]) -> dict[str, Any]:
+    """What a run shares with the one that goes on from its checkpoint."""
+    values = {item.name: getattr(settings, item.name) for item in records.fields(settings)}
+    values |= {"cost": [cost for cost, _ in costs], "example_cost": [cost for _, cost in costs]}
+    options = {name: str(value) for name, value in values.items() if name not in FREE}
+    return {"version": __version__, "examples": parted.digest, "options": options}
+
+
+class _Keeper:
+    """Writes the state of a run now and then, and where it fails."""
+
+    def __init__(self, path: str, every: float, driver: Driver, identity: dict[str, Any]):
+        self._path, self._every, self._driver, self._identity = path, every, driver, identity
+        self._files, self._classes = Generations(path), state_classes()
+        self._latest: Any = None
+        self._written = time.perf_counter()
+
+    def resume(self) -> tuple[list[Outcome], Any]:
+        """Outcomes that are done, and the state of the next fit; nothing where nothing is there."""
+        found = read_checkpoint(self._path, self._classes)
+        if found is None:
+            return [], None
+        identity, state = found
+        for what in ("version", "examples", "options"):
+            if identity.get(what) != self._identity[what]:
+                raise CheckpointError(self._path, self._difference(what, identity))
+        with unfit(self._path):
+            most = max(0, len(self._identity["options"]["cost"]))
+            known = {
+                "outcomes": schemas.many(schemas.instance(Outcome), 0, most),
+                "driver": schemas.maybe(schemas.instance(dict)),
+            }
+            schemas.checked(state, schemas.fields(**known))
+        self._files.own_all()
+        return list(state["outcomes"]), state["driver"]
+
+    def _difference(self, what: str, identity: dict[str, Any]) -> str:
+        of = {"version": "another svmcut", "examples": "other examples or weights"}
+        told = of.get(what, "")
+        if what == "options":
+            was, now = identity[what], self._identity[what]
+            name = next(key for key in sorted({*was, *now}) if was.get(key) != now.get(key))
+            told = f"{name}={was.get(name)} and not {now.get(name)}"
+        return f"is of another run, with {told}; remove it or leave out resume"
+
+    def take(self, outcomes: list[Outcome]) -> None:
+        """Keeps a state to go on from."""
+        self._latest = {
+            "outcomes": [one.portable() for one in outcomes],
+            "driver": self._driver.state(),
+        }
+        if time.perf_counter() - self._written >= self._every:
+            self._write()
+
+    @contextlib.contextmanager
+    def last_words(self) -> Iterator[None]:
+        """Writes the last state where the run fails within."""
+        try:
+            yield
+        except BaseException:
+            if self._latest is not None:
+                self._write()
+            raise
+
+    def finish(self, done: bool) -> None:
+        """Removes what this run wrote where it is done; else its last state stays for larger
+        limits."""
+        if done:
+            self._files.remove()
+        elif self._latest is not None:
+            self._write()
+
+    def _write(self) -> None:
+        write_checkpoint(self._path, self._identity, self._latest, self._classes)
+        self._files.own_newest()
+        self._written = time.perf_counter()

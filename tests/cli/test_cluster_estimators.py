@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svmcut.dask on blocks of rows: estimators beside those of one machine, checkpoints, refusals. The
+workers are threads here."""
+
+import asyncio
+
+import numpy as np
+import pytest
+from parted import lines, written
+
+pytest.importorskip("distributed")
+import dask
+import dask.array as da
+from dask.distributed import Client
+
+import svmcut
+import svmcut.dask
+from svmcut.distributed import saved
+from svmcut.distributed.connection import here
+from svmcut.errors import CheckpointError, DataError, UsageError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 6))
+SCORES = X @ RNG.normal(size=(6, 4)) + 0.3 * RNG.normal(size=(400, 4))
+TWO = np.where(SCORES[:, 0] > 0, "yes", "no")
+FOUR = np.array(["ant", "bee", "cat", "dog"])[SCORES.argmax(1)]
+WEIGHTS = RNG.random(400)
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Of two workers, threads of this process."""
+    few = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
+    with Client(**few, dashboard_address=None) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    """X in blocks of rows and of columns."""
+    return da.from_array(X, chunks=(150, 3))
+
+
+def meet(there, here):
+    """Two certificates hold together."""
+    sums = [np.sum(values) for values in (there.primal_, here.dual_, here.primal_, there.dual_)]
+    assert sums[0] >= sums[1] * (1 - 1e-9) and sums[2] >= sums[3] * (1 - 1e-9)
+    assert sums[0] <= 1.01 * sums[2] and there.converged_ and there.coef_.shape == here.coef_.shape
+
+
+def cut(values):
+    """Three delayed pieces."""
+    return [dask.delayed(values[k::3]) for k in range(3)]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "unknown",
+        "delayed",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("arrays", "persisted", "sets")),
+    ],
+)
+def test_blocks_of_every_kind_train_as_rows_in_memory(client, blocks, kind):
+    given = {
+        "arrays": lambda: (blocks, da.from_array(TWO, chunks=100)),
+        "persisted": lambda: (client.persist(blocks), client.persist(da.from_array(TWO, 100))),
+        "unknown": lambda: (blocks[da.from_array(np.ones(400, bool), 150)], TWO),
+        "delayed": lambda: (cut(X), cut(TWO)),
+        "sets": lambda: ([client.submit(np.array, X[:200]), dask.delayed(X[200:])], TWO),
+    }[kind]()
+    machine = svmcut.dask.LinearSVM(client=client).fit(*given)
+    meet(machine, svmcut.LinearSVM().fit(X, TWO))
+    assert machine.classes_.tolist() == ["no", "yes"] and machine.n_features_in_ == 6
+    assert (machine.predict(X) == TWO).mean() > 0.9
+
+
+def test_weights_and_classes(client, blocks):
+    parameters = {"class_weight": {"yes": 3, "no": 1}}
+    machine = svmcut.dask.LinearSVM(client=client, **parameters)
+    for weights in (WEIGHTS, da.from_array(WEIGHTS, chunks=70)):
+        machine.fit(blocks, TWO, sample_weight=weights)
+        meet(machine, svmcut.LinearSVM(**parameters).fit(X, TWO, WEIGHTS))
+    gone = svmcut.dask.LinearSVM(client=client).fit(blocks, FOUR, np.where(FOUR == "ant", 0, 1))
+    assert gone.classes_.tolist() == ["bee", "cat", "dog"]
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
+def test_several_classes_by_words(client, blocks, multi_class):
+    machine = svmcut.dask.LinearSVM(client=client, multi_class=multi_class).fit(blocks, FOUR)
+    meet(machine, svmcut.LinearSVM(multi_class=multi_class).fit(X, FOUR))
+    scores = machine.decision_function(blocks)
+    assert scores.chunks == ((150, 150, 100), (4,)) and machine.classes_[0] == "ant"
+    found = machine.classes_[scores.compute().argmax(1)]
+    assert (machine.predict(blocks).compute() == found).all() and (found == FOUR).mean() > 0.8
+
+
+def test_numbers_and_rankings(client, blocks):
+    there = svmcut.dask.LinearSVMRegressor(client=client, tube=0.2).fit(blocks, SCORES[:, 1])
+    meet(there, svmcut.LinearSVMRegressor(tube=0.2).fit(X, SCORES[:, 1]))
+    assert there.predict(blocks).compute() == pytest.approx(there.predict(X))
+    qid, grades = np.repeat(np.arange(40), 10), np.digitize(SCORES[:, 2], [-1, 1])
+    ranker = svmcut.dask.RankSVM(client=client).fit(blocks, grades, da.from_array(qid, chunks=60))
+    meet(ranker, svmcut.RankSVM().fit(X, grades, qid))
+    assert ranker.decision_function(blocks).compute() == pytest.approx(ranker.predict(X))
+
+
+@pytest.mark.slow
+def test_data_frames_keep_their_names(client):
+    frames, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=list("abcdef"), index=np.arange(400) * 2)
+    F = frames.from_pandas(table, npartitions=3)
+    y = frames.from_pandas(pd.Series(TWO, index=table.index), npartitions=3)
+    machine = svmcut.dask.LinearSVM(client=client).fit(F, y)
+    meet(machine, svmcut.LinearSVM().fit(X, TWO))
+    assert machine.feature_names_in_.tolist() == list("abcdef")
+    found = machine.predict(F).compute()
+    assert (found == TWO).mean() > 0.9 and (found.index == table.index).all()
+    assert machine.decision_function(F).compute().to_numpy() == pytest.approx(
+        machine.decision_function(table)
+    )
+    with pytest.raises(DataError, match=r"block 1 of 3 of X: .*column 'g' holds 'x'"):
+        svmcut.dask.LinearSVM(client=client).fit(F.assign(g="x"), TWO)
+
+
+def test_files_of_several_classes_name_the_task(client, tmp_path):
+    paths = written(tmp_path, lines(task="multiclass"), 3)
+    machine = svmcut.dask.LinearSVM(client=client).fit(paths)
+    assert machine.classes_.tolist() == [3, 4, 5, 6] and machine.coef_.shape == (4, 12)
+    outcome = svmcut.dask.train(client, paths, gap=0.01)
+    assert outcome.model.names.tolist() == [3, 4, 5, 6]
+
+
+def test_a_list_of_costs_reads_the_rows_once(client, tmp_path):
+    paths = written(tmp_path, lines(), 3)
+    found = svmcut.dask.train(client, paths, example_cost=[0.1, 1.0], gap=0.01)
+    assert [round(outcome.objective.C, 6) for outcome in found] == [0.1, 1.0]
+    alone = svmcut.dask.train(client, paths, example_cost=0.1, gap=0.01)
+    assert found[0].model.w.tobytes() == alone.model.w.tobytes()
+    found[1].save(tmp_path / "model")
+    assert svmcut.load(tmp_path / "model").model.certificate is not None
+
+
+def test_a_run_goes_on_from_its_checkpoint_to_the_same_bytes(client, tmp_path, monkeypatch):
+    paths, file = written(tmp_path, lines(), 3), tmp_path / "checkpoint"
+    how = {"example_cost": [0.1, 1.0], "gap": 0.01, "checkpoint_every": 0.0}
+    whole = svmcut.dask.train(client, paths, **how, checkpoint=file)
+    assert not file.exists()
+    seen = []
+
+    def stop(progress):
+        seen.append(progress)
+        if len(seen) == len_first + 4:
+            raise RuntimeError("the power is gone")
+
+    len_first = whole[0].progress.iteration
+    with pytest.raises(RuntimeError, match="power"):
+        svmcut.dask.train(client, paths, **how, checkpoint=file, callback=stop)
+    assert file.exists()
+    with pytest.raises(CheckpointError, match=r"with gap=0\.01 and not 0\.02; remove it or"):
+        svmcut.dask.train(client, paths, **how | {"gap": 0.02}, checkpoint=file, resume=True)
+    with pytest.raises(CheckpointError, match="with other examples or weights"):
+        svmcut.dask.train(client, paths[:2], **how, checkpoint=file, resume=True)
+    steps = []
+    again = svmcut.dask.train(
+        client, paths, **how, checkpoint=file, resume=True, callback=steps.append
+    )
+    assert [one.model.w.tobytes() for one in again] == [one.model.w.tobytes() for one in whole]
+    assert len(steps) < whole[1].progress.iteration and not file.exists()
+    monkeypatch.setattr(saved, "__version__", "0")
+    svmcut.dask.train(client, paths, gap=0.01, max_iterations=2, checkpoint=file)
+    monkeypatch.undo()
+    with pytest.raises(CheckpointError, match="with another svmcut"):
+        svmcut.dask.train(client, paths, gap=0.01, checkpoint=file, resume=True)
+
+
+def test_an_estimator_goes_on_too(client, tmp_path, blocks):
+    file = tmp_path / "checkpoint"
+    whole = svmcut.dask.LinearSVM(client=client).fit(blocks, TWO)
+    how = {"client": client, "checkpoint": file}
+    with pytest.warns(Warning, match="ended"):
+        short = svmcut.dask.LinearSVM(max_iter=2, **how).fit(blocks, TWO)
+    assert not short.converged_ and file.exists()
+    again = svmcut.dask.LinearSVM(resume=True, **how).fit(blocks, TWO)
+    assert again.coef_.tobytes() == whole.coef_.tobytes() and not file.exists()
+
+
+@pytest.mark.parametrize(
+    "given, error, text",
+    [
+        (lambda D: (X, TWO), UsageError, "X is in the memory of this process; train on it with"),
+        (lambda D: (D, TWO[:9]), DataError, r"y: has shape \(9,\); expected \(400,\)"),
+        (lambda D: (cut(X), cut(TWO)[:2]), UsageError, "y is in 2 pieces and X in 3; cut both"),
+        (lambda D: (D, np.zeros(400)), DataError, "of one class, 0.0; LinearSVM needs two"),
+        (lambda D: (D, TWO, -WEIGHTS), DataError, "expected a finite number of at least 0"),
+        (lambda D: (D,), UsageError, "y is missing; give the label of every row"),
+        (lambda D: ("part", TWO), UsageError, "y goes with rows in blocks; lines of files"),
+        (lambda D: (D, np.full(400, np.nan)), DataError, "y: contains NaN or infinity"),
+        (lambda D: (cut(X), [*cut(TWO)[:2], dask.delayed(TWO[:3])]), DataError, "block 3 of 3"),
+    ],
+)
+def test_blocks_that_do_not_fit_are_refused(client, blocks, given, error, text):
+    with pytest.raises(error, match=text):
+        svmcut.dask.LinearSVM(client=client).fit(*given(blocks))
+
+
+def test_other_wrong_calls_are_refused(client, blocks, tmp_path):
+    with pytest.raises(DataError, match="qid: is missing"):
+        svmcut.dask.RankSVM(client=client).fit(blocks, SCORES[:, 0])
+    with pytest.raises(DataError, match="no row is of class 'x'; expected 'no', 'yes'"):
+        svmcut.dask.LinearSVM(client=client, class_weight={"x": 1}).fit(blocks, TWO)
+    with pytest.raises(UsageError, match=r"'gap' is a list; on workers parameter 'cost' or"):
+        svmcut.dask.train(client, "part", gap=[0.1, 0.2])
+    with pytest.raises(UsageError, match="'cost' is an empty list"):
+        svmcut.dask.train(client, "part", cost=[])
+    with pytest.raises(UsageError, match="'resume' needs parameter 'checkpoint'"):
+        svmcut.dask.train(client, "part", resume=True)
+    with pytest.raises(AttributeError, match="has no attribute 'KernelSVM'"):
+        svmcut.dask.KernelSVM  # noqa: B018
+
+
+def test_an_asynchronous_client_is_refused(client):
+    async def refused():
+        address = client.scheduler.address
+        async with Client(address, asynchronous=True) as other:
+            with pytest.raises(UsageError, match=r"this client is asynchronous.*without asynch"):
+                here(other)
+
+    asyncio.run(refused())
