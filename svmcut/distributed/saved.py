@@ -49,9 +49,9 @@ class Saving(NamedTuple):
     def check(self) -> None:
         """Refuses what means nothing, as a UsageError."""
         if self.resume and self.path is None:
-            raise UsageError("{resume} needs {checkpoint}, the file to go on from")
+            raise UsageError("resume=True needs {checkpoint}, the file to go on from")
         if not self.every >= 0:
-            raise UsageError("{checkpoint_every} is {!r}; expected seconds, at least 0", self.every)
+            raise UsageError("checkpoint_every is {!r}; expected seconds, at least 0", self.every)
 
 
 def fit_all(

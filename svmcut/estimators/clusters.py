@@ -340,7 +340,7 @@ class RankSVM(OnWorkers, ranking.RankSVM):
         self,
         C: float = 1.0,
         *,
-        loss: str = "swapped-pairs",
+        loss: str = TASKS["rank"].loss,
         tol: float = 1e-3,
         max_iter: int | None = None,
         verbose: int = 0,

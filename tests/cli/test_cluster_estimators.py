@@ -213,7 +213,7 @@ def test_other_wrong_calls_are_refused(client, blocks, tmp_path):
         svmcut.dask.train(client, "part", gap=[0.1, 0.2])
     with pytest.raises(UsageError, match="'cost' is an empty list"):
         svmcut.dask.train(client, "part", cost=[])
-    with pytest.raises(UsageError, match="'resume' needs parameter 'checkpoint'"):
+    with pytest.raises(UsageError, match="resume=True needs parameter 'checkpoint'"):
         svmcut.dask.train(client, "part", resume=True)
     with pytest.raises(AttributeError, match="has no attribute 'KernelSVM'"):
         svmcut.dask.KernelSVM  # noqa: B018
