@@ -25,12 +25,12 @@ Examples:
 def classify(example_file, model_file, predictions_file, **given):
     """Score the examples of EXAMPLE_FILE with MODEL_FILE.
 
-    PREDICTIONS_FILE gets one line per example (default: svm_predictions): its score, or its tag
-    where the model is one of sequences. Accuracy, precision, recall, F1, ROC area, average
-    precision and a table of the classes are printed, swapped pairs where the examples have a qid,
-    wrong tags for sequences; for label sets Hamming loss, subset accuracy, micro and macro F1 and
-    precision at 1, 3 and 5. Labels are compared with those of the model. EXAMPLE_FILE may be - for
-    standard input, PREDICTIONS_FILE - for standard output.
+    PREDICTIONS_FILE (default: svm_predictions) gets one line per example: its score, its predicted
+    class and scores, its tag or its labels, as the model has it. If the examples have labels, the
+    measures are printed: accuracy, precision, recall, F1, ROC area, average precision and a
+    confusion table of classes; swapped pairs and NDCG of rankings (qid); wrong tags and chunks of
+    sequences; Hamming loss, subset accuracy, F1 and precision at 1, 3 and 5 of label sets.
+    EXAMPLE_FILE may be - for standard input, PREDICTIONS_FILE - for standard output.
     """
     files = {
         "example_file": example_file,

@@ -43,7 +43,7 @@ THREADS = Option(
     "threads",
     ("--threads",),
     RUNNING,
-    "Threads; results do not depend on them.",
+    "Number of threads; it does not change the results.",
     default="all",
     kind=KINDS["threads"],
 )
@@ -53,31 +53,32 @@ SCORING = (
         "labels",
         ("--labels",),
         OUTPUT,
-        "Write the predicted label, as the model has it, instead of the score.",
+        "Write the predicted label instead of the score.",
         default="off",
     ),
     Option(
         "probability",
         ("--probability",),
         OUTPUT,
-        "Write and measure the probabilities of the classes, in the order of the model's labels, "
-        "with --labels "
-        "behind the label; of a model trained with --probability or -l logistic.",
+        "Write and measure class probabilities, one column per label in the model's order; with "
+        "--labels the label comes first. The model must be trained with --probability or -l "
+        "logistic.",
         default="off",
     ),
     Option(
         "unlabelled",
         ("--unlabelled",),
         DATA,
-        "Lines may begin with any word in place of a label, or without one; nothing is measured.",
+        "Ignore the first word of each line, which may be ?, any label or missing; measure "
+        "nothing.",
         default="off",
     ),
     Option(
         "format",
         ("--format",),
         OUTPUT,
-        "Measures of two classes in plain words with a table of the classes, or in svm_perf's "
-        "lines.",
+        "How to print the measures of two classes: plain (with a confusion table) or svm_perf "
+        "(its lines).",
         default="plain",
         kind=one_of(("plain", "svm_perf")),
     ),
@@ -85,7 +86,7 @@ SCORING = (
         "scheme",
         ("--scheme",),
         OUTPUT,
-        "Sequences: only tags that are chunks of iob1, iob2 or iobes; the best of these.",
+        "Sequences: predict only valid chunks of iob1, iob2 or iobes.",
         default="all sequences of tags",
         kind=one_of(tuple(SCHEMES)),
     ),
@@ -93,7 +94,7 @@ SCORING = (
         "n_best",
         ("--n-best",),
         OUTPUT,
-        "Sequences: write so many of the best labellings, each behind a line # RANK SCORE.",
+        "Sequences: write the N best labellings, each after a line # RANK SCORE.",
         default="the best, without its score",
         kind=integer(1, 1 << 20),
     ),
@@ -101,16 +102,16 @@ SCORING = (
         "confidence",
         ("--confidence",),
         OUTPUT,
-        "Sequences: write TAG P, and measure P, the probability of the tag; calibrated where the "
-        "model was trained with --probability.",
+        "Sequences: write TAG P, where P is the probability of the tag, and measure P. It is "
+        "calibrated if the model was trained with --probability.",
         default="off",
     ),
     Option(
         "partial",
         ("--partial",),
         DATA,
-        "Tokens in columns: tags of the file are given, and ? stands for one to be found; nothing "
-        "is measured.",
+        "Tokens in columns: keep the tags in the file and predict those written as ?; measure "
+        "nothing.",
         default="off",
     ),
     Option(
@@ -125,15 +126,15 @@ SCORING = (
         "certify",
         ("--certify",),
         OUTPUT,
-        "Say how many labels are proven to be those of the exact optimum.",
+        "Count the labels that are proven to be those of the exact optimum.",
         default="off",
     ),
     Option(
         "bounds",
         ("--bounds",),
         OUTPUT,
-        "Write LOW HIGH a row: between these lies the score of the exact optimum; of several "
-        "classes LOW HIGH of each.",
+        "Write LOW HIGH per row, bounds of the score at the exact optimum; with several classes, "
+        "LOW HIGH of each.",
         default="none",
         kind=PATH,
     ),
@@ -141,14 +142,14 @@ SCORING = (
         "progress",
         ("--progress/--no-progress",),
         OUTPUT,
-        "Count the rows on standard error while they are read and scored.",
+        "Show a progress bar on standard error.",
         default="on a terminal",
     ),
     Option(
         "verbosity",
         ("-v",),
         OUTPUT,
-        "Verbosity; 0 prints the measures alone.",
+        "Verbosity; 0 prints only the measures.",
         default="1",
         kind=LEVEL,
     ),
@@ -156,7 +157,8 @@ SCORING = (
         "beam",
         ("--beam", "--b"),
         RUNNING,
-        "Sequences: states kept a token while the best tags are sought; 0 keeps all.",
+        "Sequences: keep this many states per token while searching for the best tags; 0 keeps "
+        "all.",
         default="0",
         kind=KINDS["beam"],
     ),
@@ -164,16 +166,15 @@ SCORING = (
         "zero_based",
         ("--zero-based",),
         DATA,
-        "Feature indices start at 0, as where the model was "
-        "trained; of a model of LIBSVM those in its file too.",
+        "Feature indices start at 0, as in training; for a model of LIBSVM, in the model file too.",
         default="off",
     ),
     Option(
         "input",
         ("--input",),
         DATA,
-        "What EXAMPLE_FILE holds: svm, crfsuite, conll, or a table, csv, tsv, jsonl, parquet, "
-        "arrow or text, as the model was trained on.",
+        "Format of EXAMPLE_FILE: svm, crfsuite, conll, or a table (csv, tsv, jsonl, parquet, "
+        "arrow, text), as in training.",
         default="by the file's ending, else svm",
         kind=KINDS["input"],
     ),
@@ -181,9 +182,9 @@ SCORING = (
         "scheduler",
         ("--scheduler",),
         RUNNING,
-        "Score on the workers of this Dask scheduler, or with local:N on N that are started "
-        "here. EXAMPLE_FILE may "
-        "be a quoted pattern, PREDICTIONS_FILE is a folder that gets one file each.",
+        "Score on the workers of this Dask scheduler; local:N starts N workers here. "
+        "EXAMPLE_FILE may be a quoted pattern; then PREDICTIONS_FILE is a folder with one file "
+        "for each.",
         default="none",
         kind=ADDRESS,
     ),
@@ -191,7 +192,7 @@ SCORING = (
         "scheduler_file",
         ("--scheduler-file",),
         RUNNING,
-        "The same, of the scheduler that wrote this file.",
+        "The same, with the file that the Dask scheduler wrote.",
         default="none",
         kind=PATH,
     ),

@@ -27,7 +27,7 @@ ROWS = (
         "input",
         ("--input",),
         DATA,
-        f"What TABLE is: {', '.join(TABLES)}.",
+        f"Format of TABLE: {', '.join(TABLES)}.",
         default="by its ending",
         kind=one_of(TABLES),
     ),
@@ -35,14 +35,14 @@ ROWS = (
         "sets",
         ("--sets",),
         DATA,
-        "Labels are sets, lists or names with | in between: a line for --task multilabel.",
+        "Labels are sets: lists, or names separated by |; for --task multilabel.",
         default="off",
     ),
     Option(
         "names",
         ("--names",),
         OUTPUT,
-        "Write the names of the features, one a line, as inspect --names reads them.",
+        "Write the names of the features, one per line, for inspect --names.",
         default="none",
         kind=PATH,
     ),
@@ -56,10 +56,10 @@ ROWS = (
 def convert(table: str, example_file: str, **given: Any) -> None:
     """Write TABLE as examples in LIBSVM's text, OUT, for other programs.
 
-    TABLE is a CSV, TSV, JSON lines, Parquet or Arrow file by its ending, which may be compressed.
-    Numbers are standardised, names get a feature each, columns of texts become tf-idf of their
-    words. Labels that are words are written as -1 and 1 where they are two, the last of them 1, and
-    as 1, 2, ... where they are more. svmcut learn reads TABLE itself, and its model reads others.
+    TABLE is a CSV, TSV, JSON lines, Parquet or Arrow file, recognised by its ending; it may be
+    compressed. Numbers are standardised, categories get one feature per value, and texts become
+    tf-idf weights of their words. Two text labels are written as -1 and 1 (the last in the alphabet
+    is 1), more of them as 1, 2, ... For svmcut learn no conversion is needed: it reads TABLE.
     """
     from svmcut.cli.converting import run_conversion
 

@@ -35,10 +35,10 @@ ROWS = (
 def export(model_file: str, output_file: str, to: str | None = None) -> None:
     """Write MODEL in another program's format, OUT.
 
-    liblinear takes linear machines; libsvm those and machines with a kernel, of classes by pairs;
-    svm_light and svm_perf machines of one score; onnx all of these; json every model. A machine
-    that a format cannot express is refused. What it cannot say of one, such as names of columns
-    and probabilities, is told and left out.
+    liblinear takes linear models; libsvm takes these and kernel models (classes by pairs);
+    svm_light and svm_perf take models with one score; onnx takes all of these, json every model. A
+    model that the format cannot express is refused. Details that it cannot hold, such as names of
+    columns and probabilities, are left out with a warning.
     """
     from svmcut.cli.exporting import run_export
 

@@ -23,7 +23,7 @@ ROWS = (
         "names",
         ("--names",),
         DATA,
-        "Names of the features, one a line, from feature 1 on.",
+        "Names of the features, one per line, from feature 1 on.",
         default="numbers",
         kind=PATH,
     ),
@@ -31,7 +31,7 @@ ROWS = (
         "report",
         ("--report",),
         DATA,
-        "The JSON report of the training run: adds its certificate.",
+        "JSON report of the training run; adds its certificate.",
         default="none",
         kind=PATH,
     ),
@@ -39,7 +39,7 @@ ROWS = (
         "trace",
         ("--trace",),
         DATA,
-        "The trace of the training run: adds its convergence.",
+        "Trace of the training run; adds its convergence.",
         default="none",
         kind=PATH,
     ),
@@ -47,7 +47,7 @@ ROWS = (
         "data",
         ("--data",),
         DATA,
-        "Examples: adds measures, and the scores of each class.",
+        "Example file; adds measures and the scores of each class.",
         default="none",
         kind=PATH,
     ),
@@ -55,7 +55,7 @@ ROWS = (
         "input",
         ("--input",),
         DATA,
-        "What --data holds, as of classify.",
+        "Format of --data, as in classify.",
         default="by the file's ending, else svm",
         kind=KINDS["input"],
     ),
@@ -63,25 +63,23 @@ ROWS = (
         "zero_based",
         ("--zero-based",),
         DATA,
-        "Feature indices start at 0, in --data and in a model of LIBSVM; they are shown from 1.",
+        "Feature indices start at 0 in --data and in a model of LIBSVM; the output counts from 1.",
         default="off",
     ),
     Option(
         "top",
         ("--top",),
         OUTPUT,
-        "How many of the highest and of the lowest weights are named.",
+        "Number of highest and of lowest weights to show.",
         default="10",
         kind=integer(0),
     ),
-    Option(
-        "json", ("--json",), OUTPUT, "Print one JSON document in place of the text.", default="off"
-    ),
+    Option("json", ("--json",), OUTPUT, "Print one JSON document instead of text.", default="off"),
     Option(
         "html",
         ("--html",),
         OUTPUT,
-        "Write one page with pictures, which needs no other file.",
+        "Write one self-contained page with pictures.",
         default="none",
         kind=PATH,
     ),
@@ -93,9 +91,9 @@ ROWS = (
 def inspect(model_file, **given):
     """Show what the model of MODEL_FILE is and has learnt.
 
-    Printed are its kind, loss, labels, features and sparsity; the highest and lowest weights of
-    each class, label or tag; support vectors and their multipliers; transitions of sequences and
-    pairs of label sets.
+    It prints the kind of model, its loss, labels, features and sparsity; the highest and lowest
+    weights of each class, label or tag; support vectors and their multipliers; transitions of
+    sequences and pairs of label sets.
     """
     from svmcut.cli.examining import InspectionOptions, run_inspection
     from svmcut.cli.guard import warn

@@ -77,12 +77,12 @@ def options_of(ctx: click.Context) -> LearnOptions:
 def learn(**values):
     """Train a support vector machine on EXAMPLE_FILE and write it to MODEL_FILE.
 
-    EXAMPLE_FILE holds one example a line, LABEL INDEX:VALUE INDEX:VALUE ... (LIBSVM and svm_light
-    format); it may be compressed (gzip, bzip2, xz, zstd), a pipe, or - for standard input.
-    MODEL_FILE may be - for standard output; what is printed goes to standard error then. Two labels
-    are two classes, the larger is positive (--positive names another), three or more whole ones as
-    many classes; the model keeps them. Every option of svm_perf_learn is taken with the same
-    meaning.
+    EXAMPLE_FILE holds one example per line, LABEL INDEX:VALUE INDEX:VALUE ... (LIBSVM and svm_light
+    format), or a table (--label); it may be compressed (gzip, bzip2, xz, zstd), a pipe, or - for
+    standard input. MODEL_FILE may be - for standard output; messages then go to standard error. Two
+    labels mean two classes, of which the larger is positive (--positive names another); three or
+    more whole numbers mean as many classes. The model keeps the labels. Every option of
+    svm_perf_learn works, with the same meaning.
     """
 
 
@@ -100,8 +100,8 @@ learn.help = "\n\n".join(
 def rank(**values):
     """Learn to rank from EXAMPLE_FILE and write the model to MODEL_FILE.
 
-    EXAMPLE_FILE holds one row a line, LABEL qid:QUERY INDEX:VALUE INDEX:VALUE ... Rows of a query
-    stand together, query numbers do not decrease; a larger label belongs above a smaller one of the
-    same query. Without qid all rows are one query (ordinal regression). Every option of
-    svm_rank_learn is taken with the same meaning.
+    EXAMPLE_FILE holds one row per line, LABEL qid:QUERY INDEX:VALUE INDEX:VALUE ... Rows of a query
+    stand together, and query numbers do not decrease; within a query, larger labels rank higher.
+    Without qid all rows are one query (ordinal regression). Every option of svm_rank_learn works,
+    with the same meaning.
     """

@@ -15,7 +15,7 @@ Examples:
   svmcut names --into bin train predict      LIBLINEAR's own names
 """
 
-ROWS = (Option("into", ("--into",), OUTPUT, "The folder; it is made.", kind=PATH),)
+ROWS = (Option("into", ("--into",), OUTPUT, "Folder for the programs; it is created.", kind=PATH),)
 
 
 @click.command(cls=PanelCommand, rows=ROWS, epilog=_EPILOG)
@@ -23,12 +23,12 @@ ROWS = (Option("into", ("--into",), OUTPUT, "The folder; it is made.", kind=PATH
 def names(names: tuple[str, ...], into: str | None = None) -> None:
     """Write programs with the names of LIBSVM, LIBLINEAR and svm_proprank into a folder.
 
-    They are svm-train, svm-predict, svm-scale, liblinear-train and liblinear-predict, with every
-    option, printed line and exit status of LIBSVM 3.37 and LIBLINEAR 2.50, so that a script finds
-    them first where the folder stands first in PATH. Nothing else installs them, as the originals
-    may be there. svm_proprank_learn takes svm_rank_learn's options but -l, and trains as svmcut
-    rank --propensities. train and predict, which are LIBLINEAR's own names, are written where they
-    are named.
+    It writes svm-train, svm-predict, svm-scale, liblinear-train, liblinear-predict and
+    svm_proprank_learn. Put the folder first in PATH, and scripts use these programs: they have the
+    options, printed lines and exit statuses of LIBSVM 3.37 and LIBLINEAR 2.50. They are not
+    installed otherwise, because the originals may be there. svm_proprank_learn takes
+    svm_rank_learn's options except -l, and trains like svmcut rank --propensities. LIBLINEAR's own
+    names, train and predict, are written only if you name them.
     """
     from svmcut.cli.launchers import write_launchers
 

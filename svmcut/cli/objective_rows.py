@@ -9,8 +9,8 @@ ROWS = (
         ("--cost",),
         OBJECTIVE,
         "C: {objective}.",
-        more="The unit is that of {original}.{needed} Several values, 0.1,1,10, train a path: one "
-        "model each, MODEL_FILE.0.1 and so on; with --cv they are compared.",
+        more="In the unit of {original}.{needed} Several values, 0.1,1,10, train a path: one model "
+        "each, MODEL_FILE.0.1 and so on; with --cv they are compared.",
         default="",
         letter="-c",
     ),
@@ -18,7 +18,7 @@ ROWS = (
         "example_cost",
         ("--example-cost",),
         OBJECTIVE,
-        "C as the weight of one {one}. Several values as with -c.",
+        "C as the weight of one {one}. Takes several values, as -c does.",
         default="{example_cost}",
     ),
     Option("loss", ("--loss",), OBJECTIVE, "What to minimise: {losses}.", letter="-l"),
@@ -26,8 +26,8 @@ ROWS = (
         "propensities",
         ("--propensities",),
         OBJECTIVE,
-        "Lines of label 1 are clicks, whose cost: is 1 over the propensity, and 1 where none "
-        "stands: the same as -l propensities.",
+        "Lines with label 1 are clicks; their cost: is 1 / propensity (1 if missing). The same "
+        "as -l propensities.",
         default="off",
     ),
     Option(
@@ -39,20 +39,20 @@ ROWS = (
     ),
     Option("at", ("--at",), OBJECTIVE, "{placed}.", default="{place}"),
     Option("beta", ("--beta",), OBJECTIVE, "beta of {mixed}."),
-    Option("tube", ("--tube",), OBJECTIVE, "Errors up to this cost nothing."),
+    Option("tube", ("--tube",), OBJECTIVE, "Errors up to this size cost nothing."),
     Option(
         "penalty",
         ("--penalty",),
         OBJECTIVE,
-        "What stands for 1/2 w'w: l2, that itself; l1, the sum of |w|, which leaves features "
-        "without weight; elastic-net, a sum of both.",
-        more="l1 and elastic-net are for {penalised}, on features.",
+        "Penalty on the weights: l2, 1/2 w'w; l1, the sum of |w|, which leaves many weights at "
+        "0; elastic-net, a mix of both.",
+        more="l1 and elastic-net work with {penalised}, on features.",
     ),
     Option(
         "l1_ratio",
         ("--l1-ratio",),
         OBJECTIVE,
-        "R of --penalty elastic-net: R times the sum of |w|, and 1 - R times 1/2 w'w.",
+        "R of --penalty elastic-net: R times the sum of |w| plus 1 - R times 1/2 w'w.",
     ),
     Option(
         "rescaling",
@@ -81,23 +81,25 @@ ROWS = (
         "transitions",
         ("--transitions",),
         OBJECTIVE,
-        "How many tags before it a tag depends on: 0 to 3. Time and memory grow K-fold with each.",
+        "Order of the transitions: a tag depends on this many tags before it, 0 to 3. Time and "
+        "memory grow K-fold with each.",
         letter="--t",
     ),
     Option(
         "emissions",
         ("--emissions",),
         OBJECTIVE,
-        "1 for weights of features at two neighbouring tags too; needs --t of at least 1.",
+        "1 adds weights of features for pairs of neighbouring tags; needs --t of at least 1.",
         letter="--e",
     ),
     Option(
         "multiclass",
         ("--multiclass",),
         OBJECTIVE,
-        "Of three classes or more: crammer-singer trains all at once, with a kernel by dual-cd, "
-        "cutting-plane or sampled-cuts; one-vs-rest each against the rest, the one way of losses "
-        "other than the default on features; one-vs-one each against each, with a kernel.",
+        "With three or more classes: crammer-singer trains all at once (with a kernel by "
+        "dual-cd, cutting-plane or sampled-cuts); one-vs-rest trains each class against the "
+        "rest, and is the only way for other losses than the default on features; one-vs-one "
+        "trains each pair, with a kernel.",
         default="crammer-singer; one-vs-one with a kernel",
     ),
     Option(
@@ -111,15 +113,14 @@ ROWS = (
         "initial",
         ("--initial",),
         RUNNING,
-        "Start from the weights or support vectors of this model, of any format and the same "
-        "classes; the optimum is the same. Trains with newton, cutting-plane or smo.",
+        "Start from the weights or support vectors of this model, of any format and with the "
+        "same classes. The optimum stays the same. Works with newton, cutting-plane and smo.",
     ),
     Option(
         "pairs",
         ("--pairs",),
         OBJECTIVE,
-        "all: a weight for every pair of labels that an example may have together; none: every "
-        "label is learnt on its own.",
+        "all: a weight for every pair of labels; none: every label is learnt on its own.",
     ),
     Option("kernel", ("--kernel",), KERNEL, "{kernels}.", more="{given}", letter="-t"),
     Option(
@@ -127,7 +128,7 @@ ROWS = (
         ("--degree",),
         KERNEL,
         "d of the {kernels_of} kernel.",
-        more="Several values as with -g.",
+        more="Takes several values, as -g does.",
         letter="-d",
     ),
     Option(
@@ -135,9 +136,9 @@ ROWS = (
         ("--gamma",),
         KERNEL,
         "g of the {kernels_of} kernel exp(-g |x-z|^2).",
-        more="scale is 1 / (features x variance of all values) of the training rows, auto 1 / "
-        "features. Several values, 0.01,0.1,1, are a grid with those of C: add --cv, or --validate "
-        "and --select.",
+        more="scale is 1 / (features x variance of all values) of the training rows, auto is 1 / "
+        "features. Several values, 0.01,0.1,1, make a grid with those of C: add --cv, or "
+        "--validate and --select.",
         letter="-g",
     ),
     Option(
@@ -145,7 +146,7 @@ ROWS = (
         ("--scale-kernel",),
         KERNEL,
         "s of the {kernels_of} kernels.",
-        more="Several values as with -g.",
+        more="Takes several values, as -g does.",
         letter="-s",
     ),
     Option(
@@ -153,14 +154,14 @@ ROWS = (
         ("--coef0",),
         KERNEL,
         "r of the {kernels_of} kernels.",
-        more="Several values as with -g.",
+        more="Takes several values, as -g does.",
         letter="-r",
     ),
     Option(
         "basis",
         ("--basis", "--k"),
         KERNEL,
-        "Most vectors that span a subspace.",
+        "Maximum number of vectors that span a subspace.",
         more="Used by {spanned}{polished}.",
         letter="--k",
     ),
@@ -168,34 +169,37 @@ ROWS = (
         "basis_kind",
         ("--basis-kind",),
         KERNEL,
-        "What spans a subspace: pivoted rows (incomplete Cholesky), even ones, or fourier, random "
-        "Fourier features of the rbf kernel (--seed).",
+        "What spans the subspace: pivoted rows (incomplete Cholesky), even (evenly spaced rows), "
+        "or fourier (random Fourier features of the rbf kernel; --seed).",
     ),
-    Option("sample_size", ("--sample-size",), KERNEL, "{examples} drawn for a cut of {takers}."),
+    Option("sample_size", ("--sample-size",), KERNEL, "{examples} drawn for each cut of {takers}."),
     Option(
-        "patience", ("--patience",), KERNEL, "Samples in a row without progress that end {takers}."
+        "patience",
+        ("--patience",),
+        KERNEL,
+        "{takers}: stop after this many samples in a row without progress.",
     ),
     Option(
         "budget",
         ("--budget",),
         KERNEL,
-        "Most support vectors of {takers}; they need not be training points: --solver bsca "
-        "--budget 200.",
+        "Maximum number of support vectors of {takers}, which need not be training points. "
+        "Example: --solver bsca --budget 200.",
     ),
     Option(
         "maintenance",
         ("--maintenance",),
         KERNEL,
-        "What {takers} do with a support vector too many: merge it with another (the rbf kernel "
-        "only), project it on the others (no sigmoid kernel) or remove it.",
+        "How {takers} remove a support vector beyond the budget: merge it with another (rbf "
+        "only), project it on the others (not with sigmoid), or remove it.",
         default="{maintenance}",
     ),
     Option(
         "sampling",
         ("--sampling",),
         KERNEL,
-        "Examples {takers} visit: shuffled in a new order every epoch, independent draws, or "
-        "adaptive, more often where that raised the dual ({adaptive} only).",
+        "Order in which {takers} visit examples: shuffled (a new order every epoch), independent "
+        "draws, or adaptive (more often where the dual rose; {adaptive} only).",
     ),
     Option(
         "nu",
@@ -209,22 +213,22 @@ ROWS = (
         "average",
         ("--average",),
         KERNEL,
-        "{takers}: the model is the average of the last half of the iterates (suffix), or of all "
+        "{takers}: the model is the average of the last half of the iterates (suffix) or of all "
         "(full).",
     ),
     Option(
         "polish",
         ("--polish/--no-polish",),
         KERNEL,
-        "Exact training in the span of the points that {takers} chose.",
+        "Afterwards train exactly in the span of the points that {takers} chose.",
         default="{polish}",
     ),
     Option(
         "certify",
         ("--certify/--no-certify",),
         KERNEL,
-        "With a kernel, compute a dual bound and the gap. The model keeps what classify --certify "
-        "needs of the certificate.",
+        "With a kernel, compute a dual bound and the gap. The model keeps the part of the "
+        "certificate that classify --certify needs.",
         default="on below {certified}",
     ),
 )

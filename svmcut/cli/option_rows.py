@@ -10,7 +10,7 @@ ROWS = (
         "task",
         ("--task",),
         DATA,
-        "What to learn: {tasks}. Each task has options of its own: --task sequence --help.",
+        "What to learn: {tasks}. Each task has its own options: see --task sequence --help.",
         default="{first}; of three or more whole labels multiclass",
     ),
     Option(
@@ -25,39 +25,40 @@ ROWS = (
         "weights",
         ("--weights",),
         DATA,
-        "File of one number a line, what each {single} weighs: 2 as if it stood there twice, 0 "
-        "for none; times cost: of its lines.",
+        "File with one number per line, the weight of each {single}: 2 counts it twice, 0 leaves "
+        "it out. It multiplies any cost: in EXAMPLE_FILE.",
     ),
     Option(
         "class_weight",
         ("--class-weight",),
         DATA,
-        "What the examples of a class weigh beside that: by label, 1=5,-1=0.5, or balanced, every "
-        "class as much as another. Weights of any kind are for -l {weighing} alone.",
+        "Weights of the classes, multiplied with the others: by label, as in 1=5,-1=0.5, or "
+        "balanced, so that every class weighs the same. Weights of any kind work with -l "
+        "{weighing} only.",
     ),
     Option(
         "cv",
         ("--cv",),
         DATA,
-        "Cross-validate: every value of C, with every one of the kernel's parameters, is measured "
-        "on so many folds, and the best by --select is trained on all examples and written as "
-        "MODEL_FILE alone. Without C it compares --example-cost 2^-7, 2^-5, ..., 2^7; with the rbf "
-        "kernel and no -g each of them with a quarter of -g scale, with it and with four times it.",
+        "Cross-validate on this many folds. Each combination of C and the kernel's parameters is "
+        "measured; the best by --select is trained on all examples and written to MODEL_FILE. "
+        "Without C it tries --example-cost 2^-7, 2^-5, ..., 2^7; with -t rbf and without -g it "
+        "tries each of them with -g scale, a quarter of it and four times it.",
     ),
-    Option("validate", ("--validate",), DATA, "Measure every model on the examples of this file."),
+    Option("validate", ("--validate",), DATA, "Measure every model on this file."),
     Option(
         "zero_based",
         ("--zero-based",),
         DATA,
-        "Feature indices of the files start at 0: index k is feature k + 1 of the model. classify "
-        "needs it too.",
+        "Feature indices in the files start at 0: index k is feature k + 1 of the model. Give it "
+        "to classify too.",
         default="off",
     ),
     Option(
         "input",
         ("--input",),
         DATA,
-        "What the files hold: {inputs}. The model keeps the names.",
+        "Format of the files: {inputs}. The model keeps the names.",
         default="by the file's ending, else svm",
     ),
     *objective_rows.ROWS,
@@ -82,89 +83,89 @@ ROWS = (
         "until_decided",
         ("--until-decided",),
         STOPPING,
-        "Stop when so many labels that the model gives the examples of this file are proven to be "
-        "those of the exact optimum, instead of --gap.",
+        "Stop when a share (--fraction) of the labels that the model predicts for this file are "
+        "proven to be those of the exact optimum, instead of --gap.",
         default="none",
     ),
     Option(
         "fraction",
         ("--fraction",),
         STOPPING,
-        "Share of the labels of --until-decided.",
+        "Share of labels to prove for --until-decided.",
         default="0.99",
     ),
     Option(
         "max_iterations",
         ("--max-iterations",),
         STOPPING,
-        "Stop after so many iterations, write the best model so far and exit with 3.",
+        "Stop after this many iterations, write the best model so far and exit with 3.",
     ),
     Option(
         "time_limit",
         ("--time-limit",),
         STOPPING,
-        "The same after this time, reading included: seconds, or 30s, 5m, 1h, 2d.",
+        "The same after this much time, reading included: seconds, or 30s, 5m, 1h, 2d.",
     ),
     Option(
         "epochs",
         ("--epochs",),
         STOPPING,
-        "Passes over the examples of {takers}.",
+        "Passes of {takers} over the examples.",
         default="{epochs}",
     ),
     Option(
         "hold_out",
         ("--hold-out",),
         STOPPING,
-        "Part of the examples, 0.1 for a tenth, that {takers} do not train on but choose their "
-        "best state by; those without a budget end once its error has not fallen in the second "
-        "half of the run so far. 0: the best state by the primal value.",
+        "Share of the examples, 0.1 for a tenth, on which {takers} do not train but choose their "
+        "best state. Those without a budget stop once the error there has not fallen for half of "
+        "the run. 0: choose by the primal value.",
     ),
     Option(
         "line_search",
         ("--line-search/--no-line-search",),
         RUNNING,
-        "Cuts of {takers} on the line from the best point to the model's minimiser; without, "
-        "every cut at that minimiser, as Algorithm 1 of KDD 2006 is printed.",
+        "Line search of {takers}. Off: the plain Algorithm 1 of KDD 2006.",
         default="on",
     ),
     Option(
         "parts",
         ("--parts",),
         RUNNING,
-        "A visit of {takers} searches one of so many parts of the {parts}, drawn, and those in "
-        "use; the gap is of all.",
+        "Split the {parts} into this many parts; each visit of {takers} searches one random part "
+        "and those in use. The gap covers all.",
         default="{parts_default}",
     ),
     Option(
         "quick",
         ("--quick",),
         STOPPING,
-        "Train by {takers} until the error on a tenth of the sequences, held out, falls no more, "
-        "then with as many passes over all; the gap is reported as it is.",
+        "Early stopping with {takers}: train until the error on a held-out tenth of the "
+        "sequences stops falling, then make as many passes over all. The report states the gap "
+        "that is left.",
         default="off",
     ),
     Option(
         "select",
         ("--select",),
         OUTPUT,
-        "Write the model that is best by this measure on --validate as MODEL_FILE too, or alone "
-        "where it is best on the folds of --cv ({measure} unless given): {measures}.",
+        "Measure that chooses. With --validate the best model is also written as MODEL_FILE; "
+        "with --cv (default {measure}) it is the only one: {measures}.",
     ),
     Option("report", ("--report",), OUTPUT, "Write the report as one JSON document."),
-    Option("trace", ("--trace",), OUTPUT, "Write one JSON line per iteration."),
+    Option("trace", ("--trace",), OUTPUT, "Write one JSON object per iteration, a line each."),
     Option(
         "alphas",
         (),
         OUTPUT,
-        "Write the multipliers of the final constraints, one a line.",
+        "Write the multipliers of the final constraints, one per line.",
         letter="-a",
     ),
     Option(
         "format",
         ("--format",),
         OUTPUT,
-        "Report on standard output: plain, a summary, or original, the lines of {original}.",
+        "Report on standard output: plain (a summary) or original (the lines of {original}).",
     ),
     Option(
         "verbosity",
@@ -182,40 +183,45 @@ ROWS = (
         default="on a terminal",
     ),
     Option("solver", ("--solver",), RUNNING, "{solvers}."),
-    Option("qp", ("--qp",), RUNNING, "Small QP of the cutting planes: {qps}.", default="{qp}"),
+    Option(
+        "qp", ("--qp",), RUNNING, "Solver of the small QP in cutting planes: {qps}.", default="{qp}"
+    ),
     Option(
         "beam",
         ("--beam",),
         RUNNING,
-        "Keep so many states a token while the best tags are sought; 0 keeps all and is exact. A "
-        "certificate is one of the beam's labellings then.",
+        "Keep this many states per token while searching for the best tags; 0 keeps all and is "
+        "exact. With a beam, the certificate covers only the labellings it finds.",
         letter="--b",
     ),
     Option(
         "threads",
         ("--threads",),
         RUNNING,
-        "Threads; the model's bytes do not depend on it.",
+        "Number of threads; the model is byte-identical for any number.",
         default="all",
     ),
-    Option("seed", ("--seed",), RUNNING, "Seed of whatever is drawn at random."),
+    Option("seed", ("--seed",), RUNNING, "Seed of the random number generator."),
     Option(
         "cache_size",
         ("--cache-size",),
         RUNNING,
-        "Kernel rows kept, in MB.",
+        "Memory for kernel rows, in MB.",
         more="Or with a unit: 500K, 2G.",
         letter="-m",
     ),
     Option(
-        "max_memory", ("--max-memory",), RUNNING, "Refuse work that needs more: MB, or 512M, 2G."
+        "max_memory",
+        ("--max-memory",),
+        RUNNING,
+        "Refuse work that needs more than this: MB, or 512M, 2G.",
     ),
     Option(
         "checkpoint",
         ("--checkpoint",),
         RUNNING,
-        "Write the state of training to this file at intervals, on SIGUSR1, SIGTERM and SIGHUP; "
-        "removed at the end.",
+        "Save the state of training to this file at intervals and on SIGUSR1, SIGTERM and "
+        "SIGHUP. It is removed at the end.",
     ),
     Option(
         "checkpoint_every",
@@ -227,35 +233,35 @@ ROWS = (
         "resume",
         ("--resume",),
         RUNNING,
-        "Go on from --checkpoint where there is one.",
+        "Continue from --checkpoint if the file exists.",
         default="off",
     ),
     Option(
         "cache",
         ("--cache",),
         RUNNING,
-        "Folder where the rows of the files are kept as binary arrays, which later runs take in "
-        "place of the text; --solver cutting-plane trains on more rows than memory holds.",
+        "Folder for parsed rows as binary arrays, which later runs read instead of the text. "
+        "--solver cutting-plane can then train on more rows than fit in memory.",
     ),
     Option(
         "scheduler",
         ("--scheduler",),
         RUNNING,
-        "Train on the workers of this Dask scheduler, or with local:N on N that are started here. "
-        "EXAMPLE_FILE may be a quoted pattern: every file is a part that a worker reads under the "
-        "same name. Cutting planes alone; the model's bytes do not depend on the workers.",
+        "Train on the workers of this Dask scheduler; local:N starts N workers here. "
+        "EXAMPLE_FILE may be a quoted pattern: every file is a part that a worker reads by the "
+        "same name. Cutting planes only; the model is byte-identical for any number of workers.",
     ),
     Option(
         "scheduler_file",
         ("--scheduler-file",),
         RUNNING,
-        "The same, of the scheduler that wrote this file.",
+        "The same, with the file that the Dask scheduler wrote.",
     ),
     Option(
         "work_dir",
         ("--work-dir",),
         RUNNING,
-        "Folder that all workers see, by which weights above 10 MB go to them; their files there "
+        "Folder that all workers see; weights above 10 MB are passed through files there, which "
         "are removed.",
     ),
     Option(
@@ -278,8 +284,8 @@ ROWS = (
         "basis_method",
         (),
         COMPATIBILITY,
-        "Subspace of a basis chosen in advance: 1 evenly spaced rows, 2 incomplete Cholesky; "
-        "needs --i 0.",
+        "Choose the basis of the subspace in advance: 1 evenly spaced rows, 2 incomplete "
+        "Cholesky; needs --i 0.",
         letter="--t",
         only="svm_perf",
     ),

@@ -300,33 +300,32 @@ def numbered(rows) -> str:
 
 
 _INPUTS = (
-    "svm, as above; a table, csv, tsv, jsonl, parquet or arrow, with --label; text: lines of a "
-    "label, a tab and a text, or of __label__NAME and a text",
-    "svm, as above; crfsuite: lines of a tag and of attributes by name, NAME or NAME:VALUE, with "
-    "tabs in between, and an empty line behind every sequence, where classify needs this option "
-    "too; conll: lines of columns with blanks in between, the last of them the tag, and an empty "
-    "line behind every sequence",
+    "svm, as above; csv, tsv, jsonl, parquet or arrow: a table, with --label; text: lines with a "
+    "label, a tab and a text, or with __label__NAME and a text",
+    "svm, as above; crfsuite: lines with a tag and named attributes, NAME or NAME:VALUE, separated "
+    "by tabs (give it to classify too); conll: lines with columns separated by blanks, the last "
+    "of them the tag. In both, an empty line ends a sequence",
 )
 
 
 #: The machine that nu stands for, by labels.
 _NU = {
-    ONE_CLASS: "At most this part of the examples is outside, and at least this part are support "
+    ONE_CLASS: "At most this share of the examples is outside, and at least this share are support "
     "vectors: LIBSVM's -s 2.",
-    NUMBERS: "nu-SVR, LIBSVM's -s 4: the tube is as wide as leaves at most this part of the "
-    "examples outside. Trained by smo, with every kernel.",
-    "": "nu-SVC, LIBSVM's -s 1, in place of C: at most this part of the examples is on the wrong "
-    "side of the margin. Trained by smo, with every kernel.",
+    NUMBERS: "nu-SVR, LIBSVM's -s 4: fit the width of the tube so that at most this share of the "
+    "examples lies outside. Solver smo, any kernel.",
+    "": "nu-SVC, LIBSVM's -s 1, instead of C: at most this share of the examples is on the wrong "
+    "side of the margin. Solver smo, any kernel.",
 }
 
 
 _PROBABILITY = {
-    TAGS: "Fit the temperature of the probabilities of tags to sequences held out, in five folds "
-    "that are trained beside, with --quick in one; classify --confidence writes them.",
-    NUMBERS: "Fit the size of the noise around the predictions, sigma of a Laplace distribution, "
-    "to rows held out, in five folds that are trained beside; classify says it.",
-    "": "Fit probabilities of the classes to scores of rows held out, in five folds that are "
-    "trained beside; classify --probability writes them. Models of -l logistic have their own.",
+    TAGS: "Calibrate probabilities of tags on five-fold cross-validation (with --quick on one "
+    "fold); training takes longer. classify --confidence writes them.",
+    NUMBERS: "Estimate the noise around predictions, sigma of a Laplace distribution, on five-fold "
+    "cross-validation; training takes longer. classify prints it.",
+    "": "Calibrate class probabilities on five-fold cross-validation; training takes longer. "
+    "classify --probability writes them. Models of -l logistic have probabilities without it.",
 }
 
 
@@ -349,7 +348,7 @@ def _words(task: str) -> dict[str, Any]:
             "bias": f"{row.defaults.get('bias', 1):g}"
             + (" without a kernel, 0 with one" if solvers(task, True) else ""),
             "biased": _biased(task),
-            "free_bias": "with kernels on where --solver names one of them"
+            "free_bias": "on only if you write --solver smo or sbp"
             if row.original
             else "on with kernels",
             "kernels": ", ".join(
@@ -381,9 +380,9 @@ def _words(task: str) -> dict[str, Any]:
 
 #: What --at is, with the losses that take it.
 _AT_HELP = {
-    PLACES: "Places of a ranking that {} counts",
-    FLOOR: "floor under the second measure of {}",
-    RANGE: "LOW,HIGH, the false-positive rates of {}",
+    PLACES: "Number of top places that {} counts",
+    FLOOR: "least value of the second measure of {}",
+    RANGE: "LOW,HIGH, the range of false-positive rates of {}",
 }
 
 
@@ -404,10 +403,10 @@ def _biased(task: str) -> str:
     kernel = [name for name in taking if SOLVERS[name].free_bias]
     own = SOLVERS[NEWTON].losses or ()
     sums = [loss.name for loss in losses(task).values() if loss.name in own]
-    on_features = f"in place of the constant feature, for {join_names(sums)}"
+    on_features = f"instead of the constant feature, for {join_names(sums)}"
     if not kernel:
         return on_features
-    return f"with kernels of {join_names(kernel)}, on features {on_features}"
+    return f"with kernels for solvers {join_names(kernel)}; on features {on_features}"
 
 
 def _words_of_losses(task: str) -> dict[str, str]:
@@ -420,8 +419,8 @@ def _words_of_losses(task: str) -> dict[str, str]:
     penalised = SOLVERS[CDN].losses or ()
     return {
         "losses": numbered(rows),
-        "needed": f" Required for every loss but {only}." if only else "",
-        "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {only} alone" if only else ""),
+        "needed": f" Required for every loss except {only}." if only else "",
+        "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {only} only" if only else ""),
         "weighing": join_names(sums),
         "at": join_names([loss.name for loss in rows if loss.at]),
         "placed": _placed(rows),
@@ -464,11 +463,11 @@ def _words_of_solvers(task: str) -> dict[str, str]:
         "kkt": kkt if tolerant else "",
         "polish": f"on, for {join_names(bare)} off" if bare else "on",
         "nu": _NU[TASKS[task].labels if TASKS[task].labels in _NU else ""],
-        "nu_of_sbp": f"With --solver {SBP} the mean slack of the examples at |w| = 1; C serves the "
-        "reported objective alone then."
+        "nu_of_sbp": f"With --solver {SBP}: the mean slack of the examples at |w| = 1; C then only "
+        "scales the reported objective."
         if SBP in taking
         else "",
-        "nu_default": "0.5" if TASKS[task].labels == ONE_CLASS else "C says it",
+        "nu_default": "0.5" if TASKS[task].labels == ONE_CLASS else "from C",
         "epochs": ", ".join((f"{usual:g}", *others)),
         "adaptive": join_names([name for name, solver in known.items() if solver.adaptive]),
         "maintenance": ", ".join(

@@ -44,16 +44,15 @@ Examples:
 )
 @click.argument("example_file", metavar="[EXAMPLE_FILE]", default="-", type=FILE)
 def scale(lower, upper, labels, save, restore, example_file):
-    """Scale every feature of EXAMPLE_FILE to one range, to standard output.
+    """Scale every feature of EXAMPLE_FILE to the same range and print the result.
 
-    The lowest value of a feature becomes -1 and the highest 1, or what -l and -u say. A feature
-    that a row leaves out is 0 in it; where 0 is scaled to another number the row names it
-    afterwards, so sparse files want -l 0. Features that are the same in all rows are left out.
-    Options, numbers and range files are those of LIBSVM's svm-scale; qid:, sid:, cost: and
-    comments, which it does not know, stay as they are.
+    The lowest value of a feature becomes -1 and the highest 1; -l and -u change that. Missing
+    features are 0. Use -l 0 for sparse files: otherwise zeros become nonzero and the file grows.
+    Features with the same value in all rows are dropped. Options, numbers and range files are those
+    of LIBSVM's svm-scale; qid:, sid:, cost: and comments, which svm-scale does not know, are kept.
 
-    The file is read twice; standard input, the default, from a copy among the temporary files
-    (TMPDIR). With -r the file is read once.
+    The file is read twice; standard input (the default) is copied to a temporary file (TMPDIR).
+    With -r it is read once.
     """
     from svmcut.cli.guard import warn
     from svmcut.errors import UsageError

@@ -9,34 +9,33 @@ from svmcut.tables.options import TableOptions
 
 _KINDS = {item.name: item.kind for item in fields(TableOptions)}
 _TEXTS = {
-    "label": ("The column of the labels.", "none"),
-    "columns": ("Learn from these columns alone.", "all"),
+    "label": ("Column of the labels.", "none"),
+    "columns": ("Learn from these columns only.", "all"),
     "drop": ("Columns to leave out.", "none"),
-    "text": ("Columns of texts, which become words; may be given again.", "none"),
+    "text": ("Columns of free text, split into words; can be repeated.", "none"),
     "categories": (
-        "Columns of names, a feature each; may be given again. Text of few different values is "
-        "taken so by itself.",
+        "Columns of categories, with a feature for each value; can be repeated. Columns with few "
+        "different texts are recognised without it.",
         "none",
     ),
-    "group": ("The column of the queries, for rankings.", "none"),
-    "weight_column": ("The column of what rows weigh.", "none"),
-    "standardise": ("Numbers get mean 0 and deviation 1 over the training rows.", "on"),
-    "ngrams": ("How many words in a row make a feature.", "1,1"),
-    "min_count": ("Leave out words, or features of tokens, that fewer rows have.", "1"),
+    "group": ("Column of the queries, for rankings.", "none"),
+    "weight_column": ("Column of the weights of rows.", "none"),
+    "standardise": ("Scale numbers to mean 0 and deviation 1 over the training rows.", "on"),
+    "ngrams": ("Features are runs of LOW to HIGH words.", "1,1"),
+    "min_count": ("Drop words, or features of tokens, that occur in fewer rows.", "1"),
     "tf_idf": (
-        "Words weigh more the fewer rows they stand in, and rows have length 1; off: their counts.",
+        "Weigh words by tf-idf, and scale rows to length 1; off: counts.",
         "on",
     ),
-    "sublinear": ("A word counts 1 + ln of how often it stands in the text.", "off"),
-    "smooth": ("Words weigh as if one more row had all of them.", "on"),
+    "sublinear": ("Use 1 + ln(count) instead of the count of a word.", "off"),
+    "smooth": ("Smooth idf as if one more row had every word.", "on"),
     "hash_bits": (
-        "Words go by their hashes to 2^N features, and the model keeps none of them.",
+        "Hash words to 2^N features; the model keeps no vocabulary.",
         "none",
     ),
     "template": (
-        "With --input conll: file of the templates that make features of a token's columns, in "
-        "CRF++'s grammar, U01:%x[-1,0]/%x[0,0], with Wapiti's %m and %t. inspect prints the one "
-        "that a model has.",
+        "With --input conll: file of feature templates in CRF++'s grammar, U01:%x[-1,0]/%x[0,0], "
+        "with Wapiti's %m and %t. inspect prints the template of a model.",
         "words, their parts, shapes and neighbours",
     ),
 }

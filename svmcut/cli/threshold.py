@@ -26,7 +26,7 @@ ROWS = (
         "input",
         ("--input",),
         DATA,
-        "What DEV holds, as of classify.",
+        "Format of DEV, as in classify.",
         default="by the file's ending, else svm",
         kind=KINDS["input"],
     ),
@@ -34,7 +34,7 @@ ROWS = (
         "zero_based",
         ("--zero-based",),
         DATA,
-        "Feature indices start at 0, as where the model was trained.",
+        "Feature indices start at 0, as in training.",
         default="off",
         kind=FLAG,
     ),
@@ -43,7 +43,7 @@ ROWS = (
         "report",
         ("--report",),
         OUTPUT,
-        "Write the threshold and what is promised as one JSON document.",
+        "Write the threshold and its promises as one JSON document.",
         default="none",
         kind=PATH,
     ),
@@ -56,13 +56,13 @@ ROWS = (
 @click.argument("model_file", metavar="MODEL")
 @click.argument("output_file", metavar="OUT")
 def threshold(dev: str, model_file: str, output_file: str, **given: Any) -> None:
-    """Choose a threshold of MODEL's scores that keeps a floor, on the rows of DEV, and write the
-    model with it as OUT.
+    """Choose a threshold on the rows of DEV that promises precision or recall, and write MODEL with
+    it to OUT.
 
-    DEV are rows of two classes that took no part in training, nor in the choice of the model. With
-    the confidence given, precision, recall or specificity of new rows drawn like these reach their
-    floors. Where no threshold does, nothing is written and the status is 1. classify, inspect and
-    Python apply the threshold; probabilities stay as they are.
+    DEV holds rows of two classes that were used neither to train nor to choose the model. With the
+    given confidence, new rows like these reach the promised precision, recall or specificity. If no
+    threshold can promise it, nothing is written and the exit status is 1. classify, inspect and
+    Python apply the threshold; probabilities do not change.
     """
     from svmcut.cli.thresholding import ThresholdOptions, run_threshold
 

@@ -149,9 +149,9 @@ KERNEL_DEFAULTS: Mapping[str, Any] = {
 }
 
 QPS = {
-    "auto": QpRow(osqp_from=500, help="the exact solver, and OSQP before it from 500 cuts on"),
-    "osqp": QpRow(osqp_from=2, help="OSQP, whose answers the exact solver checks and mends"),
-    "exact": QpRow(osqp_from=math.inf, help="an active-set method alone"),
+    "auto": QpRow(osqp_from=500, help="the exact solver, after OSQP from 500 cuts on"),
+    "osqp": QpRow(osqp_from=2, help="OSQP, checked and corrected by the exact solver"),
+    "exact": QpRow(osqp_from=math.inf, help="only the active-set method"),
 }
 
 _SVM_LIGHT = ("LinearModel", "KernelModel")

@@ -93,7 +93,7 @@ _ROWS = (
     Task(
         "classification",
         where="svmcut.tasks.classification:Classification",
-        help="two classes of any labels",
+        help="two classes",
         labels=TWO_CLASSES,
         loss="error-rate",
         losses=(
@@ -213,8 +213,8 @@ zcat train.gz | svmcut learn -c 1 - model     from a pipe
         loss="swapped-pairs",
         losses=(
             Loss("swapped-pairs", number=1, in_pairs=True, help="pairs per query", **_SWAPPED),
-            Loss("swapped-fraction", number=2, help="their fraction per query", **_SWAPPED),
-            Loss("pairs", help="the fraction of all pairs", **_ORDINAL),
+            Loss("swapped-fraction", number=2, help="their share per query", **_SWAPPED),
+            Loss("pairs", help="share of all pairs", **_ORDINAL),
             Loss("map", help="average precision per query", **_RANKING),
             Loss("ndcg", takes=("at",), place=PLACES, help="NDCG of the first places", **_RANKING),
             Loss(
@@ -254,9 +254,9 @@ zcat train.gz | svmcut learn -c 1 - model     from a pipe
         objective="1/2 w'w + C * loss averaged over the queries",
         points="with swapped-pairs times the mean number of pairs",
         notes={
-            "slack_norm": "The root of the loss is inside xi then; not for pairs, map, ndcg "
+            "slack_norm": "With 2 the loss enters xi by its root; not for pairs, map, ndcg "
             "and propensities.",
-            "weights": "With --propensities one for every line, of which those of clicks count.",
+            "weights": "With --propensities one per line; only those of clicks count.",
         },
         examples="""\
 svmcut rank -c 20 train.dat model              svm_rank's unit of C
@@ -269,7 +269,7 @@ svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
     Task(
         "sequence",
         where="svmcut.tasks.sequences:Tagging",
-        help="tags of tokens, svm_hmm's files",
+        help="tags of tokens",
         labels=TAGS,
         loss="hamming",
         losses=(
@@ -288,7 +288,7 @@ svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
                 where="svmcut.risks.chain_scaled:zero_one",
                 is_sum=True,
                 added=True,
-                help="1 for a sequence with any",
+                help="1 for a sequence with any wrong tag",
                 **_BOTH,
             ),
         ),
@@ -315,10 +315,10 @@ svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
         weighs="wrong tags",
         points="wrong tags a sequence; of squared slack the mean of xi^2",
         notes={
-            "slack_norm": "The root of the loss is inside xi then, at the cost of -o slack.",
+            "slack_norm": "With 2 the loss enters xi by its root, which takes as long as -o slack.",
             "rescaling": "Time and memory of slack grow with the square of a sequence's tokens.",
-            "kernel": "Emissions are functions of the kernel. The model file is one of svmcut "
-            "then, but with linear.",
+            "kernel": "Emissions then are kernel functions, and the model file has svmcut's own "
+            "format.",
             "solver": "No pass of gdmm costs the square of the tags. -l zero-one, -o slack and -p "
             "2 train by cutting-plane alone, which auto takes then. With a kernel auto takes "
             "sampled-cuts where four bytes for every pair of tokens, and the cuts, would not fit "
@@ -326,7 +326,7 @@ svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
         },
         reading="""\
 a line is a token, TAG qid:SEQUENCE INDEX:VALUE ..., tags are integers from 1, and the lines of a
-sequence stand together. Every option of svm_hmm_learn is taken with the same meaning.""",
+sequence stand together. Every option of svm_hmm_learn works, with the same meaning.""",
         examples="""\
 svmcut learn --task sequence -c 1000 train.hmm model          svm_hmm's unit of C
 svmcut learn --task sequence --example-cost 0.1 train.hmm model
@@ -385,7 +385,7 @@ svmcut classify test.dat model numbers           squared and absolute error, R2
     Task(
         "one-class",
         where="svmcut.tasks.one_class:OneClass",
-        help="what is like the rows, whatever their labels",
+        help="rows unlike the training rows; labels are ignored",
         labels=ONE_CLASS,
         loss="one-class",
         losses=(
@@ -394,7 +394,7 @@ svmcut classify test.dat model numbers           squared and absolute error, R2
                 where="svmcut.risks.one_class:OneClassRisk",
                 takes=("nu",),
                 is_sum=True,
-                help="how far the lowest scores are from being high",
+                help="how low the lowest scores are",
             ),
         ),
         measure="accuracy",
@@ -420,7 +420,7 @@ svmcut classify test.dat model numbers           squared and absolute error, R2
         weighs="loss",
         points="the loss of an example, summed",
         reading="""\
-LABEL is not looked at in training; classify takes a label above 0 for one of the class.""",
+training ignores LABEL; classify counts labels above 0 as members of the class.""",
         examples="""\
 svmcut learn --task one-class --nu 0.1 -t 2 -g 0.5 train.dat model      svm-train -s 2 -n 0.1
 svmcut learn --task one-class --nu 0.05 train.dat model                 a half space
@@ -430,7 +430,7 @@ svmcut classify test.dat model scores          at least 0 inside; --labels write
     Task(
         "survival",
         where="svmcut.tasks.survival:Survival",
-        help="times until an event, some of them censored",
+        help="times until an event, censored or not",
         loss="survival-squared-hinge",
         losses=(
             Loss(
@@ -463,8 +463,8 @@ svmcut classify test.dat model scores          at least 0 inside; --labels write
         weighs="share of the loss",
         points="the loss of an example, summed",
         reading="""\
-LABEL is the time until the event, or minus the time of an example that was not observed until
-then. A higher score is a higher risk, an earlier event.""",
+LABEL is the time until the event; a negative one is the time until observation ended without it.
+A higher score means an earlier event.""",
         examples="""\
 svmcut learn --task survival -c 0.1 train.dat model            squared hinge, as FastSurvivalSVM
 svmcut learn --task survival -c 0.1,1 --validate dev.dat --select concordance train.dat m
@@ -474,7 +474,7 @@ svmcut classify test.dat model risks                           Harrell's c
     Task(
         "multilabel",
         where="svmcut.tasks.label_sets:Labelling",
-        help="sets of labels, LIBSVM's files",
+        help="sets of labels",
         labels=SETS,
         loss="hamming",
         losses=(
@@ -506,11 +506,10 @@ svmcut classify test.dat model risks                           Harrell's c
         objective="1/2 w'w + C * wrong labels averaged over the examples",
         weighs="wrong labels: without pairs the C of LIBLINEAR for every label",
         points="wrong labels an example",
-        notes={"solver": "dual-cd and newton are for --pairs none, where auto is dual-cd."},
+        notes={"solver": "dual-cd and newton work with --pairs none, where auto is dual-cd."},
         reading="""\
 a line is LABEL,LABEL,... INDEX:VALUE ..., labels are whole numbers from 0, and a line that starts
-with a blank has none; a first line EXAMPLES FEATURES LABELS says that features are counted from
-0.""",
+with a blank has none; a first line EXAMPLES FEATURES LABELS means that features count from 0.""",
         examples="""\
 svmcut learn --task multilabel --example-cost 1 train.ml model       labels and their pairs
 svmcut learn --task multilabel --example-cost 1 --pairs none train.ml model
@@ -521,7 +520,7 @@ svmcut classify test.ml model labels.txt
     Task(
         "multiclass",
         where="svmcut.tasks.multiclass:Multiclass",
-        help="classes of whole labels, each with weights of its own",
+        help="three or more classes",
         labels=CLASSES,
         loss="error-rate",
         losses=(

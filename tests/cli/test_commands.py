@@ -75,7 +75,7 @@ def test_a_line_that_is_read_without_click_is_read_as_click_would(command, task,
     head = ["--task", task] if command == "learn" else []
     defaults = {"predictions_file": "svm_predictions"} if command == "classify" else {}
 
-    @settings(max_examples=25)
+    @settings(max_examples=25, deadline=None)
     @given(words)
     def same(drawn):
         line = [*head, "train", *(word for part in drawn for word in part), "model"]
