@@ -83,6 +83,7 @@ docs: build  ## write docs/commands.md and the man page from the help texts, and
 	@$(VENV)/bin/python docs/replay.py --write
 	@$(VENV)/bin/python docs/terminal.py
 	@$(VENV)/bin/python docs/sketches.py
+	@$(VENV)/bin/python docs/measure_sketches.py
 
 site: build $(VENV)/.docs  ## the documentation as pages for a browser, in site/
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs --quiet build --strict
