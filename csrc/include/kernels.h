@@ -12,15 +12,8 @@ extern "C" {
 
 // ---- kernels.cc: kernel evaluations
 
-enum svmcut_kernel_type {
-    SVMCUT_KERNEL_LINEAR = 0,      // x.z
-    SVMCUT_KERNEL_POLYNOMIAL = 1,  // (scale x.z + offset)^degree
-    SVMCUT_KERNEL_RBF = 2,         // exp(-gamma |x - z|^2)
-    SVMCUT_KERNEL_SIGMOID = 3      // tanh(scale x.z + offset)
-};
-
 typedef struct {
-    int32_t type;
+    int32_t number;  // of its form in kernels/kernel_forms.h
     int32_t degree;
     double gamma;
     double scale;
@@ -28,7 +21,7 @@ typedef struct {
 } svmcut_kernel;
 
 // out[i] = sum_k alpha[k] K(support_k, rows_i) - b. Columns of `rows` at or above
-// support->n_features count in the distance of the rbf kernel and nowhere else. Memory: the support
+// support->n_features count in distances and nowhere else. Memory: the support
 // vectors once more, and one float64 per support vector and thread.
 int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* support, const double* alpha,
                          const svmcut_kernel* kernel, double b, int threads, double* out);

@@ -48,16 +48,6 @@ inline Lane exp_of(Lane x) {
     return x < lowest ? Lane{} : p * power;
 }
 
-struct Shape {
-    float minus_gamma, scale, offset;
-    int32_t degree;
-    explicit Shape(const svmcut_kernel& K)
-        : minus_gamma(static_cast<float>(-K.gamma)),
-          scale(static_cast<float>(K.scale)),
-          offset(static_cast<float>(K.offset)),
-          degree(K.degree) {}
-};
-
 inline Lane power_of(Lane x, int32_t degree) {
     Lane result = all(1.0f);
     for (; degree; degree >>= 1, x = x * x)
@@ -72,29 +62,28 @@ inline Lane tanh_of(Lane x) {
     return x < Lane{} ? -t : t;
 }
 
-// From a product (or, for kType 4, a squared distance) to the kernel's value.
-template <int kType>
-inline Lane finish(Lane sum, const float* norm, Lane own, const Shape& shape) {
-    if constexpr (kType == SVMCUT_KERNEL_POLYNOMIAL)
-        return power_of(all(shape.scale) * sum + all(shape.offset), shape.degree);
-    if constexpr (kType == SVMCUT_KERNEL_SIGMOID)
-        return tanh_of(all(shape.scale) * sum + all(shape.offset));
-    if constexpr (kType == SVMCUT_KERNEL_RBF) {
-        const Lane distance = (load(norm) + own) - (sum + sum);
-        return exp_of(all(shape.minus_gamma) * (distance > Lane{} ? distance : Lane{}));
-    }
-    if constexpr (kType == 4) return exp_of(all(shape.minus_gamma) * (sum + own));
-    return sum;
+#include "kernels/kernel_double_numbers.h"
+#include "kernels/kernel_forms.h"
+
+// From a product, or the squared distance over the features of the points where kDifferences, to
+// the kernel's value.
+template <class Form, bool kDifferences>
+inline Lane finish(Lane sum, const float* norm, Lane own, const Parameters<Lane>& K) {
+    if constexpr (kDifferences) return Form::value(K, sum + own);
+    if constexpr (!Form::kOfDistance) return Form::value(K, sum);
+    const Lane distance = (load(norm) + own) - (sum + sum);
+    return Form::value(K, distance > Lane{} ? distance : Lane{});
 }
 
-inline float own_term(int type, const Query& q) {
-    return static_cast<float>(type == 4 ? q.outside : q.squared);
+// What a query adds to every distance.
+inline float own_term(bool differences, const Query& q) {
+    return static_cast<float>(differences ? q.outside : q.squared);
 }
 
 // kCount dense queries against kRegisters vectors of points.
-template <int kType, int kCount, int kRegisters>
+template <class Form, bool kDifferences, int kCount, int kRegisters>
 inline void dense_block(const Query* queries, const float* tile, const float* norm, int64_t d,
-                        const Shape& shape, float* out, int64_t stride) {
+                        const Parameters<Lane>& K, float* out, int64_t stride) {
     Lane sum[kCount][kRegisters] = {};
     const float* q[kCount];
     for (int k = 0; k < kCount; ++k) q[k] = queries[k].dense;
@@ -107,7 +96,7 @@ inline void dense_block(const Query* queries, const float* tile, const float* no
             const Lane value = all(q[k][j]);
 #pragma GCC unroll 8
             for (int r = 0; r < kRegisters; ++r) {
-                if constexpr (kType == 4) {
+                if constexpr (kDifferences) {
                     const Lane difference = value - x[r];
                     sum[k][r] = difference * difference + sum[k][r];
                 } else {
@@ -118,18 +107,18 @@ inline void dense_block(const Query* queries, const float* tile, const float* no
     }
 #pragma GCC unroll 8
     for (int k = 0; k < kCount; ++k) {
-        const Lane own = all(own_term(kType, queries[k]));
+        const Lane own = all(own_term(kDifferences, queries[k]));
 #pragma GCC unroll 8
         for (int r = 0; r < kRegisters; ++r)
             store(out + k * stride + r * kWidth,
-                  finish<kType>(sum[k][r], norm + r * kWidth, own, shape));
+                  finish<Form, kDifferences>(sum[k][r], norm + r * kWidth, own, K));
     }
 }
 
-template <int kType>
-inline void sparse_row(const Query& query, const float* tile, const float* norm, const Shape& shape,
-                       float* out) {
-    const Lane own = all(own_term(kType, query));
+template <class Form>
+inline void sparse_row(const Query& query, const float* tile, const float* norm,
+                       const Parameters<Lane>& K, float* out) {
+    const Lane own = all(own_term(false, query));
     for (int64_t at = 0; at < kTile; at += kSpan * kWidth) {
         Lane sum[kSpan] = {};
         for (int64_t e = 0; e < query.count; ++e) {
@@ -140,15 +129,16 @@ inline void sparse_row(const Query& query, const float* tile, const float* norm,
         }
 #pragma GCC unroll 8
         for (int r = 0; r < kSpan; ++r)
-            store(out + at + r * kWidth, finish<kType>(sum[r], norm + at + r * kWidth, own, shape));
+            store(out + at + r * kWidth,
+                  finish<Form, false>(sum[r], norm + at + r * kWidth, own, K));
     }
 }
 
 // As sparse_row on points of zeros and ones: a product with 1 is exact, so the sums are the same.
-template <int kType>
-inline void bit_row(const Query& query, const uint64_t* bits, const float* norm, const Shape& shape,
-                    float* out) {
-    const Lane own = all(own_term(kType, query));
+template <class Form>
+inline void bit_row(const Query& query, const uint64_t* bits, const float* norm,
+                    const Parameters<Lane>& K, float* out) {
+    const Lane own = all(own_term(false, query));
     Bits lane;
     for (int r = 0; r < kWidth; ++r) lane[r] = 1u << r;
     Lane sum[kTile / kWidth] = {};
@@ -163,50 +153,50 @@ inline void bit_row(const Query& query, const uint64_t* bits, const float* norm,
     }
 #pragma GCC unroll 16
     for (int r = 0; r < kTile / kWidth; ++r)
-        store(out + r * kWidth, finish<kType>(sum[r], norm + r * kWidth, own, shape));
+        store(out + r * kWidth, finish<Form, false>(sum[r], norm + r * kWidth, own, K));
 }
 
-template <int kType>
-void tile_rows(const Points& P, const Query* queries, int64_t count, int64_t t, const Shape& shape,
-               float* out, int64_t stride) {
+template <class Form, bool kDifferences>
+void tile_rows(const Points& P, const Query* queries, int64_t count, int64_t t,
+               const Parameters<Lane>& K, float* out, int64_t stride) {
     const float* norm = P.norm.get() + t * kTile;
     int64_t k = 0;
-    if constexpr (kType != 4)
+    if constexpr (!kDifferences)
         if (P.layout == Layout::kBits) {
             for (; k < count; ++k)
-                bit_row<kType>(queries[k], P.bits.get() + t * P.d, norm, shape, out + k * stride);
+                bit_row<Form>(queries[k], P.bits.get() + t * P.d, norm, K, out + k * stride);
             return;
         }
     const float* tile = P.tile.get() + t * P.d * kTile;
     if (queries[0].dense) {
         for (; k + kQueries <= count; k += kQueries)
             for (int64_t at = 0; at < kTile; at += kBlockSpan * kWidth)
-                dense_block<kType, kQueries, kBlockSpan>(queries + k, tile + at, norm + at, P.d,
-                                                         shape, out + k * stride + at, stride);
+                dense_block<Form, kDifferences, kQueries, kBlockSpan>(
+                    queries + k, tile + at, norm + at, P.d, K, out + k * stride + at, stride);
         for (; k < count; ++k)
             for (int64_t at = 0; at < kTile; at += kSpan * kWidth)
-                dense_block<kType, 1, kSpan>(queries + k, tile + at, norm + at, P.d, shape,
-                                             out + k * stride + at, stride);
+                dense_block<Form, kDifferences, 1, kSpan>(queries + k, tile + at, norm + at, P.d, K,
+                                                          out + k * stride + at, stride);
         return;
     }
-    if constexpr (kType != 4)
-        for (; k < count; ++k) sparse_row<kType>(queries[k], tile, norm, shape, out + k * stride);
+    if constexpr (!kDifferences)
+        for (; k < count; ++k) sparse_row<Form>(queries[k], tile, norm, K, out + k * stride);
 }
 
-template <int kType>
+template <class Form, bool kDifferences>
 void evaluate_tiles(const Points& P, const Query* queries, int64_t count, int64_t first,
                     int64_t last, float* out, int64_t stride) {
-    const Shape shape(P.kernel);
+    const Parameters<Lane> K(P.kernel);
     for (int64_t t = first; t < last; ++t) {
         const int64_t here = P.n - t * kTile;
         float* to = out + (t - first) * kTile;
         if (here >= kTile) {
-            tile_rows<kType>(P, queries, count, t, shape, to, stride);
+            tile_rows<Form, kDifferences>(P, queries, count, t, K, to, stride);
             continue;
         }
         for (int64_t k = 0; k < count; ++k) {
             alignas(64) float row[kTile];
-            tile_rows<kType>(P, queries + k, 1, t, shape, row, kTile);
+            tile_rows<Form, kDifferences>(P, queries + k, 1, t, K, row, kTile);
             __builtin_memcpy(to + k * stride, row, static_cast<size_t>(here) * sizeof(float));
         }
     }
@@ -228,14 +218,14 @@ inline void scatter(const Points& P, const Query& q, int64_t begin, int64_t end,
     }
 }
 
-template <int kType>
+template <class Form>
 void evaluate_columns(const Points& P, const Query* queries, int64_t count, int64_t first,
                       int64_t last, float* out, int64_t stride, double* sums) {
-    const Shape shape(P.kernel);
+    const Parameters<Lane> K(P.kernel);
     const int64_t begin = first * kTile, end = last * kTile < P.n ? last * kTile : P.n;
     for (int64_t k = 0; k < count; ++k, out += stride) {
         scatter(P, queries[k], begin, end, sums);
-        if constexpr (kType == 4) {
+        if constexpr (Form::kOfDistance) {
             const double own = queries[k].squared;
             for (int64_t p = begin; p < end; ++p) {
                 const double distance = P.squared[p] + own - 2 * sums[p - begin];
@@ -247,12 +237,12 @@ void evaluate_columns(const Points& P, const Query* queries, int64_t count, int6
         for (int64_t at = 0; at < end - begin; at += kWidth) {
             const int64_t left = end - begin - at;
             if (left >= kWidth) {
-                store(out + at, finish<kType>(load(out + at), nullptr, Lane{}, shape));
+                store(out + at, Form::value(K, load(out + at)));
                 continue;
             }
             float tail[kWidth] = {};
             for (int64_t r = 0; r < left; ++r) tail[r] = out[at + r];
-            store(tail, finish<kType>(load(tail), nullptr, Lane{}, shape));
+            store(tail, Form::value(K, load(tail)));
             for (int64_t r = 0; r < left; ++r) out[at + r] = tail[r];
         }
     }
@@ -260,36 +250,15 @@ void evaluate_columns(const Points& P, const Query* queries, int64_t count, int6
 
 inline void evaluate(const Points& P, const Query* queries, int64_t count, int64_t first,
                      int64_t last, float* out, int64_t stride, double* sums) {
-    if (P.layout == Layout::kColumns) {
-        switch (P.kernel.type) {
-            case SVMCUT_KERNEL_POLYNOMIAL:
-                return evaluate_columns<SVMCUT_KERNEL_POLYNOMIAL>(P, queries, count, first, last,
-                                                                  out, stride, sums);
-            case SVMCUT_KERNEL_RBF:
-                return evaluate_columns<4>(P, queries, count, first, last, out, stride, sums);
-            case SVMCUT_KERNEL_SIGMOID:
-                return evaluate_columns<SVMCUT_KERNEL_SIGMOID>(P, queries, count, first, last, out,
-                                                               stride, sums);
-            default:
-                return evaluate_columns<SVMCUT_KERNEL_LINEAR>(P, queries, count, first, last, out,
-                                                              stride, sums);
-        }
-    }
-    switch (P.layout == Layout::kDifferences ? 4 : P.kernel.type) {
-        case SVMCUT_KERNEL_POLYNOMIAL:
-            return evaluate_tiles<SVMCUT_KERNEL_POLYNOMIAL>(P, queries, count, first, last, out,
-                                                            stride);
-        case SVMCUT_KERNEL_RBF:
-            return evaluate_tiles<SVMCUT_KERNEL_RBF>(P, queries, count, first, last, out, stride);
-        case SVMCUT_KERNEL_SIGMOID:
-            return evaluate_tiles<SVMCUT_KERNEL_SIGMOID>(P, queries, count, first, last, out,
-                                                         stride);
-        case 4:
-            return evaluate_tiles<4>(P, queries, count, first, last, out, stride);
-        default:
-            return evaluate_tiles<SVMCUT_KERNEL_LINEAR>(P, queries, count, first, last, out,
-                                                        stride);
-    }
+    with_form(P.kernel, [&](auto form) {
+        using Form = decltype(form);
+        if (P.layout == Layout::kColumns)
+            return evaluate_columns<Form>(P, queries, count, first, last, out, stride, sums);
+        if constexpr (Form::kOfDistance)
+            if (P.layout == Layout::kDifferences)
+                return evaluate_tiles<Form, true>(P, queries, count, first, last, out, stride);
+        evaluate_tiles<Form, false>(P, queries, count, first, last, out, stride);
+    });
 }
 
 inline void weigh(const float* values, int64_t stride, const double* coef, int64_t queries,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Kernel rows in float32 between queries and points laid out once; see kernel_points.h for the
-// layouts. Which one serves is decided from the counts of the features and, for the rbf kernel,
-// from the error float32 products would make.
+// layouts. Which one serves is decided from the counts of the features and, where kernels
+// are of distances, from the error float32 products would make.
 #include "include/kernels.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 
 #include "core/parallel.h"
 #include "kernels/kernel_points.h"
+#include "kernels/kernel_value.h"
 
 #define SVMCUT_FAMILY kernel_loops
 #define SVMCUT_LOOPS "kernels/kernel_lanes.h"
@@ -53,20 +54,16 @@ bool columns_pay(int64_t n, int64_t d, int64_t nnz, const int64_t* count) {
 }  // namespace
 
 double diagonal_of(const svmcut_kernel& kernel, double squared) {
-    switch (kernel.type) {
-        case SVMCUT_KERNEL_POLYNOMIAL:
-            return std::pow(kernel.scale * squared + kernel.offset, kernel.degree);
-        case SVMCUT_KERNEL_RBF:
-            return 1.0;
-        case SVMCUT_KERNEL_SIGMOID:
-            return std::tanh(kernel.scale * squared + kernel.offset);
-        default:
-            return squared;
-    }
+    double value = 0;
+    one_number::with_form(kernel, [&](auto form) {
+        const one_number::Parameters<double> K(kernel);
+        value = form.value(K, form.kOfDistance ? 0.0 : squared);
+    });
+    return value;
 }
 
 Layout tile_layout(const svmcut_kernel& kernel, int64_t d, double largest) {
-    if (kernel.type != SVMCUT_KERNEL_RBF) return Layout::kProducts;
+    if (!one_number::of_distance(kernel)) return Layout::kProducts;
     const double error = 4 * kernel.gamma * largest * 0x1p-24;
     return d <= 4 || !(error <= kExponentError) ? Layout::kDifferences : Layout::kProducts;
 }
@@ -99,7 +96,9 @@ bool Points::build(const svmcut_csr& rows, const svmcut_kernel& K, const int64_t
     }
     if (wanted >= 0) {
         layout = static_cast<Layout>(wanted);
-        if (layout == Layout::kBits && !binary) layout = Layout::kProducts;
+        if (layout == Layout::kBits ? !binary
+                                    : layout == Layout::kDifferences && !one_number::of_distance(K))
+            layout = Layout::kProducts;
     } else if (columns_pay(n, d, nnz, start.get())) {
         layout = Layout::kColumns;
     } else {
@@ -162,19 +161,14 @@ double Points::value_error() const {
     double largest = 0, terms = layout == Layout::kColumns ? 0.0 : static_cast<double>(d);
     for (int64_t p = 0; p < n; ++p) largest = std::max(largest, squared[p]);
     if (layout == Layout::kBits && d < (1 << 24)) terms = 0;  // sums of ones are exact
-    const double reach = std::abs(kernel.scale) * largest + std::abs(kernel.offset);
-    switch (kernel.type) {
-        case SVMCUT_KERNEL_POLYNOMIAL:
-            return 2 * kernel.degree * (terms + 3) * u * std::pow(reach, kernel.degree);
-        case SVMCUT_KERNEL_SIGMOID:
-            return ((terms + 3) * reach + 8) * u;
-        case SVMCUT_KERNEL_RBF:  // x e^-x <= 0.4 where the exponent's error is relative
-            if (layout == Layout::kDifferences || layout == Layout::kColumns)
-                return (0.4 * (terms + 4) + 3) * u;
-            return (kernel.gamma * largest * (2 * terms + 12) + 3) * u;
-        default:
-            return (terms + 2) * largest * u;
-    }
+    double error = 0;
+    one_number::with_form(kernel, [&](auto form) {
+        if constexpr (!form.kOfDistance) error = form.error(kernel, largest, terms, u);
+        else if (layout == Layout::kDifferences || layout == Layout::kColumns)
+            error = (0.4 * (terms + 4) + 3) * u;
+        else error = (kernel.gamma * largest * (2 * terms + 12) + 3) * u;
+    });
+    return error;
 }
 
 double Points::diagonal(int64_t p) const { return diagonal_of(kernel, squared[p]); }

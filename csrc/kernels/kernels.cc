@@ -12,8 +12,11 @@
 #include <new>
 
 #include "core/parallel.h"
+#include "kernels/kernel_value.h"
 
 namespace {
+
+using namespace svmcut::one_number;
 
 constexpr int64_t kRowsPerPiece = 32;
 
@@ -100,12 +103,11 @@ struct Columns {
     }
 };
 
-// -gamma |x - z|^2 from norms and products is this exact, or distances are summed up as such.
+// gamma |x - z|^2 from norms and products is this exact, or distances are summed up as such.
 constexpr double kExponentError = 1e-12;
 
 bool far_from_zero(const svmcut_kernel& K, double largest, double own_norm) {
-    return K.type == SVMCUT_KERNEL_RBF &&
-           4 * K.gamma * (largest + own_norm) * 0x1p-53 > kExponentError;
+    return of_distance(K) && 4 * K.gamma * (largest + own_norm) * 0x1p-53 > kExponentError;
 }
 
 // out[k] = |x - z_k|^2: (x_j - z_j)^2 over the features of both, and what the norms have beside
@@ -140,25 +142,17 @@ void distances(const Columns<Narrow>& columns, const svmcut_csr& X, int64_t row,
     for (int64_t k = 0; k < m; ++k) out[k] += std::max(hi[k] + (lo[k] + own_rest), 0.0);
 }
 
-// From products with the support vectors to kernel values, in place.
-void kernel_values(const svmcut_kernel& K, int64_t m, const double* norm, double own_norm,
-                   double* dot) {
-    const double degree = K.degree;
-    switch (K.type) {
-        case SVMCUT_KERNEL_POLYNOMIAL:
-            for (int64_t k = 0; k < m; ++k) dot[k] = std::pow(K.scale * dot[k] + K.offset, degree);
-            break;
-        case SVMCUT_KERNEL_RBF:
-            // Rounding can leave a distance below zero, which exp would blow up for large norms.
-            for (int64_t k = 0; k < m; ++k)
-                dot[k] = std::exp(-K.gamma * std::max(norm[k] - 2 * dot[k] + own_norm, 0.0));
-            break;
-        case SVMCUT_KERNEL_SIGMOID:
-            for (int64_t k = 0; k < m; ++k) dot[k] = std::tanh(K.scale * dot[k] + K.offset);
-            break;
-        default:
-            break;
-    }
+// From products with the support vectors, or squared distances, to kernel values, in place.
+template <class Form>
+void to_values(const svmcut_kernel& kernel, int64_t m, double* values) {
+    const Parameters<double> K(kernel);
+    for (int64_t k = 0; k < m; ++k) values[k] = Form::value(K, values[k]);
+}
+
+// From products to squared distances, in place. Rounding can leave one below zero, which a kernel of
+// large norms would blow up.
+void to_distances(int64_t m, const double* norm, double own_norm, double* dot) {
+    for (int64_t k = 0; k < m; ++k) dot[k] = std::max(norm[k] - 2 * dot[k] + own_norm, 0.0);
 }
 
 // Calls score(row, kernel values with the support vectors) for every row.
@@ -187,11 +181,13 @@ int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_ke
                 }
                 distances(columns, rows, i, support.n_features, m, own_norm, room.get(),
                           room.get() + m, values.get());
-                for (int64_t k = 0; k < m; ++k) values[k] = std::exp(-kernel.gamma * values[k]);
             } else {
                 columns.products(rows, i, support.n_features, m, values.get());
-                kernel_values(kernel, m, columns.norm.get(), own_norm, values.get());
+                if (of_distance(kernel))
+                    to_distances(m, columns.norm.get(), own_norm, values.get());
             }
+            with_form(kernel,
+                      [&](auto form) { to_values<decltype(form)>(kernel, m, values.get()); });
             score(i, values.get());
         }
     });
