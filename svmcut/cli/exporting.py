@@ -53,10 +53,10 @@ def run_export(model_file: str, output_file: str, to: str | None = None) -> None
 
 
 def _takes(to: str, model: Any) -> bool:
-    """Whether a format has such a machine; kernel values that are given stand in LIBSVM's alone."""
-    models = EXPORTS[to].models
-    given = getattr(getattr(model, "kernel", None), "is_given", False)
-    return not models or (type(model).__name__ in models and (not given or to == "libsvm"))
+    """Whether a format has such a machine and its kernel."""
+    models, kernel = EXPORTS[to].models, getattr(model, "kernel", None)
+    known = kernel is None or to in kernel.row.formats
+    return not models or (type(model).__name__ in models and known)
 
 
 def _left_out(model: Any, to: str) -> Iterator[str]:

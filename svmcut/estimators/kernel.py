@@ -20,6 +20,7 @@ from svmcut.estimators.regression import Regressor
 from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel
 from svmcut.scoring.probabilities import of_pairs
+from svmcut.spec import catalog
 from svmcut.spec.catalog import AUTO, BASIS_KINDS, PRECOMPUTED, SMO, SOLVERS
 from svmcut.spec.records import replace
 from svmcut.training.settings import choose_kernel_solver
@@ -37,13 +38,7 @@ if TYPE_CHECKING:
 #: Of Regressor.
 TASK_OF_NUMBERS = Regressor.task
 #: Kernels and their names in svmcut.spec.catalog.KERNELS.
-KERNELS = {
-    "linear": "linear",
-    "poly": "polynomial",
-    "rbf": "rbf",
-    "sigmoid": "sigmoid",
-    PRECOMPUTED: PRECOMPUTED,
-}
+KERNELS = {{"polynomial": "poly"}.get(name, name): name for name in catalog.KERNELS}
 
 
 class Expansions(Trained):
@@ -91,9 +86,10 @@ class Expansions(Trained):
         return rows
 
     def _far(self, X: Any) -> NDArray[np.float64] | None:
-        """What (d,) is taken from every row, which no value of the rbf kernel changes by: the mean
-        of columns that 32 bits would round by much of what they differ by."""
-        if self.kernel != "rbf" or hasattr(X, "tocsr") or X.dtype != np.float64:
+        """What (d,) is taken from every row, which no value of a kernel of distances changes by:
+        the mean of columns that 32 bits would round by much of what they differ by."""
+        row = catalog.KERNELS.get(KERNELS.get(self.kernel, ""))
+        if row is None or not row.of_distances or hasattr(X, "tocsr") or X.dtype != np.float64:
             return None
         columns = [feature.column for feature in coarse_features(X) if feature.part > PART]
         if not columns:
@@ -164,12 +160,10 @@ class Expansions(Trained):
         } | ({"probability": True} if getattr(self, "probability", False) else {})
         if self.basis_kind != BASIS_KINDS[0]:
             found["basis_kind"] = self.basis_kind
-        if kernel == "rbf":
-            found["gamma"] = self._gamma
-        elif kernel not in ("linear", PRECOMPUTED):
-            found |= {"scale_kernel": self._gamma, "coef0": self.coef0}
-        if kernel == "polynomial":
-            found["degree"] = self.degree
+        own = {"gamma": "_gamma", "scale_kernel": "_gamma"}
+        found |= {
+            name: getattr(self, own.get(name, name)) for name in catalog.KERNELS[kernel].takes
+        }
         solver = self.solver
         if self.nu is not None:
             found["nu"] = self.nu

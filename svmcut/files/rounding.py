@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native.text import format_pairs, parse_expansion
+from svmcut.models.kernel_forms import BY_PART, BY_ROOT
+from svmcut.spec.catalog import load
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
@@ -73,14 +75,10 @@ def change_in_file(model: KernelModel, kept: KernelModel) -> float:
 def _value_change(kernel: Kernel, largest: float) -> float:
     """How much a kernel value changes at most when features of a z and the parameters change as in
     a file, to first order; no |x|^2 is above `largest`."""
-    if kernel.name == "rbf":
-        # |dK| <= 2 gamma d K |dz| <= sqrt(2 gamma / e) |dz|, and gamma d^2 K <= 1 / e of the change
-        # of gamma
-        return KEPT * (0.86 * float(np.sqrt(kernel.gamma * largest)) + 0.4)
-    if kernel.is_linear:
+    if kernel.row.of_distances:  # |dK| = |k'(t)| 2 sqrt(t gamma) |dz|, and t |k'(t)| of gamma's
+        return KEPT * (BY_ROOT * float(np.sqrt(kernel.gamma * largest)) + BY_PART)
+    if not kernel.row.takes:
         return KEPT * largest
-    reach = 3 * KEPT * (abs(kernel.scale) * largest + abs(kernel.offset))
-    if kernel.name == "sigmoid":
-        return reach
-    base = abs(kernel.scale) * largest + abs(kernel.offset)
-    return reach * kernel.degree * base ** (kernel.degree - 1) if base < 1e30 else float("inf")
+    size = abs(kernel.scale) * largest + abs(kernel.offset)
+    change: float = load(kernel.row.where).change(kernel, size, 3 * KEPT * size)
+    return change

@@ -44,10 +44,7 @@ def lengths(model: Any, X: Csr) -> NDArray[np.float64]:
     sparse.row_norms(sparse.Rows(X), squared)
     kernel = getattr(model, "kernel", None)
     if hasattr(model, "support") and kernel is not None and not kernel.is_linear:
-        if kernel.name == "rbf":
-            squared = np.ones(len(squared))
-        else:
-            squared = (kernel.scale * squared + kernel.offset) ** kernel.degree
+        squared = kernel.own_values(squared)
     return np.sqrt(squared + bias * bias) * (1 + ROUNDING)
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.spec.catalog import KERNELS
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -73,13 +71,7 @@ def features(columns: NDArray | None, weighted: NDArray) -> dict[str, Any]:
 
 def kernel(of: Kernel) -> dict[str, Any]:
     """The name of a kernel and the parameters it reads."""
-    values = {
-        "degree": of.degree,
-        "gamma": of.gamma,
-        "scale_kernel": of.scale,
-        "coef0": of.offset,
-    }
-    return {"name": of.name} | {name: values[name] for name in KERNELS[of.name].takes}
+    return {"name": of.name, **of.parameters}
 
 
 def support(vectors: Csr, alpha: NDArray, columns: NDArray | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.data.examples import Csr
+    from svmcut.spec.entries import KernelRow
 
-#: Names in the order of svm_light's numbers (``-t``).
+#: Names of those that are functions of rows.
 KERNELS = tuple(name for name, row in catalog.KERNELS.items() if not row.given)
 _DEFAULTS = catalog.KERNEL_DEFAULTS
 
@@ -53,14 +54,25 @@ class Kernel:
             )
 
     @property
+    def row(self) -> KernelRow:
+        """That of the catalog."""
+        return catalog.KERNELS[self.name]
+
+    @property
     def number(self) -> int:
-        """svm_light's ``-t``."""
-        return catalog.KERNELS[self.name].number
+        """svm_light's ``-t``, and what model files have."""
+        return self.row.number
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those it reads, by the names of `svmcut.train`."""
+        names = {"scale_kernel": "scale", "coef0": "offset"}
+        return {name: getattr(self, names.get(name, name)) for name in self.row.takes}
 
     @property
     def is_given(self) -> bool:
         """Whether its values are those of the examples."""
-        return catalog.KERNELS[self.name].given
+        return self.row.given
 
     @property
     def is_linear(self) -> bool:
@@ -71,6 +83,21 @@ class Kernel:
         """Whether every matrix of its values is known to be positive semidefinite; a dual value
         bounds nothing else."""
         return catalog.is_definite(self.name, self.degree, self.gamma, self.scale, self.offset)
+
+    def values(self, products: NDArray, distances: NDArray) -> NDArray[np.float64]:
+        """K(x, z) of pairs of rows, from the definition.
+
+        Parameters
+        ----------
+        products, distances : (...) float64
+            x.z and |x - z|^2; one of the two is read.
+        """
+        form = catalog.load(self.row.where)
+        return form.values(self, distances if self.row.of_distances else products)
+
+    def own_values(self, squared: NDArray) -> NDArray[np.float64]:
+        """(n,) K(x, x) of rows with these |x|^2."""
+        return self.values(squared, np.zeros(len(squared)))
 
     def expansion(
         self, X: Csr, support: Csr, alpha: NDArray, b: float = 0.0, threads: int = 1

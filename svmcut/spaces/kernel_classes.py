@@ -31,7 +31,7 @@ def rounding(rows, alpha: NDArray) -> float:
     with them.
     """
     size = np.abs(alpha)
-    if rows.kernel.name != "rbf":  # |K(x, z)|^2 <= K(x, x) K(z, z)
+    if not rows.kernel.row.of_distances:  # |K(x, z)|^2 <= K(x, x) K(z, z)
         return ROUNDED * float(np.square(np.sqrt(np.abs(rows.diagonal)) @ size).sum())
     used, total = np.flatnonzero(size.any(axis=1)), 0.0
     for start in range(0, len(used), _CHUNK):

@@ -97,33 +97,59 @@ PLANS = {
     "steps": "svmcut.training.steps:StepPlan",
 }
 
-_PROJECTED = ("project", "remove")
+_PROJECTED, _EVERYWHERE = ("project", "remove"), ("libsvm", "svm_light", "svm_perf", "onnx")
 KERNELS = {
     kernel.name: kernel
     for kernel in (
-        KernelRow("linear", number=0, formula="x.z", maintenance=_PROJECTED),
+        KernelRow(
+            "linear",
+            number=0,
+            where="svmcut.models.kernel_forms:Linear",
+            formula="x.z",
+            maintenance=_PROJECTED,
+            definite=lambda degree, gamma, scale, offset: True,
+            formats=("liblinear", *_EVERYWHERE),
+        ),
         KernelRow(
             "polynomial",
             number=1,
+            where="svmcut.models.kernel_forms:Polynomial",
             formula="(s x.z + r)^d",
             takes=("degree", "scale_kernel", "coef0"),
             maintenance=_PROJECTED,
+            definite=lambda degree, gamma, scale, offset: (
+                (scale >= 0 and offset >= 0) or (offset == 0 and degree % 2 == 0)
+            ),
+            formats=_EVERYWHERE,
         ),
-        KernelRow("rbf", number=2, takes=("gamma",), maintenance=("merge", *_PROJECTED)),
+        KernelRow(
+            "rbf",
+            number=2,
+            where="svmcut.models.kernel_forms:Rbf",
+            takes=("gamma",),
+            maintenance=("merge", *_PROJECTED),
+            of_distances=True,
+            definite=lambda degree, gamma, scale, offset: gamma >= 0,
+            formats=_EVERYWHERE,
+        ),
         KernelRow(
             "sigmoid",
             number=3,
+            where="svmcut.models.kernel_forms:Sigmoid",
             formula="tanh(s x.z + r)",
             takes=("scale_kernel", "coef0"),
             maintenance=("remove",),
+            formats=_EVERYWHERE,
         ),
         KernelRow(
             PRECOMPUTED,
             number=4,
+            where="svmcut.models.kernel_forms:Linear",
             formula="the file has kernel values, LABEL 0:SERIAL 1:K1 2:K2 .., or is a .npy of "
             "labels and values",
             maintenance=("remove",),
             given=True,
+            formats=("libsvm",),
         ),
     )
 }
@@ -132,9 +158,8 @@ KERNELS = {
 def is_definite(kernel: str, degree: int, gamma: float, scale: float, offset: float) -> bool:
     """Whether every matrix of values of a kernel of these parameters is known to be positive
     semidefinite."""
-    if kernel == "polynomial":
-        return (scale >= 0 and offset >= 0) or (offset == 0 and degree % 2 == 0)
-    return kernel == "linear" or (kernel == "rbf" and gamma >= 0)
+    definite = KERNELS[kernel].definite
+    return definite is not None and definite(degree, gamma, scale, offset)
 
 
 #: Parameters that kernels read, of which a grid may have several values.

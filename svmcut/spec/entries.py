@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 MARGIN, SLACK = "margin", "slack"
@@ -310,15 +310,42 @@ class Solver(NamedTuple):
 
 
 class KernelRow(NamedTuple):
-    """One kernel: svm_light's number, formula, parameters, what budgeted training does with a
-    centre too many, and whether its values are those of the examples."""
+    """One kernel.
+
+    Attributes
+    ----------
+    name : str
+    number : int
+        In model files and csrc/kernels/kernel_forms.h; 0 to 3 are svm_light's.
+    where : str
+        ``module:name`` of its form in NumPy.
+    maintenance : tuple of str
+        What budgeted training can do with a centre too many; the first is the default.
+    formula : str
+        For help.
+    takes : tuple of str
+        The parameters it reads.
+    of_distances : bool
+        Whether it is a function of gamma |x - z|^2 rather than of x.z.
+    definite : callable or None
+        Of degree, gamma, scale and offset: whether every matrix of its values is known to be
+        positive semidefinite. None where none is.
+    given : bool
+        Whether its values are those of the examples.
+    formats : tuple of str
+        The rows of EXPORTS that express it, beside those that express every model.
+    """
 
     name: str
     number: int
+    where: str
     maintenance: tuple[str, ...]
     formula: str = ""
     takes: tuple[str, ...] = ()
+    of_distances: bool = False
+    definite: Callable[[int, float, float, float], bool] | None = None
     given: bool = False
+    formats: tuple[str, ...] = ()
 
 
 class Measure(NamedTuple):

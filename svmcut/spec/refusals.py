@@ -388,7 +388,7 @@ def _check_stepping(settings: Settings, name: str) -> None:
         raise UsageError("{maintenance=merge} is for the rbf kernel; {}", remedy)
     if settings.maintenance == "project" and "project" not in kinds:
         subject = Message("{maintenance=project} needs a positive definite kernel")
-        raise UsageError("{}; with the sigmoid kernel use {maintenance=remove}", subject)
+        raise UsageError("{}; with {} use {maintenance=remove}", subject, _what(settings))
     if settings.sampling == "adaptive" and (name == AUTO or not SOLVERS[name].adaptive):
         known = [other for other, row in SOLVERS.items() if row.adaptive]
         raise UsageError(
@@ -523,7 +523,10 @@ def _check_definite(settings: Settings) -> None:
     programs run all."""
     if not settings.has_kernel or settings.original or settings.is_definite or settings.is_given:
         return
-    offset = Message(" with {coef0=}", settings.coef0) if settings.kernel == "polynomial" else ""
+    row = KERNELS[settings.kernel]
+    offset = (
+        Message(" with {coef0=}", settings.coef0) if row.definite and "coef0" in row.takes else ""
+    )
     short = Message("{}{} need not be positive definite", _what(settings), offset)
     if settings.labels == TAGS or settings.is_joint:
         other = Message(", or give {multiclass=}", MULTICLASS[2]) if settings.is_joint else ""

@@ -111,7 +111,7 @@ class Classes(LightRun):
         if self.values["depth"] > 0:
             free = np.flatnonzero((alpha > 0) & ~estimates.at_bound(alpha, problem.boxes))
             near = KernelRows(self.X.take(free), self.kernel, self.threads)
-            own = estimates.own_values(self.kernel, self.squared)
+            own = self.kernel.own_values(self.squared)
             candidates = Candidates(free, own, lambda rows: near.against_double(self.X.take(rows)))
             failing[rows] = ~acquit(rows, alpha, losses, candidates, self.values["depth"])
         return failing

@@ -36,27 +36,10 @@ def squared_lengths(X: Csr, threads: int = 1) -> NDArray[np.float64]:
     return out
 
 
-def values(kernel: Kernel, products: NDArray, distances: NDArray) -> NDArray[np.float64]:
-    """K(x, z) of x.z and |x - z|^2."""
-    if kernel.is_linear:
-        return np.asarray(products, np.float64)
-    if kernel.name == "rbf":
-        return np.exp(-kernel.gamma * distances)
-    inner = kernel.scale * products + kernel.offset
-    return inner**kernel.degree if kernel.name == "polynomial" else np.tanh(inner)
-
-
-def own_values(kernel: Kernel, squared: NDArray) -> NDArray[np.float64]:
-    """K(x, x) of rows with these |x|^2."""
-    return values(kernel, squared, np.zeros(len(squared)))
-
-
 def distances(kernel: Kernel, squared: NDArray) -> NDArray[np.float64]:
     """d^2 of rows with these |x|^2."""
-    zero = np.zeros(len(squared))
-    return (
-        own_values(kernel, squared) - 2 * values(kernel, zero, squared) + values(kernel, zero, zero)
-    )
+    zero, values = np.zeros(len(squared)), kernel.values
+    return values(squared, zero) - 2 * values(zero, squared) + values(zero, zero)
 
 
 def default_cost(squared: NDArray[np.float64]) -> float:

@@ -11,10 +11,9 @@ from svmcut.cli.files import log_beside
 from svmcut.cli.training_report import out
 from svmcut.files.examples import Comments, read_examples
 from svmcut.files.roles import File, check_roles
-from svmcut.models.kernels import KERNELS
 from svmcut.resources import usable_cpus
 from svmcut.spec.catalog import load
-from svmcut.svm_light.options import check
+from svmcut.svm_light.options import KERNELS, check
 from svmcut.svm_light.report import LightReport
 
 #: By -z; "0" of classes where there are labels of 0.

@@ -7,8 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from svmcut.errors import UsageError
-from svmcut.models.kernels import KERNELS
 
+#: By svm_learn's numbers.
+KERNELS = ("linear", "polynomial", "rbf", "sigmoid")
 _LEARN: dict[str, tuple[str, type, Any, str]] = {
     "z": ("mode", str, "c", "c two classes, r regression, p pairs of rankings  [default: c]"),
     "c": ("cost", float, 0.0, "C of an example's loss; 0 for 1 / (mean |x|)^2  [default: 0]"),

@@ -31,7 +31,7 @@ from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.parameters import Settings
-from svmcut.svm_light.estimates import own_values, squared_lengths, values
+from svmcut.svm_light.estimates import squared_lengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -287,9 +287,9 @@ def blocks(
         First row of every query and, last, n.
     """
     squared = squared_lengths(X, threads)
-    own = own_values(kernel, squared)
+    own, values = kernel.own_values(squared), kernel.values
     zero = np.zeros(len(y))
-    to_zero, at_zero = values(kernel, zero, squared), float(values(kernel, zero[:1], zero[:1])[0])
+    to_zero, at_zero = values(zero, squared), float(values(zero[:1], zero[:1])[0])
     for q in np.flatnonzero(np.diff(start) > 1).tolist():
         first, last = int(start[q]), int(start[q + 1])
         if y[first:last].min() == y[first:last].max():
@@ -316,7 +316,7 @@ def blocks(
             apart = np.maximum(squared[i] + squared[j] - 2 * products, 0.0)
             lengths = distances = apart
             if not kernel.is_linear:
-                lengths = np.maximum(own[i] + own[j] - 2 * values(kernel, products, apart), 0.0)
+                lengths = np.maximum(own[i] + own[j] - 2 * values(products, apart), 0.0)
                 distances = lengths - 2 * (to_zero[i] - to_zero[j]) + at_zero
             yield PairBlock(i, j, np.sign(y[i] - y[j]), lengths, distances)
 

@@ -15,11 +15,12 @@ from svmcut.errors import DataError, TrainingError
 from svmcut.files.models import write_light
 from svmcut.files.output import write_atomically
 from svmcut.models import KernelModel
-from svmcut.models.kernels import KERNELS, Kernel
+from svmcut.models.kernels import Kernel
 from svmcut.resources import usable_cpus
 from svmcut.risks.weights import example_weights
 from svmcut.svm_light import estimates
 from svmcut.svm_light.machines import PARTS, MachineProblem, Spent
+from svmcut.svm_light.options import KERNELS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +100,7 @@ class LightRun:
     @property
     def longest(self) -> float:
         """The largest sqrt(K(x, x))."""
-        return math.sqrt(max(0.0, float(estimates.own_values(self.kernel, self.squared).max())))
+        return math.sqrt(max(0.0, float(self.kernel.own_values(self.squared).max())))
 
     def rho_and_depth(self, searched: bool = True) -> str:
         """What stands behind every XiAlpha estimate; depth 0 where the search was not made."""

@@ -57,15 +57,8 @@ def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:
 
 def _same(one: Kernel, other: Kernel) -> bool:
     """Whether two kernels are the same, up to the digits of a model file."""
-    names = {"rbf": ("gamma",), "linear": ()}.get(one.name, ("scale", "offset"))
-    close = all(
-        np.isclose(getattr(one, name), getattr(other, name), rtol=1e-7, atol=0) for name in names
-    )
-    return (
-        one.name == other.name
-        and close
-        and (one.name != "polynomial" or one.degree == other.degree)
-    )
+    ours, others = ([*kernel.parameters.values()] for kernel in (one, other))
+    return one.name == other.name and np.allclose(ours, others, rtol=1e-7, atol=0)
 
 
 def coefficients(

@@ -389,7 +389,7 @@ def kernel_warnings(kernel: Kernel) -> list[str]:
     """What a user should know of a kernel."""
     if kernel.is_definite or kernel.is_given:
         return []
-    of = " of these parameters" if kernel.name != "sigmoid" else ""
+    of = " of these parameters" if kernel.row.definite else ""
     return [
         f"the {kernel.name} kernel{of} need not be positive definite: training ends at a "
         "stationary point, and no dual "

@@ -37,7 +37,7 @@ def test_the_recorded_figures_of_recorded_runs(shared, name):
     if given:
         C = estimates.default_cost(distances)
         assert f"{C:.4f}" == given.group(1)
-    assert f"|x|={np.sqrt(estimates.own_values(kernel, squared).max()):.5f}" in told
+    assert f"|x|={np.sqrt(kernel.own_values(squared).max()):.5f}" in told
     y = np.where(examples.y > 0, 1.0, -1.0)
     machine = MachineProblem(examples.X, y, kernel, C, True, tolerance=1e-5).train()
     norm, alpha = np.sqrt(machine.squared), np.abs(machine.beta)
@@ -65,7 +65,7 @@ def test_distances_are_those_from_the_zero_vector(rng, name):
     squared = estimates.squared_lengths(X)
     both = Csr.from_dense(np.vstack([X.to_dense(), np.zeros((1, 3))]))
     K = np.array([kernel.expansion(both, both.rows(i, i + 1), np.ones(1)) for i in range(8)])
-    np.testing.assert_allclose(estimates.own_values(kernel, squared), np.diag(K)[:7], rtol=1e-6)
+    np.testing.assert_allclose(kernel.own_values(squared), np.diag(K)[:7], rtol=1e-6)
     np.testing.assert_allclose(
         estimates.distances(kernel, squared), np.diag(K)[:7] - 2 * K[:7, 7] + K[7, 7], rtol=1e-5
     )

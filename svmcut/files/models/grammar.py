@@ -11,9 +11,9 @@ import numpy as np
 
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.errors import MemoryLimitError, ModelError
-from svmcut.models.kernels import KERNELS, Kernel
+from svmcut.models.kernels import Kernel
 from svmcut.resources import shortage
-from svmcut.spec.catalog import PRECOMPUTED
+from svmcut.spec.catalog import KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,13 +110,12 @@ class HeaderLines:
     def kernel(self, at: int = 2) -> Kernel:
         """The six lines from that one on."""
         match = _COUNT.fullmatch(self._lines[at - 1])
-        number = int(match.group(1)) if match else len(KERNELS)
         text = self.text(at + 5).decode("utf-8", "surrogateescape")
-        given = number == len(KERNELS) and text.strip() == PRECOMPUTED
-        if number >= len(KERNELS) and not given:
+        row = next((row for row in KERNELS.values() if match and row.number == int(match[1])), None)
+        if row is None or (row.given and text.strip() != row.name):
             raise self._refuse(at, "kernel type ", "unknown; expected 0 (linear) to 3 (sigmoid)")
         return Kernel(
-            PRECOMPUTED if given else KERNELS[number],
+            row.name,
             self.integer(at + 1, "the degree of a polynomial kernel", -INDEX_LIMIT, sign=True),
             self.real(at + 2, "the parameter g of a kernel"),
             self.real(at + 3, "the parameter s of a kernel"),

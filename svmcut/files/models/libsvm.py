@@ -18,11 +18,11 @@ from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.expansions import scoring_model
 from svmcut.files.models.grammar import FAULTS, INDEX_LIMIT, vectors
-from svmcut.files.models.library_text import KERNEL_NAMES
+from svmcut.files.models.library_text import KERNEL_NAMES, KERNEL_TYPES, PRECOMPUTED
 from svmcut.files.models.named_lines import NamedLines, two_labels
 from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel, pairs_of
-from svmcut.models.kernels import KERNELS, Kernel
+from svmcut.models.kernels import Kernel
 from svmcut.spec.catalog import ONE_CLASS_LOSS, TASKS
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read(
     """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     lines = NamedLines(path, first, file, "SV", KERNEL_NAMES)
     machine = lines.word("svm_type", (*_CLASSIFIERS, *_REGRESSORS, _ONE_CLASS))
-    kernel = _kernel(lines, lines.word("kernel_type", KERNELS))
+    kernel = _kernel(lines, lines.word("kernel_type", KERNEL_TYPES[:PRECOMPUTED]))
     known: dict[str, Any] = {"loss": ONE_CLASS_LOSS if machine == _ONE_CLASS else _OF_NUMBERS}
     if machine in _CLASSIFIERS:
         names = lines.classes()

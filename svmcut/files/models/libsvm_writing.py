@@ -87,7 +87,7 @@ def _rows(model: Any) -> tuple[NDArray, NDArray, NDArray]:
 def _kernel(kernel: Kernel) -> dict[str, Any]:
     """Fields of a KernelText: LIBSVM's gamma scales a product where svm_light's s does."""
     number = KERNEL_TYPES.index(kernel.name)
-    gamma = kernel.gamma if kernel.name == "rbf" else kernel.scale
+    gamma = kernel.gamma if kernel.row.of_distances else kernel.scale
     return {"kernel": number, "degree": kernel.degree, "gamma": gamma, "coef0": kernel.offset}
 
 

@@ -244,7 +244,7 @@ class _Graph:
 
     def _kernel(self) -> dict[str, Any]:
         kernel = self.model.kernel
-        gamma = kernel.gamma if kernel.name == "rbf" else kernel.scale
+        gamma = kernel.gamma if kernel.row.of_distances else kernel.scale
         return {
             "kernel_type": _KERNELS[kernel.name],
             "kernel_params": [float(gamma), float(kernel.offset), float(kernel.degree)],
