@@ -38,12 +38,6 @@ OTHERS = {
     "labels": ("multilabel",),
 }
 
-#: Losses of numbers that are special cases of others, and what they are.
-SPECIAL = {
-    "mae": "is -l epsilon-insensitive with --tube 0",
-    "mse": "is -l squared-epsilon-insensitive with --tube 0",
-}
-
 
 def respelt(text: str, names: Collection[str]) -> str:
     """The name that a text stands for: in another case, with underscores or as others call it.
