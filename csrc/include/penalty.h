@@ -44,10 +44,11 @@ void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int
 typedef struct {
     const svmcut_columns* columns;
     int64_t n;
-    int loss;  // of linear.h, without corners
+    int loss;  // of linear.h, without corners, or the hinge less (u - centre)^2 / (2 tube), u = y g
     double tube;
     const double* y;
-    const double* costs;  // C_i
+    const double* costs;    // C_i
+    const double* centres;  // of the hinge: [0, 1]
     double l1, l2, bias;
     int free;
 } svmcut_penalized;
@@ -64,6 +65,14 @@ typedef struct {
 int svmcut_penalized_newton(const svmcut_penalized* problem, const int32_t* set, int64_t count,
                             double* w, double* s, double enough, double part, int64_t most,
                             svmcut_penalized_end* end, const volatile int* cancel);
+
+// Dual coordinate descent for the hinge of such a problem, with l2 > 0 and no free constant, whose
+// columns are not read: `epochs` visits of the rows X, or until the gaps that one of them met add up
+// to at most `enough`. alpha (n) and v = sum_i alpha_i y_i x_i (n_features, one more with a bias)
+// change in place, and are half made when CANCELLED; norms (n): |x_i|^2 + bias^2.
+int svmcut_soft_descent(const svmcut_csr* X, const svmcut_penalized* problem, const double* norms,
+                        uint64_t seed, int64_t epochs, double enough, double* alpha, double* v,
+                        int64_t* entries, const volatile int* cancel);
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,8 @@
 //     of(y, f, tube, delta)   value, tangent g, h(g) and curvature of the loss at f; of a loss with
 //                             corners, g and curvature are those of the loss smoothed over a width
 //                             of delta, as newton.cc smooths hinges
+//     of(y, f, steep, centre) the same of the hinge less (u - centre)^2 / (2 steep), u = y g: the
+//                             greatest of u (1 - y f) less that over u in [0, 1]
 //     visit(...)              what one coordinate lacks to its optimum
 //     better(...)             its optimum with the others as they are
 #ifndef SVMCUT_LOSSES_H
@@ -61,6 +63,13 @@ struct Hinge {
     static double better(const Coordinate& at) {
         const double G = at.y * at.f - 1.0, wanted = at.norm > 0 ? at.alpha - G / at.norm : at.C;
         return std::min(std::max(wanted, 0.0), at.C);
+    }
+
+    static Tangent of(double y, double f, double steep, double centre) {
+        const double z = 1.0 - y * f, wanted = centre + steep * z,
+                     u = std::min(std::max(wanted, 0.0), 1.0),
+                     away = (u - centre) * (u - centre) / (2 * steep);
+        return {u * z - away, y * u, u - away, wanted == u ? steep : 0.0};
     }
 };
 

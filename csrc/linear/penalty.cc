@@ -128,10 +128,12 @@ double violation(double w, double q, double l1) {
 }
 
 // What a loss adds to the dual for a slope u = C g: C h(g) (losses.h), by loss.
-double conjugate(int loss, double y, double tube, double C, double u) {
+double conjugate(int loss, double y, double tube, double centre, double C, double u) {
     if (!(C > 0.0)) return 0.0;
     const double g = u / C, p = y * g;
     switch (loss) {
+        case SVMCUT_HINGE:
+            return C * (p - (p - centre) * (p - centre) / (2 * tube));
         case SVMCUT_SQUARED_HINGE:
             return C * (p - 0.25 * p * p);
         case SVMCUT_LOGISTIC:
@@ -197,6 +199,7 @@ class Newton {
     double l1_of(int64_t k) const { return k == count_ && p_.free ? 0.0 : p_.l1; }
     double l2_of(int64_t k) const { return k == count_ && p_.free ? 0.0 : p_.l2; }
     int64_t places() const { return count_ + (constant_ != 0.0); }
+    double centre(int64_t i) const { return p_.centres ? p_.centres[i] : 0.0; }
     double& weight(int64_t k) const { return w_[k == count_ ? last_ : set_[k]]; }
     Column column(int64_t k) const { return column_of(p_.columns, set_[k]); }
 
@@ -211,7 +214,7 @@ class Newton {
                 u_[i] = 0;
                 continue;
             }
-            const svmcut::Tangent at = Loss::of(p_.y[i], s_[i], p_.tube, 0.0);
+            const svmcut::Tangent at = Loss::of(p_.y[i], s_[i], p_.tube, centre(i));
             rows_[i] = {C * at.curvature, C * at.g};
             u_[i] = C * at.g;
             sum.value += C * at.value;
@@ -282,7 +285,7 @@ class Newton {
         const double theta = p_.l1 / most;
         double dual = 0;
         for (int64_t i = 0; i < p_.n; ++i)
-            dual += conjugate(p_.loss, p_.y[i], p_.tube, p_.costs[i], theta * u_[i]);
+            dual += conjugate(p_.loss, p_.y[i], p_.tube, centre(i), p_.costs[i], theta * u_[i]);
         return primal_ - dual;
     }
 
@@ -443,7 +446,8 @@ class Newton {
     }
 
     double value(double s, int64_t i) const {
-        return p_.costs[i] > 0.0 ? p_.costs[i] * Loss::of(p_.y[i], s, p_.tube, 0.0).value : 0.0;
+        return p_.costs[i] > 0.0 ? p_.costs[i] * Loss::of(p_.y[i], s, p_.tube, centre(i)).value
+                                 : 0.0;
     }
 
     // Goes along d as far as F falls; false where it does not.
@@ -576,6 +580,9 @@ int svmcut_penalized_newton(const svmcut_penalized* problem, const int32_t* set,
                             double* w, double* s, double enough, double part, int64_t most,
                             svmcut_penalized_end* end, const volatile int* cancel) {
     switch (problem->loss) {
+        case SVMCUT_HINGE:
+            return newton<svmcut::Hinge>(problem, set, count, w, s, enough, part, most, end,
+                                         cancel);
         case SVMCUT_SQUARED_HINGE:
             return newton<svmcut::SquaredHinge>(problem, set, count, w, s, enough, part, most, end,
                                                 cancel);

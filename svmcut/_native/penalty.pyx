@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/linear/penalty.cc
-"""Thin wrappers of csrc/linear/penalty.cc."""
+# sources: csrc/linear/penalty.cc csrc/linear/soft_descent.cc
+"""Thin wrappers of csrc/linear/penalty.cc and soft_descent.cc."""
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
@@ -16,6 +16,7 @@ cdef extern from "include/svmcut.h" nogil:
     int SVMCUT_NO_PROGRESS
 
 cdef extern from "include/linear.h" nogil:
+    int SVMCUT_HINGE
     int SVMCUT_SQUARED_HINGE
     int SVMCUT_LOGISTIC
     int SVMCUT_SQUARED_EPSILON_INSENSITIVE
@@ -36,6 +37,7 @@ cdef extern from "include/penalty.h" nogil:
         double tube
         const double* y
         const double* costs
+        const double* centres
         double l1
         double l2
         double bias
@@ -54,6 +56,9 @@ cdef extern from "include/penalty.h" nogil:
     int svmcut_penalized_newton(const svmcut_penalized* problem, const int32_t* set, int64_t count,
                                 double* w, double* s, double enough, double part, int64_t most,
                                 svmcut_penalized_end* end, const int* cancel)
+    int svmcut_soft_descent(const svmcut_csr* X, const svmcut_penalized* problem,
+                            const double* norms, uint64_t seed, int64_t epochs, double enough,
+                            double* alpha, double* v, int64_t* entries, const int* cancel)
 
 
 MOST_ROWS = 2**31 - 1
@@ -129,20 +134,23 @@ cdef class Columns:
 def newton(Columns columns, int loss, const double[::1] y, const double[::1] costs,
            const int32_t[::1] chosen, double[::1] w, double[::1] s, double enough, double part,
            int64_t most, *,
-           double l1, double l2, double bias=0.0, bint free=False, double tube=0.0):
+           double l1, double l2, double bias=0.0, bint free=False, double tube=0.0,
+           const double[::1] centres=None):
     """Newton steps on l1 |w|_1 + l2/2 |w|^2 + sum costs loss over the chosen columns; w and its
     scores s (n,) change in place.
 
     Parameters
     ----------
     loss : int
-        Of svmcut._native.losses, without corners.
+        Of svmcut._native.losses, without corners; with centres the hinge.
     y, costs : (n,) float64
     chosen : (k,) int32
         w is 0 in other columns.
     w : (d,) float64, one more with a bias
         The last is the weight of a constant column: of the value `bias`, or, with `free`, of 1 and
         without penalty.
+    centres : (n,) float64 in [0, 1] or None
+        A row's hinge is then the greatest u (1 - y f) - (u - centre)^2 / (2 tube) of u in [0, 1].
     enough, part, most : float, float, int
         The gap of the problem of the chosen columns that ends it, or the part that is left of what
         the slopes miss of rest, or entries of columns read.
@@ -156,7 +164,11 @@ def newton(Columns columns, int loss, const double[::1] y, const double[::1] cos
     cdef svmcut_penalized problem
     cdef int64_t n = columns.all.n
     constant = free or bias != 0
-    if loss not in (SVMCUT_SQUARED_HINGE, SVMCUT_LOGISTIC, SVMCUT_SQUARED_EPSILON_INSENSITIVE):
+    if centres is not None:
+        if centres.shape[0] != n or not tube > 0:
+            raise ValueError("centres have the wrong length, or tube is not above 0")
+        loss = SVMCUT_HINGE
+    elif loss not in (SVMCUT_SQUARED_HINGE, SVMCUT_LOGISTIC, SVMCUT_SQUARED_EPSILON_INSENSITIVE):
         raise ValueError(f"{loss} is no loss without corners")
     if y.shape[0] != n or costs.shape[0] != n or s.shape[0] != n or n == 0:
         raise ValueError("y, costs and s differ in length or are empty")
@@ -168,6 +180,7 @@ def newton(Columns columns, int loss, const double[::1] y, const double[::1] cos
     problem.columns, problem.n, problem.loss, problem.tube = &columns.all, n, loss, tube
     problem.y, problem.costs, problem.l1, problem.l2 = &y[0], &costs[0], l1, l2
     problem.bias, problem.free = bias, free
+    problem.centres = &centres[0] if centres is not None and n else NULL
     cdef int32_t none = 0
     cdef double nothing = 0
     cdef const int32_t* places = &chosen[0] if chosen.shape[0] else &none
@@ -184,3 +197,41 @@ def newton(Columns columns, int loss, const double[::1] y, const double[::1] cos
         serve()  # a handler that raises nothing leaves no trace
         np.asarray(w)[:], np.asarray(s)[:] = before
     return end.gap, end.steps, end.entries, status == SVMCUT_NO_PROGRESS
+
+
+def descend(Rows X, const double[::1] y, const double[::1] costs, const double[::1] norms,
+            double[::1] alpha, double[::1] v, *, double l1, double l2, double bias, uint64_t seed,
+            int64_t epochs, double enough):
+    """Dual coordinate descent for the hinge under l1 |w|_1 + l2/2 |w|^2, l2 > 0: so many epochs, or
+    until the gaps met in one add up to `enough`; the entries of rows it read.
+
+    Parameters
+    ----------
+    y, costs, norms : (n,) float64
+        norms: |x_i|^2 + bias^2.
+    alpha, v : (n,) and (n_features,) float64, one more with a bias
+        v = sum_i alpha_i y_i x_i; both change in place.
+    """
+    cdef svmcut_penalized problem
+    cdef int64_t n = X.csr.n_rows, entries = 0
+    if n == 0 or not y.shape[0] == costs.shape[0] == norms.shape[0] == alpha.shape[0] == n:
+        raise ValueError("y, costs, norms and alpha differ in length or are empty")
+    if v.shape[0] != X.csr.n_features + (bias != 0) or not (l1 >= 0 and l2 > 0):
+        raise ValueError("v has the wrong length, or l2 is not above 0")
+    problem.columns, problem.centres = <const svmcut_columns*> NULL, <const double*> NULL
+    problem.n, problem.loss, problem.tube = n, SVMCUT_HINGE, 0
+    problem.y, problem.costs = &y[0], &costs[0]
+    problem.l1, problem.l2, problem.bias, problem.free = l1, l2, bias, 0
+    cdef double nothing = 0
+    cdef double* sums = &v[0] if v.shape[0] else &nothing
+    cdef const int* cancel = cancel_flag()
+    cdef int status
+    before = np.array(alpha), np.array(v)
+    while True:
+        with nogil:
+            status = svmcut_soft_descent(&X.csr, &problem, &norms[0], seed, epochs, enough,
+                                         &alpha[0], sums, &entries, cancel)
+        if served(status) != SVMCUT_CANCELLED:
+            return entries
+        serve()  # a handler that raises nothing leaves no trace
+        np.asarray(alpha)[:], np.asarray(v)[:] = before

@@ -46,7 +46,7 @@ ROWS = (
         OBJECTIVE,
         "Penalty on the weights: l2, 1/2 w'w; l1, the sum of |w|, which leaves many weights at "
         "0; elastic-net, a mix of both.",
-        more="l1 and elastic-net work with {penalised}, on features.",
+        more="On features: l1 works with {sparse}; elastic-net with {penalised}.",
     ),
     Option(
         "l1_ratio",

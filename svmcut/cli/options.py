@@ -421,7 +421,9 @@ def _words_of_losses(task: str) -> dict[str, str]:
     only = "" if len(sums) == len(rows) else join_names(sums)
     known = {name for loss in rows for name in loss.rescalings}
     rescalings = [f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in known]
-    penalised = SOLVERS[CDN].losses or ()
+    cdn = SOLVERS[CDN]
+    penalised = [row.name for row in rows if row.name in (cdn.losses or ())]
+    sparse = [name for name in penalised if name not in cdn.with_square]
     return {
         "losses": numbered(rows),
         "needed": f" Required for every loss except {only}." if only else "",
@@ -433,7 +435,8 @@ def _words_of_losses(task: str) -> dict[str, str]:
             PLACE_KINDS[place][2] for place in _AT_HELP if any(loss.place == place for loss in rows)
         ),
         "mixed": join_names([loss.name for loss in rows if "beta" in loss.takes]),
-        "penalised": join_names([loss.name for loss in rows if loss.name in penalised]),
+        "penalised": join_names(penalised),
+        "sparse": join_names(sparse),
         "at_default": join_names([f"{loss.at[2]:g}" for loss in rows if loss.at]),
         "rescalings": join_names(rescalings, "or"),
     }

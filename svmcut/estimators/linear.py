@@ -114,7 +114,7 @@ class LinearSVM(LinearMachines):
     loss : {"hinge", "squared-hinge", "logistic"}
     penalty : {"l2", "l1", "elastic-net"}
         In place of 1/2 w'w |w|_1, which leaves features without weight, or l1_ratio |w|_1 + (1 -
-        l1_ratio)/2 w'w; for the losses squared-hinge and logistic.
+        l1_ratio)/2 w'w, which the hinge is to have a part of.
     l1_ratio : float
         Of the elastic net, from 0 to 1.
     multi_class : {"ovr", "crammer_singer"}

@@ -78,14 +78,15 @@ class CdnRun(Run):
         A loss of one score without corners, or FreeBias of one; linear space.
     """
 
+    serves = "a loss without corners"
+
     def __init__(self, solver: Solver, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
         risk, space = problem.risk, problem.space
         self._free = isinstance(risk, FreeBias)
         self._loss: Any = risk.risk if isinstance(risk, FreeBias) else risk
-        smooth = isinstance(self._loss, LossRisk) and not risk.widest()
-        if not (smooth and isinstance(space, LinearSpace)):
-            raise TrainingError("this solver needs a loss without corners and features")
+        if not (self._trains(risk) and isinstance(space, LinearSpace)):
+            raise TrainingError("this solver needs {} and features", self.serves)
         n, v = space.n_rows, self._loss.weights
         self._costs = problem.C * (np.ones(n) if v is None else v)
         self._columns: Any = space.columns
@@ -96,6 +97,9 @@ class CdnRun(Run):
         self._primal = self._value(self._w)
         self._points = start.points if start else ()
         self._began = time.perf_counter()
+
+    def _trains(self, risk: Any) -> bool:
+        return isinstance(self._loss, LossRisk) and not risk.widest()
 
     def form(self) -> Form:
         d = self._problem.space.X.n_features
@@ -229,28 +233,30 @@ class CdnRun(Run):
     def _improve(self, v) -> None:
         """Newton steps over a working set."""
         problem, loss = self._problem, self._loss
-        chosen = self._working_set(v)
+        b = problem.risk.bias(self._s) if self._free else 0.0
         enough = INNER * problem.stop.target(self._primal)
-        w, bias = self._w.copy(), problem.space.bias
+        how = {"loss": loss.number, "y": loss.targets, "tube": loss.tube}
+        self._walk(self._working_set(v), enough, b, **how)
+
+    def _walk(self, chosen: NDArray[np.int32], enough: float, b: float, **how: Any) -> None:
+        """Newton steps over these columns from w and a free bias; how: of the losses."""
+        problem, w = self._problem, self._w.copy()
         if self._free:
-            b = problem.risk.bias(self._s)
             w, self._s = np.append(w, b), self._s + b
         _, _, entries, _ = native.newton(
             self._columns,
-            loss.number,
-            loss.targets,
-            self._costs,
-            chosen,
-            w,
-            self._s,
-            enough,
-            PART,
-            ENTRIES,
+            costs=self._costs,
+            chosen=chosen,
+            w=w,
+            s=self._s,
+            enough=enough,
+            part=PART,
+            most=ENTRIES,
             l1=problem.l1,
             l2=problem.l2,
-            bias=bias,
+            bias=problem.space.bias,
             free=self._free,
-            tube=loss.tube,
+            **how,
         )
         self._w = w[:-1].copy() if self._free else w
         self._passes += entries / max(1, problem.space.X.nnz) + 1

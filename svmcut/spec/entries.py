@@ -270,6 +270,8 @@ class Solver(NamedTuple):
         Of its own parameters, where they differ.
     penalties : tuple of str
         Of PENALTIES.
+    with_square : tuple of str
+        Losses that it trains only where the penalty has a part of 1/2 w'w.
     """
 
     name: str
@@ -293,6 +295,7 @@ class Solver(NamedTuple):
     after: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = {}
     penalties: tuple[str, ...] = (L2,)
+    with_square: tuple[str, ...] = ()
 
     @property
     def steps(self) -> bool:

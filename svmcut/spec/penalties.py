@@ -23,10 +23,15 @@ def check_penalty(settings: Settings) -> None:
             settings.kernel,
         )
     known = {name: row for name, row in SOLVERS.items() if penalty in row.penalties}
+    square = settings.l1_l2[1] > 0
     sums = [
-        name for name in losses(settings.task) if any(_knows(row, name) for row in known.values())
+        name
+        for name in losses(settings.task)
+        if any(_knows(row, name, square) for row in known.values())
     ]
     if settings.loss not in sums:
+        if any(_knows(row, settings.loss, True) for row in known.values()):
+            raise _without_square(settings, sums)
         raise UsageError(
             "{penalty=} is not for loss '{}'; use {loss=}", penalty, settings.loss, sums
         )
@@ -34,8 +39,26 @@ def check_penalty(settings: Settings) -> None:
         raise UsageError("solver '{}' knows {penalty=} alone; use {solver=}", named, L2, [*known])
 
 
-def _knows(row: Solver, loss: str) -> bool:
-    return row.losses is None or loss in row.losses
+def _without_square(settings: Settings, sums: list[str]) -> UsageError:
+    """That a loss needs a square in the penalty."""
+    if settings.penalty == ELASTIC_NET:
+        return UsageError(
+            "{l1_ratio=} leaves no 1/2 w'w, which loss '{}' needs; give less, or use {loss=}",
+            settings.l1_ratio,
+            settings.loss,
+            sums,
+        )
+    return UsageError(
+        "{penalty=} is not for loss '{}'; use {loss=}, or {penalty=}",
+        settings.penalty,
+        settings.loss,
+        sums,
+        ELASTIC_NET,
+    )
+
+
+def _knows(row: Solver, loss: str | None, square: bool) -> bool:
+    return (row.losses is None or loss in row.losses) and (square or loss not in row.with_square)
 
 
 def check_free_bias(settings: Settings) -> None:

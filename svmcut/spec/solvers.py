@@ -98,11 +98,13 @@ _ROWS = (
     Solver(
         CDN,
         where="svmcut.solvers.cdn:Cdn",
+        others=dict.fromkeys(_HINGE, "svmcut.solvers.hinge_cdn:HingeCdn"),
         linear=_SINGLE,
-        losses=(SQUARED_HINGE, LOGISTIC, SQUARED_TUBE),
+        losses=(*_HINGE, SQUARED_HINGE, LOGISTIC, SQUARED_TUBE),
         binary=("multiclass",),
         takes=("free_bias",),
         penalties=PENALTIES,
+        with_square=_HINGE,
     ),
     Solver(
         BCFW,

@@ -41,6 +41,24 @@ def test_a_path_reaches_its_optima_in_sparse_models_that_count_their_features(
     assert "Features used" in said
 
 
+@pytest.mark.parametrize("bias", ["--free-bias", "--no-free-bias"])
+def test_the_hinge_has_an_elastic_net(folder, bias):
+    A, y = folder
+    words = ("--penalty", "elastic-net", "--l1-ratio", 0.8, bias, "--example-cost", 0.1)
+    report, _ = learnt(*words, "--gap", 1e-8, "two", "model")
+    best = penalties.hinge_minimum(A, y, 0.1, 0.8, 1 - 0.8, None, bias == "--free-bias")
+    assert report["solver"] == "cdn" and report["converged"]
+    assert report["primal"] == pytest.approx(best, rel=1e-6)
+    assert report["features_used"] == np.count_nonzero(read_model("model").w) < 25
+    if bias == "--free-bias":
+        return
+    classes = ("--task", "multiclass", "--multiclass", "one-vs-rest")
+    report, _ = learnt(*classes, *words, "--gap", 1e-6, "three", "model")
+    each = [np.where(data()[2] == k, 1.0, -1.0) for k in range(3)]
+    best = sum(penalties.hinge_minimum(A, side, 0.1, 0.8, 1 - 0.8) for side in each)
+    assert report["primal"] == pytest.approx(best, rel=2e-6) and report["converged"]
+
+
 @pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
 def test_classes_against_the_rest_weigh_and_stop_like_two(folder, loss):
     A, _ = folder
@@ -75,7 +93,8 @@ def test_validation_folds_and_checkpoints_take_the_penalty(folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--penalty", "l1"), "--penalty l1 is not for loss 'error-rate'; use -l squared-hinge"),
+        (("--penalty", "l1"), "use -l squared-hinge or logistic, or --penalty elastic-net"),
+        (("--penalty", "elastic-net", "--l1-ratio", 1), "--l1-ratio 1 leaves no 1/2 w'w"),
         (("--penalty", "l1", "-l", "f1", "-c", 1), "is not for loss 'f1'"),
         (("--penalty", "l1", "-l", "logistic", "-t", 2), "not for -t rbf"),
         (("--penalty", "l1", "-l", "logistic", "--solver", "newton"), "use --solver cdn"),
@@ -83,7 +102,7 @@ def test_validation_folds_and_checkpoints_take_the_penalty(folder):
         (("--penalty", "elastic-net", "--l1-ratio", 2, "-l", "logistic"), "from 0 to 1"),
         (("--penalty", "l0", "-l", "logistic"), "expected one of l2, l1, elastic-net"),
         (("--penalty", "l1", "-l", "logistic", "--scheduler", "local:1"), "does not spread"),
-        (("--solver", "cdn"), "trains for squared-hinge and logistic only"),
+        (("--solver", "cdn", "-l", "f1", "-c", 1), "trains for error-rate, squared-hinge and"),
     ],
 )
 def test_what_no_run_can_honour_is_refused_with_a_remedy(folder, words, said):

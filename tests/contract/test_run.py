@@ -131,6 +131,7 @@ def regression():
 
 PROBLEMS = {
     "classification": hinge,
+    "error-rate": hinge,
     "squared-hinge": lambda: summed(SquaredHingeRisk()),
     "logistic": lambda: summed(LogisticRisk()),
     "epsilon-insensitive": regression,
@@ -139,6 +140,7 @@ PROBLEMS = {
     "sequence": lambda: StructuredProblem(chains(), 0.3, RULE),
     "multiclass": classes,
     "multilabel": lambda: StructuredProblem(LabelSets(label_sets(), 1.0), 0.3, RULE),
+    "multiclass error-rate": rest(HingeRisk()),
     "multiclass squared-hinge": rest(SquaredHingeRisk()),
     "multiclass logistic": rest(LogisticRisk()),
 }
@@ -169,14 +171,14 @@ PARAMETERS = {
 def cases():
     """(name, task or loss) of every class of the catalog, a Relay beside those that are relayed."""
     for name, row in SOLVERS.items():
+        if row.penalties[1:]:  # which a problem has
+            yield from ((name, loss, False) for loss in row.losses)
+            yield from ((name, f"multiclass {loss}", False) for loss in row.losses[:2])
+            continue
         for loss in row.others:
             yield name, loss, False
             if loss in losses("multiclass"):
                 yield name, f"multiclass {loss}", False
-        if row.penalties[1:]:  # which a problem has, and trains for no loss with corners
-            yield from ((name, loss, False) for loss in row.losses)
-            yield from ((name, f"multiclass {loss}", False) for loss in row.losses[:2])
-            continue
         for task in row.where if not isinstance(row.where, str) else row.linear or row.kernel[:1]:
             yield name, task, False
             if (
@@ -292,20 +294,22 @@ def test_a_run_that_hands_over_asks_the_qp_it_was_given(case, tmp_path, monkeypa
     test_a_run_goes_on_from_the_state_between_any_two_steps(case, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["newton", "cutting-plane", "cdn"])
-def test_a_run_with_a_free_bias_goes_on_from_the_state_between_any_two_steps(name):
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [("newton", None), ("cutting-plane", None), ("cdn", "squared-hinge"), ("cdn", "error-rate")],
+)
+def test_a_run_with_a_free_bias_goes_on_from_the_state_between_any_two_steps(name, loss):
     X, y = vectors()
-    risk = FreeBias((SquaredHingeRisk() if name == "cdn" else HingeRisk()).bind(y))
-    rule = StoppingRule(0.0, 1e-6)
-    problem = Problem(
-        risk, LinearSpace(X, 0.0), 10.0, rule, None, *((1.0, 0.0) if name == "cdn" else ())
-    )
-    run, whole, saved = solver_class(name)().start(problem), [], []
+    risk = FreeBias((SquaredHingeRisk() if loss == "squared-hinge" else HingeRisk()).bind(y))
+    rule, penalty = StoppingRule(0.0, 1e-6), (0.8, 0.2) if name == "cdn" else ()
+    problem = Problem(risk, LinearSpace(X, 0.0), 10.0, rule, None, *penalty)
+    solver = solver_class(name, loss=loss)()
+    run, whole, saved = solver.start(problem), [], []
     for progress in itertools.islice(run, MOST):
         whole.append(essence(progress, True))
         saved.append(run.state())
     for at, state in enumerate(saved):
-        again = solver_class(name)().start(problem, state=state)
+        again = solver.start(problem, state=state)
         assert steps(again, len(whole) - at, True) == whole[at:], at
 
 

@@ -59,3 +59,33 @@ def minimiser(loss, X, y, C, l1, l2, v=None, free=False, steps=60_000, tol=1e-13
         if done:
             break
     return w
+
+
+def hinge_minimum(X, y, C, l1, l2, v=None, free=False):
+    """The least l1 |w|_1 + l2/2 |w|^2 + C sum v max(0, 1 - y X w), l2 > 0: the maximum of its dual,
+    a smooth function on a box, by L-BFGS-B. X has its constant column; with free the last is not
+    penalised, and its weight is searched for."""
+    from scipy.optimize import minimize, minimize_scalar
+
+    most = C * (np.ones(len(y)) if v is None else v)
+
+    def least(A, margins):  # of losses max(0, margins - y A w)
+        def dual(alpha):
+            rest = A.T @ (y * alpha)
+            w = np.sign(rest) * np.maximum(0.0, np.abs(rest) - l1) / l2
+            return l2 / 2 * float(w @ w) - alpha @ margins, y * (A @ w) - margins
+
+        how = {"maxiter": 10**5, "maxfun": 10**6, "ftol": 1e-15, "gtol": 1e-11, "maxcor": 30}
+        box, alpha, values = list(zip(np.zeros(len(y)), most)), most / 2, [np.inf]
+        while len(values) < 100:  # it forgets what it has seen of the corners
+            found = minimize(dual, alpha, jac=True, method="L-BFGS-B", bounds=box, options=how)
+            alpha, before = found.x, values[-1]
+            values.append(found.fun)
+            if before - found.fun <= 1e-9 * abs(found.fun):
+                break
+        return -values[-1]
+
+    if not free:
+        return least(X, np.ones(len(y)))
+    at = {"bounds": (-10.0, 10.0), "method": "bounded", "options": {"xatol": 1e-9}}
+    return minimize_scalar(lambda b: least(X[:, :-1], 1 - y * b), **at).fun
