@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.cli.option_entry import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option, inert
 from svmcut.spec.catalog import SCHEMES, TASKS
-from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, integer, one_of
+from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, integer, one_of, two_numbers
 from svmcut.spec.parameters import KINDS
 
 if TYPE_CHECKING:
@@ -105,6 +105,23 @@ SCORING = (
         "Sequences: write TAG P, where P is the probability of the tag, and measure P. It is "
         "calibrated if the model was trained with --probability.",
         default="off",
+    ),
+    Option(
+        "top",
+        ("--top",),
+        OUTPUT,
+        "Label sets: write so many of the best labels of a row as LABEL:SCORE, the best first.",
+        default="the predicted set",
+        kind=integer(1, 1 << 20),
+    ),
+    Option(
+        "propensity",
+        ("--propensity",),
+        OUTPUT,
+        "Label sets: A,B of the propensities that PSP@k divides by; 0.5,0.4 for Wikipedia, 0.6,2.6 "
+        "for Amazon.",
+        default="0.55,1.5",
+        kind=two_numbers(0),
     ),
     Option(
         "partial",

@@ -94,6 +94,7 @@ def stop_reason(outcome: Outcome) -> str:
         "span": "trained in the span of the basis",
         "samples": "no sample violates the cuts",
         "held-out": "the error held out falls no more",
+        "pruned": "pruned beyond the gap",
         "limit": "stopped by a limit",
         "interrupt": "interrupted",
         "stationary": "stationary",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The options of training that say what is minimised, and with which kernel."""
 
-from svmcut.cli.option_entry import KERNEL, OBJECTIVE, RUNNING, Option
+from svmcut.cli.option_entry import KERNEL, OBJECTIVE, OUTPUT, RUNNING, Option
 
 ROWS = (
     Option(
@@ -121,6 +121,28 @@ ROWS = (
         ("--pairs",),
         OBJECTIVE,
         "all: a weight for every pair of labels; none: every label is learnt on its own.",
+    ),
+    Option(
+        "prune",
+        ("--prune",),
+        OBJECTIVE,
+        "With --pairs none: leave weights closer to 0 than this out of the model; the report says "
+        "what that costs. auto: as many of every label as --gap allows.",
+        default="none",
+    ),
+    Option(
+        "label_block",
+        ("--label-block",),
+        RUNNING,
+        "With --pairs none: train so many labels at once, a multiple of 64; the model is the same.",
+        default="by --max-memory",
+    ),
+    Option(
+        "model_format",
+        ("--model-format",),
+        OUTPUT,
+        "With --pairs none: text, or binary, which svmcut reads in place and checks.",
+        default="text below a million weights",
     ),
     Option("kernel", ("--kernel",), KERNEL, "{kernels}.", more="{given}", letter="-t"),
     Option(

@@ -22,7 +22,7 @@ from svmcut.files.models import is_model, read_model
 from svmcut.files.roles import File, check_roles
 from svmcut.messages import Message, join_names, printable
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, SCHEMES, TASKS
-from svmcut.spec.entries import TAGS
+from svmcut.spec.entries import SETS, TAGS
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import record, replace
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
@@ -77,6 +77,8 @@ class ScoringOptions:
     unlabelled: bool = False
     scheme: str | None = None
     n_best: int = 0
+    top: int = 0
+    propensity: tuple[float, float] | None = None
     confidence: bool = False
     partial: bool = False
     format: str | None = None
@@ -138,7 +140,7 @@ def run_scoring(
         with step(options.say, "Reading test examples") as close:
             options = replace(options, input=input_for(scorer, files.examples, options.input))
             task = check_model(scorer, files.model, options)
-            task = decoding_task(task, scorer, files, options)
+            task = ranking_task(decoding_task(task, scorer, files, options), scorer, options)
             predicted, table = predict_files(task, scorer, files, options, spread)
             if table is not None and not table.labelled:
                 options = replace(options, unlabelled=True)
@@ -278,6 +280,24 @@ def decoding_task(task: Any, scorer: Any, files: Files, options: ScoringOptions)
     sure = options.confidence or options.probability
     how = options.scheme, options.n_best, sure, options.partial
     return task.decoding_as(Decoding(files.examples, *how))
+
+
+def ranking_task(task: Any, scorer: Any, options: ScoringOptions) -> Any:
+    """The task that ranks labels as the options say.
+
+    Raises
+    ------
+    UsageError
+        For models without sets of labels.
+    """
+    if not options.top and options.propensity is None:
+        return task
+    if TASKS[tasks_of(scorer)[0]].labels != SETS:
+        name = "--top" if options.top else "--propensity"
+        raise UsageError("{} is for models of label sets; leave it out", name)
+    from svmcut.scoring.tops import Propensity
+
+    return task.ranking_as(options.top, Propensity(*(options.propensity or ())))
 
 
 def predict_files(

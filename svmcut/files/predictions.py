@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from itertools import compress
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,4 +98,23 @@ def write_label_sets(output: Output, sets: NDArray[np.bool_], names: Sequence[st
     """(rows, K) sets as lines of labels with commas in between; a row without labels is an empty
     line."""
     lines = [",".join(compress(names, row)) for row in sets.tolist()]
+    output.write(("\n".join(lines) + "\n").encode())
+
+
+def write_top_labels(
+    output: Output,
+    n: int,
+    rows: NDArray,
+    places: NDArray,
+    scores: NDArray[np.float64],
+    names: Sequence[str],
+) -> None:
+    """The labels at places (m,) of rows (m,), which do not fall, as lines of ``label:score``, best
+    first; n lines."""
+    ends = np.searchsorted(rows, np.arange(n + 1)).tolist()
+    pairs = [
+        f"{names[place]}:{score:.8g}"
+        for place, score in zip(places.tolist(), scores.tolist(), strict=True)
+    ]
+    lines = [" ".join(pairs[start:stop]) for start, stop in pairwise(ends)]
     output.write(("\n".join(lines) + "\n").encode())

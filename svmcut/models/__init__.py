@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from svmcut.models.linear import LinearModel
     from svmcut.models.multiclass import MulticlassModel
     from svmcut.models.probable import most_probable
+    from svmcut.models.sparse_labels import SparseLabelModel
 
     ScoringModel: TypeAlias = LinearModel | KernelModel | FourierModel
     ClassModel: TypeAlias = MulticlassModel | KernelMulticlassModel
-    Model: TypeAlias = ScoringModel | ChainModel | KernelChainModel | MultilabelModel | ClassModel
+    SetModel: TypeAlias = MultilabelModel | SparseLabelModel
+    Model: TypeAlias = ScoringModel | ChainModel | KernelChainModel | SetModel | ClassModel
 
 _WHERE = {
     "ChainModel": "chain",
@@ -33,6 +35,7 @@ _WHERE = {
     "KernelModel": "kernel",
     "LabelDecoder": "label_sets",
     "MultilabelModel": "label_sets",
+    "SparseLabelModel": "sparse_labels",
     "LinearModel": "linear",
     "MulticlassModel": "multiclass",
     "KernelMulticlassModel": "kernel_classes",
@@ -57,6 +60,8 @@ __all__ = [
     "MulticlassModel",
     "MultilabelModel",
     "ScoringModel",
+    "SetModel",
+    "SparseLabelModel",
     "check_lattice",
     "most_probable",
     "pairs_of",

@@ -43,6 +43,8 @@ class MultilabelModel(BaseModel):
         The labels, increasing, as in the files.
     columns : (d,) int32 or None
         As in LinearModel.
+    counts : (K,) int64 or None
+        Training rows that have each label, of `n_rows`; None where the model was read from a file.
     """
 
     W: NDArray[np.float64]
@@ -53,6 +55,8 @@ class MultilabelModel(BaseModel):
     names: NDArray[np.int64]
     columns: NDArray[np.int32] | None = None
     table: Encoding | None = None
+    counts: NDArray[np.int64] | None = None
+    n_rows: int = 0
 
     def pair_weights(self) -> NDArray[np.float64] | None:
         """(K, K) symmetric with a diagonal of 0; None without pairs.
@@ -97,6 +101,8 @@ class MultilabelModel(BaseModel):
         self.require(names=schemas.array(np.int64, None, rising=True))
         K, P = len(self.names), len(self.v)
         places = schemas.array(np.int32, P, low=0, high=K - 1)
+        known = schemas.maybe(schemas.array(np.int64, K, low=0))
+        self.require(counts=known, n_rows=schemas.count())
         arrays = {"W": schemas.reals(None, K), "constant": schemas.reals(K)}
         return arrays | {"first": places, "second": places, "v": schemas.reals(P)}
 

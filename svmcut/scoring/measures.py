@@ -420,22 +420,16 @@ def chunk_measures(right: int, predicted: int, both: int) -> dict[str, float]:
     }
 
 
-TOP = (1, 3, 5)
-"""The k of precision at k."""
-
-
 def label_measures(
-    both: NDArray, right: NDArray, predicted: NDArray, top: NDArray, exact: int, rows: int
+    both: NDArray, right: NDArray, predicted: NDArray, exact: int, rows: int
 ) -> Measured:
-    """Hamming loss, subset accuracy, F1 and precision at k, in percent; the loss is the number of
-    wrong labels a row.
+    """Hamming loss, subset accuracy and F1, in percent; the loss is the number of wrong labels a
+    row.
 
     Parameters
     ----------
     both, right, predicted : (K,)
         In how many rows each label is right and predicted, right, and predicted.
-    top : (len(TOP),)
-        Right labels among the k that rank first, over all rows.
     exact, rows : int
         Rows whose set is right, and all.
 
@@ -443,8 +437,7 @@ def label_measures(
     -----
     The Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose
     set is right. Micro F1 counts over all labels; macro F1 is the mean over labels that some row
-    has or is given. Precision at k is the share of right labels among the k that rank first, also
-    where a row has fewer.
+    has or is given.
     """
     counts = right + predicted
     wrong, met = float((counts - 2 * both).sum()), counts > 0
@@ -453,7 +446,7 @@ def label_measures(
         "subset_accuracy": _ratio(exact, rows),
         "micro_f1": _ratio(2.0 * float(both.sum()), float(counts.sum())),
         "macro_f1": _mean(2 * both[met] / counts[met]),
-    } | {f"precision@{k}": _ratio(int(hits), k * rows) for k, hits in zip(TOP, top, strict=True)}
+    }
     return Measured(
         {name: 100.0 * value for name, value in values.items()}, _ratio(wrong, rows), exact, rows
     )

@@ -199,6 +199,11 @@ FORMATS = (
         models=("MultilabelModel",),
     ),
     Format(
+        b"svmcut label sets binary 1",
+        where="svmcut.files.models.sparse_labels",
+        models=("SparseLabelModel",),
+    ),
+    Format(
         b"svmcut multiclass 1",
         where="svmcut.files.models.kernel_classes",
         models=("KernelMulticlassModel",),
@@ -255,6 +260,11 @@ MAINTENANCE = ("merge", "project", "remove")
 SAMPLING = ("shuffled", "independent", "adaptive")
 AVERAGES = ("suffix", "full")
 PAIRS = ("all", "none")
+#: How the file of a model of many labels is written.
+MODEL_FORMATS = ("text", "binary")
+BINARY = MODEL_FORMATS[1]
+#: Prunes weights as far as the gap allows.
+AUTO_PRUNE = "auto"
 #: How a subspace is spanned: rows by incomplete Cholesky factorisation, evenly spaced ones, random
 #: Fourier features.
 FOURIER = "fourier"

@@ -375,6 +375,9 @@ class Measure(NamedTuple):
         Whether it is the percentage of rows that are right.
     of_chunks : bool
         Whether it is of tags that say chunks, and of others there is none.
+    of_counts : bool
+        Whether it needs the number of training rows of every label, which not all files of models
+        have.
     task : str
         Its task's row fills it in.
     """
@@ -389,6 +392,7 @@ class Measure(NamedTuple):
     none: str = ""
     of_rows: bool = False
     of_chunks: bool = False
+    of_counts: bool = False
     task: str = ""
 
 

@@ -107,6 +107,18 @@ def gamma(plain: Kind) -> Kind:
     return Kind(plain.name, f"{plain.expected}, or {' or '.join(map(repr, GAMMAS))}", read, take)
 
 
+def number_or(plain: Kind, word: str) -> Kind:
+    """A number of this kind, or a word."""
+
+    def read(text: str) -> Any:
+        return word if text.lower() == word else plain.read(text)
+
+    def take(value: Any) -> Any:
+        return value if isinstance(value, str) and value == word else plain.take(value)
+
+    return Kind(plain.name, f"{plain.expected}, or '{word}'", read, take)
+
+
 def quantity(
     name: str, units: Mapping[str, float], of: str, example: str, *, above: bool = False
 ) -> Kind:
@@ -253,6 +265,20 @@ def place() -> Kind:
         "LOW below HIGH"
     )
     return Kind("NUMBER[,NUMBER]", expected, read, take)
+
+
+def two_numbers(low: float) -> Kind:
+    """Two numbers of at least `low`."""
+    plain = number(low)
+
+    def read(text: str) -> Any:
+        return tuple(map(float, text.split(",")))
+
+    def take(value: Any) -> tuple[float, float]:
+        first, second = value
+        return plain.take(first), plain.take(second)
+
+    return Kind("A,B", f"two numbers of at least {low:g} with a comma in between", read, take)
 
 
 def floors(names: tuple[str, ...]) -> Kind:

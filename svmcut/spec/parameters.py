@@ -12,6 +12,7 @@ from typing import Any, Literal
 from svmcut.resources import usable_cpus
 from svmcut.spec.catalog import (
     AUTO,
+    AUTO_PRUNE,
     AVERAGES,
     BASIS_KINDS,
     DUAL_CD,
@@ -20,6 +21,7 @@ from svmcut.spec.catalog import (
     KERNELS,
     LOSSES,
     MAINTENANCE,
+    MODEL_FORMATS,
     MULTICLASS,
     PAIRS,
     QPS,
@@ -44,6 +46,7 @@ from svmcut.spec.kinds import (
     integer,
     label,
     number,
+    number_or,
     one_of,
     place,
     size,
@@ -182,6 +185,14 @@ class Settings:
         None for the first, with a kernel the last.
     pairs : {"all", "none"}
         Whether pairs of labels have weights.
+    prune : float, "auto" or None
+        Weights of labels below this become 0 in the model, which says what that costs; "auto" for
+        as many of every label as the gap allows, None for none.
+    label_block : int or None
+        Labels that are trained at once, rounded up to 64; None for what memory allows. The model is
+        the same.
+    model_format : {"text", "binary"} or None
+        Of the file of a model of labels without pairs; None for text below a million weights.
     parts : int or None
         Parts of the labels or tags, of which gdmm searches one at a visit; None for 1 and for some
         100 tags each.
@@ -255,6 +266,9 @@ class Settings:
     beam: int = param(0, integer(0))
     multiclass: str | None = param(None, one_of(MULTICLASS))
     pairs: str = param("all", one_of(PAIRS))
+    prune: Any = param(None, number_or(number(0, above=True), AUTO_PRUNE))
+    label_block: int | None = param(None, integer(1))
+    model_format: str | None = param(None, one_of(MODEL_FORMATS))
     parts: int | None = param(None, integer(1))
     qp: str | None = param(None, one_of(tuple(QPS)))
     cache_size: float = param(40.0, size())

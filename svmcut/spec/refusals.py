@@ -37,6 +37,7 @@ from svmcut.spec.catalog import (
 )
 from svmcut.spec.entries import CDN, CLASSES, GRADES, L2, SETS, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
+from svmcut.spec.many_labels import check_blocks
 from svmcut.spec.parameters import DEFAULTS, EXAMPLE_COST, FACTORS, KINDS, Settings
 from svmcut.spec.penalties import check_free_bias, check_penalty
 from svmcut.spec.places import fraction_of_positives, place_of
@@ -73,6 +74,7 @@ def check(settings: Settings) -> list[str]:
     for name in sorted(settings.wishes() & OF_TASKS - own):
         having = [row.name for row in TASKS.values() if name in row.takes]
         raise UsageError("{} is for {task=}; leave it out", Parameter(name), having)
+    check_blocks(settings)
     if settings.input not in (inputs := task_inputs(settings.task)):
         raise UsageError(
             "{input=} is no text of {}; use {input=}", settings.input, task.objects, inputs

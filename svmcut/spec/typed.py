@@ -62,6 +62,9 @@ class _Single(TypedDict, total=False):
     beam: int
     multiclass: str | None
     pairs: str
+    prune: float | str | None
+    label_block: int | None
+    model_format: str | None
     parts: int | None
     qp: str | None
     cache_size: float | str

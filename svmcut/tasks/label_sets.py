@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from svmcut.data.arrays import multilabel_examples
 from svmcut.data.labels import label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
-from svmcut.files.predictions import write_label_sets
+from svmcut.files.predictions import write_label_sets, write_top_labels
 from svmcut.messages import Message
-from svmcut.models import LabelDecoder
-from svmcut.scoring.measures import TOP, Measured, label_measures
+from svmcut.models import LabelDecoder, SparseLabelModel
+from svmcut.scoring.measures import Measured, label_measures
+from svmcut.scoring.tops import USUAL, Propensity, TopTally, best
 from svmcut.spec.entries import SETS
 from svmcut.spec.records import replace
 from svmcut.tasks.presentation import Presentation
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from svmcut.data.examples import MultilabelExamples
     from svmcut.files.output import Output
-    from svmcut.models import MultilabelModel
+    from svmcut.models import SetModel
 
 #: (n, K) sets, (n, K) scores that rank the labels of a row, (n,) labels the relaxation left at one
 #: half.
@@ -38,9 +39,14 @@ class SetTally:
 
     queries = False
 
-    def __init__(self, names: NDArray[np.int64]):
+    def __init__(self, model: SetModel, propensity: Propensity = USUAL):
+        names = model.names
         self._names, self._rows, self._exact, self._halves = names, 0, 0, 0
-        self._top = np.zeros(len(TOP), np.int64)
+        inverse, unknown = None, 1.0
+        if model.counts is not None:
+            inverse = propensity.inverse(model.counts, model.n_rows)
+            unknown = float(propensity.inverse(np.zeros(1), model.n_rows)[0])
+        self._tops = TopTally(len(names), inverse, unknown)
         self._both, self._right, self._predicted = (
             np.zeros(len(names), np.int64) for _ in range(3)
         )
@@ -66,10 +72,7 @@ class SetTally:
         self._both += (gold & sets).sum(axis=0)
         self._right += gold.sum(axis=0)
         self._predicted += sets.sum(axis=0)
-        # ties are pessimistic: among equal scores the wrong label comes first
-        best = np.lexsort((gold, -ranks), axis=1)[:, : max(TOP)]
-        hits = np.take_along_axis(gold, best, axis=1)
-        self._top += [int(hits[:, :k].sum()) for k in TOP]
+        self._tops.add(ranks, gold, beyond)
 
     def counts(self) -> dict[str, int]:
         return {"examples": self._rows, "halves": self._halves}
@@ -82,7 +85,8 @@ class SetTally:
             np.append(part, np.zeros(len(others), np.int64))
             for part in (self._both, self._predicted)
         )
-        return label_measures(both, right, predicted, self._top, self._exact, self._rows)
+        measured = label_measures(both, right, predicted, self._exact, self._rows)
+        return measured._replace(values=measured.values | self._tops.values())
 
 
 class LabelSetLines(Presentation):
@@ -122,6 +126,17 @@ class Labelling(Task):
     presentation = LabelSetLines
     label_kind = SETS
 
+    #: Labels of a row that are written with their scores, 0 for the predicted sets.
+    top: ClassVar[int] = 0
+    propensity: ClassVar[Propensity] = USUAL
+
+    def ranking_as(self, top: int, propensity: Propensity) -> Self:
+        """The task that writes the `top` best labels of a row with their scores, 0 for the sets,
+        and measures by this propensity."""
+        other: Any = type(self)()
+        other.top, other.propensity = top, propensity
+        return other
+
     def read(
         self, path: str, *, test: bool = False, costs: bool = False, table: Any = None, **how: Any
     ) -> MultilabelExamples:
@@ -146,16 +161,22 @@ class Labelling(Task):
             return table.stream(path, SETS, unlabelled)
         return stream_multilabel(path, **how)
 
-    def parts(
-        self, block: MultilabelExamples, model: MultilabelModel
-    ) -> Iterator[MultilabelExamples]:
+    def parts(self, block: MultilabelExamples, model: SetModel) -> Iterator[MultilabelExamples]:
         step = max(1, BLOCK_NUMBERS // max(1, len(model.names)))
         for start in range(0, len(block), step):
             yield block.part(start, min(len(block), start + step))
 
     def predictor(
-        self, model: MultilabelModel, threads: int = 1, beam: int = 0
+        self, model: SetModel, threads: int = 1, beam: int = 0
     ) -> Callable[[MultilabelExamples], Predicted]:
+        if isinstance(model, SparseLabelModel):
+            alone: SparseLabelModel = model
+
+            def predict_alone(part: MultilabelExamples) -> Predicted:
+                scores = alone.scores(part.X, threads)
+                return scores > 0, scores, np.zeros(len(scores), np.int32)
+
+            return predict_alone
         decoder = LabelDecoder(model)
         v = decoder.pairs
 
@@ -167,12 +188,18 @@ class Labelling(Task):
         return predict
 
     def write(
-        self, output: Output, predicted: Predicted, model: MultilabelModel, labels: bool = False
+        self, output: Output, predicted: Predicted, model: SetModel, labels: bool = False
     ) -> None:
-        write_label_sets(output, predicted[0], label_texts(model.names.tolist(), model.words))
+        names = label_texts(model.names.tolist(), model.words)
+        if self.top:
+            scores = predicted[1]
+            row, _, place = best(scores, self.top)
+            write_top_labels(output, len(scores), row, place, scores[row, place], names)
+        else:
+            write_label_sets(output, predicted[0], names)
 
-    def tally(self, model: MultilabelModel) -> SetTally:
-        return SetTally(model.names)
+    def tally(self, model: SetModel) -> SetTally:
+        return SetTally(model, self.propensity)
 
     def measured(self, tally: SetTally) -> Measured:
         return tally.measured()

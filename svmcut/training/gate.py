@@ -47,7 +47,7 @@ FAR = 0.5
 #: The end of training with a kernel that need not be definite, of which no dual bound is known.
 STATIONARY = "stationary"
 #: Ends of training that are its aim and claim no certificate.
-ENDS = ("epochs", "span", "samples", "held-out", STATIONARY)
+ENDS = ("epochs", "span", "samples", "held-out", "pruned", STATIONARY)
 
 
 _STAYS = ContextVar("stays", default=False)

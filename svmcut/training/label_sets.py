@@ -94,6 +94,8 @@ class LabelSetPlan(Structured):
             weights,
             self._examples.names,
             self._columns,
+            counts=np.bincount(self._examples.labels, minlength=len(self._examples.names)),
+            n_rows=len(self._examples),
         )
 
     def weights(self, model: MultilabelModel) -> NDArray[np.float64]:

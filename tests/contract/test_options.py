@@ -33,6 +33,9 @@ RUNS = [
 ]
 #: Parameters with a default of None, and a value that asks for what is done anyway.
 ASKED = {
+    "prune": 0.01,
+    "label_block": 64,
+    "model_format": "binary",
     "polish": True,
     "certify": True,
     "free_bias": False,

@@ -160,6 +160,14 @@ def test_label_sets_go_on_from_a_state(rng, tmp_path, name, costs):
     check_going_on(lambda: driver(data, task="multilabel", **known), costs, tmp_path)
 
 
+@pytest.mark.parametrize("prune", [None, 0.05, "auto"])
+def test_labels_in_lanes_go_on_inside_a_block(rng, tmp_path, monkeypatch, prune):
+    monkeypatch.setattr("svmcut.solvers.label_lanes.ENTRIES", 1)
+    data = label_sets(rng)
+    known = {"task": "multilabel", "pairs": "none", "gap": 1e-3, "label_block": 64, "prune": prune}
+    check_going_on(lambda: driver(data, **known), (0.3,), tmp_path)
+
+
 RUNS = {
     "bcfw": (sequences, "bcfw", "blocks"),
     "gdmm": (sequences, "gdmm", "descent"),

@@ -59,3 +59,26 @@ def primal(X, gold, W, v, C):
     """1/2 |W|^2 + 1/2 |v|^2 + C sum of the relaxed hinges; X with its constant column."""
     squared = np.sum(W**2) + 0.5 * np.sum(v**2)
     return 0.5 * squared + C * sum(hinge(x, g, W, v) for x, g in zip(X, gold))
+
+
+def top_measures(scores, gold, beyond, inverse, unknown, tops):
+    """Precision, nDCG and propensity-scored precision at k of scores (n, K), in percent; row i has
+    beyond[i] labels more, that no score is for."""
+    found = {}
+    n = len(scores)
+    for k in tops:
+        hits = gain = got = possible = 0.0
+        for s, right, more in zip(scores, gold, beyond):
+            ranked = sorted(range(len(s)), key=lambda label: (-s[label], right[label]))[:k]
+            on = [right[label] for label in ranked]
+            hits += sum(on)
+            size = max(1, int(right.sum() + more))
+            ideal = sum(1 / np.log2(1 + r) for r in range(1, min(k, size) + 1))
+            gain += sum(hit / np.log2(1 + r) for r, hit in enumerate(on, 1)) / ideal
+            got += sum(inverse[label] for label in ranked if right[label])
+            worth = [*inverse[right], *[unknown] * int(more)]
+            possible += sum(sorted(worth, reverse=True)[:k])
+        found[f"precision@{k}"] = 100 * hits / (k * n)
+        found[f"ndcg@{k}"] = 100 * gain / n
+        found[f"psp@{k}"] = 100 * got / possible
+    return found

@@ -25,8 +25,10 @@ from svmcut.models import MultilabelModel
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
+    from svmcut.models import SparseLabelModel
 
 _HEADER_LINES = 5
+_FIRST = "svmcut multilabel model 1"
 
 
 def write(
@@ -38,16 +40,8 @@ def write(
     if not np.isfinite(model.constant).all():
         raise ModelError(path, "a constant is not finite; the model is not written")
     columns = np.arange(len(W), dtype=np.int32) if model.columns is None else model.columns
-    d = int(columns[-1]) + 1 if len(columns) else 0
     names = model.names.tolist()
-    head = [
-        first.decode(),
-        f"{len(names)} # number of labels",
-        f"{d} # number of features",
-        "1 # constant feature",
-        " ".join(map(str, names)) + " # labels",
-    ]
-    output.write(("\n".join(head) + "\n").encode())
+    _write_head(output, columns, names)
     for k, constant in enumerate(model.constant.tolist()):
         used = np.flatnonzero(W[:, k])
         line = format_pairs(columns[used], np.ascontiguousarray(W[used, k]))
@@ -58,6 +52,31 @@ def write(
     for k, name in enumerate(names):
         row = slice(bounds[k], bounds[k + 1])
         output.write(f"{name} ".encode() + format_pairs(second[row], v[row]) + b"#\n")
+
+
+def _write_head(output: Output, columns: np.ndarray, names: list[int]) -> None:
+    head = [
+        _FIRST,
+        f"{len(names)} # number of labels",
+        f"{int(columns[-1]) + 1 if len(columns) else 0} # number of features",
+        "1 # constant feature",
+        " ".join(map(str, names)) + " # labels",
+    ]
+    output.write(("\n".join(head) + "\n").encode())
+
+
+def write_sparse(path: str, output: Output, model: SparseLabelModel) -> None:
+    """The same of a model whose weights are those that are not 0; without pairs."""
+    d, names = model.n_features, model.names.tolist()
+    columns = np.arange(d, dtype=np.int32) if model.columns is None else model.columns
+    _write_head(output, columns, names)
+    bounds, features, values = model.by_label()
+    for k, constant in enumerate(model.constant.tolist()):
+        own = slice(bounds[k], bounds[k + 1])
+        line = format_pairs(columns[features[own]], values[own], exact=True)
+        output.write(f"{constant:.17g} ".encode() + line + b"#\n")
+    for name in names:
+        output.write(f"{name} #\n".encode())
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> MultilabelModel:

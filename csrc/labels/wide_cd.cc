@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Dual coordinate descent for the hinge and the squared hinge loss (Hsieh, Chang, Lin, Keerthi and
+// Sundararajan, ICML 2008, Algorithm 3) of very many labels, each against the rest, on the same
+// rows; label_cd.cc with wider lanes.
+//
+// A group is 64 machines in step, in chunks of 16 whose weights of a feature are a cache line. A
+// row is read once for all of them; a chunk that needs it no more is passed by, a machine leaves
+// out rows on its own. Weights and alphas are single precision, as the model file's.
+//
+// A look at a chunk forms V of its alphas in double precision. D is that of alpha at the best
+// multiple of at most 1, with |V|^2; P that of the weights W that V rounds to, exactly as they are
+// kept, with sums in double precision: both hold whatever the steps were.
+
+#include "labels/wide_cd.h"
+
+#include <cmath>
+#include <vector>
+
+#include "core/parallel.h"
+#include "core/random.h"
+#include "core/stretches.h"
+
+using namespace svmcut;
+
+namespace {
+
+constexpr double kFarthest = std::numeric_limits<double>::infinity();
+// of the extremes of an epoch that a row must lie beyond to be left out: looks mend it
+constexpr double kShareOut = 0.2;
+// part of the epochs so far that all machines of a chunk may wait for the look that they want
+constexpr double kWait = 0.1;
+constexpr int64_t kFirst = 3;     // epochs before which no look is worth its while
+constexpr int64_t kLongest = 12;  // epochs without a look, and a fifth of those so far
+// gap over the estimate: at most, and before it is known
+constexpr double kMostRatio = 10, kFirstRatio = 4;
+constexpr double kMostIdleLooks = 20;  // without a smaller gap, that end a machine
+
+typedef svmcut_label_machine Machine;
+
+struct Room {
+    std::vector<Stretch> stretches;
+    std::vector<double> V;
+
+    explicit Room(const svmcut_wide_cd& run)
+        : stretches(static_cast<size_t>(most_stretches(run.X->n_rows))),
+          V(static_cast<size_t>((run.X->n_features + (run.bias != 0)) * kChunk)) {}
+};
+
+// Bounds the gap of a machine of a chunk, and tells whether it ends.
+void judge(const WideGroup& group, int64_t k, const WideSums& sums) {
+    Machine& machine = group.machines[k];
+    const int64_t l = k % kChunk;
+    const double rise = sums.rise[l], bend = sums.exact[l] + sums.bent[l];
+    const double t = bend > rise ? rise / bend : 1.0;
+    machine.dual = std::max(machine.dual, t * rise - 0.5 * t * t * bend);
+    const double primal = 0.5 * sums.rounded[l] + group.run.C * sums.risk[l];
+    if (primal < machine.primal) {
+        machine.primal = primal;
+        machine.risk = sums.risk[l];
+        for (int64_t j = 0; j < group.dim; ++j)
+            group.best[j * SVMCUT_WIDE_LANES + k] = group.W[j * SVMCUT_WIDE_LANES + k];
+    }
+    const double gap = machine.primal - machine.dual;
+    machine.gap = gap;
+    machine.ratio =
+        machine.estimate > 0 ? std::min(std::max(gap / machine.estimate, 0.3), kMostRatio) : 1.0;
+    const bool less = gap < 0.999 * machine.least;
+    machine.idle = less ? 0 : machine.idle + 1;
+    if (less) machine.least = gap;
+    if (gap <= group.target(machine)) machine.end = SVMCUT_LABEL_MET;
+    else if (machine.idle >= kMostIdleLooks) machine.end = SVMCUT_LABEL_SLOW;
+}
+
+void gather(const WideGroup& group) {
+    int64_t front = 0;
+    for (int64_t i = 0; i < group.n; ++i)
+        if (group.rows[i]) group.order[front++] = static_cast<int32_t>(i);
+    group.state.active = front;
+}
+
+void look(const WideGroup& group, int64_t chunk, Room& room) {
+    WideSums sums;
+    const uint32_t open = group.open(chunk);
+    wide_code(SVMCUT_FASTEST).look(group, chunk, open, room.V.data(), sums);
+    for (int64_t l = 0; l < kChunk; ++l)
+        if (open >> l & 1) judge(group, chunk * kChunk + l, sums);
+    const uint64_t over = uint64_t{open & ~group.open(chunk)} << (chunk * kChunk);
+    if (over)
+        for (int64_t i = 0; i < group.n; ++i) group.rows[i] &= ~over;
+    group.state.looked[chunk] = group.state.epochs;
+    ++group.state.looks;
+    group.state.entries += group.run.X->indptr[group.n] - group.run.X->indptr[0];
+}
+
+void begin_epoch(const WideGroup& group, Room& room) {
+    Random random{group.state.random};
+    draw_visits(group.visits, group.state.active, room.stretches.data(), random);
+    group.state.random = random.state;
+    for (int64_t k = 0; k < SVMCUT_WIDE_LANES; ++k) {
+        Machine& m = group.machines[k];
+        m.highest = m.lowest = m.sum = m.moves = m.visits = 0;
+    }
+}
+
+// Every open machine of a chunk visits all rows in the next epoch.
+void wake(const WideGroup& group, int64_t chunk) {
+    const uint64_t bits = uint64_t{group.open(chunk)} << (chunk * kChunk);
+    for (int64_t i = 0; i < group.n; ++i)
+        if (group.box(i) > 0) group.rows[i] |= bits;
+}
+
+// Whether the machines of a chunk seem to be where they end; closes their epoch.
+bool are_near(const WideGroup& group, int64_t c) {
+    const uint32_t going = group.open(c);
+    double near = 0, open = 0;
+    for (int64_t l = 0; l < kChunk; ++l) {
+        if (!(going >> l & 1)) continue;
+        Machine& m = group.machines[c * kChunk + l];
+        m.above = m.highest > 0 ? kShareOut * m.highest : kFarthest;
+        m.below = m.lowest < 0 ? kShareOut * m.lowest : -kFarthest;
+        m.estimate = m.sum;
+        m.moved = m.moves;
+        near += m.estimate <= group.target(m) / m.ratio || m.moved == 0;
+        ++open;
+    }
+    const int64_t since = group.state.epochs - group.state.looked[c];
+    return open > 0 && (near == open || since >= std::max(kLongest, group.state.epochs / 5) ||
+                        (near / open) * static_cast<double>(since) >
+                            kWait * static_cast<double>(group.state.epochs));
+}
+
+// Closes the epoch. Where machines seem to be near their ends they visit all rows once more, which
+// costs a third of a look and mends what was left out, and if they still seem so are looked at.
+void end_epoch(const WideGroup& group, Room& room) {
+    group.state.at = 0;
+    ++group.state.epochs;
+    for (int64_t c = 0; c < group.chunks(); ++c) {
+        if (!group.open(c)) continue;
+        const bool near = are_near(group, c);
+        const bool whole = group.state.whole[c] || group.state.epochs <= kFirst;
+        group.state.whole[c] = near && !whole;
+        if (near && whole && group.state.epochs > kFirst) look(group, c, room);
+        else if (near && !whole) wake(group, c);
+    }
+    gather(group);
+}
+
+bool goes_on(const WideGroup& group) {
+    for (int64_t c = 0; c < group.chunks(); ++c)
+        if (group.open(c)) return true;
+    return false;
+}
+
+// False when cancelled.
+bool advance(const WideGroup& group, int64_t epochs, const volatile int* cancel) {
+    Room room(group.run);
+    const WideCode& code = wide_code(SVMCUT_FASTEST);
+    while (goes_on(group) && group.state.epochs < epochs) {
+        if (group.state.at == 0) begin_epoch(group, room);
+        if (!code.epoch(group, cancel)) return false;
+        end_epoch(group, room);
+    }
+    return true;
+}
+
+}  // namespace
+
+extern "C" {
+
+void svmcut_wide_cd_start(const svmcut_wide_cd* run, uint64_t seed) {
+    const int64_t n = run->X->n_rows;
+    double all = 0;
+    for (int64_t i = 0; i < n; ++i) all += run->v ? run->v[i] : 1.0;
+    for (int64_t g = 0; g < run->groups; ++g) {
+        WideGroup group(*run, g);
+        const uint64_t bits = group.used == 64 ? ~uint64_t{0} : (uint64_t{1} << group.used) - 1;
+        group.state = {n, 0, seed, 0, 0, 0, {}, {}};
+        for (int64_t k = 0; k < SVMCUT_WIDE_LANES; ++k) {
+            Machine& m = group.machines[k];
+            m = {};
+            m.above = m.estimate = m.least = kFarthest;
+            m.below = -kFarthest;
+            m.primal = m.gap = run->C * all;  // w = 0, and the bound 0
+            m.risk = all;
+            m.ratio = kFirstRatio;
+            m.end = k < group.used ? SVMCUT_LABEL_OPEN : SVMCUT_LABEL_MET;
+        }
+        for (int64_t i = 0; i < n; ++i) {
+            group.rows[i] = group.box(i) > 0 ? bits : 0;
+            group.order[i] = static_cast<int32_t>(i);
+        }
+    }
+}
+
+int svmcut_wide_cd_run(const svmcut_wide_cd* run, int64_t epochs, int threads,
+                       const volatile int* cancel) {
+    std::atomic<bool> failed{false}, cancelled{false};
+    for_pieces(run->groups, threads, [&](int64_t g) {
+        try {
+            if (!advance(WideGroup(*run, g), epochs, cancel)) cancelled = true;
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+    });
+    return failed ? SVMCUT_NO_MEMORY : cancelled ? SVMCUT_CANCELLED : SVMCUT_OK;
+}
+
+int svmcut_wide_cd_risk(const svmcut_wide_cd* run, const float* W, double* risk, int threads) {
+    std::atomic<bool> failed{false};
+    for_pieces(run->groups * kChunks, threads, [&](int64_t piece) {
+        const int64_t g = piece / kChunks, c = piece % kChunks;
+        const WideGroup group(*run, g);
+        if (c >= group.chunks()) return;
+        try {
+            Room room(*run);
+            wide_code(SVMCUT_FASTEST)
+                .risk(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.V.data(),
+                      risk + piece * kChunk);
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+    });
+    return failed ? SVMCUT_NO_MEMORY : SVMCUT_OK;
+}
+
+}  // extern "C"
