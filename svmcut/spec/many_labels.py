@@ -21,7 +21,8 @@ def check_blocks(settings: Settings) -> None:
     if asked is None:
         return
     if settings.pairs != "none":
-        message = "{} is for labels without weights of pairs; add {pairs=none}"
-        raise UsageError(message, Parameter(asked))
+        raise UsageError(
+            "{} is for labels without weights of pairs; add {pairs=none}", Parameter(asked)
+        )
     if settings.solver not in (AUTO, DUAL_CD):
         raise UsageError("{} is for {solver=}; leave out {solver}", Parameter(asked), DUAL_CD)
