@@ -188,6 +188,10 @@ int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, co
 int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v,
                         double bias, const double* p, double* out, int threads);
 
+// out += sum over the rows of v (x, bias)^2, by feature; as svmcut_band_product.
+int svmcut_band_diagonal(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v,
+                         double bias, double* out, int threads);
+
 // Solves (identity + scale H) p = g by Cholesky's factors, in place: H is overwritten, g becomes p.
 // BAD_INPUT when a pivot is not positive.
 int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g);

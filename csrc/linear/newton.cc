@@ -215,6 +215,19 @@ void product_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t
     }
 }
 
+void diagonal_of(const svmcut_csr* X, const int32_t* rows, int64_t begin, int64_t end,
+                 const double* v, double bias, double* out) {
+    for (int64_t k = begin; k < end; ++k) {
+        const int64_t start = X->indptr[rows[k]], stop = X->indptr[rows[k] + 1];
+        const double weight = v ? v[rows[k]] : 1.0;
+        for (int64_t e = start; e < stop; ++e) {
+            const double x = X->data[e];
+            out[X->indices[e]] += weight * x * x;
+        }
+        if (bias != 0) out[X->n_features] += weight * bias * bias;
+    }
+}
+
 // Runs add(begin, end, out) over pieces of [0, count) with private outputs of `size` doubles,
 // summed in order.
 template <class Add>
@@ -235,6 +248,13 @@ int reduce(int64_t count, int64_t pieces, int64_t size, double* out, int threads
     for (int64_t p = 0; p < pieces; ++p)
         for (int64_t j = 0; j < size; ++j) out[j] += sums[p * size + j];
     return SVMCUT_OK;
+}
+
+// Pieces of so many rows whose private sums cost no more than their entries.
+int64_t sparse_pieces(const svmcut_csr* X, int64_t count, int64_t dim) {
+    const int64_t entries =
+        X->n_rows > 0 ? (X->indptr[X->n_rows] - X->indptr[0]) / X->n_rows * count : 0;
+    return std::min(pieces_of(count), entries / (8 * dim + 1));
 }
 
 inline double dot(const double* a, const double* b, int64_t n) {
@@ -386,11 +406,18 @@ int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, co
 int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v,
                         double bias, const double* p, double* out, int threads) {
     const int64_t dim = X->n_features + (bias != 0);
-    const int64_t entries =
-        X->n_rows > 0 ? (X->indptr[X->n_rows] - X->indptr[0]) / X->n_rows * count : 0;
-    const int64_t pieces = std::min(pieces_of(count), entries / (8 * dim + 1));
+    const int64_t pieces = sparse_pieces(X, count, dim);
     return reduce(count, pieces, dim, out, threads, [&](int64_t begin, int64_t end, double* sums) {
         product_of(X, rows, begin, end, v, bias, p, sums);
+    });
+}
+
+int svmcut_band_diagonal(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v,
+                         double bias, double* out, int threads) {
+    const int64_t dim = X->n_features + (bias != 0);
+    const int64_t pieces = sparse_pieces(X, count, dim);
+    return reduce(count, pieces, dim, out, threads, [&](int64_t begin, int64_t end, double* sums) {
+        diagonal_of(X, rows, begin, end, v, bias, sums);
     });
 }
 

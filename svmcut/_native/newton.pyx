@@ -22,6 +22,8 @@ cdef extern from "include/linear.h" nogil:
                          double bias, int64_t dim, double* H, int threads, const int* cancel)
     int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count,
                             const double* v, double bias, const double* p, double* out, int threads)
+    int svmcut_band_diagonal(const svmcut_csr* X, const int32_t* rows, int64_t count,
+                             const double* v, double bias, double* out, int threads)
     int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g)
 
 
@@ -113,6 +115,21 @@ def band_product(Rows X, const int32_t[::1] rows, double bias, const double[::1]
         with nogil:
             status = svmcut_band_product(&X.csr, &rows[0], rows.shape[0], v, bias, &p[0], &out[0],
                                          threads)
+    served(status)
+
+
+def band_diagonal(Rows X, const int32_t[::1] rows, double bias, double[::1] out, int threads=1,
+                  const double[::1] weights=None):
+    """out += sum over the rows of v (x, bias)^2, by feature; weights: v of all rows of X."""
+    cdef const double* v = weights_of(weights, X.csr.n_rows)
+    if out.shape[0] != X.csr.n_features + (bias != 0):
+        raise ValueError("out has the wrong length")
+    check(X, rows)
+    cdef int status = 0
+    if rows.shape[0] and out.shape[0]:
+        with nogil:
+            status = svmcut_band_diagonal(&X.csr, &rows[0], rows.shape[0], v, bias, &out[0],
+                                          threads)
     served(status)
 
 

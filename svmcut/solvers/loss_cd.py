@@ -9,7 +9,12 @@
 
 What svmcut/solvers/dual_cd.py does for the hinge, whose box this has not. Where the gap falls too
 slowly Newton's method goes on from the point reached, of a loss with corners where features are
-few; where that stalls, cutting planes do.
+few; where that stalls, cutting planes do. Beyond a thousand features a step of that is a conjugate
+gradient run of some fifty passes, and two looks in a row must foresee more than a few of them cost.
+The curvature of a squared loss jumps, and where C is large that method may need a hundred times as
+many steps as of a smooth one: there it gets so many times the passes foreseen, and then the descent
+goes on from its own alpha. Work is counted in passes and no clock has a part in it, so a run takes
+the same way everywhere.
 
 References
 ----------
@@ -19,6 +24,7 @@ Lin, Machine Learning 2011 (logistic); Ho and Lin, JMLR 2012, Algorithm 4 (epsil
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
@@ -28,6 +34,7 @@ from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.risks.logistic import FAR, logits
 from svmcut.risks.protocol import LossRisk
+from svmcut.solvers.curvature import DENSE_DIM
 from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.newton import Newton, may_follow
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
@@ -37,6 +44,13 @@ from svmcut.spec.states import Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+#: Passes over the features that a run may be predicted to need yet where they are more than a
+#: thousand; what an epoch of the logistic loss costs, in passes.
+MOST_PASSES, LOGISTIC_EPOCH = 100.0, 2.0
+#: Times the passes foreseen that Newton's method gets where curvatures jump.
+TRIAL = 4.0
 
 
 class LossCdRun(DescentRun):
@@ -49,17 +63,37 @@ class LossCdRun(DescentRun):
         space, risk, n = problem.space, problem.risk, len(self._alpha)
         self._logit = np.full(n, -FAR) if risk.number == LOGISTIC else None
         self._boxes = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
-        self._newton = may_follow(space) or not risk.widest()
+        self._newton = (may_follow(space) or not risk.widest()) and not solver.stays
+        self._trial = math.inf
+        self._foreseen = 0.0  # one look says nothing yet
 
     def _multipliers(self, most: NDArray | None) -> schemas.Check:
         return self._problem.risk.box(len(self._alpha), 1.0 if most is None else float(most.max()))
+
+    def form(self) -> Form:
+        return super().form() | {"_trial": schemas.real(infinite=True)}
 
     def _descent_form(self) -> Form:
         logit = {} if self._logit is None else {"_logit": schemas.reals(len(self._logit))}
         return super()._descent_form() | logit
 
     def _successor(self) -> Solver:
-        return Newton() if self._newton else super()._successor()
+        if not self._newton:
+            return super()._successor()
+        if self._trial == math.inf:
+            return Newton()
+        return Newton(self._trial, LossCd(self._solver.seed, stays=True))
+
+    def _leaves(self, epochs: float) -> bool:
+        """Of many features two looks in a row must say so: a gap that stands still once may fall
+        the more then."""
+        if self._problem.space.dim <= DENSE_DIM:
+            return super()._leaves(epochs)
+        least, self._foreseen = min(epochs, self._foreseen), epochs
+        least *= 1.0 if self._logit is None else LOGISTIC_EPOCH
+        if self._problem.risk.lasting:
+            self._trial = TRIAL * least
+        return self._newton and least > MOST_PASSES
 
     def _begin(self) -> None:
         """Sets alpha, its logits and its w."""
@@ -117,9 +151,13 @@ class LossCd(Solver):
     seed : int
         Of the order of the visits.
     max_epochs : float
-        Epochs of all rows the run may be predicted to need yet where Newton's method could go on.
+        Epochs of all rows the run may be predicted to need yet where Newton's method could go on
+        and features are at most a thousand.
+    stays : bool
+        Whether Newton's method is not to go on: it was tried.
     """
 
     run = LossCdRun
     seed: int = 0
     max_epochs: float = 15
+    stays: bool = False

@@ -247,13 +247,23 @@ class NewtonRun(FractionalRun):
     serves = ("a loss of one score", SmoothedRisk)
     descent: ClassVar[type[Descent]] = Descent
 
-    def __init__(self, solver: Solver, problem: Problem, start: Start | None):
+    def __init__(self, solver: Newton, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
         self._going, self._warm = True, start is not None and bool(start.points)
         self._stall = Stall(PATIENCE if problem.risk.widest() else SMOOTH_PATIENCE)
+        self._spent = False
+        if start is not None and solver.then is not None:
+            self.fractions = start.fractions
 
     def form(self) -> Form:
-        return super().form() | {"_warm": schemas.flag, "_going": schemas.flag, "_stall": OWN}
+        own = {"_warm": schemas.flag, "_going": schemas.flag, "_stall": OWN}
+        if self._solver.then is not None:
+            n = self._problem.space.n_rows
+            own |= {"_spent": schemas.flag, "fractions": schemas.maybe(self._problem.risk.box(n))}
+        return super().form() | own
+
+    def _successor(self) -> Solver:
+        return self._solver.then if self._spent else super()._successor()
 
     def _descent_state(self) -> State:
         return self._descent.state()
@@ -276,7 +286,8 @@ class NewtonRun(FractionalRun):
             saved = None
             if met:
                 return False
-            if not self._going or self._stall.update(self.gap):
+            self._spent = self.passes > self._solver.most_passes
+            if self._spent or not self._going or self._stall.update(self.gap):
                 return True
             target = FINAL * self.target
             self._going = descent.lower(target) or descent.step()
@@ -295,6 +306,16 @@ class NewtonRun(FractionalRun):
 
 @record
 class Newton(Solver):
-    """Newton's method on a sum of losses, smoothed where they have corners."""
+    """Newton's method on a sum of losses, smoothed where they have corners.
+
+    Parameters
+    ----------
+    most_passes : float
+        After which `then` goes on.
+    then : Solver or None
+        From the fractions of the start; None where there is no such end.
+    """
 
     run = NewtonRun
+    most_passes: float = math.inf
+    then: Solver | None = None

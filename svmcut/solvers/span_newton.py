@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.solvers.curvature import border
-from svmcut.solvers.newton import Descent, NewtonRun
-from svmcut.solvers.protocol import Problem, Solver
+from svmcut.solvers.newton import Descent, Newton, NewtonRun
+from svmcut.solvers.protocol import Problem
 from svmcut.spaces.subspace import Subspace, Traced
 from svmcut.spec.records import record
 from svmcut.spec.states import Form, Kept
@@ -87,7 +87,7 @@ class SpanNewtonRun(NewtonRun):
 
 
 @record
-class SpanNewton(Solver):
+class SpanNewton(Newton):
     """Newton's method on a sum of losses of functions in a span."""
 
     run = SpanNewtonRun

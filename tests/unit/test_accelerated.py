@@ -138,12 +138,15 @@ def test_gram_product_and_solution_are_those_of_dense_rows(rng, n, bias, density
     grams = []
     for threads in (1, 2, 5):
         H, product = np.zeros((full.shape[1],) * 2), np.zeros(full.shape[1])
+        diagonal = np.zeros(full.shape[1])
         native.band_gram(rows_of_X, rows, bias, H, threads)
+        native.band_diagonal(rows_of_X, rows, bias, diagonal, threads)
         p = np.linspace(-1, 1, len(product))
         native.band_product(rows_of_X, rows, bias, p, product, threads)
         assert np.tril(H) == pytest.approx(np.tril(full[rows].T @ full[rows]), rel=1e-9, abs=1e-9)
         assert product == pytest.approx(full[rows].T @ (full[rows] @ p), rel=1e-9, abs=1e-9)
-        grams.append((H.tobytes(), product.tobytes()))
+        assert diagonal == pytest.approx(np.diag(H), rel=1e-9)
+        grams.append((H.tobytes(), product.tobytes(), diagonal.tobytes()))
     assert len(set(grams)) == 1
     g = rng.normal(size=len(p))
     truth = np.linalg.solve(np.eye(len(p)) + 3.0 * full[rows].T @ full[rows], g)

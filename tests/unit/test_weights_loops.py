@@ -92,8 +92,10 @@ def test_newtons_matrix_of_weighted_rows_is_that_of_dense_rows(rng, n, bias, den
     full = hinge.with_constant(X.astype(float), bias)
     rows, of_X = np.nonzero(rng.random(n) < 0.9)[0].astype(np.int32), sparse.Rows(Csr.from_dense(X))
     H, p = np.zeros((full.shape[1],) * 2), np.linspace(-1, 1, full.shape[1])
-    product = np.zeros(len(p))
+    product, diagonal = np.zeros(len(p)), np.zeros(len(p))
     newton.band_gram(of_X, rows, bias, H, 2, v)
+    newton.band_diagonal(of_X, rows, bias, diagonal, 2, v)
+    assert diagonal == pytest.approx(np.diag(H), rel=1e-9)
     newton.band_product(of_X, rows, bias, p, product, 2, v)
     truth = (v[rows] * full[rows].T) @ full[rows]
     assert np.tril(H) == pytest.approx(np.tril(truth), rel=1e-9, abs=1e-9)
