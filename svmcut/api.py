@@ -153,7 +153,6 @@ class Choice(NamedTuple):
     cells: list[dict[str, Any]]
 
 
-@one_blas_thread()
 def cross_validate(
     data: Any,
     folds: int = 5,
@@ -185,7 +184,24 @@ def cross_validate(
     UsageError, DataError, TrainingError, MemoryLimitError
         As `train`.
     """
-    given: dict[str, Any] = {**parameters}
+    return choose(Asked(data, folds, select, task, weights, {**parameters}))
+
+
+class Asked(NamedTuple):
+    """What `cross_validate` takes."""
+
+    data: Any
+    folds: int
+    select: str | None
+    task: str | None
+    weights: Any
+    parameters: dict[str, Any]
+
+
+@one_blas_thread()
+def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
+    """As cross_validate; search_of makes the Search of what that takes."""
+    data, folds, select, task, weights, given = asked
     lists = {
         name: list(values)
         for name, values in given.items()
@@ -212,7 +228,7 @@ def cross_validate(
     }
     cells = cells_of([float(C) for C in lists.get(unit, [getattr(settings, unit)])], taken)
     parts, parted, warnings = parts_of(examples, whole.settings, folds)
-    search = Search(own, parted, cells, parts, whole, time_limit=settings.time_limit)
+    search = search_of(own, parted, cells, parts, whole, time_limit=settings.time_limit)
     search.run()
     best = cells[search.best(name)]
     best_of: dict[str, Any] = {unit: best["C"], **{key: best[key] for key in taken}}

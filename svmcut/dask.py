@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.api import make_settings, weights_of
+from svmcut.api import Asked, Choice, choose, make_settings, weights_of
 from svmcut.distributed.blocks import blocks_of, is_blocks
 from svmcut.distributed.engine import DaskRows, here
 from svmcut.distributed.gathered import MOST_GATHERED
+from svmcut.distributed.jobs import SpreadSearch
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.saved import Saving, fit_all
@@ -30,13 +32,13 @@ if TYPE_CHECKING:
     from svmcut.solvers.protocol import Progress
     from svmcut.spec.typed import Lists
 
-__all__ = ["LinearSVM", "LinearSVMRegressor", "RankSVM", "train"]
+__all__ = ["LinearSVM", "LinearSVMRegressor", "RankSVM", "cross_validate", "train"]
 
 USUAL = "classification"
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__ or name == "train":
+    if name not in ("LinearSVM", "LinearSVMRegressor", "RankSVM"):
         raise AttributeError(f"module 'svmcut.dask' has no attribute {name!r}")
     from svmcut.estimators import clusters
 
@@ -131,6 +133,41 @@ def train(
         outcome.warnings = [*before, *outcome.warnings, *driver.underfitted(outcome)]
     found = [Fitted.of(outcome) for outcome in outcomes]
     return found if unit else found[0]
+
+
+def cross_validate(
+    client: Client,
+    data: Any,
+    folds: int = 5,
+    *,
+    select: str | None = None,
+    task: str | None = None,
+    weights: Any = None,
+    **parameters: Unpack[Lists],
+) -> Choice:
+    """As `svmcut.cross_validate`, of which workers train the cells, to the same numbers.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    data, folds, select, task, weights, **parameters
+        As of svmcut.cross_validate. The rows are read here, and every worker holds them.
+
+    Returns
+    -------
+    Choice
+
+    Raises
+    ------
+    UsageError, DataError, TrainingError, MemoryLimitError
+        As svmcut.cross_validate.
+    ClusterError
+        Where the scheduler or its workers are lost.
+    """
+    client = here(client)
+    DaskRows(client).workers()
+    asked = Asked(data, folds, select, task, weights, {**parameters})
+    return choose(asked, partial(SpreadSearch, client))
 
 
 def _has_queries(data: Any) -> bool:

@@ -16,7 +16,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -223,6 +223,59 @@ def held_out(data: Any, validation: Any, settings: Settings) -> tuple[list[Part]
     return [lambda: (data, validation)], settings
 
 
+class Grid(NamedTuple):
+    """What the chains of a grid are trained with, wherever that is.
+
+    Attributes
+    ----------
+    settings : Settings
+        With the threads of a chain.
+    costs : list of (float or None, float or None)
+        As Driver.fit takes them, one pair a cell.
+    """
+
+    task: Task
+    settings: Settings
+    cells: list[Cell]
+    parts: list[Part]
+    costs: list[tuple[float | None, float | None]]
+
+    def trained(
+        self,
+        chain: Chain,
+        left: float | None,
+        standing: tuple[int, Any] = (0, None),
+        observe: Callable[[int, Driver], None] = lambda at, driver: None,
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Trains the cells of a chain, and gives the place and the result of each that came to an
+        end.
+
+        Parameters
+        ----------
+        left : float or None
+            Seconds for all of them.
+        standing : (int, state)
+            The place in the chain of the first, and the state to go on from.
+        observe : callable
+            Called with the place in the chain and the driver.
+        """
+        train, held = self.parts[chain.part]()
+        cell = self.cells[chain.cells[0]]
+        values: dict[str, Any] = {name: value for name, value in cell.items() if name != "C"}
+        settings = replace(self.settings, **values)
+        driver = self.task.plan(train, settings, left)
+        first, state = standing
+        for at, place in enumerate(chain.cells[first:], first):
+            look = lambda progress, objective, at=at: observe(at, driver)  # noqa: E731
+            outcome, state = driver.fit(*self.costs[place], look, state), None
+            if outcome.stopped_by == "limit" and driver.late():
+                return
+            measured = measure(
+                self.task, outcome.model, held, threads=settings.threads, beam=settings.beam
+            )
+            yield place, {"values": measured, "done": outcome.done}
+
+
 class Search:
     """Trains and measures every cell on every part.
 
@@ -271,7 +324,8 @@ class Search:
         self._settings = replace(
             settings, time_limit=None, threads=threads, probability=False, initial=None
         )
-        self._costs = [_costs(settings, whole, cell["C"]) for cell in cells]
+        costs = [_costs(settings, whole, cell["C"]) for cell in cells]
+        self._grid = Grid(task, self._settings, cells, parts, costs)
         self._end = math.inf if time_limit is None else time.perf_counter() + time_limit
         self.results: list[list[dict[str, Any] | None]] = [[None] * len(cells) for _ in parts]
         self._standing: dict[int, tuple[int, Any]] = {}
@@ -407,28 +461,20 @@ class Search:
             self._failures[k], self._crew.stopping = failure, True
 
     def _train(self, k: int, chain: Chain) -> None:
-        train, held = self._parts[chain.part]()
-        cell = self.cells[chain.cells[0]]
-        values: dict[str, Any] = {name: value for name, value in cell.items() if name != "C"}
-        settings = replace(self._settings, **values)
-        left = None if self._end == math.inf else max(0.0, self._end - time.perf_counter())
-        driver = self._task.plan(train, settings, left)
-        first, state = self._standing.get(k, (0, None))
-        for at, place in enumerate(chain.cells[first:], first):
+        def observe(at: int, driver: Driver) -> None:
+            self._crew.check()
+            if self._keep:
+                self._standing[k] = at, driver.state()
 
-            def observe(progress, objective, at=at) -> None:
-                self._crew.check()
-                if self._keep:
-                    self._standing[k] = at, driver.state()
+        found = self._grid.trained(chain, self._left(), self._standing.get(k, (0, None)), observe)
+        for place, result in found:
+            self.results[chain.part][place] = result
+        if not self._open(chain):
+            self._standing.pop(k, None)
 
-            outcome, state = driver.fit(*self._costs[place], observe, state), None
-            if outcome.stopped_by == "limit" and driver.late():
-                return
-            measured = measure(
-                self._task, outcome.model, held, threads=settings.threads, beam=settings.beam
-            )
-            self.results[chain.part][place] = {"values": measured, "done": outcome.done}
-        self._standing.pop(k, None)
+    def _left(self) -> float | None:
+        """Seconds that are left of the limit."""
+        return None if self._end == math.inf else max(0.0, self._end - time.perf_counter())
 
 
 def _costs(settings: Settings, whole: Driver, C: float) -> tuple[float | None, float | None]:

@@ -11,6 +11,8 @@ from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from svmcut.cli.options import LearnOptions
     from svmcut.spec.parameters import Settings
 
@@ -57,6 +59,29 @@ def head(options: LearnOptions, search: Search) -> str:
     count, name = len(search.cells), measure_of(options).replace("_", "-")
     where = f"{options.cv} folds" if options.cv else options.validate
     return f"Choosing by {name} on {where} from {count} cell{'s' * (count > 1)}"
+
+
+class Told:
+    """Lines of the cells that are done, each told once."""
+
+    def __init__(self, options: LearnOptions, search: Search):
+        self._search, self._name = search, measure_of(options)
+        self._digits = max(measures(options.task)[self._name].digits, 3)
+        self._open = set(range(len(search.cells)))
+
+    def say(self, log: Callable[[str], None]) -> None:
+        """Tells the cells that were measured on all parts since the last call."""
+        results = self._search.results
+        found = [k for k in sorted(self._open) if all(row[k] is not None for row in results)]
+        self._open.difference_update(found)
+        values = self._search.values(self._name) if found else []
+        for k in found:
+            log(self._line(k, values[k]))
+
+    def _line(self, place: int, values: list[float]) -> str:
+        cell = " ".join(f"{name}={value:g}" for name, value in self._search.cells[place].items())
+        mean = f"{sum(values) / len(values):.{self._digits}f}"
+        return f"{cell}: {self._name.replace('_', '-')} {mean}"
 
 
 def table(options: LearnOptions, search: Search) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.training import Training, run
 from svmcut.cli.words import in_options
 from svmcut.distributed.gathered import tallied
+from svmcut.distributed.jobs import SpreadSearch
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, Parted, make_driver, refuse
-from svmcut.errors import UsageError
 from svmcut.files.patterns import files_of
 from svmcut.models import MulticlassModel
 from svmcut.spec.records import replace
@@ -32,20 +33,38 @@ def run_on(options: LearnOptions) -> int:
     """A run on the scheduler that the options name; what was started for it is stopped at the
     end."""
     check(options)
-    refuse(options.settings())
-    if options.searches:
-        raise UsageError(
-            "--cv and grids do not spread over parts in this version; train one model a run"
-        )
-    files_of(options.example_file)
     from svmcut.distributed.engine import DaskRows, connected
 
+    if options.searches:
+        with connected(options.scheduler, options.scheduler_file) as client:
+            return run(options, make=lambda *given: SpreadTraining(client, *given))
+    refuse(options.settings())
+    files_of(options.example_file)
     with connected(options.scheduler, options.scheduler_file) as client:
         rows = DaskRows(client, options.work_dir)
         try:
             return run(options, make=lambda *given: PartedTraining(rows, *given))
         finally:
             rows.close()
+
+
+class SpreadTraining(Training):
+    """Training on rows in memory here, of which workers train the cells of a grid."""
+
+    def __init__(self, client: Any, *given: Any):
+        self._client = client
+        super().__init__(*given)
+
+    def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
+        from svmcut.distributed.engine import DaskRows
+
+        driver, hinted = super()._plan(settings)
+        rows = DaskRows(self._client)
+        rows.workers()
+        return driver, [*hinted, *map(in_options, rows.warnings)]
+
+    def _searching(self) -> Any:
+        return partial(SpreadSearch, self._client)
 
 
 class PartedTraining(Training):

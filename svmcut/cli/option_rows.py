@@ -249,7 +249,8 @@ ROWS = (
         RUNNING,
         "Train on the workers of this Dask scheduler; local:N starts N workers here. "
         "EXAMPLE_FILE may be a quoted pattern: every file is a part that a worker reads by the "
-        "same name. Cutting planes only; the model is byte-identical for any number of workers.",
+        "same name. Cutting planes only; the model is byte-identical for any number of workers. "
+        "With --cv and grids the workers train the cells, by any solver.",
     ),
     Option(
         "scheduler_file",

@@ -271,7 +271,6 @@ class Training:
         """Trains the cells of a grid, prints their table, and leaves the options and the driver of
         the best."""
         from svmcut.cli import choosing
-        from svmcut.selection import Search
 
         options, began = self.options, time.perf_counter()
         parts, settings, warnings = choosing.parts(
@@ -279,7 +278,7 @@ class Training:
         )
         self._warnings += warnings
         with self.going_on():
-            self._search = search = Search(
+            self._search = search = self._searching()(
                 self._task,
                 settings,
                 choosing.cells(options),
@@ -295,9 +294,12 @@ class Training:
                 if self._checkpoints is not None:
                     self._checkpoints.take(lambda: self._snapshot(None))
 
+            told = choosing.Told(options, search)
+
             def tick() -> None:
                 look()
                 keep()
+                told.say(self._log)
                 self._bar.count(search.done, search.size)
 
             if not search.complete:
@@ -323,6 +325,12 @@ class Training:
                 text for text in self._warnings if text not in others
             ] + self._driver.warnings
         self._seconds["train"] += time.perf_counter() - began
+
+    def _searching(self) -> type[Search]:
+        """Who trains the cells of a grid."""
+        from svmcut.selection import Search
+
+        return Search
 
     def _left(self) -> float | None:
         """Seconds that are left of the limit."""

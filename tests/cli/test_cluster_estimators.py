@@ -15,9 +15,14 @@ from dask.distributed import Client
 
 import svmcut
 import svmcut.dask
-from svmcut.distributed import saved
+from svmcut.distributed import jobs, saved
 from svmcut.distributed.connection import here
+from svmcut.distributed.jobs import SpreadSearch
 from svmcut.errors import CheckpointError, DataError, UsageError
+from svmcut.selection import Search, cells_of, parts_of
+from svmcut.spec.parameters import Settings
+from svmcut.spec.refusals import plain
+from svmcut.tasks.protocol import named
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 6))
@@ -217,6 +222,48 @@ def test_other_wrong_calls_are_refused(client, blocks, tmp_path):
         svmcut.dask.train(client, "part", resume=True)
     with pytest.raises(AttributeError, match="has no attribute 'KernelSVM'"):
         svmcut.dask.KernelSVM  # noqa: B018
+
+
+def test_cells_of_a_grid_on_workers_have_the_numbers_of_one_machine(client, tmp_path):
+    data = X, SCORES[:, :3].argmax(1)
+    here = svmcut.cross_validate(data, 3, example_cost=[0.1, 1.0])
+    there = svmcut.dask.cross_validate(client, data, 3, example_cost=[0.1, 1.0])
+    assert there.cells == here.cells and there.best == here.best
+    assert there.outcome.model.W.tobytes() == here.outcome.model.W.tobytes()
+
+
+def test_a_grid_goes_on_and_ends_in_time(client):
+    own = named("classification")
+    data = own.from_arrays(X, np.where(TWO == "yes", 1, -1))
+    settings = plain(Settings(gap=1e-3, example_cost=1.0, threads=1, given=frozenset()))
+    whole = own.plan(data, settings)
+    parts, settings, _ = parts_of(data, whole.settings, 4)
+    given = (own, settings, cells_of([0.1, 1.0, 10.0], {}), parts, whole)
+    here = Search(*given)
+    here.run()
+    first = SpreadSearch(client, *given)
+
+    def stop():
+        if first.done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        first.run(stop)
+    again = SpreadSearch(client, *given, state=first.state())
+    assert 0 < again.done < again.size or first.complete
+    again.run()
+    assert again.results == here.results
+    late = SpreadSearch(client, *given, time_limit=0.0)
+    late.run()
+    assert not late.complete
+
+
+def test_a_job_that_fails_ends_the_others(client):
+    def fail(shared, job):
+        raise DataError("part", f"job {job} of {shared}")
+
+    with pytest.raises(DataError, match="part: job 1 of all"):
+        jobs.Jobs(client, "all").run(fail, [1], lambda job: (job,), print, lambda: None)
 
 
 def test_an_asynchronous_client_is_refused(client):

@@ -17,7 +17,16 @@ from programs import BENCHMARKS, benchmark, call, options_of, run
 
 pytest.importorskip("distributed")
 import svmcut.dask
-from svmcut.distributed import by_file, checks, connection, direct, engine, histograms, local
+from svmcut.distributed import (
+    by_file,
+    checks,
+    connection,
+    direct,
+    engine,
+    histograms,
+    jobs,
+    local,
+)
 from svmcut.distributed.engine import connected
 from svmcut.distributed.parts import Part
 from svmcut.distributed.vectors import Told
@@ -122,6 +131,41 @@ def test_workers_read_urls_and_write_them(client, tmp_path, capsys):
     assert call("svmcut classify", "--scheduler", address, *names) == 0, capsys.readouterr().err
     written_there = [path.name for path in (tmp_path / "scores").iterdir()]
     assert sorted(written_there) == ["part-0.dat", "part-1.dat", "part-2.dat"]
+
+
+def test_workers_train_the_cells_of_a_grid(client, tmp_path, capsys):
+    (path,), address = written(tmp_path, lines(200), 0), client.scheduler.address
+    grid = ("svmcut learn", "--cv", "3", "-v", "2", path)
+    for kind, of_kernel in (("linear", ()), ("rbf", ("-t", "2", "-g", "0.1,1"))):
+        own = (*grid, "-c", "1,10", *of_kernel)
+        names = [tmp_path / f"{where}-{kind}" for where in ("here", "there")]
+        assert call(*own, names[0], "--report", tmp_path / "here") == 0, capsys.readouterr().err
+        there = ("--scheduler", address, "--report", tmp_path / "there")
+        assert call(*own, names[1], *there) == 0, capsys.readouterr().err
+        assert names[0].read_bytes() == names[1].read_bytes()
+        reports = [json.loads((tmp_path / name).read_text()) for name in ("here", "there")]
+        assert reports[0]["cv"] == reports[1]["cv"] and len(reports[0]["cv"]) == 2 * (
+            1 + bool(of_kernel)
+        )
+    assert "C=1 gamma=0.1: accuracy " in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_grid_outlives_a_worker(client, tmp_path, monkeypatch):
+    X, y = svmcut.load_svmlight_file(*written(tmp_path, lines(1500), 0))
+    asked = {"kernel": "rbf", "gamma": [0.1, 1.0], "example_cost": [1.0, 30.0], "gap": 1e-4}
+    here = svmcut.cross_validate((X, y), 3, **asked)
+    pids, told = sorted(client.run(os.getpid).values()), []
+
+    def killing(self, *given):
+        if not told:
+            told.append(os.kill(pids[0], signal.SIGKILL))
+        return submit(self, *given)
+
+    submit = jobs.Jobs._submit
+    monkeypatch.setattr(jobs.Jobs, "_submit", killing)
+    there = svmcut.dask.cross_validate(client, (X, y), 3, **asked)
+    assert there.cells == here.cells and there.best == here.best
 
 
 def test_nothing_is_left_with_the_workers(client, tmp_path):

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs on workers that have nothing to do with each other: what all of them share goes from worker
+to worker, and a job is done again where its worker is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from svmcut._native.interrupt import Cancelled
+from svmcut.distributed import work
+from svmcut.errors import ClusterError
+from svmcut.selection import Search
+from svmcut.spec.records import replace
+
+if TYPE_CHECKING:
+    from svmcut.selection import Chain, Grid
+    from svmcut.spec.parameters import Settings
+
+#: Seconds between looks at what is done, and without a worker before a run ends.
+LOOK, WITHOUT_WORKERS = 0.05, 600
+#: How often, a second apart, workers are given what jobs share where one of them is lost meanwhile.
+TRIES = 60
+
+
+class Jobs:
+    """Jobs that are given out one a thread of a worker.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    shared : object
+        The first argument of every job.
+    """
+
+    def __init__(self, client: Any, shared: Any):
+        self._client, self._shared, self._held = client, shared, None
+        self._running: dict[Any, Any] = {}
+
+    def run(
+        self,
+        task: Callable[..., Any],
+        jobs: Sequence[Any],
+        arguments: Callable[[Any], tuple],
+        took: Callable[[Any, Any], None],
+        look: Callable[[], None],
+    ) -> None:
+        """task(shared, *arguments(job)) of every job.
+
+        Parameters
+        ----------
+        arguments : callable
+            Asked when a job is given out.
+        took : callable
+            Called here with a job and what came of it, in the order in which they end.
+        look : callable
+            Called several times a second; what it raises ends all jobs.
+
+        Raises
+        ------
+        Exception
+            Of the first job that failed.
+        ClusterError
+            Where there is no worker for long.
+        """
+        waiting, without = list(jobs), 0.0
+        try:
+            while waiting or self._running:
+                threads = sum(self._client.nthreads().values())
+                without = 0.0 if threads else without + LOOK
+                if without >= WITHOUT_WORKERS:
+                    raise ClusterError("no worker has been there for {:.0f} s; start one", without)
+                while waiting and len(self._running) < threads:
+                    job = waiting.pop(0)
+                    future = self._submit(task, arguments(job))
+                    self._running[future] = job
+                ended = [future for future in self._running if future.done()]
+                for future in ended:
+                    job = self._running.pop(future)
+                    if future.status in ("lost", "cancelled"):
+                        waiting.insert(0, job)
+                        self._held = None
+                    else:
+                        took(job, future.result())
+                look()
+                if not ended:
+                    time.sleep(LOOK)
+        finally:
+            with contextlib.suppress(Exception):  # of a scheduler that is gone
+                self._client.cancel([*self._running])
+            self._running, self._held = {}, None
+
+    def _submit(self, task: Callable[..., Any], arguments: tuple) -> Any:
+        tries = 0
+        while self._held is None:
+            try:
+                (self._held,) = self._client.scatter([self._shared], hash=False)
+            except (OSError, KeyError):  # a worker is just going
+                tries += 1
+                if tries == TRIES or self._client.status != "running":
+                    raise
+                time.sleep(1.0)
+        return self._client.submit(task, self._held, *arguments, pure=False)
+
+
+class SpreadSearch(Search):
+    """A Search whose chains are trained by workers, to the same numbers.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    task, settings, *given, **more
+        As Search takes them; a chain has one thread.
+    """
+
+    def __init__(self, client: Any, task: Any, settings: Settings, *given: Any, **more: Any):
+        super().__init__(task, replace(settings, threads=1), *given, **more)
+        self._client = client
+
+    def run(self, look: Callable[[], None] = lambda: None) -> None:
+        open_now = [k for k, chain in enumerate(self._chains) if self._open(chain)]
+
+        def arguments(k: int) -> tuple:
+            return self._chains[k], self._left(), self._standing.get(k, (0, None))
+
+        def took(k: int, found: list[tuple[int, dict[str, Any]]]) -> None:
+            chain = self._chains[k]
+            for place, result in found:
+                self.results[chain.part][place] = result
+            if not self._open(chain):
+                self._standing.pop(k, None)
+
+        def watched() -> None:
+            look()
+            if self._left() == 0.0:
+                raise _Over
+
+        from svmcut.distributed.engine import told  # which needs Dask
+
+        with contextlib.suppress(_Over), told(self._client):
+            Jobs(self._client, self._grid).run(trained, open_now, arguments, took, watched)
+
+
+class _Over(Exception):
+    """The time is."""
+
+
+def trained(
+    grid: Grid, chain: Chain, left: float | None, standing: tuple[int, Any]
+) -> list[tuple[int, dict[str, Any]]]:
+    """The results of a chain, trained where it is sent; see Grid.trained."""
+    wanted = _wanted()
+
+    def observe(at: int, driver: Any) -> None:
+        if not wanted():
+            raise Cancelled
+
+    with work.named():
+        return list(grid.trained(chain, left, standing, observe))
+
+
+def _wanted() -> Callable[[], bool]:
+    """Says whether the task of this thread is still waited for."""
+    modules = sys.modules
+    worker = modules["distributed"].get_worker()
+    key = modules["distributed.worker"].thread_state.key
+
+    def wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state != "cancelled"
+
+    return wanted
