@@ -10,7 +10,6 @@ to the others. So neither the threads nor a stop and a resumed run change a numb
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import itertools
 import math
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut._native.interrupt import Cancelled, cancelled
+from svmcut._native.interrupt import Cancelled, Ending
 from svmcut.data.folds import folds, split
 from svmcut.data.labels import classes_of, labels_of
 from svmcut.errors import UsageError
@@ -72,15 +71,16 @@ class Crew:
         self._jobs, self._work, self._most = jobs, work, most
         self.change, self.stopping, self.working = threading.Condition(), False, 0
         self._members: list[threading.Thread] = []
+        self._ending = Ending()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *failure: Any) -> None:
         self.stopping = True
-        with cancelled() if self.working else contextlib.nullcontext():
-            for member in self._members:
-                member.join()
+        self._ending.end()
+        for member in self._members:
+            member.join()
 
     def add(self, count: int) -> None:
         """Starts so many threads, as far as there are jobs for them."""
@@ -107,8 +107,9 @@ class Crew:
 
     def _run(self) -> None:
         try:
-            while (job := self._next()) is not None:
-                self._work(job)
+            with self._ending.joined():
+                while (job := self._next()) is not None:
+                    self._work(job)
         except Cancelled:
             pass
         finally:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Signals that end long C calls: Python runs its handlers between bytecodes only, and such a call
-is one of them.
+"""What ends long C calls: signals, and crews of threads that stop.
 
-While signals are watched, SIGINT and SIGTERM set a flag before they go to the handler that was
-there. The C call returns at its next look at the flag, and Python's handler runs at once. Handlers
-run in the main thread, and so the flag is of its calls alone: what other threads do goes on, unless
-the main thread ends them all.
+Python runs handlers of signals between bytecodes only, and a long C call is one of them. While
+signals are watched, SIGINT and SIGTERM set a flag before they go to the handler that was there. The
+C call returns at its next look at the flag, and Python's handler runs at once. Handlers run in the
+main thread, and so this flag is of its calls alone.
+
+A thread that joined an Ending looks at the flag of that, which no other fit shares.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -15,14 +16,18 @@ import threading
 
 cdef extern from *:
     """
-    static volatile int svmcut_signalled = 0, svmcut_ended = 0, svmcut_watching = 0;
+    static volatile int svmcut_signalled = 0, svmcut_watching = 0;
+    static const int svmcut_never = 0;
+    static __thread const int* svmcut_ending = &svmcut_never;
     #include <pthread.h>
     #include <signal.h>
     static pthread_t svmcut_main;
     static const int* svmcut_flag(void) {
         int own = svmcut_watching && pthread_equal(pthread_self(), svmcut_main);
-        return (const int*)(own ? &svmcut_signalled : &svmcut_ended);
+        return own ? (const int*)&svmcut_signalled : svmcut_ending;
     }
+    static int svmcut_is_ended(void) { return *(const volatile int*)svmcut_ending; }
+    static void svmcut_join(const int* flag) { svmcut_ending = flag ? flag : &svmcut_never; }
     static const int svmcut_numbers[2] = {SIGINT, SIGTERM};
     static struct sigaction svmcut_before[2];
     static void svmcut_note(int number) {
@@ -53,24 +58,44 @@ cdef extern from *:
         }
     }
     """
-    int svmcut_signalled, svmcut_ended
+    int svmcut_signalled
     const int* svmcut_flag()
+    int svmcut_is_ended()
+    void svmcut_join(const int* flag)
     void svmcut_watch()
     void svmcut_unwatch()
 
 
 cdef int watching = 0
-cdef bint ending = False
 
 
 class Cancelled(BaseException):
-    """Raised in threads that the main thread ends, where they are; no failure, hence no
+    """Raised in threads of an Ending that is over, where they are; no failure, hence no
     Exception."""
+
+
+cdef class Ending:
+    """Ends the long C calls of the threads that joined it, which then raise Cancelled."""
+
+    cdef int flag
+
+    def end(self):
+        """From now on."""
+        self.flag = 1
+
+    @contextlib.contextmanager
+    def joined(self):
+        """Within it the C calls of this thread end with the others."""
+        svmcut_join(&self.flag)
+        try:
+            yield
+        finally:
+            svmcut_join(NULL)
 
 
 cdef const int* cancel_flag() noexcept:
     """What C functions take as `cancel`: of the thread that watches signals theirs, of others that
-    of `cancelled`."""
+    of the Ending they joined."""
     return svmcut_flag()
 
 
@@ -78,7 +103,7 @@ cdef int serve() except -1:
     """After a C call that was cancelled: raises what the signal's handler raises; 0 where it raises
     nothing."""
     global svmcut_signalled
-    if ending:
+    if svmcut_is_ended():
         raise Cancelled
     svmcut_signalled = 0
     return PyErr_CheckSignals()
@@ -103,16 +128,3 @@ def watched_signals():
         if watching == 0:
             svmcut_unwatch()
             svmcut_signalled = 0
-
-
-@contextlib.contextmanager
-def cancelled():
-    """Within it long C calls of all threads end, and raise Cancelled."""
-    global svmcut_signalled, svmcut_ended, ending
-    ending = True
-    svmcut_signalled = svmcut_ended = 1
-    try:
-        yield
-    finally:
-        ending = False
-        svmcut_signalled = svmcut_ended = 0

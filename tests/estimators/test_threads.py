@@ -148,3 +148,28 @@ def test_a_signal_ends_the_fit_of_the_main_thread_alone():
     for thread in threads:
         thread.join(60)
     assert outcome.stopped_by == "interrupt" and ends == {"other": "went on"}
+
+
+def test_a_search_that_fails_ends_no_fit_of_another_thread():
+    """What a grid ends when it is interrupted is its own threads."""
+    rng = np.random.default_rng(3)
+    rows, signs = rng.normal(size=(2000, 100)), np.sign(rng.normal(size=2000))
+    begun, ends = Begun(), []
+
+    def beside():
+        ends.append(long_fit(300, begun).stopped_by)
+
+    thread = threading.Thread(target=beside)
+    thread.start()
+    assert begun.event.wait(30)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            threading.Timer(0.2, ctypes.pythonapi.PyErr_SetInterrupt).start()
+            svmcut.cross_validate(
+                (rows, signs), 2, example_cost=[1e6, 1e7], gap=1e-12, solver="dual-cd", threads=2
+            )
+    assert thread.is_alive() and not ends
+    number = ctypes.c_ulong(thread.ident)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(KeyboardInterrupt))
+    thread.join(60)
+    assert ends == ["interrupt"]

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from svmcut._native.interrupt import watched_signals
+from svmcut._native.interrupt import Cancelled, Ending, watched_signals
 
 from svmcut._native import dual_cd, newton, qp, sparse
 from svmcut.data.examples import Csr
@@ -110,3 +110,36 @@ def test_a_stale_signal_cancels_nothing(rng):
         assert gap <= 1e-9
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_an_ending_ends_the_calls_of_its_own_threads_alone(rng):
+    """Two endings, two long calls: one is over, and the other goes on until it is ended too."""
+    works = [descend(rng), descend(rng)]
+    endings, ended = [Ending(), Ending()], [threading.Event(), threading.Event()]
+
+    def run(place):
+        with endings[place].joined():
+            try:
+                works[place]()
+            except Cancelled:
+                ended[place].set()
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(2)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.1)
+    endings[0].end()
+    assert ended[0].wait(10) and not ended[1].wait(0.2)
+    endings[1].end()
+    for thread in threads:
+        thread.join(10)
+    assert ended[1].is_set()
+
+
+def test_a_call_of_no_ending_is_ended_by_none(rng):
+    ending = Ending()
+    ending.end()
+    with ending.joined(), pytest.raises(Cancelled):
+        descend(rng)()
+    A, beta = rng.normal(size=(20, 30)), np.ones(20) / 20
+    assert qp.simplex_qp(A @ A.T, rng.normal(size=20), 1.0, 1e-9, 10**6, beta)[0] <= 1e-9

@@ -6,7 +6,6 @@ import threading
 
 import numpy as np
 import pytest
-from svmcut._native.interrupt import cancelled
 
 import svmcut
 from svmcut.data.examples import Csr, Examples, Source
@@ -120,8 +119,6 @@ def test_what_the_look_raises_ends_all_threads_within_their_loops(rng):
     with pytest.raises(Enough):
         search.run(look=lambda: (_ for _ in ()).throw(Enough))
     assert threading.active_count() == before and search.done == 0
-    with cancelled():
-        pass
     settings = replace(search._settings, solver="newton", gap=1e-3)
     assert TASK.plan(data, settings).fit(None, 1.0).converged  # and the next run is not ended
 
