@@ -60,7 +60,7 @@ cdef extern from *:
     """
     int svmcut_signalled
     const int* svmcut_flag()
-    int svmcut_is_ended()
+    bint svmcut_is_ended()
     void svmcut_join(const int* flag)
     void svmcut_watch()
     void svmcut_unwatch()

@@ -11,7 +11,7 @@ import numbers
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -62,8 +62,7 @@ WORDS = {
     "p": "k",
     "multiclass": "multi_class",
 }
-P = ParamSpec("P")
-T = TypeVar("T")
+F = TypeVar("F", bound="Callable[..., Any]")
 #: multi_class in their words, scikit-learn's, with those of the catalog.
 MULTI_CLASS = dict(zip(("crammer_singer", "ovr", "ovo"), MULTICLASS, strict=True))
 
@@ -89,7 +88,7 @@ def own_words() -> Iterator[None]:
         raise
 
 
-def whole(fit: Callable[Concatenate[T, P], Any]) -> Callable[Concatenate[T, P], T]:
+def whole(fit: F) -> F:
     """A fit that sets all attributes or none: it trains a copy, whose attributes are taken over in
     one step.
 
@@ -98,7 +97,7 @@ def whole(fit: Callable[Concatenate[T, P], Any]) -> Callable[Concatenate[T, P], 
     """
 
     @functools.wraps(fit)
-    def fitted(self: T, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def fitted(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         trial = object.__new__(type(self))
         trial.__dict__.update(self.__dict__)
         with own_words(), one_blas_thread(), in_memory():
@@ -107,7 +106,8 @@ def whole(fit: Callable[Concatenate[T, P], Any]) -> Callable[Concatenate[T, P], 
         self.__dict__ = trial.__dict__
         return self
 
-    return fitted
+    own: Any = fitted  # with the parameters and the Self of fit
+    return own
 
 
 #: What a value of these parameters must be, which Python would take anything for; of those that a

@@ -172,7 +172,7 @@ def test_a_users_script_has_types(tmp_path):
         "reveal_type(load('model').decision_function([[1.0]]))": "ndarray",
         "reveal_type(train('file').gap)": '"float"',
         "reveal_type(ChainSVM().predict([]))": "list[list[Any]]",
-        "LinearSVM(penalty=1)": 'Unexpected keyword argument "penalty"',
+        "LinearSVM(penalti=1)": 'Unexpected keyword argument "penalti"',
     }
     (tmp_path / "script.py").write_text("\n".join(script))
     options = [

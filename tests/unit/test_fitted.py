@@ -2,12 +2,7 @@
 """What svmcut.train returns: it predicts, is saved, and shows itself in a line; its parameters have
 types."""
 
-import json
-import os
 import pickle
-import re
-import subprocess
-import sys
 import typing
 from pathlib import Path
 
@@ -97,51 +92,3 @@ def test_every_parameter_has_a_type():
         default = Settings.__record__[name].default if name in KINDS else None
         if isinstance(default, bool | str):
             assert type(default) in (hint, *typing.get_args(hint)), name
-
-
-SCRIPT = """
-import svmcut
-outcome = svmcut.train("a.train", example_cost=1.0, kernel="rbf", gamma=0.5, time_limit="1h")
-print(outcome.predict([[1.0]]), outcome.gap)
-outcome.save("model")
-svmcut.cross_validate("a.train", 5, example_cost=[1.0, 2.0])
-svmcut.KernelSVM(C=1.0).fit([[1.0]], [1]).predict([[1.0]])
-"""
-WRONG = """
-svmcut.train("a.train", exmaple_cost=1.0)
-svmcut.train("a.train", gamma="wide")
-svmcut.train("a.train", cost=[1.0, 2.0])
-outcome.predcit([[1.0]])
-"""
-
-
-def wrong_lines(text):
-    """Lines of the script with an error."""
-    errors = re.findall(r"script\.py:(\d+):.*error:", text)
-    return {int(number) - SCRIPT.count("\n") - 1 for number in errors}
-
-
-@pytest.mark.slow
-def test_pyright_finds_typos_in_a_script(tmp_path):
-    pytest.importorskip("basedpyright")
-    (tmp_path / "script.py").write_text(SCRIPT + WRONG)
-    paths = {"extraPaths": [ROOT], "typeCheckingMode": "standard"}
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps(paths))
-    command = [sys.executable, "-m", "basedpyright", "script.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert wrong_lines(done.stdout.replace(" - error", ": error:")) == {1, 2, 3, 4}, done.stdout
-
-
-@pytest.mark.slow
-def test_mypy_finds_typos_in_a_script(tmp_path):
-    pytest.importorskip("mypy")
-    (tmp_path / "script.py").write_text(SCRIPT + WRONG)
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "script.py"],
-        cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": ROOT},
-        capture_output=True,
-        text=True,
-    )
-    assert wrong_lines(done.stdout) == {1, 2, 3, 4}, done.stdout
-    assert 'Unexpected keyword argument "exmaple_cost"' in done.stdout
