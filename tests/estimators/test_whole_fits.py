@@ -155,6 +155,7 @@ def test_what_refuses_or_ends_a_fit(Estimator, where, monkeypatch):
         other[1:2] = [np.arange(16) % 3] if several else other[1:2]
         drive = [Trained._drive] * several
         monkeypatch.setattr(Trained, "_drive", lambda *run: drive.pop()(*run))
+        monkeypatch.setattr(clusters, "fit_all", throws(IndexError))
         expected = IndexError
     before = state(machine)
     with pytest.raises(expected):
