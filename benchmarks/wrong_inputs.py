@@ -4,6 +4,7 @@
 
     python benchmarks/wrong_inputs.py                            # this checkout
     python benchmarks/wrong_inputs.py --beside OTHER/.venv/bin   # and an earlier one, beside it
+    python benchmarks/wrong_inputs.py --write docs/messages.md   # what is said today, in that page
 
 Each runs in a folder of its own with the files below; the first line of standard error is shown,
 with its exit status. Of a list of names the first two stand for all. The table stands in
@@ -174,12 +175,28 @@ def said(program: str, words: list[str]) -> str:
     return told(done.stderr, done.returncode)
 
 
+def renew(page: Path) -> None:
+    """Writes what this checkout says into the last column of a page."""
+    program, lines = str(Path(sys.executable).parent / "svmcut"), []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `"):
+            words = line.split("`")[1].split()
+            told = said(program, [] if words == ["svmcut"] else words)
+            line = f"{line.rpartition(' | ')[0]} | {told} |"
+        lines.append(line)
+    page.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--beside", help="folder of another version's programs")
+    parser.add_argument("--write", type=Path, help="page whose last column is written anew")
     args = parser.parse_args()
+    if args.write:
+        renew(args.write)
+        return
     programs = [
         str(Path(folder) / "svmcut")
         for folder in (args.beside, Path(sys.executable).parent)

@@ -91,7 +91,7 @@ from svmcut.spec.parameters import (
 from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, PLACE_KINDS
 from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
-from svmcut.spec.spellings import respelt
+from svmcut.spec.spellings import OF_NO_TUBE, respelt
 from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions, options_for
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 
@@ -100,11 +100,6 @@ ROWS = (*OWN_ROWS, *table_rows.ROWS)
 COSTS = tuple(2.0**power for power in range(-7, 8, 2))
 #: What it multiplies the gamma of "scale" by then, and the texts of them.
 AROUND_SCALE = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
-#: Losses of numbers that are special cases of others, and what they are.
-SPECIAL = {
-    "mae": "is -l epsilon-insensitive with --tube 0",
-    "mse": "is -l squared-epsilon-insensitive with --tube 0",
-}
 #: Options of a threshold.
 CHOICE = ("at_least", "maximise", "confidence")
 #: Options of labels that training is to decide.
@@ -506,7 +501,9 @@ def _kinds(task: str) -> dict[str, Kind]:
 
 def _losses_of_others(task: str) -> dict[str, str]:
     """Where the losses are that this task does not train for."""
-    found = dict(SPECIAL if TASKS[task].labels == NUMBERS else {})
+    found = {}
+    if TASKS[task].labels == NUMBERS:
+        found = {name: f"is -l {loss} with --tube 0" for name, loss in OF_NO_TUBE.items()}
     for name, row in TASKS.items():
         place = f"svmcut learn --task {name}" if name in LEARNT else f"svmcut {row.command}"
         for loss in losses(name).keys() - losses(task).keys():

@@ -38,6 +38,9 @@ OTHERS = {
     "labels": ("multilabel",),
 }
 
+#: What losses of numbers are called without a tube.
+OF_NO_TUBE = {"mae": "epsilon-insensitive", "mse": "squared-epsilon-insensitive"}
+
 
 def respelt(text: str, names: Collection[str]) -> str:
     """The name that a text stands for: in another case, with underscores or as others call it.
