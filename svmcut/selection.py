@@ -325,7 +325,7 @@ class Search:
         self._settings = replace(
             settings, time_limit=None, threads=threads, probability=False, initial=None
         )
-        costs = [_costs(settings, whole, cell["C"]) for cell in cells]
+        costs = [costs_of(settings, whole, cell["C"]) for cell in cells]
         self._grid = Grid(task, self._settings, cells, parts, costs)
         self._end = math.inf if time_limit is None else time.perf_counter() + time_limit
         self.results: list[list[dict[str, Any] | None]] = [[None] * len(cells) for _ in parts]
@@ -478,7 +478,7 @@ class Search:
         return None if self._end == math.inf else max(0.0, self._end - time.perf_counter())
 
 
-def _costs(settings: Settings, whole: Driver, C: float) -> tuple[float | None, float | None]:
+def costs_of(settings: Settings, whole: Driver, C: float) -> tuple[float | None, float | None]:
     """C of a part, in the unit of the original and as the weight of one example's loss, one of
     which is None."""
     if settings.cost is None:

@@ -48,6 +48,7 @@ ROOT_MODULES = {
     "__main__",
     "_version",
     "api",
+    "choice",
     "compat",
     "dask",
     "errors",

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from svmcut.selection import Part, Search, cells_of, held_out, parts_of
+from svmcut.cli import advice
+from svmcut.selection import Part, cells_of, held_out, parts_of
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.records import replace
 
@@ -14,7 +15,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.options import LearnOptions
+    from svmcut.selection import Search
     from svmcut.spec.parameters import Settings
+    from svmcut.tasks.protocol import Task
+    from svmcut.training.driver import Driver
+
+
+def choice(
+    options: LearnOptions, task: Task, data: tuple[Any, Any], driver: Driver, how: dict[str, Any]
+) -> Any:
+    """The choice that the options ask for: from a grid, or of C from an interval.
+
+    Parameters
+    ----------
+    data : (examples, examples)
+        To train on, and of --validate.
+    driver : Driver
+        Of all examples.
+    how : dict
+        time_limit, state and keep, as of svmcut.selection.Search, and who makes one, search.
+    """
+    examples, validation = data
+    known = parts(options, examples, validation, driver.settings)
+    if options.span is None:
+        return GridChoice(options, task, known, driver, how)
+    from svmcut.cli.proving import ProvenChoice
+
+    return ProvenChoice(options, task, known, driver, how)
 
 
 def parts(
@@ -27,97 +54,133 @@ def parts(
     return *held_out(examples, validation, settings), []
 
 
-def cells(options: LearnOptions) -> list[dict[str, float]]:
-    """The values of C with those of the kernel's parameters."""
-    return cells_of(
-        *(
+class GridChoice:
+    """The best cell of a grid.
+
+    Parameters
+    ----------
+    known : (list of Part, Settings, list of str)
+        As `parts` gives them.
+    others
+        As of `choice`.
+
+    Attributes
+    ----------
+    search : Search
+    warnings : list of str
+        What a user should know of the parts.
+    """
+
+    def __init__(
+        self,
+        options: LearnOptions,
+        task: Task,
+        known: tuple[list[Part], Settings, list[str]],
+        driver: Driver,
+        how: dict[str, Any],
+    ):
+        self._options, (parts, settings, self.warnings) = options, known
+        self._cells = cells_of(
             [typed.value for typed in options.path],
             {name: [typed.value for typed in values] for name, values in options.grid.items()},
         )
-    )
+        self._measure = options.select or TASKS[options.task].measure
+        made, how = how["search"], {key: how[key] for key in ("time_limit", "state", "keep")}
+        self.search: Search = made(task, settings, self._cells, parts, driver, **how)
+        self._open = {*range(len(self._cells))}
 
+    def head(self) -> str:
+        """What is going to be done."""
+        options, count = self._options, len(self._cells)
+        where = f"{options.cv} folds" if options.cv else options.validate
+        name = self._measure.replace("_", "-")
+        return f"Choosing by {name} on {where} from {count} cell{'s' * (count > 1)}"
 
-def choose_cell(options: LearnOptions, place: int) -> LearnOptions:
-    """The options with the values of one cell, of which nothing is chosen any more."""
-    cell = cells(options)[place]
-    unit = "cost" if options.cost else "example_cost"
-    values: dict[str, Any] = {
-        name: tuple(typed for typed in given if typed.value == cell[name])
-        for name, given in options.grid.items()
-    }
-    values[unit] = tuple(typed for typed in options.path if typed.value == cell["C"])[:1]
-    return replace(options, cv=None, select=None, **values)
+    def told(self) -> tuple[float, str]:
+        """What the progress bar says."""
+        done, size = self.search.done, self.search.size
+        return done / size, f"{done} of {size} models of the grid"
 
-
-def measure_of(options: LearnOptions) -> str:
-    """What cells are compared by."""
-    return options.select or TASKS[options.task].measure
-
-
-def head(options: LearnOptions, search: Search) -> str:
-    """What is going to be done."""
-    count, name = len(search.cells), measure_of(options).replace("_", "-")
-    where = f"{options.cv} folds" if options.cv else options.validate
-    return f"Choosing by {name} on {where} from {count} cell{'s' * (count > 1)}"
-
-
-class Told:
-    """Lines of the cells that are done, each told once."""
-
-    def __init__(self, options: LearnOptions, search: Search):
-        self._search, self._name = search, measure_of(options)
-        self._digits = max(measures(options.task)[self._name].digits, 3)
-        self._open = set(range(len(search.cells)))
+    def table(self) -> str:
+        """One line a cell: its parameters, the mean of the measure, and its standard deviation over
+        the folds."""
+        options, name = self._options, self._measure
+        digits = max(measures(options.task)[name].digits, 3)
+        shown = {"C": options.path} if options.has_cost else {}
+        shown |= {name: values for name, values in options.grid.items() if len(values) > 1}
+        texts = {
+            (name, typed.value): typed.text for name, values in shown.items() for typed in values
+        }
+        lines = [[*shown, name.replace("_", "-"), *(["std"] if options.cv else [])]]
+        rows = self.search.rows(name)
+        for row in rows:
+            numbers = [row["mean"], row["std"]][: 2 if options.cv else 1]
+            lines.append(
+                [texts[key, row[key]] for key in shown]
+                + ["-" if value != value else f"{value:.{digits}f}" for value in numbers]
+            )
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = [
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            for line in lines
+        ]
+        for k, row in enumerate(rows, 1):
+            text[k] += "  <- selected" * row["selected"]
+        return "\n".join(text) + "\n"
 
     def say(self, log: Callable[[str], None]) -> None:
         """Tells the cells that were measured on all parts since the last call."""
-        results = self._search.results
+        results = self.search.results
         found = [k for k in sorted(self._open) if all(row[k] is not None for row in results)]
         self._open.difference_update(found)
-        values = self._search.values(self._name) if found else []
+        values = self.search.values(self._measure) if found else []
         for k in found:
             log(self._line(k, values[k]))
 
     def _line(self, place: int, values: list[float]) -> str:
-        cell = " ".join(f"{name}={value:g}" for name, value in self._search.cells[place].items())
-        mean = f"{sum(values) / len(values):.{self._digits}f}"
-        return f"{cell}: {self._name.replace('_', '-')} {mean}"
+        cell = " ".join(f"{name}={value:g}" for name, value in self._cells[place].items())
+        digits = max(measures(self._options.task)[self._measure].digits, 3)
+        mean = f"{sum(values) / len(values):.{digits}f}"
+        return f"{cell}: {self._measure.replace('_', '-')} {mean}"
 
-
-def table(options: LearnOptions, search: Search) -> str:
-    """One line a cell: its parameters, the mean of the measure, and its standard deviation over the
-    folds."""
-    name = measure_of(options)
-    digits = max(measures(options.task)[name].digits, 3)
-    shown = {"C": options.path} if options.has_cost else {}
-    shown |= {name: values for name, values in options.grid.items() if len(values) > 1}
-    texts = {(name, typed.value): typed.text for name, values in shown.items() for typed in values}
-    lines = [[*shown, name.replace("_", "-"), *(["std"] if options.cv else [])]]
-    rows = search.rows(name)
-    for row in rows:
-        numbers = [row["mean"], row["std"]][: 2 if options.cv else 1]
-        lines.append(
-            [texts[key, row[key]] for key in shown]
-            + ["-" if value != value else f"{value:.{digits}f}" for value in numbers]
+    def advice(self, examples: Any) -> list[str]:
+        """What a user should know of the models of the grid."""
+        search = self.search
+        unfinished = sum(
+            not result["done"]
+            for results in search.results
+            for result in results
+            if result is not None
         )
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = [
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-        for line in lines
-    ]
-    for k, row in enumerate(rows, 1):
-        text[k] += "  <- selected" * row["selected"]
-    return "\n".join(text) + "\n"
+        told = (
+            f"{unfinished} of the {search.size} models of the grid stopped before their training "
+            "was done"
+        )
+        return [told] * bool(unfinished) + advice.of_grid(self._options, search, examples)
 
+    def failure(self) -> str:
+        """Why the grid is not complete."""
+        return f"{self.search.done} of {self.search.size} models of the grid were measured"
 
-def warnings(search: Search) -> list[str]:
-    """What a user should know of the models of a grid."""
-    unfinished = sum(
-        not result["done"] for results in search.results for result in results if result is not None
-    )
-    if not unfinished:
-        return []
-    return [
-        f"{unfinished} of the {search.size} models of the grid stopped before their training was "
-        "done"
-    ]
+    def report(self) -> dict[str, Any]:
+        """Keys of the report."""
+        return {"cv" if self._options.cv else "grid": self.search.rows(self._measure)}
+
+    def chosen(self) -> LearnOptions:
+        """The options with the values of the best cell, of which nothing is chosen any more."""
+        return self._with(self.search.best(self._measure))
+
+    @property
+    def plans_again(self) -> bool:
+        """Whether the driver of all examples is of another kernel than the best cell."""
+        return self.chosen().grid != self._with(0).grid
+
+    def _with(self, place: int) -> LearnOptions:
+        options, cell = self._options, self._cells[place]
+        unit = "cost" if options.cost else "example_cost"
+        values: dict[str, Any] = {
+            name: tuple(typed for typed in given if typed.value == cell[name])
+            for name, given in options.grid.items()
+        }
+        values[unit] = tuple(typed for typed in options.path if typed.value == cell["C"])[:1]
+        return replace(options, cv=None, select=None, **values)

@@ -124,6 +124,8 @@ def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], lis
         )
     if options.report is not None:
         certificate = _certificate(options.report, model, document)
+        if "choice" in certificate:
+            document["choice"] = certificate.pop("choice")
         document |= {
             "certificate": certificate,
             "loss": certificate["loss"],
@@ -200,7 +202,8 @@ def _certificate(path: str, model: str, document: dict[str, Any]) -> dict[str, A
             run |= {"relative_gap": relative, "stopped_by": None, "primal_of_file": None}
         elif entries:
             entry = next(row for row in entries if row["primal"] == report["primal"])
-        C, features = entry["C"] if entry else C, report["features"]
+        C, features = entry["C"] if entry else _chosen(report, C), report["features"]
+        run |= {"choice": report["choice"]} if "choice" in report else {}
     except (ValueError, KeyError, TypeError, StopIteration):
         raise DataError(
             path, "no report of svmcut learn or svmcut rank; expected what their --report wrote"
@@ -214,6 +217,15 @@ def _certificate(path: str, model: str, document: dict[str, Any]) -> dict[str, A
         what = f"{run['task']} with the loss {run['loss']} on {features} features"
         raise DataError(path, f"is the report of another model: {what}")
     return run | {cost: C}
+
+
+def _chosen(report: dict[str, Any], C: Any) -> Any:
+    """The value of C of the run, or the one that was chosen where there were several."""
+    if not isinstance(C, list):
+        return C
+    if "choice" in report:
+        return report["choice"]["C"]
+    return next(row["C"] for row in report.get("cv") or report["grid"] if row["selected"])
 
 
 def _convergence(path: str) -> dict[str, Any]:

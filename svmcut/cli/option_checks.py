@@ -12,6 +12,7 @@ from svmcut.cli import options as table
 from svmcut.cli.deciding import check_deciding
 from svmcut.cli.option_entry import inert
 from svmcut.cli.options import LearnOptions
+from svmcut.cli.proving import check_proving
 from svmcut.cli.words import in_options
 from svmcut.data.labels import beside_classes, label_text
 from svmcut.errors import UsageError
@@ -54,6 +55,7 @@ def check(options: LearnOptions) -> list[str]:
     _check_algorithm(options)
     settings = options.settings()
     idle = refusals.check(settings)
+    check_proving(options)
     if options.weights is not None:
         refusals.check_weights(settings, "weights")
     _check_preimages(options)

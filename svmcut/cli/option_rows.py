@@ -47,6 +47,16 @@ ROWS = (
     ),
     Option("validate", ("--validate",), DATA, "Measure every model on this file."),
     Option(
+        "certify_choice",
+        ("--certify-choice",),
+        DATA,
+        "Choose C from an interval, -c LOW:HIGH or --example-cost LOW:HIGH, by the errors on "
+        "--validate or the folds of --cv, and end when no C of it can err less by more than this "
+        "share of the examples: 0.01 is one in a hundred. Without C the interval is --example-cost "
+        "2^-7:2^7. For sums of losses of two classes on features.",
+        default="none",
+    ),
+    Option(
         "zero_based",
         ("--zero-based",),
         DATA,

@@ -16,6 +16,7 @@ from typing import Any
 from svmcut.cli import table_rows
 from svmcut.cli.option_entry import COMPATIBILITY, Option
 from svmcut.cli.option_rows import ROWS as OWN_ROWS
+from svmcut.cli.option_texts import AT_HELP, biased, placed
 from svmcut.errors import UsageError
 from svmcut.files.names import input_of
 from svmcut.messages import join_names
@@ -45,16 +46,11 @@ from svmcut.spec.catalog import (
 from svmcut.spec.entries import (
     CDN,
     CLASSES,
-    FLOOR,
-    NEWTON,
     NUMBERS,
     ONE_CLASS,
-    PLACES,
     PROPENSITIES,
-    RANGE,
     TAGS,
     TWO_CLASSES,
-    Loss,
 )
 from svmcut.spec.kinds import (
     ADDRESS,
@@ -64,6 +60,7 @@ from svmcut.spec.kinds import (
     LEVEL,
     PATH,
     Kind,
+    Span,
     Typed,
     dashed,
     duration,
@@ -71,6 +68,7 @@ from svmcut.spec.kinds import (
     number,
     one_of,
     several,
+    several_or_span,
 )
 from svmcut.spec.parameters import (
     CERTIFIED_ROWS,
@@ -104,6 +102,8 @@ AROUND_SCALE = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
 CHOICE = ("at_least", "maximise", "confidence")
 #: Options of labels that training is to decide.
 DECIDING = ("until_decided", "fraction")
+#: What proves a choice of C.
+PROVING = "certify_choice"
 #: Tasks of learn.
 LEARNT = tuple(name for name, task in TASKS.items() if task.command == "learn")
 
@@ -121,8 +121,8 @@ class LearnOptions(Settings):
     example_file: str
     model_file: str = "svm_struct_model"
     command: str = "learn"
-    cost: tuple[Typed, ...] | None = param(None, several(C))
-    example_cost: tuple[Typed, ...] | None = param(None, several(C))
+    cost: tuple[Typed, ...] | None = param(None, several_or_span(C))
+    example_cost: tuple[Typed, ...] | None = param(None, several_or_span(C))
     degree: tuple[Typed, ...] = _values("degree", DEGREE)
     gamma: tuple[Typed, ...] = _values("gamma", GAMMA)
     scale_kernel: tuple[Typed, ...] = _values("scale_kernel", FACTOR)
@@ -133,6 +133,7 @@ class LearnOptions(Settings):
     cv: int | None = param(None, integer(2))
     validate: str | None = param(None, PATH)
     select: str | None = param(None, PATH)
+    certify_choice: float | None = param(None, number(0, 1, above=True))
     until_decided: str | None = param(None, PATH)
     fraction: float | None = param(None, number(0, 1, above=True))
     at_least: tuple[tuple[str, float], ...] | None = param(None, FLOORS)
@@ -191,6 +192,14 @@ class LearnOptions(Settings):
         return self.cost or self.example_cost or ()
 
     @property
+    def span(self) -> tuple[float, float] | None:
+        """The ends of the interval in which C is to be chosen, where it was given as one."""
+        if not isinstance(self.path, Span):
+            return None
+        low, high = self.path
+        return low.value, high.value
+
+    @property
     def grid(self) -> dict[str, tuple[Typed, ...]]:
         """The values of the parameters that the kernel reads."""
         return {name: getattr(self, name) for name in KERNELS[self.kernel].takes}
@@ -198,7 +207,8 @@ class LearnOptions(Settings):
     @property
     def searches(self) -> bool:
         """Whether one model is chosen from a grid, and not one trained for every C."""
-        return self.cv is not None or any(len(values) > 1 for values in self.grid.values())
+        several = any(len(values) > 1 for values in self.grid.values())
+        return self.cv is not None or several or self.span is not None
 
     def settings(self) -> Settings:
         """What the library is asked for: the first of several values, the solver of -w and --t
@@ -277,6 +287,7 @@ def offered(task: str) -> set[str]:
         },
         **dict.fromkeys(("cost", "example_cost"), row.has_cost),
         **dict.fromkeys(CHOICE, row.labels == TWO_CLASSES),
+        PROVING: row.labels == TWO_CLASSES,
         **dict.fromkeys(DECIDING, row.labels in (TWO_CLASSES, CLASSES)),
     }
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
@@ -347,7 +358,7 @@ def _words(task: str) -> dict[str, Any]:
             "single": row.unit,
             "bias": f"{row.defaults.get('bias', 1):g}"
             + (" without a kernel, 0 with one" if solvers(task, True) else ""),
-            "biased": _biased(task),
+            "biased": biased(task),
             "free_bias": "on only if you write --solver smo or sbp"
             if row.original
             else "on with kernels",
@@ -378,37 +389,6 @@ def _words(task: str) -> dict[str, Any]:
     )
 
 
-#: What --at is, with the losses that take it.
-_AT_HELP = {
-    PLACES: "Number of top places that {} counts",
-    FLOOR: "least value of the second measure of {}",
-    RANGE: "LOW,HIGH, the range of false-positive rates of {}",
-}
-
-
-def _placed(rows: Sequence[Loss]) -> str:
-    """What --at is of these losses."""
-    found = [
-        text.format(join_names([loss.name for loss in rows if loss.place == place]))
-        for place, text in _AT_HELP.items()
-        if any(loss.place == place for loss in rows)
-    ]
-    text = "; ".join(found)
-    return text[:1].upper() + text[1:]
-
-
-def _biased(task: str) -> str:
-    """Where a bias may be free."""
-    taking = takers(task, "free_bias")
-    kernel = [name for name in taking if SOLVERS[name].free_bias]
-    own = SOLVERS[NEWTON].losses or ()
-    sums = [loss.name for loss in losses(task).values() if loss.name in own]
-    on_features = f"instead of the constant feature, for {join_names(sums)}"
-    if not kernel:
-        return on_features
-    return f"with kernels for solvers {join_names(kernel)}; on features {on_features}"
-
-
 def _words_of_losses(task: str) -> dict[str, str]:
     """Those of `_words` that come from the losses of a task."""
     rows = list(losses(task).values())
@@ -425,9 +405,9 @@ def _words_of_losses(task: str) -> dict[str, str]:
         "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {only} only" if only else ""),
         "weighing": join_names(sums),
         "at": join_names([loss.name for loss in rows if loss.at]),
-        "placed": _placed(rows),
+        "placed": placed(rows),
         "place": "; ".join(
-            PLACE_KINDS[place][2] for place in _AT_HELP if any(loss.place == place for loss in rows)
+            PLACE_KINDS[place][2] for place in AT_HELP if any(loss.place == place for loss in rows)
         ),
         "mixed": join_names([loss.name for loss in rows if "beta" in loss.takes]),
         "penalised": join_names(penalised),
@@ -586,6 +566,9 @@ def collected(command: str | None, words: Sequence[str], values: dict[str, Any])
     own |= {"table": TableOptions(**table), "given": frozenset(asked)}
     found = LearnOptions(**{"command": command, **own, **values})
     if not found.path and found.settings().is_sum:
+        if found.certify_choice is not None:
+            ends = [Typed(f"{cost:g}", cost) for cost in (COSTS[0], COSTS[-1])]
+            return replace(found, example_cost=Span(ends))
         if found.cv is None or not found.has_cost:
             return replace(found, example_cost=(Typed(f"{EXAMPLE_COST:g}", EXAMPLE_COST),))
         grid: dict[str, Any] = {"example_cost": tuple(Typed(f"{cost:g}", cost) for cost in COSTS)}

@@ -47,6 +47,7 @@ from svmcut.training.progress_bar import ProgressBar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from svmcut.choice import CertifiedChoice
     from svmcut.cli.ahead import Ahead
     from svmcut.cli.checkpoints import Checkpoints
     from svmcut.selection import Search
@@ -134,7 +135,7 @@ class Training:
         checkpoints: Checkpoints | None = None,
     ):
         self.options, self.original, self._checkpoints = options, original, checkpoints
-        self._search: Search | None = None
+        self._search: Search | CertifiedChoice | None = None
         self._ahead: Ahead | None = None
         self._grid: dict[str, Any] = {}
         self._told: list[str] = []
@@ -273,34 +274,32 @@ class Training:
         from svmcut.cli import choosing
 
         options, began = self.options, time.perf_counter()
-        parts, settings, warnings = choosing.parts(
-            options, self.examples, self._validation, self._driver.settings
-        )
-        self._warnings += warnings
         with self.going_on():
-            self._search = search = self._searching()(
+            choice = choosing.choice(
+                options,
                 self._task,
-                settings,
-                choosing.cells(options),
-                parts,
+                (self.examples, self._validation),
                 self._driver,
-                time_limit=self._left(),
-                state=self._searched,
-                keep=self._checkpoints is not None,
+                {
+                    "time_limit": self._left(),
+                    "state": self._searched,
+                    "keep": self._checkpoints is not None,
+                    "search": self._searching(),
+                },
             )
-            self._say(choosing.head(options, search))
+            self._warnings += choice.warnings
+            self._search = search = choice.search
+            self._say(choice.head())
 
             def keep() -> None:
                 if self._checkpoints is not None:
                     self._checkpoints.take(lambda: self._snapshot(None))
 
-            told = choosing.Told(options, search)
-
             def tick() -> None:
                 look()
                 keep()
-                told.say(self._log)
-                self._bar.count(search.done, search.size)
+                choice.say(self._log)
+                self._bar.tell(*choice.told())
 
             if not search.complete:
                 self._state = None
@@ -309,16 +308,13 @@ class Training:
                         search.run(tick)
                     finally:
                         keep()
-        self._say(choosing.table(options, search), end="")
-        self._warnings += choosing.warnings(search)
-        self._warnings += advice.of_grid(options, search, self.examples)
+        self._say(choice.table(), end="")
+        self._warnings += choice.advice(self.examples)
         if not search.complete:
-            counts = f"{search.done} of {search.size} models of the grid were measured"
-            self._failures.append(f"{printable(options.model_file)}: {counts}")
-        name = choosing.measure_of(options)
-        self._grid = {"cv" if options.cv else "grid": search.rows(name)}
-        self.options = choosing.choose_cell(options, search.best(name))
-        if self.options.grid != choosing.choose_cell(options, 0).grid:
+            self._failures.append(f"{printable(options.model_file)}: {choice.failure()}")
+        self._grid = choice.report()
+        self.options = choice.chosen()
+        if choice.plans_again:
             others = self._driver.warnings
             self._driver = self._driver_of(self.options.settings(), self._left())
             self._warnings = [

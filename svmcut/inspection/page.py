@@ -25,6 +25,9 @@ def page(document: dict[str, Any]) -> str:
     if "certificate" in document:
         rows = _pairs(texts.certificate(document["certificate"]))
         sections.append(_section("Certificate", rows))
+    if "choice" in document:
+        rows = _pairs(texts.choice(document["choice"]))
+        sections.append(_section("Choice of C", rows, [pictures.choice(document["choice"])]))
     if "trace" in document:
         drawn = pictures.convergence(document["trace"]["points"])
         rows = _pairs(texts.convergence(document["trace"]))

@@ -36,6 +36,9 @@ def text_of(document: dict[str, Any]) -> str:
             "positive"
         )
         blocks.append([title, *_ends(pairs, pair_name)])
+    if "choice" in document:
+        rows = choice(document["choice"])
+        blocks.append(["Choice of C", *(f"  {name:<16}{value}" for name, value in rows)])
     for key, of in (("certificate", certificate), ("trace", convergence)):
         if key in document:
             blocks.append(
@@ -190,6 +193,20 @@ def certificate(run: dict[str, Any]) -> list[tuple[str, str]]:
     if run["relative_gap"] is not None:
         rows.append(("Relative gap", number(run["relative_gap"])))
     return rows
+
+
+def choice(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is proven of a choice of C, name and value."""
+    trained, least = found["trained"], found["errors"] - found["within"]
+    rows = [
+        ("C", number(found["C"])),
+        ("Errors", f"{100 * found['errors']:.2f} % of the rows held out"),
+        ("Trainings", f"{found['trainings']}, at {len(trained)} values of C"),
+    ]
+    if not trained:
+        return rows
+    ends = f"{number(trained[0]['C'])} to {number(trained[-1]['C'])}"
+    return [*rows, ("Proven", f"no C from {ends} has fewer than {100 * least:.2f} % errors")]
 
 
 def convergence(trace: dict[str, Any]) -> list[tuple[str, str]]:

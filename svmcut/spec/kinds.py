@@ -202,6 +202,29 @@ def several(one: Kind, original: Kind | None = None) -> Kind:
     return Kind(f"{one.name}[,{one.name}...]", one.expected, read, tuple, plain=plain)
 
 
+class Span(tuple):
+    """The two ends of an interval."""
+
+
+def several_or_span(one: Kind, original: Kind | None = None) -> Kind:
+    """As `several`, or two ends in a text LOW:HIGH, which are a Span."""
+    listed = several(one, original)
+
+    def read(text: str) -> tuple[Typed, ...]:
+        if ":" not in text:
+            return listed.read(text)
+        low, _, high = text.partition(":")
+        ends = listed.read(low) + listed.read(high)
+        if len(ends) != 2 or not ends[0].value < ends[1].value:
+            raise Refused(f"{text!r} is no interval; expected LOW:HIGH, LOW below HIGH")
+        return Span(ends)
+
+    def take(value: Any) -> tuple[Typed, ...]:
+        return value if isinstance(value, Span) else tuple(value)
+
+    return listed._replace(read=read, take=take)
+
+
 def one_of(
     table: Mapping[str, int | None] | tuple[str, ...], others: Mapping[str, str] | None = None
 ) -> Kind:

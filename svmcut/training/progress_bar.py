@@ -96,8 +96,15 @@ class ProgressBar:
         parts = self._parts(progress, target, now)
         self._draw(now, share(self._first, gap, target), [told, *parts] if told else parts)
 
-    def count(self, done: int, size: int) -> None:
-        """Draws how many models of a grid are done, ten times a second at most."""
+    def tell(self, reached: float | None, text: str) -> None:
+        """Draws how far a choice among models has come, ten times a second at most.
+
+        Parameters
+        ----------
+        reached : float or None
+            The share of the way; None where it is not known.
+        text : str
+        """
         now = time.perf_counter()
         if self._bar is None or now - self._drawn < _REDRAWN_SECONDS:
             return
@@ -107,7 +114,7 @@ class ProgressBar:
             if limit is None
             else f"limit in {clock(limit - (now - self._began))}"
         )
-        self._draw(now, done / size, [f"{done} of {size} models of the grid", spent])
+        self._draw(now, reached, [text, spent])
 
     def _draw(self, now: float, reached: float | None, parts: list[str]) -> None:
         """The bar at this share of the way, None where it is not known."""

@@ -54,11 +54,11 @@ def test_a_grid_counts_its_models(monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)
     bar = ProgressBar(True, Settings(time_limit=65.0), lambda objective: StoppingRule(math.nan))
-    bar.count(1, 40)  # before it is there
+    bar.tell(1 / 40, "1 of 40 models of the grid")  # before it is there
     with bar:
         bar._drawn = -1.0
-        bar.count(10, 40)
-        bar.count(11, 40)  # too soon to draw again
+        bar.tell(10 / 40, "10 of 40 models of the grid")
+        bar.tell(11 / 40, "11 of 40 models of the grid")  # too soon to draw again
     assert re.search(
         r"training  25%\|.*\| 10 of 40 models of the grid; limit in 1:0[45]", shown.getvalue()
     )

@@ -364,6 +364,7 @@ OTHERS = {
     "at_least",
     "propensities",
     "cache",
+    "certify_choice",
     "confidence",
     "cv",
     "fraction",

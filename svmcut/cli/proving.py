@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--certify-choice: the choice of C from an interval that no other C of it can beat by much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from svmcut.cli.words import in_options
+from svmcut.errors import UsageError
+from svmcut.spec.kinds import Typed
+from svmcut.spec.records import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from svmcut.cli.options import LearnOptions
+    from svmcut.selection import Part
+    from svmcut.spec.parameters import Settings
+    from svmcut.tasks.protocol import Task
+    from svmcut.training.driver import Driver
+
+
+def check_proving(options: LearnOptions) -> None:
+    """Refuses, as a UsageError, what --certify-choice does not go with, and an interval without
+    it."""
+    if options.certify_choice is None:
+        if options.span is not None:
+            raise UsageError(
+                "an interval of C is chosen from by {certify_choice}; add it, or give values: "
+                "0.1,1,10"
+            )
+        return
+    from svmcut.choice import check_choice
+
+    if options.span is None:
+        raise UsageError("{certify_choice} chooses from an interval; give C as LOW:HIGH")
+    if (options.cv is None) == (options.validate is None):
+        raise UsageError(
+            "{certify_choice} counts errors on rows held out; add {validate} or {cv}, one of them"
+        )
+    if options.select is not None:
+        raise UsageError("{certify_choice} chooses by the share of errors; leave out {select}")
+    if options.scheduled:
+        raise UsageError(
+            "{certify_choice} and {scheduler} do not go together; leave one of them out"
+        )
+    check_choice(options.settings())
+
+
+class ProvenChoice:
+    """C of an interval, that no other of it can beat by much.
+
+    Parameters and attributes
+    -------------------------
+    As of svmcut.cli.choosing.GridChoice.
+    """
+
+    plans_again = True
+
+    def __init__(
+        self,
+        options: LearnOptions,
+        task: Task,
+        known: tuple[list[Part], Settings, list[str]],
+        driver: Driver,
+        how: dict[str, Any],
+    ):
+        from svmcut.choice import CertifiedChoice, Interval
+
+        self._options, (parts, settings, self.warnings) = options, known
+        assert options.span is not None and options.certify_choice is not None
+        interval = Interval(*options.span, options.certify_choice)
+        limit, self._told = how["time_limit"], 0
+        self.search = CertifiedChoice(task, settings, interval, parts, driver, limit)
+        if how["state"] is not None:
+            self.search.restore(how["state"])
+
+    def head(self) -> str:
+        """What is going to be done."""
+        options, (low, high) = self._options, self._options.path
+        where = f"{options.cv} folds" if options.cv else options.validate
+        return f"Choosing C from {low.text} to {high.text} by the errors on {where}"
+
+    def told(self) -> tuple[None, str]:
+        """What the progress bar says."""
+        search = self.search
+        text = f"{search.trainings} trainings"
+        if search.slack < 1:
+            text = f"proven within {_percent(search.slack)} of {_percent(search.most)}, {text}"
+        return None, text
+
+    def say(self, log: Callable[[str], None]) -> None:
+        """Tells what was trained and what is proven since the last call."""
+        if self.search.trainings > self._told and self.search.slack < 1:
+            self._told = self.search.trainings
+            log(self.told()[1])
+
+    def table(self) -> str:
+        """What is proven: the chosen C, its errors, and how few any other can make."""
+        found = self.search.report()
+        if not found["intervals"]:
+            return ""
+        low, high = self._options.path
+        least, count = found["errors"] - found["within"], len(found["trained"])
+        return (
+            f"C = {found['C']:g} has {_percent(found['errors'])} errors, the fewest of {count} "
+            f"values of C that were trained\nNo C from {low.text} to {high.text} has fewer than "
+            f"{_percent(least)}: none is better by more than {_percent(found['within'])}\n"
+        )
+
+    def advice(self, examples: Any) -> list[str]:
+        """What a user should know of the choice."""
+        return []
+
+    def failure(self) -> str:
+        """Why there is no proof."""
+        search = self.search
+        if search.stuck:
+            return in_options(search.stuck)
+        if search.slack >= 1:
+            return "a limit came before the ends of the interval were trained"
+        return f"a limit came while C may still be worse than another by {_percent(search.slack)}"
+
+    def report(self) -> dict[str, Any]:
+        """Keys of the report."""
+        return {"choice": self.search.report()}
+
+    def chosen(self) -> LearnOptions:
+        """The options of one training with the chosen C, to the gap that the choice had there."""
+        options, (C, _) = self._options, self.search.best
+        unit = "cost" if options.cost else "example_cost"
+        values: dict[str, Any] = {unit: (Typed(f"{C:g}", C),)}
+        if options.until_decided is None:
+            values["gap"] = self.search.gap
+        return replace(options, cv=None, select=None, certify_choice=None, **values)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
