@@ -50,9 +50,10 @@ ROWS = (
         "certify_choice",
         ("--certify-choice",),
         DATA,
-        "Choose C from an interval, -c LOW:HIGH or --example-cost LOW:HIGH, with a proof: no other C "
-        "of it has fewer errors on --validate, or on the folds of --cv, by more than this share of "
-        "the examples (0.01: one in a hundred). Without C the interval is --example-cost 2^-7:2^7. "
+        "Choose C from an interval, -c LOW:HIGH or --example-cost LOW:HIGH, with a proof: no other "
+        "C of it has fewer errors on --validate, or on the folds of --cv, by more than this share "
+        "of the examples (0.01: one in a hundred). Without C the interval is --example-cost "
+        "2^-7:2^7. "
         "For two classes on features.",
         default="none",
     ),
