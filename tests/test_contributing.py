@@ -9,7 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
+_GIVEN = "        KernelRow(\n            PRECOMPUTED,"
 TRAINING = """
 import sys
 import numpy as np, svmcut
@@ -92,8 +95,48 @@ main(["learn", "--task", "regression", "--help", "all"])
 """
 
 
+QUADRATIC = """
+import sys
+import numpy as np, svmcut
+from svmcut.cli.start import main
+from svmcut import KernelSVM
+assert svmcut.__file__.startswith(sys.argv[1]), svmcut.__file__
+sys.stderr = sys.stdout
+rng = np.random.default_rng(7)
+X = np.round(rng.normal(size=(80, 3)), 3)
+y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
+row = lambda x: " ".join(f"{j}:{v:.3f}" for j, v in enumerate(x, 1))
+with open("train.dat", "w") as file:
+    file.writelines(f"{label} {row(x)}\\n" for label, x in zip(y, X))
+learn = ["learn", "-t", "rational-quadratic", "-g", "0.5", "--example-cost", "10"]
+solvers = ["smo"], ["cutting-plane"], ["subspace"], ["bsca", "--budget", "40"]
+for solver, *words in solvers:
+    assert main([*learn, "--solver", solver, *words, "train.dat", "model"]) == 0, solver
+    assert main(["classify", "train.dat", "model", "scores"]) == 0
+    model = svmcut.load("model")
+    Z, alpha = model.model.support.to_dense().astype(float), model.model.alpha
+    K = 1 / (1 + 0.5 * ((X[:, None] - Z) ** 2).sum(2))
+    np.testing.assert_allclose(np.loadtxt("scores"), K @ alpha - model.model.b, atol=1e-4)
+    assert ((K @ alpha - model.model.b > 0) == (y > 0)).mean() > 0.8, solver
+assert main([*learn[:2], "5", *learn[3:], "train.dat", "same"]) == 0
+assert main([*learn, "--initial", "same", "train.dat", "model"]) == 0
+assert main([*learn, "-t", "rbf", "--initial", "same", "train.dat", "m"]) == 2
+assert KernelSVM(kernel="rational-quadratic").fit(X, y).score(X, y) > 0.8
+assert main(["inspect", "model"]) == 0
+for to in ("libsvm", "onnx", "svm_light"):
+    assert main(["export", "model", "out", "--to", to]) == 2, to
+assert main(["export", "model", "out", "--to", "json"]) == 0
+assert main([*learn, "--degree", "2", "train.dat", "m"]) == 0
+assert main(["learn", "-t", "rational-quadratic", "-s", "2", "-c", "1", "train.dat", "m"]) == 0
+assert main([*learn, "-g", "-1", "train.dat", "m"]) == 2
+assert main([*learn, "--solver", "bsca", "--maintenance", "merge", "train.dat", "m"]) == 2
+main(["learn", "--help", "all"])
+"""
+
+
 def copy(folder):
     """What the steps change and run, the compiled modules as links."""
+    shutil.copytree(ROOT / "csrc", folder / "csrc")
     for path in (ROOT / "svmcut").rglob("*"):
         target = folder / path.relative_to(ROOT)
         if path.suffix == ".py":
@@ -102,7 +145,7 @@ def copy(folder):
         elif path.suffix == ".so":
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(path)
-    contracts = (f"tests/contract/test_{name}.py" for name in ("risk", "catalog"))
+    contracts = (f"tests/contract/test_{name}.py" for name in ("risk", "catalog", "kernels"))
     for name in (
         "pyproject.toml",
         "tests/conftest.py",
@@ -141,18 +184,36 @@ def followed(folder, title, before):
 
 
 def added(folder, title, *places):
-    """Does the steps under a title in a copy of the tree: each block of Python goes into the file
+    """Does the steps under a title in a copy of the tree: each block of code goes into the file
     its step names, before its place there; at the end where that is None."""
-    steps = re.findall(
-        r"^\d\. ((?:(?!```).)*?)```python\n(.*?)```", section(title), re.DOTALL | re.MULTILINE
-    )
+    block = r"^\d\. ((?:(?!```).)*?)```(?:python|cpp)\n(.*?)```"
+    steps = re.findall(block, section(title), re.DOTALL | re.MULTILINE)
     copy(folder)
     for (prose, block), place in zip(steps, places, strict=True):
-        path = folder / re.search(r"`([\w/]+\.py)`", prose)[1]
+        path = folder / re.search(r"`([\w/]+\.(?:py|h))`", prose)[1]
+        path.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         assert place is None or place in text
         text = f"{text}\n\n{block}" if place is None else text.replace(place, block + place, 1)
         path.write_text(text.lstrip("\n"), encoding="utf-8")
+
+
+def compiled(folder, library):
+    """Compiles the extensions of a library in the copy, and no others."""
+    for name in ("setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder / name)
+    native = folder / "svmcut" / "_native"
+    for path in (ROOT / "svmcut" / "_native").glob("*.pxd"):
+        shutil.copy(path, native)
+    anew = ["_shared"]
+    for path in (ROOT / "svmcut" / "_native").glob("*.pyx"):
+        if f"libraries: {library}" in path.read_text(encoding="utf-8"):
+            shutil.copy(path, native)
+            anew.append(path.stem)
+    for name in anew:
+        for link in native.glob(f"{name}.*so"):
+            link.unlink()
+    passes(folder, "-W", "ignore", "setup.py", "-q", "build_ext", "--inplace")
 
 
 def passes(folder, *words):
@@ -222,6 +283,35 @@ def test_add_a_task_in_one_file(tmp_path):
 def test_add_a_format_of_models_in_one_file(tmp_path):
     followed(tmp_path, "Add a format of models in one file", '    Format(b"SVM-HMM')
     assert checked(tmp_path, "weight_table", "tests/unit/test_weight_table.py") == 5
+
+
+_OF_A_KERNEL = "// Calls work(form)", "        case Sigmoid::", None, _GIVEN, None
+
+
+def test_a_kernel_in_numpy_alone(tmp_path):
+    added(tmp_path, "Add a kernel", *_OF_A_KERNEL)
+    assert (
+        checked(tmp_path, "rational and (definite or slowly)", "tests/contract/test_kernels.py")
+        == 4
+    )
+
+
+@pytest.mark.slow
+def test_add_a_kernel(tmp_path):
+    pytest.importorskip("Cython")
+    added(tmp_path, "Add a kernel", *_OF_A_KERNEL)
+    compiled(tmp_path, "svmcut_kernel_rows")
+    tests = "tests/unit/test_rational_quadratic.py", "tests/contract/test_kernels.py"
+    assert checked(tmp_path, "rational", *tests) >= 20
+    out = " ".join(passes(tmp_path, "-c", QUADRATIC, str(tmp_path)).split())
+    assert "rational-quadratic (5) 1/(1 + g |x-z|^2)" in out
+    assert "g of the rbf and rational-quadratic kernels" in out
+    for to in ("libsvm", "onnx", "svm_light"):
+        kind = "machine with the rational-quadratic kernel"
+        assert f"model: {to} has no {kind}; json takes it" in out
+    for flag in ("-d", "-s"):
+        assert f"{flag} has no effect with the rational-quadratic kernel; add -t polynomial" in out
+    assert "--maintenance merge is for the rbf kernel; with the rational-quadratic kernel" in out
 
 
 def test_add_a_program_with_an_originals_name(tmp_path):

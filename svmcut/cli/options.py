@@ -522,9 +522,10 @@ def options(task: str) -> tuple[Option, ...]:
         taking = takers(task, row.field)
         spanned = [name for name in taking if row.field not in SOLVERS[name].after]
         kernels = [name for name, kernel in KERNELS.items() if row.field in kernel.takes]
-        names = {"takers": taking, "spanned": spanned, "kernels_of": kernels}
+        names = {"takers": taking, "spanned": spanned}
         polished = join_names([name for name in taking if name not in spanned])
         texts = words | {key: join_names(found) for key, found in names.items()}
+        texts["kernels_of"] = f"{join_names(kernels)} kernel{'s' * (len(kernels) > 1)}"
         texts["polished"] = f", and by the polish of {polished}" if polished else ""
         default = _stated(values[row.field]) if row.default is None else row.default.format(**texts)
         help, more = (text.format(**texts) for text in (row.help, row.more))

@@ -126,6 +126,7 @@ KERNELS = {
             "rbf",
             number=2,
             where="svmcut.models.kernel_forms:Rbf",
+            formula="exp(- g |x-z|^2)",
             takes=("gamma",),
             maintenance=("merge", *_PROJECTED),
             of_distances=True,
