@@ -240,7 +240,7 @@ class DaskRows:
         """What tasks give; Lost, with all files read again, where others are in the place of all
         workers there were."""
         self._wait(futures)
-        found = self._client.gather(futures)
+        found = [*map(work.whole, self._client.gather(futures))]
         self._moved += bytes_of(found)
         return found
 

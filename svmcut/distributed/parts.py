@@ -17,9 +17,10 @@ from svmcut.data.examples import Examples
 from svmcut.data.labels import SIGNS, classes_of
 from svmcut.distributed.blocks import block_examples
 from svmcut.distributed.exact import sums_are_exact
+from svmcut.distributed.grouping import name_of
 from svmcut.distributed.vectors import Told
-from svmcut.errors import DataError, TrainingError
-from svmcut.files.cache import read_files
+from svmcut.errors import DataError, NoExamples, TrainingError
+from svmcut.files.cache import join_examples, read_files
 from svmcut.files.weights import click_weights
 from svmcut.risks import make_risk
 from svmcut.risks.hinge import BoundHinge
@@ -97,6 +98,8 @@ class Found(NamedTuple):
         The first and the last, where lines have one.
     digest : int
         Of all that was read: the same after every reading, as long as the file is the same.
+    empty : tuple of str
+        Files without rows, of several.
     """
 
     rows: int
@@ -106,6 +109,7 @@ class Found(NamedTuple):
     weighed: bool
     queries: tuple[int, int] | None
     digest: int
+    empty: tuple[str, ...] = ()
 
 
 @record
@@ -160,9 +164,9 @@ class Part:
 
     Parameters
     ----------
-    path : str or dict
-        A file or URL, or a block of svmcut.distributed.blocks, whose rows travel where their worker
-        is lost.
+    path : str, tuple of str, or dict
+        A file or URL, several, or a block of svmcut.distributed.blocks, whose rows travel where
+        their worker is lost.
     reading : Reading
     bound : Bound or None
     """
@@ -170,17 +174,31 @@ class Part:
     def __init__(self, path: Any, reading: Reading, bound: Bound | None = None):
         self.path, self.reading = path, reading
         how: dict[str, Any] = reading._asdict()
+        self.empty: tuple[str, ...] = ()
         self._read: Examples | None
-        if isinstance(path, str):
-            self._read = read_files(path, [path], **how)
-        else:
+        if isinstance(path, dict):
             self._read = block_examples(path)
+        else:
+            self._read = self._of_files((path,) if isinstance(path, str) else path, how)
         self._bound: Bound | None = None
         self._scores: OrderedDict[tuple, NDArray] = OrderedDict()
         self._told = Told()
         self._lock = threading.Lock()
         if bound is not None:
             self.bind(bound)
+
+    def _of_files(self, paths: Sequence[str], how: dict[str, Any]) -> Examples:
+        """The rows of files, of which some may have none."""
+        found, empty = [], []
+        for path in paths:
+            try:
+                found.append(read_files(path, [path], **how))
+            except NoExamples:
+                empty.append(path)
+        self.empty = tuple(empty)
+        if not found:
+            raise NoExamples(paths[0])
+        return join_examples(name_of(self.path), found)
 
     def __reduce__(self):
         return Part, (self.path, self.reading, self._bound)
@@ -203,7 +221,14 @@ class Part:
         )
         queries = None if examples.qid is None else (int(examples.qid[0]), int(examples.qid[-1]))
         return Found(
-            len(examples), labels, counts, costs, cost is not None, queries, digest_of(examples)
+            len(examples),
+            labels,
+            counts,
+            costs,
+            cost is not None,
+            queries,
+            digest_of(examples),
+            self.empty,
         )
 
     def bind(self, bound: Bound) -> Part:

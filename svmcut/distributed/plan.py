@@ -13,6 +13,7 @@ from svmcut.data.examples import Source
 from svmcut.data.labels import SIGNS, by_labels, label_text, labels_of
 from svmcut.distributed.classes import NO_WEIGHT, PartedClasses, names_of
 from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
+from svmcut.distributed.grouping import grouped, name_of
 from svmcut.distributed.histograms import BinnedOracle
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.distributed.parts import Bound, Found, Reading, Sizes
@@ -238,7 +239,7 @@ class Files(NamedTuple):
     @property
     def names(self) -> list[str]:
         """What messages call each."""
-        return [path["name"] if isinstance(path, dict) else path for path in self.paths]
+        return [*map(name_of, self.paths)]
 
 
 def make_driver(
@@ -266,8 +267,10 @@ def make_driver(
     """
     check(settings)
     refuse(settings)
-    path = files.name
-    paths, parts, empty = _with_rows(path, files.names, rows.load(files.paths, files.reading))
+    path, count = files.name, len(files.paths)
+    if settings.labels != GRADES:  # a query stands whole in one file
+        files = files._replace(paths=grouped(files.paths))
+    paths, parts, empty = _with_rows(files, count, rows.load(files.paths, files.reading))
     if settings.labels == GRADES:
         _check_queries(paths, parts)
     settings = _by_labels(settings, parts, path)
@@ -359,21 +362,20 @@ MOST_NAMED = 3
 
 
 def _with_rows(
-    path: str, paths: Sequence[str], found: Sequence[Found | None]
+    files: Files, count: int, found: Sequence[Found | None]
 ) -> tuple[list[str], list[Found], list[str]]:
-    """The files that have rows, what they say, and a warning of the others; a DataError where none
-    has any."""
-    full = [(name, one) for name, one in zip(paths, found, strict=True) if one is not None]
+    """The parts that have rows, what they say, and a warning of files without; a DataError where
+    none of so many files has any."""
+    full = [(name, one) for name, one in zip(files.names, found, strict=True) if one is not None]
     if not full:
-        raise NoExamples(path)
-    empty = [name for name, one in zip(paths, found, strict=True) if one is None]
+        raise NoExamples(files.name)
+    empty: list[str] = []
+    for path, one in zip(files.paths, found, strict=True):
+        of_group = path if isinstance(path, tuple) else [name_of(path)]
+        empty += of_group if one is None else one.empty
     few = ", ".join(empty[:MOST_NAMED]) + (", ..." if len(empty) > MOST_NAMED else "")
     told = (
-        [
-            Message(
-                "no examples in {} of {} files, which are left out: {}", len(empty), len(paths), few
-            )
-        ]
+        [Message("no examples in {} of {} files, which are left out: {}", len(empty), count, few)]
         if empty
         else []
     )

@@ -7,12 +7,13 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.distributed.parts import Part, Place, Reading
 from svmcut.distributed.rows import merged, part_of, tree_sum
 from svmcut.distributed.vectors import UnknownVector
-from svmcut.errors import ClusterError, SvmcutError
+from svmcut.errors import ClusterError, DataError, SvmcutError
+from svmcut.messages import Message
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,10 +40,32 @@ def named(address: str | None = None) -> Iterator[None]:
         raise ClusterError("{}; use smaller files or more memory a worker", text) from None
 
 
-def read(path: Any, reading: Reading, bound: Bound | None = None) -> Part | None:
+class Failed(NamedTuple):
+    """What is wrong with a part, in its place: a task that fails has its traceback in the log of
+    every worker."""
+
+    error: SvmcutError
+
+
+def whole(found: Any) -> Any:
+    """What a task gave; raises what is wrong with its part."""
+    if isinstance(found, Failed):
+        raise found.error
+    return found
+
+
+def read(path: Any, reading: Reading, bound: Bound | None = None) -> Part | Failed | None:
     """A part; None of a file without rows."""
-    with named():
-        return part_of(path, reading, bound)
+    try:
+        with named():
+            return part_of(path, reading, bound)
+    except DataError as error:
+        if error.line is not None or isinstance(path, dict):
+            return Failed(error)
+        told = Message("{}; the worker {} reads it", error.message, worker())
+        return Failed(DataError(error.path, told))
+    except SvmcutError as error:
+        return Failed(error)
 
 
 def ask(
@@ -53,7 +76,10 @@ def ask(
     own = [()] * len(parts) if each is None else [(item,) for item in each]
     with named():
         found = tree_sum(
-            [task(part, *where, *numbers, *more) for part, more in zip(parts, own, strict=True)]
+            [
+                task(whole(part), *where, *numbers, *more)
+                for part, more in zip(parts, own, strict=True)
+            ]
         )
     return found, worker()
 
@@ -82,7 +108,7 @@ async def sums(
     ]
 
     def answer(parts: list[Part]) -> NDArray:
-        return tree_sum([task(part, *part.placed(places, new), *numbers) for part in parts])
+        return tree_sum([task(whole(part), *part.placed(places, new), *numbers) for part in parts])
 
     loop, threads = asyncio.get_running_loop(), dask_worker.executors["default"]
     with named(dask_worker.address):
@@ -99,7 +125,7 @@ def answers(task: Callable[..., NDArray], parts: Sequence[Part], places: list) -
     """The answers themselves."""
     where = [Place(*place) for place in places]
     with named():
-        return [task(part, *where) for part in parts]
+        return [task(whole(part), *where) for part in parts]
 
 
 def added(a: Any, b: Any) -> Any:
@@ -112,17 +138,20 @@ def literal(w: Any) -> Any:
     return w
 
 
-def found(part: Part | None) -> Found | None:
+def found(part: Part | Failed | None) -> Found | Failed | None:
     """Of a part; kept by the worker that read it."""
-    return None if part is None else part.found()
+    return part.found() if isinstance(part, Part) else part
 
 
-def bind(part: Part, bound: Bound) -> Part:
+def bind(part: Part | Failed, bound: Bound) -> Part | Failed:
     """A part that is bound."""
-    with named():
-        return part.bind(bound)
+    try:
+        with named():
+            return whole(part).bind(bound)
+    except SvmcutError as error:
+        return Failed(error)
 
 
-def sizes(part: Part) -> Sizes:
+def sizes(part: Part | Failed) -> Sizes | Failed:
     """Of a bound part."""
-    return part.sizes()
+    return part.sizes() if isinstance(part, Part) else part

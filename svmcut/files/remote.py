@@ -98,6 +98,17 @@ def is_file(path: str) -> bool:
     return is_url(path) or os.path.isfile(located(path))
 
 
+def size_of(path: str) -> int | None:
+    """Bytes of a file; None where nobody can say."""
+    with contextlib.suppress(OSError, SvmcutError):
+        if not is_url(path):
+            return os.path.getsize(located(path))
+        system, name = _system(path)
+        with _as_system_errors():
+            return system.size(name)
+    return None
+
+
 def exists(path: str) -> bool:
     """Whether there is a file; False where nobody can say."""
     if not is_url(path):

@@ -36,7 +36,7 @@ WEIGHTS = RNG.random(400)
 def client():
     """Of two workers, threads of this process."""
     few = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
-    with Client(**few, dashboard_address=None) as client:
+    with Client(**few, dashboard_address="127.0.0.1:0") as client:
         yield client
 
 

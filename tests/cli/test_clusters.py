@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -28,6 +29,7 @@ from svmcut.distributed import (
     local,
 )
 from svmcut.distributed.engine import connected
+from svmcut.distributed.grouping import grouped
 from svmcut.distributed.parts import Part
 from svmcut.distributed.vectors import Told
 from svmcut.errors import ClusterError, DataError, UsageError
@@ -233,6 +235,44 @@ def test_an_error_of_a_file_keeps_its_place(client, tmp_path):
         open(path, "w").close()
     with pytest.raises(DataError, match=r"part-\*\.dat: no examples"):
         svmcut.dask.train(client, tmp_path / "part-*.dat")
+
+
+def test_a_file_that_a_worker_does_not_see_is_told_once_with_its_address(tmp_path):
+    written(tmp_path, lines(), 4)
+    gone = tmp_path / "gone.dat"
+    gone.mkdir()
+    words = ("--scheduler", "local:2", tmp_path / "[gp]*.dat", tmp_path / "model")
+    done = run("svmcut learn", *words)
+    told = r"\S+gone\.dat: Is a directory; the worker tls://127\.0\.0\.1:\d+ reads it\n"
+    assert done.returncode == 1 and re.fullmatch(
+        told, done.stderr.replace("\n\n", "\n").lstrip()
+    ), done.stderr
+
+
+def test_many_small_files_are_few_parts(client, tmp_path):
+    paths = written(tmp_path, lines(1000), 100)
+    for path in paths[20:25]:
+        open(path, "w").close()
+    there = svmcut.dask.train(client, paths, gap=0.1)
+    here = trained(paths, gap=0.1)
+    assert here.model.w.tobytes() == there.model.w.tobytes()
+    assert 32 <= there.details["partitions"] == len(grouped(paths)) < 60
+    assert any(
+        "no examples in 5 of 100 files, which are left out:" in text for text in there.warnings
+    )
+    assert grouped(paths[:64]) == paths[:64] and grouped([*paths, "/none"])[:2] == paths[:2]
+    with open(paths[3], "a") as file:
+        file.write("1 1:2 2:x\n")
+    with pytest.raises(DataError, match=r"part-3\.dat:11:9: feature value x is not a number"):
+        svmcut.dask.train(client, paths)
+
+
+def test_nothing_of_local_workers_listens_beyond_this_machine(client):
+    psutil = pytest.importorskip("psutil")
+    pids = [os.getpid(), *client.run(os.getpid).values()]
+    found = [one for pid in pids for one in psutil.Process(pid).net_connections("inet")]
+    places = {one.laddr.ip for one in found if one.status == psutil.CONN_LISTEN}
+    assert places == {"127.0.0.1"}
 
 
 def test_another_svmcut_on_a_worker_is_refused(client, tmp_path, monkeypatch):
