@@ -317,7 +317,11 @@ def test_bad_examples_are_refused_and_nothing_is_written(folder, text, place, ca
         (["test.dat", "none"], 1, "none: No such file or directory"),
         (["test.dat", "."], 1, ".: Is a directory"),
         ([".", "model"], 1, ".: Is a directory"),
-        (["test.dat", "test.dat"], 1, "test.dat:1:1: version"),
+        (
+            ["test.dat", "test.dat"],
+            1,
+            "test.dat:1:1: '1 1:1 2:2' is an example, and no model begins so",
+        ),
         (
             ["test.dat", "model", "none/scores"],
             1,
