@@ -142,7 +142,7 @@ def line_step(
             break
         first = enough
         low, high = (t, high) if here < 0 else (low, t)
-        t -= here / bend
+        t = t - here / bend if bend > 0 else math.inf
         if not low < t < high:
             t = 0.5 * (low + high) if high < math.inf else 2 * low
     return t

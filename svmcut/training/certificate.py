@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.files.rounding import KEPT
+from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, StoppingRule
@@ -101,8 +102,14 @@ def weights_reading(
         with np.errstate(over="ignore", invalid="ignore"):
             return float(problem.penalty(w) + problem.C * problem.value(w))
 
+    def at_zero() -> float:
+        risk = problem.risk.risk if isinstance(problem.risk, FreeBias) else problem.risk
+        zero = problem.space.scores(problem.space.zero())
+        return float(problem.C * risk.linearize(zero).value)
+
     size = 2 * problem.penalty(w_of(outcome.model)) if problem.l1 else outcome.norm**2
-    return Reading(value, KEPT * (problem.C * rise + size), part, original)
+    change = KEPT * (problem.C * rise + size)
+    return Reading(value, change, part, original, size=at_zero)
 
 
 def some(values: NDArray) -> NDArray[np.int64]:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 #: A dual value above the primal by more than this part of it is a mistake in the program, not
 #: rounding.
 SLIP = 1e-9
+#: The same of what is added up for a primal value that is nearly 0.
+ROUNDING = 1e-14
 #: What a run says whose gap any model would meet.
 LITTLE = (
     "the gap asked for, {:.4g}, is above the primal {:.4g}: the bound 0 meets it, so that the "
@@ -94,6 +96,8 @@ class Reading(NamedTuple):
     definite : bool or None
         Whether the matrix of kernel values is known to be positive semidefinite; None where the
         kernel says so.
+    size : callable or None
+        Gives P of w = 0 and no bias, as large as the terms that add up to a P near 0.
     """
 
     value: Callable[[Any], float]
@@ -101,6 +105,7 @@ class Reading(NamedTuple):
     part: Callable[[], Part] | None = None
     original: bool = False
     definite: bool | None = None
+    size: Callable[[], float] | None = None
 
 
 def judge(
@@ -125,6 +130,9 @@ def judge(
         None where the file has every digit, or the caller has set `primal_of_file`.
     """
     primal, dual = outcome.primal, outcome.dual
+    size = None if reading is None or dual <= primal + SLIP * abs(primal) else reading.size
+    if size is not None and dual - primal <= ROUNDING * size():
+        outcome.certificate, dual = (primal, primal), primal
     if reading is not None and _STAYS.get():
         outcome.rounding = math.inf
     elif reading is not None:

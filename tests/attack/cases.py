@@ -273,32 +273,35 @@ def exact(
 
 def _smooth(make):
     X, _, scores = rows(make)
-    make.facts |= {"loss": make.pick("squared-hinge", "logistic"), "rows": len(X)}
-    make.option("-l", make.facts["loss"])
-    if make.chance(0.35):
-        _penalised(make)
+    loss = make.pick("squared-hinge", "logistic", "squared-hinge", "logistic", "error-rate")
+    make.facts |= {"loss": loss, "rows": len(X)}
+    make.option("-l", loss)
+    if loss == "error-rate" or make.chance(0.35):
+        _penalised(make, *(("l1",) if loss != "error-rate" else ()))
     else:
         _scored(make, "dual-cd", "newton")
     return X, two_classes(make, scores), None
 
 
-def _penalised(make):
-    """Options of weights that may be 0, and of the bias beside them."""
-    name = make.pick("l1", "elastic-net")
-    make.option("--penalty", name)
-    make.facts["l1"] = 1.0
+def _penalised(make, *others):
+    """Options of weights that may be 0, and of the bias beside them; or of that bias alone."""
+    name = make.pick("elastic-net", "l2", *others)
+    if name != "l2":
+        make.option("--penalty", name)
+        make.facts["l1"] = 1.0
     if name == "elastic-net":
         make.facts["l1"] = float(make.pick(0.1, 0.5, 0.95))
         make.option("--l1-ratio", make.facts["l1"])
     make.cost(make.chance(0.6), 1.0)
     weights(make, make.facts["rows"])
     make.target()
-    if make.chance(0.3):
+    if name == "l2" or make.chance(0.3):
         make.option("--free-bias")
         make.facts |= {"bias": 0.0, "free": True}
     else:
         bias(make)
-    make.option("--solver", make.pick("auto", "cdn"))
+    known = ("auto", "newton", "cutting-plane") if name == "l2" else ("auto", "cdn")
+    make.option("--solver", make.pick(*known))
 
 
 def _regression(make):
@@ -316,11 +319,26 @@ def _regression(make):
     if make.chance(0.6):
         make.facts["tube"] = float(f"{make.pick(0, 0.01, 0.3, 10) * unit:.4g}")
         make.option("--tube", make.facts["tube"])
-    if make.chance(0.5):
+    if make.chance(0.25) and squared:
+        _penalised(make, "l1")
+    elif make.chance(0.15):
+        _penalised(make) if squared else _free(make)
+    elif make.chance(0.5):
         _expanded(make, scale)
     else:
         _scored(make, "dual-cd", "newton")
     return X, [float(f"{value:.9g}") for value in y], None
+
+
+def _free(make):
+    """Options of a bias that is free."""
+    _scored(make, "newton")
+    for option in ("--b", "--solver"):
+        if option in make.words:
+            at = make.place(option)
+            del make.words[at - 1 : at + 1]
+    make.option("--free-bias")
+    make.facts |= {"bias": 0.0, "free": True}
 
 
 def _expanded(make, scale, example_cost=0.6):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from attack.cases import KINDS, exact, tokens
+from attack.given_values import given_values
 from attack.in_python import script
 from attack.maker import Case, Maker
 from attack.nu_machines import nu_machine
@@ -192,11 +193,12 @@ FAMILIES = {
     "python": script,
     "originals": original,
     "nu": nu_machine,
+    "given": given_values,
 }
 SHARES = (
     0.03,
     0.07,
-    0.14,
+    0.11,
     0.06,
     0.1,
     0.05,
@@ -210,6 +212,7 @@ SHARES = (
     0.02,
     0.05,
     0.06,
+    0.03,
     0.03,
     0.03,
 )

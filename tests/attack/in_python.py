@@ -35,10 +35,13 @@ FLAGS = {
     "--seed": "seed",
     "--multiclass": "multiclass",
     "--tube": "tube",
+    "--penalty": "penalty",
+    "--l1-ratio": "l1_ratio",
     "--at": "at",
 }
 SWITCHES = {
     "--no-free-bias": ("free_bias", False),
+    "--free-bias": ("free_bias", True),
     "--polish": ("polish", True),
     "--no-polish": ("polish", False),
 }
@@ -86,8 +89,8 @@ def _parameters(words):
             name, value = SWITCHES[words[at]]
             found[name], at = value, at + 1
             continue
-        name, at = FLAGS.get(words[at]), at + 2  # svm_perf's algorithm numbers say nothing here
-        if name:
+        name, at = FLAGS.get(words[at], words[at]), at + 2
+        if name != "-w":  # svm_perf's algorithm numbers say nothing here
             value = _read(words[at - 1])
             numbered = {"kernel": KERNELS, "rescaling": (None, "slack", "margin")}.get(name)
             found[name] = numbered[value] if numbered and isinstance(value, int) else value
@@ -162,7 +165,9 @@ def _estimator(make):
     given["C"] = C
     if kernel:
         given |= _kernel_of(facts)
-        name = "KernelSVMRegressor" if kind == "regression" else "KernelSVM"
+        name = "KernelSVM"
+        if kind == "regression":  # whose loss is one
+            name, facts["loss"] = "KernelSVMRegressor", "epsilon-insensitive"
         if "--solver" in make.words:
             given["solver"] = make.words[make.place("--solver")]
         if "--no-free-bias" in make.words:

@@ -62,7 +62,13 @@ class Case:
                 words.append(f"cost:{self.facts['weights'][k]:g}")
             if self.qid is not None:
                 words.append(f"qid:{self.qid[k]}")
-            words += [f"{j + 1}:{value:.9g}" for j, value in enumerate(row) if value]
+            if "serials" in self.facts:  # of kernel values that are given
+                words.append(f"0:{self.facts['serials'][k] + 1}")
+            words += [
+                f"{j + 1}:{value:.9g}"
+                for j, value in enumerate(row)
+                if value or "serials" in self.facts
+            ]
             lines.append(" ".join(words) + "\n")
         return "".join(lines)
 

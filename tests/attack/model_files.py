@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-KERNELS = ("linear", "polynomial", "rbf", "sigmoid")
+KERNELS = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
 
 
 @dataclass
@@ -132,7 +132,7 @@ def _lines(text):
 
 
 def _kernel(head):
-    number, degree, *reals = (line.split("#")[0] for line in head)
+    number, degree, *reals = (line.split("#")[0] for line in head[:5])
     return Kernel(KERNELS[int(number)], int(degree), *map(float, reals))
 
 

@@ -26,14 +26,10 @@ def bound(loss, size):
     return (1 + size) ** 2 if loss == "squared-hinge" else 1 + size
 
 
-class Smooth(Vectors):
-    """Two classes with a smooth loss."""
+class Penalised(Vectors):
+    """A sum over examples, under any penalty."""
 
     is_sum = True
-
-    def risk(self, t):
-        s, size, loss = self.s * t, self.size * abs(t), self.facts["loss"]
-        return self.v @ slope(loss, np.where(self.positive, s, -s)), self.v @ bound(loss, size)
 
     def primal(self, t=1.0):
         l1 = REAL(self.facts.get("l1", 0))
@@ -47,10 +43,24 @@ class Smooth(Vectors):
         return float(penalty + self.C * value), float(penalty + self.C * size)
 
 
-class Numbers(Vectors):
-    """Numbers, with a tube; both ways to state C weigh one example."""
+class Smooth(Penalised):
+    """Two classes with a smooth loss, or the hinge."""
 
-    is_sum = True
+    def risk(self, t):
+        s, size, loss = self.s * t, self.size * abs(t), self.facts["loss"]
+        return self.v @ slope(loss, np.where(self.positive, s, -s)), self.v @ bound(loss, size)
+
+
+class OneOfTwo(Smooth):
+    """Of two classes by name: the greater one is positive."""
+
+    def _model(self, model):
+        super()._model(model)
+        self.positive = self.y == self.y.max()
+
+
+class Numbers(Penalised):
+    """Numbers, with a tube; both ways to state C weigh one example."""
 
     @property
     def C(self):
@@ -127,6 +137,8 @@ def classes(case, model):
     """The truth of a model of several classes."""
     if hasattr(model, "thresholds"):
         return Machines(case, model)
+    if not hasattr(model, "names"):
+        return OneOfTwo(case, model)
     return (Expansions if hasattr(model, "classes") else Classes)(case, model)
 
 

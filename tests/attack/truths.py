@@ -20,6 +20,8 @@ MEASURES = ("map", "ndcg")
 def kernel_values(kernel, A, B):
     """K of all pairs of rows, in extended precision."""
     A, B = np.asarray(A, REAL), np.asarray(B, REAL)
+    if kernel.name == "precomputed":
+        return A @ kernel.matrix @ B.T
     if kernel.name == "rbf":
         return np.exp(-REAL(kernel.gamma) * ((A[:, None] - B[None]) ** 2).sum(2))
     dot = (A[:, None] * B[None]).sum(2)
@@ -32,6 +34,8 @@ def kernel_values(kernel, A, B):
 def kernel_sizes(kernel, A, B):
     """What the rounding of kernel values in double precision is counted in: their terms in absolute
     value."""
+    if kernel.name == "precomputed":
+        return np.abs(A @ kernel.matrix @ B.T)
     if kernel.name == "rbf":  # of rows about their mean, as distances do not change with it
         both = np.vstack([A, B])
         A, B = A - both.mean(0), B - both.mean(0)
@@ -48,6 +52,8 @@ def kernel_sizes(kernel, A, B):
 def claims(kernel):
     """Whether kernels of that kind and parameters are positive semidefinite whatever the rows, as a
     bound needs."""
+    if kernel.name == "precomputed":
+        return kernel.may_claim
     if kernel.name == "polynomial":
         return kernel.scale >= 0 and kernel.offset >= 0
     return kernel.gamma >= 0 if kernel.name == "rbf" else kernel.name == "linear"
@@ -56,6 +62,8 @@ def claims(kernel):
 def is_definite(kernel, X):
     """Whether the kernel matrix of these rows has no eigenvalue clearly below 0, where its values
     are finite."""
+    if kernel.name == "precomputed":
+        return kernel.is_definite
     values = (
         kernel_values(kernel, X, X).astype(float)
         if kernel.name in ("polynomial", "sigmoid")

@@ -139,3 +139,21 @@ def test_a_path_folds_and_labels_of_one_sign(folder):
 def test_where_a_bias_changes_nothing_or_none_trains_it_it_is_refused(folder, words, said):
     done = forked("svmcut", "learn", "--free-bias", *words, "two", "model")
     assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("solver", ["cdn", "cutting-plane", "newton"])
+def test_a_primal_of_rounding_is_no_mistake_of_the_bound(tmp_path, monkeypatch, solver):
+    """Two rows of large targets, which a weight fits to the last digit."""
+    monkeypatch.chdir(tmp_path)
+    Path("far").write_text("47.6035 1:34959.6\n47.6038 1:34959.8\n47.604 1:34960\n")
+    words = ("--task", "regression", "-l", "squared-epsilon-insensitive", "--free-bias")
+    more = ("--penalty", "elastic-net", "--l1-ratio", 0.1) if solver == "cdn" else ()
+    done = forked("svmcut", "learn", *words, *more, "--solver", solver, "-c", 3, "far", "model")
+    assert done.returncode in (0, 3) and "an error of svmcut" not in done.stderr
+
+
+def test_a_line_without_curvature_is_searched_by_halves():
+    from svmcut.risks.smoothed import line_step
+
+    step = line_step(lambda t: (-1.0 if t < 3 else t - 2.5, 0.0), 1.0)
+    assert 2.5 < step <= 3.5
