@@ -11,6 +11,7 @@ which browsers draw without scripts and without asking another host.
 from __future__ import annotations
 
 import html
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -77,6 +78,23 @@ def examples_page() -> str:
     for path in scripts():
         text = path.read_text(encoding="utf-8").rstrip()
         parts.append(f"\n## {path.name}\n\n```{LANGUAGES[path.suffix]}\n{text}\n```\n")
+    for path in sorted((ROOT / "examples").rglob("*.ipynb")):
+        parts.append(f"\n## {path.name}\n{notebook_cells(path)}")
+    return "".join(parts)
+
+
+def notebook_cells(path: Path) -> str:
+    """The cells of a notebook, and what they print."""
+    parts = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            title = re.sub(r"^#+ (.*)", r"**\1**", text)
+            parts.append(f"\n{title}\n")
+            continue
+        parts.append(f"\n```python\n{text}\n```\n")
+        shown = "".join(line for output in cell["outputs"] for line in output["text"])
+        parts += [f"\n```text\n{shown}```\n"] * bool(shown)
     return "".join(parts)
 
 
