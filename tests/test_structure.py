@@ -128,9 +128,6 @@ INTERFACES = {"svmcut/dask.py:train", "svmcut/loading.py:choose_threshold"}
 #: Longer than they should be, or with too many parameters; none may join.
 TO_SPLIT = {
     "svmcut/selection.py:__init__",
-    "svmcut/solvers/expansion.py:_judge",
-    "svmcut/solvers/gdmm.py:__init__",
-    "svmcut/solvers/smoothed_margin.py:__init__",
 }
 
 

@@ -29,9 +29,6 @@ from svmcut.spec.records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data.labels import Labels
-    from svmcut.scoring.probabilities import Sigmoid
-    from svmcut.tables.encoding import Encoding
 
 #: Numbers of a block of rows, or of products of its entries.
 _ROOM = 1 << 22
@@ -109,14 +106,6 @@ class FourierModel(TwoClasses):
     columns: NDArray[np.int32] | None = None
     highest_index: int | None = None
     n_documents: int = 0
-    labels: Labels | None = None
-    loss: str | None = None
-    sigmoid: Sigmoid | None = None
-    table: Encoding | None = None
-    parameter: tuple[float, ...] | None = None
-    threshold: float | None = None
-    sigma: float | None = None
-    certificate: tuple[float, float, float] | None = None
 
     @property
     def kernel(self) -> Kernel:

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from svmcut.data.labels import Labels
-    from svmcut.scoring.probabilities import Sigmoid
-    from svmcut.tables.encoding import Encoding
-
 
 @record(eq=False)
 class KernelModel(TwoClasses):
@@ -49,14 +45,6 @@ class KernelModel(TwoClasses):
     columns: NDArray[np.int32] | None = None
     highest_index: int | None = None
     n_documents: int = 0
-    labels: Labels | None = None
-    loss: str | None = None
-    sigmoid: Sigmoid | None = None
-    table: Encoding | None = None
-    parameter: tuple[float, ...] | None = None
-    threshold: float | None = None
-    sigma: float | None = None
-    certificate: tuple[float, float, float] | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads. See

@@ -19,10 +19,6 @@ from svmcut.spec.records import field, record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data.labels import Labels
-    from svmcut.scoring.probabilities import Sigmoid
-    from svmcut.tables.encoding import Encoding
-
 
 @record(eq=False)
 class LinearModel(TwoClasses):
@@ -43,21 +39,8 @@ class LinearModel(TwoClasses):
     n_documents : int
         What a model file states as its number of training documents (svm_perf: constraints of the
         last working set).
-    labels : (float or None, float) or None
-        Of the negative class and of the positive one; as svmcut.data.labels has them.
-    loss : str or None
-        Which a model of classes was trained for; None for the task's first.
-    certificate : (float, float, float) or None
-        The gap of its file, the radius of the ball that holds the exact optimum, and the constant
-        feature that its rows have there.
-    sigmoid : (float, float) or None
-        A and B of P(positive) = 1 / (1 + exp(A f + B)).
-    parameter : tuple of float or None
-        beta, floor or range of the loss, where it has one.
-    threshold : float or None
-        Subtracted from scores, not from what probabilities are of: f is positive above it.
-    sigma : float or None
-        Of numbers the mean size of the Laplace noise around the scores.
+    labels, loss, sigmoid, table, parameter, threshold, sigma, certificate
+        As of svmcut.models.two_classes.Marks.
     """
 
     has_ball: ClassVar[bool] = True
@@ -68,14 +51,6 @@ class LinearModel(TwoClasses):
     kernel: Kernel = field(default_factory=Kernel)
     highest_index: int | None = None
     n_documents: int = 0
-    labels: Labels | None = None
-    loss: str | None = None
-    sigmoid: Sigmoid | None = None
-    table: Encoding | None = None
-    parameter: tuple[float, ...] | None = None
-    threshold: float | None = None
-    sigma: float | None = None
-    certificate: tuple[float, float, float] | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the

@@ -12,7 +12,7 @@ from svmcut.models.base import CERTIFICATE, BaseModel, ball_of
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, of_two
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
-from svmcut.spec.records import replace
+from svmcut.spec.records import record, replace
 
 if TYPE_CHECKING:
     from typing import Self
@@ -21,21 +21,48 @@ if TYPE_CHECKING:
 
     from svmcut.data.examples import Csr
     from svmcut.data.labels import Labels
+    from svmcut.tables.encoding import Encoding
 
 
-class TwoClasses(BaseModel):
+@record(eq=False, kw_only=True)
+class Marks(BaseModel):
+    """What models of one score a row have beside their weights.
+
+    Attributes
+    ----------
+    labels : (float or None, float) or None
+        Of the negative class and of the positive one; as svmcut.data.labels has them.
+    loss : str or None
+        Which a model of classes was trained for; None for the task's first.
+    sigmoid : (float, float) or None
+        A and B of P(positive) = 1 / (1 + exp(A f + B)).
+    table : Encoding or None
+        Of columns or texts, where the rows are made of them.
+    parameter : tuple of float or None
+        beta, floor or range of the loss, where it has one.
+    threshold : float or None
+        Subtracted from scores, not from what probabilities are of: f is positive above it.
+    sigma : float or None
+        Of numbers the mean size of the Laplace noise around the scores.
+    certificate : (float, float, float) or None
+        The gap of its file, the radius of the ball that holds the exact optimum, and the constant
+        feature that its rows have there.
+    """
+
+    labels: Labels | None = None
+    loss: str | None = None
+    sigmoid: Sigmoid | None = None
+    table: Encoding | None = None
+    parameter: tuple[float, ...] | None = None
+    threshold: float | None = None
+    sigma: float | None = None
+    certificate: tuple[float, float, float] | None = None
+
+
+class TwoClasses(Marks):
     """A model with a score a row, whose sigmoid and loss say what probability that is."""
 
-    __slots__ = ()
-
     b: float
-    labels: Labels | None
-    sigmoid: Sigmoid | None
-    loss: str | None
-    parameter: tuple[float, ...] | None
-    threshold: float | None
-    sigma: float | None
-    certificate: tuple[float, float, float] | None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads."""

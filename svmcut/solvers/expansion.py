@@ -186,8 +186,7 @@ class ExpansionRun(Run):
             self.total = min(self.total, solver.max_steps)
         self._open()
         n = len(problem.y)
-        n = len(problem.y)
-        self.best = self._last = self._judge(0, np.zeros(n), np.zeros(n), 0.0, 1.0, 0.0)
+        self.best = self._last = self._judge(0, np.zeros(n), np.zeros(n), 0.0, 1.0)
 
     def form(self) -> Form:
         step, a = schemas.count(0, self.total), schemas.weights(len(self._problem.y))
@@ -237,31 +236,19 @@ class ExpansionRun(Run):
         every = max(1, self._problem.trained // LOOKS)
         return min(self.total, (done // every + 1) * every)
 
-    def _judge(
-        self,
-        step: int,
-        a: NDArray,
-        c: NDArray,
-        b: float,
-        scale: float,
-        squared: float,
-        rank: float | None = None,
-        dual: float = math.nan,
-    ) -> Look:
-        """The look at scale (sum a_i y_i K_i + b), with responses c and squared norm of the sum."""
+    def _judge(self, step: int, a: NDArray, c: NDArray, b: float, scale: float) -> Look:
+        """The look at scale (sum a_i y_i K_i + b), with responses c of the sum."""
         problem, m = self._problem, self._problem.trained
         y, v = problem.labels, problem.ordered_weights
         margin = scale * (c + y * b)
         losses = np.maximum(0.0, 1.0 - margin[:m])
         risk = float((losses if v is None else v[:m] * losses).sum())
-        primal = 0.5 * scale * scale * max(0.0, squared) + problem.C * risk
+        primal = 0.5 * scale * scale * max(0.0, float(a @ c)) + problem.C * risk
         error = math.nan
         if m < len(y):
             wrong = (margin[m:] * y[m:] > 0) != (y[m:] > 0)
             error = 100.0 * float(np.average(wrong, weights=None if v is None else v[m:]))
-        return Look(
-            step, scale * a, scale * b, primal, dual, risk, error, primal if rank is None else rank
-        )
+        return Look(step, scale * a, scale * b, primal, math.nan, risk, error, primal)
 
     def _ends(self) -> bool:
         last, problem = self._last, self._problem

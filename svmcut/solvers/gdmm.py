@@ -161,8 +161,6 @@ class ChainFactors(Factors):
         rho: float | None = None,
         soft: bool = False,
         parts: int | None = None,
-        *,
-        brute=None,
     ):
         self.model, self.C, self.passes, self.active, self.longest_cut = model, C, 0, 0, 0.0
         X, K = model.sequences.X, model.shape.n_tags
@@ -172,9 +170,8 @@ class ChainFactors(Factors):
             rho = float(np.sqrt(np.vdot(data, data) / X.n_rows)) or 1.0
         parts = parts or max(1, K // PART_TAGS)
         self.doubtful = K > 1
-        brute = K <= BRUTE_TAGS if brute is None else brute
         self._descent = gdmm_chain.Gdmm(
-            model.chains, self.w, C, rho, parts, brute, seed, soft, model.weights
+            model.chains, self.w, C, rho, parts, K <= BRUTE_TAGS, seed, soft, model.weights
         )
 
     def run(self) -> None:

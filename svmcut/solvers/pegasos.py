@@ -31,9 +31,7 @@ class PegasosRun(VisitRun):
     def _look(self) -> Look:
         native, problem = self._native, self._problem
         scale = problem.total * problem.C / native.visits
-        return self._judge(
-            native.visits, native.a, native.c, 0.0, scale, float(native.a @ native.c)
-        )
+        return self._judge(native.visits, native.a, native.c, 0.0, scale)
 
 
 class Pegasos(VisitSolver):

@@ -34,7 +34,7 @@ class PerceptronRun(VisitRun):
             scale = hinge_line(
                 ones, np.zeros(m), native.c[:m], 0.0, squared, problem.C, problem.threads, v
             )
-        return self._judge(native.visits, native.a, native.c, 0.0, scale, squared)
+        return self._judge(native.visits, native.a, native.c, 0.0, scale)
 
 
 class Perceptron(VisitSolver):

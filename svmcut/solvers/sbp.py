@@ -81,13 +81,14 @@ class SbpRun(ExpansionRun):
         c = native.arrays["response_sum"] / native.averaged
         squared = float(a @ c)
         level, bias, _ = self._water(c[: problem.trained], native.volume)
-        rank = None if self._solver.nu is None else -level
+        rank = -level
         if self._solver.nu is None or not level > 0:
             volume, level, bias = self._along(c[: problem.trained], squared)
             if self._solver.nu is None:
                 self._volume = volume
         scale = 1 / level if level > 0 else 0.0
-        return self._judge(native.steps, a, c, bias, scale, squared, rank)
+        found = self._judge(native.steps, a, c, bias, scale)
+        return found if self._solver.nu is None else found._replace(rank=rank)
 
     def _looked(self) -> None:
         native = self._native

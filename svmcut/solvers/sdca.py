@@ -25,9 +25,8 @@ class SdcaRun(VisitRun):
 
     def _look(self) -> Look:
         native = self._native
-        squared = float(native.a @ native.c)
-        dual = float(native.a.sum()) - 0.5 * squared
-        return self._judge(native.visits, native.a, native.c, 0.0, 1.0, squared, dual=dual)
+        dual = float(native.a.sum()) - 0.5 * float(native.a @ native.c)
+        return self._judge(native.visits, native.a, native.c, 0.0, 1.0)._replace(dual=dual)
 
 
 class Sdca(VisitSolver):

@@ -31,7 +31,7 @@ from svmcut.spaces.linear import LinearSpace
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data.examples import Csr
+    from svmcut.solvers.smo import KernelProblem
 
 #: The first delta: every row has a curvature at 0. Part of it that the next level keeps, and of the
 #: tolerance that the last one is.
@@ -54,31 +54,18 @@ class SmoothedMargin:
 
     Parameters
     ----------
-    X : Csr
-        (n, d) rows.
-    y : (n,) float64 in {-1, +1}
-    C, weights : float, (n,) float64 or None
-        C_i = C weights_i.
+    problem : KernelProblem
+        Of the linear kernel, with labels; training goes on to its tolerance.
     free_bias : bool
-    tolerance : float
-        Of the KKT conditions.
     threads : int
         The result has the same bytes for any number.
     """
 
-    def __init__(
-        self,
-        X: Csr,
-        y: NDArray,
-        C: float,
-        weights: NDArray | None,
-        free_bias: bool,
-        tolerance: float,
-        threads: int = 1,
-    ):
-        self._space, self._y, self._C, self._weights = LinearSpace(X, 0.0, threads), y, C, weights
-        self._free, self._tolerance = free_bias, tolerance
-        self._risk = BoundHinge(y, threads, weights)
+    def __init__(self, problem: KernelProblem, free_bias: bool, threads: int = 1):
+        self._space = LinearSpace(problem.X, 0.0, threads)
+        self._y, self._C, self._weights = problem.y, problem.C, problem.weights
+        self._free, self._tolerance = free_bias, problem.tolerance
+        self._risk = BoundHinge(problem.y, threads, problem.weights)
 
     def __iter__(self) -> Iterator[MarginStep]:
         space, last, steps, least, futile = self._space, LAST * self._tolerance, 0, np.inf, 0

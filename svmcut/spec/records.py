@@ -59,7 +59,8 @@ def record(
     cls: type | None = None, /, *, frozen: bool = True, eq: bool = True, kw_only: bool = False
 ) -> Any:
     """Makes a record of a class: its fields are those that it annotates, behind those of the record
-    it derives from. A __repr__ of its own stays.
+    it derives from, or before them where these alone are given by name. A __repr__ of its own
+    stays.
 
     Parameters
     ----------
@@ -72,7 +73,8 @@ def record(
     """
     if cls is None:
         return partial(record, frozen=frozen, eq=eq, kw_only=kw_only)
-    known = dict(getattr(cls, "__record__", {}))
+    inherited: dict[str, Field] = getattr(cls, "__record__", {})
+    known = dict(inherited) if kw_only or getattr(cls, "_in_order", False) else {}
     for name, annotation in cls.__annotations__.items():
         if "ClassVar" in str(annotation):
             continue
@@ -84,6 +86,7 @@ def record(
             setattr(cls, name, item.default)
         elif default is not MISSING:
             delattr(cls, name)
+    known |= {name: item for name, item in inherited.items() if name not in known}
     methods: dict[str, Any] = {
         "__record__": known,
         "_in_order": not kw_only,

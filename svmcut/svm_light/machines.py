@@ -174,10 +174,13 @@ class MachineProblem:
         observe = observe or (lambda step: None)
         if not len(self.y):
             return Machine(np.zeros(0), 0.0, np.zeros(0), 0.0, 0, 0)
+        problem = KernelProblem(
+            self.X, self.y, self.kernel, self.C, self.tolerance, None, self.weights, self.tube
+        )
         began = time.perf_counter()
         if self.on_features and beta is None:
             found = None
-            for found in self._on_features():
+            for found in SmoothedMargin(problem, self.free_bias, self.threads):
                 observe(found)
             if found is not None and found.violation <= self.tolerance:
                 solution, spent = found.solution, {"optimizer": time.perf_counter() - began}
@@ -185,9 +188,6 @@ class MachineProblem:
                     solution.beta, solution.b, found.scores, found.violation, found.steps, 0, spent
                 )
         solver = Smo(self.free_bias, self.cache_mb, self.threads)
-        problem = KernelProblem(
-            self.X, self.y, self.kernel, self.C, self.tolerance, None, self.weights, self.tube
-        )
         state = None if beta is None else solver.state_at(problem, beta)
         run: Any = solver.start(problem, None, state)
         if self.timed:
@@ -204,8 +204,3 @@ class MachineProblem:
         parts["check"] = ended - began - parts.pop("steps") - parts["final"]
         parts["model"] = time.perf_counter() - ended
         return Machine(f.beta, f.b, scores, run.violation(), steps, evaluations, parts)
-
-    def _on_features(self) -> SmoothedMargin:
-        return SmoothedMargin(
-            self.X, self.y, self.C, self.weights, self.free_bias, self.tolerance, self.threads
-        )

@@ -6,6 +6,7 @@ import pytest
 
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
+from svmcut.solvers.smo import KernelProblem
 from svmcut.solvers.smoothed_margin import SmoothedMargin
 from svmcut.svm_light import machines
 from svmcut.svm_light.machines import MachineProblem
@@ -56,7 +57,8 @@ def test_both_trainers_end_at_one_optimum(rng, monkeypatch, C, free, weighted):
 
 def test_features_beyond_a_dense_hessian_take_conjugate_gradients(rng):
     X, problem = problem_of(rng, n=150, d=1100, C=0.01)
-    *_, last = SmoothedMargin(problem.X, problem.y, 0.01, None, True, 1e-5)
+    wanted = KernelProblem(problem.X, problem.y, Kernel(), 0.01, 1e-5)
+    *_, last = SmoothedMargin(wanted, True)
     machine = machines.Machine(
         last.solution.beta, last.solution.b, last.scores, last.violation, last.steps, 0
     )

@@ -49,6 +49,34 @@ class Given:
             raise ValueError("n")
 
 
+@record
+class Numbered(Given):
+    """Before what is given by name."""
+
+    text: str
+    n: int = 3
+
+
+@record(kw_only=True)
+class Marks:
+    """By name, too."""
+
+    mark: str = "m"
+
+
+@record
+class Marked(Marks):
+    """In order before it."""
+
+    x: float
+
+
+def test_fields_in_order_stand_before_the_inherited_ones_by_name():
+    assert [item.name for item in fields(Marked)] == ["x", "mark"]
+    assert [item.name for item in fields(Numbered)] == ["text", "n"]
+    assert Marked(1.0) == Marked(x=1.0, mark="m") and Marked(1.0, mark="k").mark == "k"
+
+
 def test_fields_are_those_annotated_behind_the_inherited():
     assert [(item.name, item.default) for item in fields(Named)] == [
         ("x", MISSING),
