@@ -27,7 +27,8 @@ typedef struct {
 // min over W of sum_k [1/2 |W_k|^2 + C sum_i v_i l(y_ik W_k.(x_i, bias))] over `count` labels, l the
 // hinge loss or, with `squared`, its square; y_ik = 1 where row i has label k, else -1; v null for
 // 1 each. A machine ends when its gap is at most `relative` times its primal value, or at most
-// `absolute` where that is not above 0, and SLOW where it stands still above that.
+// `absolute` where that is not above 0; at twice that where the sums of its sixteen neighbours meet
+// it; and SLOW where it stands still.
 typedef struct {
     const svmcut_csr* X;
     const double* norms;  // |(x_i, bias)|^2

@@ -9,8 +9,8 @@
 // out rows on its own. Weights and alphas are single precision, as the model file's.
 //
 // A look at a chunk forms V of its alphas in double precision. D is that of alpha at the best
-// multiple of at most 1, with |V|^2; P that of the weights W that V rounds to, exactly as they are
-// kept, with sums in double precision: both hold whatever the steps were.
+// multiple of at most 1, P that of the best of a few multiples of V: both hold whatever the steps
+// were. The weights that are kept round that multiple, and svmcut_wide_cd_risk has their P.
 
 #include "labels/wide_cd.h"
 
@@ -30,10 +30,12 @@ constexpr double kFarthest = std::numeric_limits<double>::infinity();
 constexpr double kShareOut = 0.2;
 // part of the epochs so far that all machines of a chunk may wait for the look that they want
 constexpr double kWait = 0.1;
-constexpr int64_t kFirst = 3;     // epochs before which no look is worth its while
+constexpr int64_t kFirst = 8;     // epochs before which no look is worth its while
 constexpr int64_t kLongest = 12;  // epochs without a look, and a fifth of those so far
 // gap over the estimate: at most, and before it is known
 constexpr double kMostRatio = 10, kFirstRatio = 4;
+constexpr double kFar =
+    2;  // targets that a machine may end at where the sums of its chunk allow it
 constexpr double kMostIdleLooks = 20;  // without a smaller gap, that end a machine
 
 typedef svmcut_label_machine Machine;
@@ -51,16 +53,22 @@ struct Room {
 void judge(const WideGroup& group, int64_t k, const WideSums& sums) {
     Machine& machine = group.machines[k];
     const int64_t l = k % kChunk;
-    const double rise = sums.rise[l], bend = sums.exact[l] + sums.bent[l];
-    const double t = bend > rise ? rise / bend : 1.0;
-    machine.dual = std::max(machine.dual, t * rise - 0.5 * t * t * bend);
-    const double primal = 0.5 * sums.rounded[l] + group.run.C * sums.risk[l];
-    if (primal < machine.primal) {
+    const double rise = sums.rise[l], bend = sums.squared[l] + sums.bent[l];
+    const double s = bend > rise ? rise / bend : 1.0;
+    machine.dual = std::max(machine.dual, s * rise - 0.5 * s * s * bend);
+    int chosen = -1;
+    for (int t = 0; t < kTried; ++t) {
+        const double primal =
+            0.5 * kMultiples[t] * kMultiples[t] * sums.squared[l] + group.run.C * sums.risk[t][l];
+        if (primal >= machine.primal) continue;
         machine.primal = primal;
-        machine.risk = sums.risk[l];
-        for (int64_t j = 0; j < group.dim; ++j)
-            group.best[j * SVMCUT_WIDE_LANES + k] = group.W[j * SVMCUT_WIDE_LANES + k];
+        machine.risk = sums.risk[t][l];
+        chosen = t;
     }
+    if (chosen >= 0)
+        for (int64_t j = 0; j < group.dim; ++j)
+            group.best[j * SVMCUT_WIDE_LANES + k] = static_cast<float>(
+                kMultiples[chosen] * static_cast<double>(group.W[j * SVMCUT_WIDE_LANES + k]));
     const double gap = machine.primal - machine.dual;
     machine.gap = gap;
     machine.ratio =
@@ -70,6 +78,21 @@ void judge(const WideGroup& group, int64_t k, const WideSums& sums) {
     if (less) machine.least = gap;
     if (gap <= group.target(machine)) machine.end = SVMCUT_LABEL_MET;
     else if (machine.idle >= kMostIdleLooks) machine.end = SVMCUT_LABEL_SLOW;
+}
+
+// Ends the machines of a chunk whose sums meet what is asked of each, none being far from it.
+void judge_sums(const WideGroup& group, int64_t chunk) {
+    double gap = 0, target = 0;
+    const int64_t first = chunk * kChunk, last = std::min(group.used, first + kChunk);
+    for (int64_t k = first; k < last; ++k) {
+        gap += group.machines[k].gap;
+        target += group.target(group.machines[k]);
+    }
+    for (int64_t k = first; k < last && gap <= target; ++k) {
+        Machine& machine = group.machines[k];
+        if (machine.end == SVMCUT_LABEL_OPEN && machine.gap <= kFar * group.target(machine))
+            machine.end = SVMCUT_LABEL_MET;
+    }
 }
 
 void gather(const WideGroup& group) {
@@ -85,6 +108,7 @@ void look(const WideGroup& group, int64_t chunk, Room& room) {
     wide_code(SVMCUT_FASTEST).look(group, chunk, open, room.V.data(), sums);
     for (int64_t l = 0; l < kChunk; ++l)
         if (open >> l & 1) judge(group, chunk * kChunk + l, sums);
+    judge_sums(group, chunk);
     const uint64_t over = uint64_t{open & ~group.open(chunk)} << (chunk * kChunk);
     if (over)
         for (int64_t i = 0; i < group.n; ++i) group.rows[i] &= ~over;

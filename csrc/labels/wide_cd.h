@@ -74,10 +74,14 @@ struct WideGroup {
     int64_t chunks() const { return (used + kChunk - 1) / kChunk; }
 };
 
-// What a look at the machines of a chunk finds, a lane each: |V|^2 of the V that alpha forms, |W|^2
-// of the same in floats, the sum of alpha and of alpha^2 times the diagonal, and the losses at W.
+// Multiples of w that a look tries: P falls fast where all rows at the margin come to lie behind it.
+constexpr double kMultiples[] = {1.0, 0.98, 0.995, 1.0025, 1.006, 1.012, 1.025, 1.05};
+constexpr int kTried = sizeof kMultiples / sizeof *kMultiples;
+
+// What a look at the machines of a chunk finds, a lane each: |V|^2 of the V that alpha forms, the
+// sum of alpha and of alpha^2 times the diagonal, and the losses at the multiples of V.
 struct WideSums {
-    double exact[kChunk], rounded[kChunk], rise[kChunk], bent[kChunk], risk[kChunk];
+    double squared[kChunk], rise[kChunk], bent[kChunk], risk[kTried][kChunk];
 };
 
 // epoch: the rest of an epoch whose visits are drawn; false when cancelled. look: W of a chunk,

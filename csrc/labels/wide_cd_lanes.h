@@ -242,15 +242,12 @@ void look(const WideGroup& group, int64_t chunk, uint32_t open, double* V, WideS
     constexpr int L = SVMCUT_WIDE_LANES;
     float* W = group.W + chunk * kChunk;
     form(group, chunk, V);
-    Doubles exact[2]{}, rounded[2]{}, rise[2]{}, bent[2]{}, risk[2]{};
+    Doubles squared[2]{}, rise[2]{}, bent[2]{}, risk[kTried][2]{};
     for (int64_t j = 0; j < group.dim; ++j)
         for (int h = 0; h < 2; ++h) {
             const Doubles v = take<Doubles>(V + j * kChunk + h * kHalf);
             put(W + j * L + h * kHalf, __builtin_convertvector(v, Halves));
-            const Doubles w = widened(W + j * L + h * kHalf);
-            put(V + j * kChunk + h * kHalf, w);
-            exact[h] += v * v;
-            rounded[h] += w * w;
+            squared[h] += v * v;
         }
     double above[kChunk], below[kChunk];
     for (int l = 0; l < kChunk; ++l) {
@@ -268,7 +265,8 @@ void look(const WideGroup& group, int64_t chunk, uint32_t open, double* V, WideS
             const Doubles has = widened(a + h * kHalf), G = m[h] - 1.0 + q * has;
             rise[h] += has;
             bent[h] += q * has * has;
-            risk[h] += weight * loss_of(group.squared(), m[h]);
+            for (int t = 0; t < kTried; ++t)
+                risk[t][h] += weight * loss_of(group.squared(), kMultiples[t] * m[h]);
             const auto left = box == 0 ? has == has
                                        : (((has == 0.0) & (G > take<Doubles>(above + h * kHalf))) |
                                           ((has == box) & (G < take<Doubles>(below + h * kHalf))));
@@ -280,8 +278,8 @@ void look(const WideGroup& group, int64_t chunk, uint32_t open, double* V, WideS
     }
     for (int l = 0; l < kChunk; ++l) {
         const int h = l / kHalf, k = l % kHalf;
-        sums.exact[l] = exact[h][k], sums.rounded[l] = rounded[h][k], sums.rise[l] = rise[h][k];
-        sums.bent[l] = bent[h][k], sums.risk[l] = risk[h][k];
+        sums.squared[l] = squared[h][k], sums.rise[l] = rise[h][k], sums.bent[l] = bent[h][k];
+        for (int t = 0; t < kTried; ++t) sums.risk[t][l] = risk[t][h][k];
     }
 }
 

@@ -4,7 +4,8 @@ block after block of labels, of which the weights that are kept stay in memory a
 
     problem      min_W  sum_k [1/2 |W_k|^2 + C sum_i v_i max(0, 1 - y_ik W_k.x_i)]
     its dual     of every machine, box constrained; csrc/labels/wide_cd.cc
-    certificate  the sums over machines; each ends at the relative gap, or at a K-th of the absolute
+    certificate  the sums over machines, and those of each sixteen; P afresh at the weights as they
+                 are kept, in single precision
     pruning      weights below a threshold become 0; P is formed afresh at what is left, so that the
                  gap is that of the model as it is kept
 
@@ -68,6 +69,8 @@ def piece_of(W: NDArray[np.float32], places: NDArray[np.int32]) -> Pieces:
 
 def joined(pieces: list[Pieces], dim: int) -> Pieces:
     """All of them by feature; those of a feature in the order of the pieces."""
+    if len(pieces) == 1:
+        return pieces[0]
     counts = np.zeros(dim, np.int64)
     for piece in pieces:
         counts += np.diff(piece.indptr)
@@ -76,7 +79,8 @@ def joined(pieces: list[Pieces], dim: int) -> Pieces:
     front = indptr[:-1].copy()
     for piece in pieces:
         own = np.diff(piece.indptr)
-        at = np.repeat(front - piece.indptr[:-1], own) + np.arange(len(piece.places))
+        at = np.repeat(front - piece.indptr[:-1], own)
+        at += np.arange(len(at))
         places[at], values[at] = piece.places, piece.values
         front += own
     return Pieces(indptr, places, values)
@@ -246,9 +250,11 @@ class LanesRun(Run):
     def _keep(self, labels: NDArray[np.int32]) -> None:
         """Prunes the weights of a block that is over, and keeps them."""
         W, n = self._block.weights_of_groups(), len(labels)
+        self.trained[labels], risk = self._at(W, n)
+        primal = self.trained[labels]
         if self._solver.prune:
             W, primal, risk = self._pruned(W, labels)
-            self._found[labels, 0], self._found[labels, 1] = primal, risk
+        self._found[labels, 0], self._found[labels, 1] = primal, risk
         features = self._problem.space.X.n_features
         self.constants[labels] = 0
         if self._problem.space.bias:

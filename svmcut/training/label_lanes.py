@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Labels from which machines are trained in wide lanes unless told otherwise.
 MANY = 256
 #: Bytes that a block takes where no limit says less, and the most groups of labels in one.
-ROOM, MOST_GROUPS = 256e6, 8
+ROOM, MOST_GROUPS = 128e6, 4
 #: Weights from which a model is written as a binary file unless told otherwise.
 LARGE = 1 << 20
 #: Relative gap below which weights in single precision may stand still.
