@@ -30,7 +30,7 @@ _TEXTS = {
     "sublinear": ("Use 1 + ln(count) instead of the count of a word.", "off"),
     "smooth": ("Smooth idf as if one more row had every word.", "on"),
     "hash_bits": (
-        "Hash words to 2^N features; the model keeps no vocabulary.",
+        "Hash words, or features of tokens, to 2^N features; the model keeps no vocabulary.",
         "none",
     ),
     "template": (

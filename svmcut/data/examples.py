@@ -161,14 +161,14 @@ class Csr:
         sparse.take_rows(sparse.Rows(self), rows, indptr, data, indices)
         return Csr(data, indices, indptr, self.n_features, True)
 
-    def compact(self) -> tuple[Csr, NDArray[np.int32] | None]:
-        """The same rows on the columns that occur, and those columns, where most do not; else self
-        and None.
+    def compact(self, always: bool = False) -> tuple[Csr, NDArray[np.int32] | None]:
+        """The same rows on the columns that occur, and those columns, where most do not or always
+        is true; else self and None.
 
         A file with the feature 2,147,483,646 then costs vectors of a few numbers and not 16 GB
         each.
         """
-        if self.n_features <= 2 * self.nnz + 1_000_000:
+        if not always and self.n_features <= 2 * self.nnz + 1_000_000:
             return self, None
         columns, places = np.unique(self.indices[self.stored], return_inverse=True)
         starts = self.indptr - self.indptr[0]
@@ -353,12 +353,16 @@ class Names(NamedTuple):
         The lines that make attributes of tokens in columns; none of files that have attributes.
     columns : int
         Columns of those tokens, with that of the tag.
+    hash_bits : int
+        Where above 0, attributes have no names here: their features are hashes, below
+        2^hash_bits.
     """
 
     tags: tuple[str, ...]
     attributes: tuple[str, ...]
     template: tuple[str, ...] = ()
     columns: int = 0
+    hash_bits: int = 0
 
 
 @record

@@ -23,6 +23,8 @@ from svmcut.tables.templates import (
     Column,
     Template,
     default_lines,
+    hashed,
+    hashed_features,
     known_features,
     learn_features,
 )
@@ -63,6 +65,7 @@ def read_conll(
     *,
     template: Template | None = None,
     least: int = 1,
+    hash_bits: int = 0,
     names: Names | None = None,
     max_memory: float | None = None,
 ) -> Sequences:
@@ -76,6 +79,8 @@ def read_conll(
         None for `default_lines`.
     least : int
         Tokens that a feature needs.
+    hash_bits : int
+        Where above 0, features have hashes below 2^hash_bits in place of names.
     names : Names or None
         Those of another file, and its template: other features are left out, and such a tag is -1.
         None to learn them.
@@ -96,10 +101,10 @@ def read_conll(
         taken = lines.take()
         if names is not None:
             return TestColumns(names).rows_of(taken)
-        return _learnt(taken, template, least)
+        return _learnt(taken, template, least, hash_bits)
 
 
-def _learnt(taken: _Taken, template: Template | None, least: int) -> Sequences:
+def _learnt(taken: _Taken, template: Template | None, least: int, hash_bits: int) -> Sequences:
     path, columns = taken.path, len(taken.columns)
     if columns < 2:
         message = "the lines have one column; expected a word and, last, its tag"
@@ -108,13 +113,17 @@ def _learnt(taken: _Taken, template: Template | None, least: int) -> Sequences:
         template = Template(default_lines(columns - 1), path)
     template.check(columns - 1)
     known: dict[str, int] = {}
-    found = learn_features(template, taken.columns[:-1], taken.bounds, known, least)
+    tokens = taken.columns[:-1], taken.bounds
+    if hash_bits:
+        found, d = hashed_features(template, *tokens, hash_bits, least), 1 << hash_bits
+    else:
+        found, d = learn_features(template, *tokens, known, least), len(known)
     tags = taken.columns[-1]
     order = sorted(tags.texts)
     places = {tag: k for k, tag in enumerate(order)}
     numbers = np.array([places[tag] for tag in tags.texts], np.int32)[tags.ids]
-    names = Names(tuple(order), tuple(known), template.texts, columns)
-    X = _rows(found, len(known), path)
+    names = Names(tuple(order), tuple(known), template.texts, columns, hash_bits)
+    X = _rows(found, d, path)
     return Sequences(X, taken.bounds, numbers, taken.source(), names=names)
 
 
@@ -140,10 +149,12 @@ class TestColumns:
     __test__ = False  # for pytest
 
     def __init__(self, names: Names, unlabelled: bool = False, partial: bool = False):
-        self._names, self.labelled = names, not unlabelled
+        self._names, self.labelled, bits = names, not unlabelled, names.hash_bits
         self._partial = partial
         self._template = Template(names.template)
-        self._known = {name: k for k, name in enumerate(names.attributes)}
+        known = {name: k for k, name in enumerate(names.attributes)}
+        self._number = hashed(bits) if bits else lambda name: known.get(name, -1)
+        self._width = 1 << bits if bits else len(known)
         self._tags = {tag: k for k, tag in enumerate(names.tags)}
         self._unlabelled = unlabelled
         self.warnings: list[str] = []
@@ -181,7 +192,7 @@ class TestColumns:
         labelled = columns == expected and not self._unlabelled
         self.labelled = labelled and not self._partial
         found = known_features(
-            self._template, taken.columns[: expected - 1], taken.bounds, self._known
+            self._template, taken.columns[: expected - 1], taken.bounds, self._number
         )
         tags = np.full(len(found), -1, np.int32)
         if labelled:
@@ -190,7 +201,7 @@ class TestColumns:
             tags = own[last.ids]
             if self._partial:
                 self._check_given(last, tags, taken.source())
-        X = _rows(found, len(self._known), taken.path)
+        X = _rows(found, self._width, taken.path)
         return Sequences(X, taken.bounds, tags, taken.source())
 
     def rows_in_memory(self, sequences: Sequence[Sequence[Any]]) -> Csr:
@@ -219,8 +230,8 @@ class TestColumns:
             ids = [texts.setdefault(token[k], len(texts)) for token in tokens]
             columns.append(Column(np.array(ids, np.int32), list(texts)))
         bounds = np.cumsum([0, *(len(sequence) for sequence in sequences if len(sequence))])
-        found = known_features(self._template, columns, bounds.astype(np.int64), self._known)
-        return _rows(found, len(self._known), "X")
+        found = known_features(self._template, columns, bounds.astype(np.int64), self._number)
+        return _rows(found, self._width, "X")
 
     def _check_given(self, last: Column, tags: NDArray[np.int32], source: Source) -> None:
         """Refuses given tags that the model does not know."""
@@ -380,4 +391,4 @@ class _Lines:
 def how_of(table: Any) -> dict[str, Any]:
     """What `read_conll` takes of the options of a table."""
     template = None if table.template is None else read_template(table.template)
-    return {"template": template, "least": table.min_count}
+    return {"template": template, "least": table.min_count, "hash_bits": table.hash_bits or 0}

@@ -34,7 +34,7 @@ def facts(model: Model, top: int = 10, names: Sequence[str] | None = None) -> di
         ``kind``, ``loss``, ``labels``, and what the kind has; docs/inspect.md lists the keys.
     """
     known = getattr(model, "names", None)
-    if names is None and isinstance(known, Names):
+    if names is None and isinstance(known, Names) and not known.hash_bits:
         names = known.attributes
     template = known.template if isinstance(known, Names) else ()
     return model.facts(Ends(top, names)) | ({"template": [*template]} if template else {})

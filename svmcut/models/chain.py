@@ -135,6 +135,7 @@ class TagsModel(BaseModel):
     def form(self) -> dict[str, schemas.Check]:
         texts = schemas.many(schemas.text())
         parts = {"tags": texts, "attributes": texts, "template": texts, "columns": schemas.count(0)}
+        parts["hash_bits"] = schemas.count(0)
         return {
             "names": schemas.maybe(schemas.instance(Names, **parts)),
             "temperature": schemas.maybe(schemas.real()),

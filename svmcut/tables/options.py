@@ -80,7 +80,8 @@ class TableOptions:
         Whether words weigh by how few rows they stand in; 1 + ln of their count; as if one more row
         had all of them.
     hash_bits : int or None
-        Words go by their hashes to 2^hash_bits features, as HashingVectorizer has them.
+        Words go by their hashes to 2^hash_bits features, as HashingVectorizer has them; features
+        of tokens too, by others.
     template : str or None
         File of the templates that make features of tokens in columns; None for those of
         `svmcut.tables.templates.default_lines`.
@@ -105,7 +106,7 @@ class TableOptions:
 
 OPTIONS = tuple(item.name for item in fields(TableOptions))
 #: Those of tokens in columns, and of tables.
-OF_TOKENS = ("template", "min_count")
+OF_TOKENS = ("template", "min_count", "hash_bits")
 OF_TABLES = tuple(name for name in OPTIONS if name != "template")
 
 

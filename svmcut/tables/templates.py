@@ -28,6 +28,7 @@ Lavergne, O. Cappe and F. Yvon, Practical very large scale CRFs, ACL 2010).
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -458,13 +459,32 @@ def known_features(
     template: Template,
     columns: Sequence[Column],
     bounds: NDArray[np.int64],
-    known: dict[str, int],
+    number: Callable[[str], int],
 ) -> NDArray[np.int32]:
-    """As `learn_features`, of names that are known; -1 for others."""
-    get = known.get
+    """As `learn_features`, with the number of every name, -1 for none."""
     return _expanded(
-        template, columns, bounds, lambda names, places: [get(name, -1) for name in names]
+        template, columns, bounds, lambda names, places: [number(name) for name in names]
     )
+
+
+def hashed(bits: int) -> Callable[[str], int]:
+    """Numbers of names below 2^bits: the low bits of their CRC-32, of UTF-8."""
+    mask = (1 << bits) - 1
+    return lambda name: zlib.crc32(name.encode("utf-8", "surrogateescape")) & mask
+
+
+def hashed_features(
+    template: Template,
+    columns: Sequence[Column],
+    bounds: NDArray[np.int64],
+    bits: int,
+    least: int = 1,
+) -> NDArray[np.int32]:
+    """As `learn_features`, with numbers that are hashes; -1 where tokens have one less often."""
+    found = known_features(template, columns, bounds, hashed(bits))
+    if least > 1:
+        found[np.bincount(found.ravel(), minlength=1 << bits)[found] < least] = -1
+    return found
 
 
 def _expanded(

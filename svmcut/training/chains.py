@@ -62,7 +62,9 @@ class Chains(Structured):
                 LARGEST_INDEX,
             )
         check_parts(path, s.parts, n_tags, "tags")
-        X, self._columns = self._examples.X.compact()
+        names = sequences.names  # hashes are spread over all columns
+        hashed = names is not None and names.hash_bits > 0
+        X, self._columns = self._examples.X.compact(always=hashed)
         weights = checked_weights(sequences)
         sequences = Sequences(X, sequences.indptr, sequences.tags, sequences.source, weights)
         shape = ChainShape(n_tags, X.n_features, s.transitions, s.emissions)

@@ -84,6 +84,36 @@ def test_a_template_of_ones_own_is_kept_by_the_model(run, tmp_path, capsys):
     assert len(outcome.model.names.attributes) == 212
 
 
+def test_hashes_take_the_place_of_names(run, tmp_path, capsys):
+    assert run(f"{LEARN} train named") == 0
+    assert run("classify -v 0 test named right") == 0
+    assert run(f"{LEARN} --hash-bits 18 train model") == 0
+    assert run("classify -v 0 test model tags") == 0
+    names, written = read_model("model").names, (tmp_path / "model").read_text()
+    assert names.hash_bits == 18 and not names.attributes and "Uw0" in written
+    assert "#@ attribute" not in written and "\n#@ hash-bits 18\n#@ columns 3\n" in written
+    apart = [
+        a != b
+        for a, b in zip(*((tmp_path / name).read_text().split() for name in ("right", "tags")))
+    ]
+    assert sum(apart) < 0.02 * len(apart)
+    write_model("copy", read_model("model"))
+    assert (tmp_path / "copy").read_bytes() == (tmp_path / "model").read_bytes()
+    capsys.readouterr()
+    assert run("inspect --top 2 model") == 0
+    assert "\nFeatures" in capsys.readouterr().out
+    tokens = [
+        tuple(line.split())
+        for line in (tmp_path / "test").read_text().split("\n\n")[0].splitlines()
+    ]
+    first = (tmp_path / "tags").read_text().split()[: len(tokens)]
+    assert svmcut.load("model").predict([tokens]) == [first]
+    few = written.replace("#@ hash-bits 18", "#@ hash-bits 9")
+    (tmp_path / "model").write_text(few)
+    assert run("classify test model tags") == 1
+    assert "are not hashes of 9 bits" in capsys.readouterr().err
+
+
 def test_without_a_line_b_there_are_no_transitions_unless_asked_for(run, tmp_path):
     (tmp_path / "template").write_text("U1:%x[0,0]\n")
     for words, order in (("", 0), ("--t 1", 1)):

@@ -2,6 +2,7 @@
 """Templates: their grammar, and features against the definition."""
 
 import re
+import zlib
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from svmcut.tables.templates import (
     Column,
     Template,
     default_lines,
+    hashed_features,
     known_features,
     learn_features,
     shape_of,
@@ -98,6 +100,23 @@ def test_many_texts_are_numbered_without_an_overflow(monkeypatch):
     assert named(found, known) == truth.features([line], sequences)
 
 
+def number_in(known):
+    return lambda name: known.get(name, -1)
+
+
+def test_hashes_are_those_of_names_whatever_the_order():
+    template, learnt = Template(LINES), {}
+    columns, bounds = columns_of(drawn(4))
+    found = learn_features(template, columns, bounds, learnt)
+    names, mask = [*learnt], (1 << 6) - 1
+    expected = [[zlib.crc32(names[k].encode()) & mask for k in row] for row in found.tolist()]
+    hashed = hashed_features(template, columns, bounds, 6)
+    assert hashed.tolist() == expected
+    counts = np.bincount(hashed.ravel(), minlength=64)
+    rare = hashed_features(template, columns, bounds, 6, int(np.median(counts)) + 1)
+    assert np.array_equal(rare < 0, counts[hashed] <= np.median(counts)) and (rare < 0).any()
+
+
 def test_rare_features_are_left_out_and_unknown_ones_are_none():
     sequences = drawn(4)
     columns, bounds = columns_of(sequences)
@@ -107,9 +126,11 @@ def test_rare_features_are_left_out_and_unknown_ones_are_none():
     names, counts = list(all_names), np.bincount(every.ravel())
     assert set(some) == {names[k] for k in np.flatnonzero(counts >= 3)} and len(some) < len(names)
     np.testing.assert_array_equal(pruned >= 0, counts[every] >= 3)
-    np.testing.assert_array_equal(known_features(template, columns, bounds, some), pruned)
+    np.testing.assert_array_equal(
+        known_features(template, columns, bounds, number_in(some)), pruned
+    )
     other, other_bounds = columns_of(drawn(5))
-    found = known_features(template, other, other_bounds, some)
+    found = known_features(template, other, other_bounds, number_in(some))
     fresh = {}
     names = named(learn_features(template, other, other_bounds, fresh), fresh)
     assert found.tolist() == [[some.get(text, -1) for text in row] for row in names]

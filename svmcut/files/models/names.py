@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names of tags and features behind the last line of a model of sequences: ``#@ tag N NAME``, ``#@
 attribute N NAME``. Where features come from columns, behind them ``#@ template N LINE`` for every
-line of the template and ``#@ columns N``, with that of the tag. The last line may be ``#@
+line of the template and ``#@ columns N``, with that of the tag; features that are hashes have no
+attributes, but ``#@ hash-bits N`` in front of the last of these lines. The last line may be ``#@
 temperature T``.
 
 Numbers are those of the file, from 1; a name is the rest of its line, in UTF-8, and may hold
@@ -52,6 +53,8 @@ def write_names(
             what = f"{kind} {bad!r} has a newline"
             raise ModelError(path, f"{what}, which no line holds; the model is not written")
         output.write(text.encode("utf-8", "surrogateescape"))
+    if names.hash_bits:
+        output.write(b"#@ hash-bits %d\n" % names.hash_bits)
     if names.columns:
         output.write(b"#@ columns %d\n" % names.columns)
     output.write(last)
@@ -87,7 +90,13 @@ def split(
     if not lines:
         return text[:end], None, temperature
     found: list[list[str]] = []
-    columns = _columns(lines[-1])
+    columns = _number_of(b"columns", lines[-1])
+    bits = _number_of(b"hash-bits", lines[-2]) if columns and len(lines) > 1 else 0
+    if bits:
+        del lines[-2]
+        if bits > 30 or features > 1 << bits:
+            raise ModelError(path, f"{features} features are not hashes of {bits} bits", line)
+        features = 0
     template = len(lines) - 1 - tags - features if columns else 0
     for kind, count in (("tag", tags), ("attribute", features), ("template", template)):
         own, lines = lines[:count], lines[count:]
@@ -109,7 +118,7 @@ def split(
     if lines[bool(columns) :]:
         raise _refusal(path, lines[0], "nothing behind the last attribute", line)
     tags_of, attributes, texts = found
-    kept = Names(tuple(tags_of), tuple(attributes), tuple(texts), columns)
+    kept = Names(tuple(tags_of), tuple(attributes), tuple(texts), columns, bits)
     return text[:end], kept, temperature
 
 
@@ -125,10 +134,10 @@ def _temperature(line: bytes) -> float | None:
     return value if 0 <= value < math.inf else None
 
 
-def _columns(line: bytes) -> int:
-    """Columns that a line names; 0 where it is another."""
+def _number_of(kind: bytes, line: bytes) -> int:
+    """The number in a line of this kind; 0 where it is another."""
     words = line.split(b" ")
-    named = len(words) == 3 and words[:2] == [b"#@", b"columns"] and words[2].isdigit()
+    named = len(words) == 3 and words[:2] == [b"#@", kind] and words[2].isdigit()
     return int(words[2]) if named else 0
 
 
