@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// All labellings of a sequence at once, where Viterbi has one: the best few of them, and sums of
-// exp(scale * score) over all. States are those of chain.h; scores may be -infinity, and what has
+// All labellings of a sequence at once, where Viterbi has one: the best few of them, the best with
+// every tag of every token, and sums of exp(scale * score) over all. States are those of chain.h; scores may be -infinity, and what has
 // such a score is no labelling.
 
 #include <algorithm>
@@ -267,6 +267,50 @@ struct Sums {
     }
 };
 
+// ---- the best with every tag
+
+struct Highest {
+    const Steps& steps;
+    std::vector<double> forward, backward;
+
+    explicit Highest(const Steps& s)
+        : steps(s), forward(s.first[s.T], kNever), backward(s.first[s.T], kNever) {}
+
+    // out (T, K)
+    void run(double* out) {
+        const int64_t K = steps.at.K, T = steps.T;
+        std::fill(out, out + T * K, kNever);
+        for (int64_t i = 0; i < T; ++i)
+            steps.states(i, [&](int64_t rest, int64_t c) {
+                double most = i == 0 ? 0.0 : kNever;
+                if (i > 0)
+                    steps.before(i, rest, c, [&](int64_t from, double move) {
+                        most = std::max(most, forward[steps.first[i - 1] + from] + move);
+                    });
+                forward[state(i, rest, c)] = most + steps.own(i, rest, c);
+            });
+        for (int64_t i = T - 1; i >= 0; --i) {
+            if (i == T - 1) std::fill(backward.begin() + steps.first[i], backward.end(), 0.0);
+            else
+                steps.states(i + 1, [&](int64_t rest, int64_t c) {
+                    const double own = steps.own(i + 1, rest, c) + backward[state(i + 1, rest, c)];
+                    steps.before(i + 1, rest, c, [&](int64_t from, double move) {
+                        double& best = backward[steps.first[i] + from];
+                        best = std::max(best, own + move);
+                    });
+                });
+            steps.states(i, [&](int64_t rest, int64_t c) {
+                const int64_t k = state(i, rest, c);
+                out[i * K + c] = std::max(out[i * K + c], forward[k] + backward[k]);
+            });
+        }
+    }
+
+    int64_t state(int64_t i, int64_t rest, int64_t c) const {
+        return steps.first[i] + rest * steps.at.S + c;
+    }
+};
+
 template <class Work>
 int each(const svmcut_chain* chain, const double* nodes, const double* transitions, int threads,
          Work&& work) {
@@ -303,6 +347,14 @@ int svmcut_chain_sums(const svmcut_chain* chain, const double* nodes, const doub
                     log_sums[n] = all.log();
                     means[n] = all.average();
                     if (marginals) sums.marginals(log_sums[n], marginals + begin * chain->K);
+                });
+}
+
+int svmcut_chain_highest(const svmcut_chain* chain, const double* nodes, const double* transitions,
+                         double* highest, int threads) {
+    return each(chain, nodes, transitions, threads,
+                [&](int64_t, int64_t begin, const Steps& steps) {
+                    Highest(steps).run(highest + begin * chain->K);
                 });
 }
 

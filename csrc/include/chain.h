@@ -91,6 +91,11 @@ int svmcut_chain_sums(const svmcut_chain* chain, const double* nodes, const doub
                       double scale, double* log_sums, double* means, double* marginals,
                       int threads);
 
+// Of every tag of every token, (tokens, K), the score of the best labelling that has it there;
+// -infinity where there is none.
+int svmcut_chain_highest(const svmcut_chain* chain, const double* nodes, const double* transitions,
+                         double* highest, int threads);
+
 // out += sum_n weights[n] (Psi(x_n, right) - Psi(x_n, labels)); out has the layout of the weights.
 int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights,
                        double* out);

@@ -41,6 +41,8 @@ cdef extern from "include/chain.h" nogil:
     int svmcut_chain_sums(const svmcut_chain* chain, const double* nodes,
                           const double* transitions, double scale, double* log_sums, double* means,
                           double* marginals, int threads)
+    int svmcut_chain_highest(const svmcut_chain* chain, const double* nodes,
+                             const double* transitions, double* highest, int threads)
 
 
 DECODE = SVMCUT_CHAIN_DECODE
@@ -268,6 +270,21 @@ def best(Chains chains, const double[::1] nodes, const double[::1] transitions, 
     with nogil:
         status = svmcut_chain_best(&chains.chain, &nodes[0], moves, count, &labels[0], &values[0],
                                    threads)
+    _check(status)
+
+
+def highest(Chains chains, const double[::1] nodes, const double[::1] transitions,
+            double[::1] out, int threads):
+    """Of every tag of every token, (tokens * K,), the score of the best labelling that has it."""
+    _scores(chains, nodes, transitions)
+    if out.shape[0] != chains.n_tokens * chains.chain.K:
+        raise ValueError("out has the wrong length")
+    if chains.n_sequences == 0:
+        return
+    cdef int status
+    cdef const double* moves = const_pointer(transitions)
+    with nogil:
+        status = svmcut_chain_highest(&chains.chain, &nodes[0], moves, &out[0], threads)
     _check(status)
 
 

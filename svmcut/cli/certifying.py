@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""classify --certify and --bounds: which labels and scores are proven to be those of the exact
-optimum."""
+"""classify --certify and --bounds: which labels, tags and scores are proven to be those of the
+exact optimum."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.errors import ModelError
+from svmcut.errors import ModelError, UsageError
 from svmcut.files.output import write_atomically
 from svmcut.messages import Message
 from svmcut.models.bounds import bounds, decided, reach
+from svmcut.models.tag_bounds import proven_tags
 
 
 class Certifier:
@@ -43,14 +44,16 @@ class Certifier:
             lines = (" ".join(f"{value:.17g}" for value in row) for row in found.tolist())
             self._output.write("".join(f"{line}\n" for line in lines).encode())
 
+    _what = "labels"
+
     def line(self) -> str:
         """What is printed; nothing of a model of numbers."""
         if not self.has_labels:
             return ""
         share = 100 * self.proven / max(1, self.rows)
         return (
-            f"Certified: {self.proven:,} of {self.rows:,} labels ({share:.2f} %) are those of the "
-            "exact optimum\n"
+            f"Certified: {self.proven:,} of {self.rows:,} {self._what} ({share:.2f} %) are those "
+            "of the exact optimum\n"
         )
 
     def report(self) -> dict[str, Any]:
@@ -60,8 +63,26 @@ class Certifier:
         return {"decided": self.proven, "decided_fraction": self.proven / max(1, self.rows)}
 
 
+class TagCertifier(Certifier):
+    """Counts the tokens whose tag is proven."""
+
+    _what = "tags"
+
+    def __init__(self, model: Any, threads: int):
+        super().__init__(model)
+        self._threads = threads
+
+    def take(self, part: Any, predicted: Any) -> None:
+        """Takes in sequences."""
+        sure = proven_tags(self._model, part.X, part.indptr, self._threads)
+        self.rows += len(sure)
+        self.proven += int(sure.sum())
+
+
 @contextlib.contextmanager
-def certifying(model: Any, path: str, wanted: bool, target: str | None) -> Iterator[Any]:
+def certifying(
+    model: Any, path: str, wanted: bool, target: str | None, threads: int = 1
+) -> Iterator[Any]:
     """Gives a Certifier of a model, or None where nothing is wanted of it.
 
     Parameters
@@ -79,12 +100,22 @@ def certifying(model: Any, path: str, wanted: bool, target: str | None) -> Itera
     if not wanted and target is None:
         yield None
         return
+    if getattr(model, "certificate", None) is None and model.of_sequences:
+        message = (
+            "the model has no certificate: svmcut learn --certify writes one of chains on features"
+        )
+        raise ModelError(path, Message(message))
     if getattr(model, "certificate", None) is None:
         message = (
             "the model has no certificate: svmcut learn writes one of linear machines, and of "
             "kernels with {free_bias=False}, as long as nothing but w is regularised"
         )
         raise ModelError(path, Message(message))
+    if model.of_sequences and target is not None:
+        raise UsageError("--bounds is of scores of rows, and tags have none; leave it out")
+    if model.of_sequences:
+        yield TagCertifier(model, threads)
+        return
     if target is None:
         yield Certifier(model)
         return

@@ -375,7 +375,8 @@ def _words(task: str) -> dict[str, Any]:
             if any(solver.given for solver in solvers(task, True).values())
             else "",
             "examples": row.units.capitalize() if of_tags else "Examples",
-            "certified": f"{CERTIFIED_ROWS:,} {'tokens' if of_tags else 'rows'}",
+            "certified": f"{CERTIFIED_ROWS:,} "
+            + ("tokens with a kernel, else off" if of_tags else "rows"),
             "epsilon": "none" if row.gap else f"{row.defaults.get('epsilon', EPSILON):g}",
             "gap": f"{row.gap:g}" if row.gap else "none",
             "measures": ", ".join(name.replace("_", "-") for name in measures(task)),

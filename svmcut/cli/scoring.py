@@ -257,6 +257,8 @@ def decoding_task(task: Any, scorer: Any, files: Files, options: ScoringOptions)
     name = _asked(options)
     if not name:
         return task
+    if options.certify:
+        raise UsageError("{certify} is for the best tags; leave out {}", name)
     if TASKS[tasks_of(scorer)[0]].labels != TAGS:
         raise UsageError("{} is for models of sequences; leave it out", name)
     if options.n_best and (options.confidence or options.probability):
@@ -320,7 +322,7 @@ def predict_files(
     table: Any = reading.get("table")
     if spread is None:
         wanted = options.progress if options.task is None else False
-        asked = files.model, options.certify, options.bounds
+        asked = files.model, options.certify, options.bounds, options.threads
         with counting(wanted) as count, certifying(scorer, *asked) as certifier:
             how = how._replace(watch=both(count, certifier))
             predicted = predict(task, scorer, files.examples, files.predictions, how)

@@ -202,7 +202,11 @@ class ChainModel(TagsModel):
     temperature : float or None
         What scores are multiplied by before probabilities are made of them; None where it was not
         fitted.
+    certificate : (float, float, float) or None
+        As in LinearModel; the constant feature is 0.
     """
+
+    has_ball: ClassVar[bool] = True
 
     w: NDArray[np.float64]
     shape: ChainShape
@@ -212,6 +216,7 @@ class ChainModel(TagsModel):
     loss: int = 1
     names: Names | None = None
     temperature: float | None = None
+    certificate: tuple[float, float, float] | None = None
 
     def tags(
         self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0

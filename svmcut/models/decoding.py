@@ -151,6 +151,12 @@ class Lattice:
                 there,
             )
 
+    def highest(self) -> NDArray[np.float64]:
+        """(tokens, K) the score of the best labelling that has a tag at a token; -inf for none."""
+        found = np.empty(self.chains.n_tokens * self.shape.n_tags)
+        chain.highest(self.chains, self.nodes.ravel(), self.transitions, found, self._threads)
+        return found.reshape(-1, self.shape.n_tags)
+
     def sums(
         self, scale: float, marginals: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:

@@ -549,8 +549,8 @@ def _check_effects(settings: Settings) -> None:
     for option in sorted(settings.wishes() & STEERING):
         if any(option in reads(settings, solver) for solver in may_run):
             continue
-        if option in OF_VALUES and task.of_rows:  # what the model keeps of its certificate
-            continue
+        if option in OF_VALUES and (task.of_rows or _certifies_tags(settings)):
+            continue  # what the model keeps of its certificate
         taking = takers(task.name, option)
         if not taking:
             raise UsageError(
@@ -571,6 +571,17 @@ def _check_effects(settings: Settings) -> None:
             tuple(taking),
             name,
         )
+
+
+def _certifies_tags(settings: Settings) -> bool:
+    """Whether the certificate of a chain on features is asked for, or to be left out."""
+    if settings.labels != TAGS or settings.has_kernel:
+        return False
+    if settings.certify and settings.beam:
+        raise UsageError("{certify} needs all labellings of a sequence; leave out {beam}")
+    if settings.certify and settings.quick:
+        raise UsageError("{certify} needs a gap, which {quick} does not aim at; leave one out")
+    return True
 
 
 def _reader(parameter: str) -> str:

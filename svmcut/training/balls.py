@@ -46,7 +46,7 @@ def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
     settings : Settings
         Of the run, resolved.
     """
-    if not model.has_ball:
+    if not model.has_ball or (model.of_sequences and "certify" not in settings.wishes()):
         return model
     if settings.certify is False or settings.original or not _has_ball(outcome, settings):
         return model
@@ -71,6 +71,8 @@ def _has_ball(outcome: Outcome, settings: Settings) -> bool:
     """Whether the objective is 1/2 |w|^2 and a convex function of scores without a free constant,
     and its dual value one of the whole problem."""
     if settings.free_bias or settings.penalty != L2 or settings.nu is not None:
+        return False
+    if settings.beam:  # labellings that it misses may lie above the bound
         return False
     return outcome.converged or not settings.has_kernel
 

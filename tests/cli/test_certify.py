@@ -10,7 +10,9 @@ import pytest
 from programs import call, forked, uncertified
 
 import svmcut
+from svmcut.files.conll import read_conll
 from svmcut.files.models import read_model
+from svmcut.models.tag_bounds import proven_tags
 
 MACHINES = {
     "hinge": (),
@@ -130,3 +132,48 @@ def test_python_has_the_bounds(folder):
     done = forked("svmcut classify", "--certify", folder / "classes.train", folder / "m", "-")
     assert f"Certified: {model.decided(X).sum()} of 160 labels" in done.stderr + done.stdout
     assert Path(folder / "m").read_text().count("#@ certificate") == 1
+
+
+def test_proven_tags_are_those_of_a_smaller_gap(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    data = Path(__file__).resolve().parents[2] / "data"
+    learn = ("svmcut", "learn", "-v", 0, "--task", "sequence", "--input", "conll")
+    learn = (*learn, "--example-cost", 0.1, "--certify", data / "chunks.train")
+    shares = []
+    for gap in (1e-3, 1e-4):
+        assert call(*learn, f"{gap:g}", "--gap", gap) == 0
+        assert (
+            call(
+                "svmcut",
+                "classify",
+                "--certify",
+                "--report",
+                "r",
+                data / "chunks.test",
+                f"{gap:g}",
+                f"tags {gap:g}",
+            )
+            == 0
+        )
+        shares.append(json.loads(Path("r").read_text())["decided_fraction"])
+    assert "tags (" in capsys.readouterr().out and 0.05 < shares[0] < 0.5 and shares[1] > 0.9
+    model = read_model("0.001")
+    assert model.certificate[0] > 0 and model.certificate[2] == 0
+    rows = read_conll(str(data / "chunks.test"), names=model.names)
+    sure = proven_tags(model, rows.X, rows.indptr)
+    tags = [(read_model(name).tags(rows.X, rows.indptr)) for name in ("0.001", "0.0001")]
+    assert np.array_equal(tags[0][sure], tags[1][sure])
+    test = data / "chunks.test"
+    for words, text in (
+        (("--bounds", "b"), "--bounds is of scores of rows"),
+        (("--scheme", "iob2"), "--certify is for the best tags; leave out --scheme"),
+    ):
+        assert call("svmcut", "classify", "--certify", *words, test, "0.001", "tags") == 2
+        assert text in capsys.readouterr().err
+    for words in (("--quick",), ("--beam", 2, "--solver", "cutting-plane")):
+        assert call(*learn, "other", *words) == 2
+        assert "--certify needs" in capsys.readouterr().err
+    assert call(*(word for word in learn if word != "--certify"), "plain") == 0
+    assert read_model("plain").certificate is None
+    assert call("svmcut", "classify", "--certify", test, "plain", "tags") == 1
+    assert "learn --certify writes one of chains" in capsys.readouterr().err

@@ -12,7 +12,9 @@ from scipy.special import logsumexp
 
 from svmcut.models import ChainModel, ChainShape
 from svmcut.models.decoding import Held, Lattice, fit_temperature
+from svmcut.models.tag_bounds import proven_tags
 from svmcut.scoring.chunks import parts_of, rules_of
+from svmcut.spec.records import replace
 
 ORDERS = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
 CHUNKS = ("O", "B-X", "I-X", "B-Y", "I-Y")
@@ -46,6 +48,7 @@ def check(sequences, model, lattice, allowed, count=7, scale=0.7):
     best, values = lattice.best(count)
     tags, tops = lattice.tags()
     log_sums, means, marginals = lattice.sums(scale, marginals=True)
+    highest = lattice.highest()
     for n in range(len(sequences)):
         rows, T = of_sequence(sequences, n), int(np.diff(sequences.indptr)[n])
         found = sorted(all_scores(sequences, model, n, allowed(n)), key=lambda pair: -pair[1])
@@ -67,6 +70,14 @@ def check(sequences, model, lattice, allowed, count=7, scale=0.7):
         for (y, _), part in zip(found, p, strict=True):
             expected[np.arange(T), y] += part
         np.testing.assert_allclose(marginals[rows], expected, atol=1e-12)
+        with_tag = [
+            [
+                max((s for y, s in found if y[t] == c), default=-math.inf)
+                for c in range(model.shape.n_tags)
+            ]
+            for t in range(T)
+        ]
+        np.testing.assert_allclose(highest[rows], with_tag, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("orders", ORDERS)
@@ -176,3 +187,26 @@ def test_the_same_bytes_on_any_threads():
         arrays = [*lattice.best(3), *lattice.sums(1.0, marginals=True), *lattice.tags()]
         found.append([array.tobytes() for array in arrays])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("orders", ORDERS)
+def test_a_proven_tag_is_that_of_every_model_in_the_ball(orders):
+    """Also of the worst one: away from the best labelling, towards another one."""
+    seen = 0
+    for seed in range(6):
+        sequences, model = made(seed, 3, orders, (1, 4, 3))
+        radius = [0.02, 0.1, 0.5][seed % 3]
+        model = replace(model, certificate=(radius**2 / 2, radius, 0.0))
+        sure = proven_tags(model, sequences.X, sequences.indptr)
+        tags, _ = Lattice(model, sequences.X, sequences.indptr).tags()
+        seen += int(sure.sum())
+        for n in range(3):
+            x, rows = reference.dense_rows(sequences, n), of_sequence(sequences, n)
+            own = tags[rows]
+            right = reference.joint_feature(x, own, model.shape)
+            for y, _ in all_scores(sequences, model, n):
+                away = reference.joint_feature(x, y, model.shape) - right
+                w = model.w + radius * away / max(1e-300, np.linalg.norm(away))
+                if away @ w > 0:  # y is better there
+                    assert not sure[rows][np.array(y) != own].any()
+    assert seen > 0

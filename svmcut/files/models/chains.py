@@ -22,6 +22,7 @@ import numpy as np
 from svmcut.data.examples import MOST_TAGS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import HeaderLines, finite32, products, write_header, write_weights
+from svmcut.files.models.marks import certificate_line, split_certificate
 from svmcut.files.models.names import split, write_names
 from svmcut.files.models.transitions import transition_numbers, transition_places
 from svmcut.models import ChainModel, ChainShape
@@ -48,7 +49,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     loss = lines.integer(13, "the loss function", 0)
     count = lines.integer(14, "the number of support vectors plus 1", 1) - 1
     lines.real(15, "the threshold b")
-    text, names, temperature = split(path, file.read(), 16, tags, features)
+    text, certificate = split_certificate(file.read())
+    text, names, temperature = split(path, text, 16, tags, features)
     alpha, indptr, indices, values = lines.vectors(text, count, highest)
     weights = products(alpha, indptr, values)
     whole = ChainShape(tags, features, transition, emission)
@@ -76,7 +78,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
     np.add.at(w, places, weights)
     if not np.isfinite(w[places]).all():
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    return ChainModel(w, shape, kernel, columns, features, loss, names, temperature)
+    return ChainModel(w, shape, kernel, columns, features, loss, names, temperature, certificate)
 
 
 def write(
@@ -107,6 +109,7 @@ def write(
     )
     write_weights(output, (numbers - 1).astype(np.int32), weights)
     write_names(path, output, model.names, shape.n_tags, features, model.temperature)
+    output.write(certificate_line(model))
 
 
 def _emission_base(shape: ChainShape) -> int:

@@ -73,6 +73,22 @@ def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
     )
 
 
+def certificate_line(model: Any) -> bytes:
+    """The line of a model's certificate, behind all others; nothing where it has none."""
+    found = _certificate_of(model)
+    return " ".join(["#@ certificate", *found["certificate"]]).encode() + b"\n" if found else b""
+
+
+def split_certificate(text: bytes) -> tuple[bytes, tuple[float, float, float] | None]:
+    """The text without a last line of a certificate, and this."""
+    place = text.rfind(b"\n", 0, -1) + 1
+    words = text[place:].decode("ascii", "replace").split()
+    if not text.endswith(b"\n") or words[:2] != ["#@", "certificate"]:
+        return text, None
+    found = _certificate(words[2:])
+    return (text, None) if found is None else (text[:place], found)
+
+
 def _certificate_of(model: Any) -> dict[str, list[str]]:
     certificate = getattr(model, "certificate", None)
     return {} if certificate is None else {"certificate": [*map(number_text, certificate)]}
