@@ -7,8 +7,8 @@ With y the best labelling by w and y' another one, the optimum w* scores
 
 and |Psi(y') - Psi(y)| is at most sqrt(2) times the sum of the lengths of what differs: |x_t| for
 every token t with another tag, 1 for every transition with another tag, and |x_t| for every pair of
-features and two tags. Each is charged to the tokens it has: an upper bound. So the tag of token t is
-that of the optimum where no labelling with another one at t, its other tags charged, reaches the
+features and two tags. Each is charged to the tokens it has: an upper bound. So the tag of token t
+is that of the optimum where no labelling with another one at t, its other tags charged, reaches the
 score of y.
 """
 
