@@ -35,6 +35,7 @@ from svmcut.spec.catalog import (
     takes,
     task_inputs,
 )
+from svmcut.spec.certified import certifies_tags
 from svmcut.spec.entries import CDN, CLASSES, GRADES, L2, SETS, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
 from svmcut.spec.many_labels import check_blocks
@@ -549,13 +550,12 @@ def _check_effects(settings: Settings) -> None:
     for option in sorted(settings.wishes() & STEERING):
         if any(option in reads(settings, solver) for solver in may_run):
             continue
-        if option in OF_VALUES and (task.of_rows or _certifies_tags(settings)):
-            continue  # what the model keeps of its certificate
+        if option in OF_VALUES and (task.of_rows or certifies_tags(settings)):
+            continue
         taking = takers(task.name, option)
         if not taking:
-            raise UsageError(
-                "{} has no effect on {}; leave it out", Parameter(option), task.objects
-            )
+            message = "{} has no effect on {}; leave it out"
+            raise UsageError(message, Parameter(option), task.objects)
         if option in (OF_FEATURES if settings.has_kernel else OF_VALUES):
             where = "features" if settings.has_kernel else "kernel values"
             raise UsageError("{} is for training on {}; leave it out", Parameter(option), where)
@@ -571,17 +571,6 @@ def _check_effects(settings: Settings) -> None:
             tuple(taking),
             name,
         )
-
-
-def _certifies_tags(settings: Settings) -> bool:
-    """Whether the certificate of a chain on features is asked for, or to be left out."""
-    if settings.labels != TAGS or settings.has_kernel:
-        return False
-    if settings.certify and settings.beam:
-        raise UsageError("{certify} needs all labellings of a sequence; leave out {beam}")
-    if settings.certify and settings.quick:
-        raise UsageError("{certify} needs a gap, which {quick} does not aim at; leave one out")
-    return True
 
 
 def _reader(parameter: str) -> str:
