@@ -71,7 +71,9 @@ def test_python_of_a_page_is_run(page):
 
 
 #: Lines of a shell that need more than a test has: a shell to complete in, a scheduler, a package.
-SHELL = re.compile(r"_SVMCUT_COMPLETE|--scheduler|s3://|dask |DASK_|local:4|--cache /scratch|^pip |^ *$")
+SHELL = re.compile(
+    r"_SVMCUT_COMPLETE|--scheduler|s3://|dask |DASK_|local:4|--cache /scratch|^pip |^ *$"
+)
 
 
 @pytest.mark.parametrize("name", replay.PAGES)
