@@ -19,10 +19,12 @@ from svmcut.errors import DataError, UsageError
 from svmcut.estimators.base import Trained, own_words, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.messages import Message
-from svmcut.models import ChainModel, LabelDecoder, MultilabelModel
+from svmcut.models import ChainModel, MultilabelModel, SparseLabelModel
 from svmcut.models.decoding import Lattice
 from svmcut.scoring.chunks import ChunkCounts, parts_of
+from svmcut.scoring.tops import best
 from svmcut.spec.records import replace
+from svmcut.tasks.protocol import BLOCK_NUMBERS
 
 if TYPE_CHECKING:
     import os
@@ -40,6 +42,8 @@ class MultilabelSVM(Trained):
     C : float
         Weighs one example's loss: without pairs LinearSVC's C for every label.
     pairs : {"all", "none"}
+    prune : float, "auto" or None
+        Without pairs: weights below this become 0; "auto" for as many of every label as tol allows.
     tol, fit_intercept, intercept_scaling, solver, max_iter, n_jobs, random_state, verbose
         As of LinearSVM.
 
@@ -68,6 +72,7 @@ class MultilabelSVM(Trained):
         C: float = 1.0,
         *,
         pairs: str = "all",
+        prune: float | str | None = None,
         tol: float = 1e-3,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -78,6 +83,7 @@ class MultilabelSVM(Trained):
         verbose: int = 0,
     ):
         self.C, self.pairs, self.tol, self.solver, self.max_iter = C, pairs, tol, solver, max_iter
+        self.prune = prune
         self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
@@ -93,7 +99,9 @@ class MultilabelSVM(Trained):
         labels."""
         X = self._validated(X)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
-        settings = self._settings(example_cost=self.C, pairs=self.pairs, bias=bias)
+        settings = self._settings(
+            example_cost=self.C, pairs=self.pairs, prune=self.prune, bias=bias
+        )
         data = multilabel_examples(self._training_rows(X), Y)
         self._labels = len(data.names)
         own, data = self._weighed(data, settings, sample_weight)
@@ -102,14 +110,29 @@ class MultilabelSVM(Trained):
         return self._certify([outcome])
 
     @property
-    def coef_(self) -> NDArray[np.float64]:
-        """(K, d) weights of features."""
+    def coef_(self) -> NDArray[np.float64] | Any:
+        """(K, d) weights of features; a scipy CSR matrix where training keeps those that are not 0
+        alone."""
+        if isinstance(self._model, SparseLabelModel):
+            return self._sparse_coef()
         W = np.zeros((self._labels, self.n_features_in_))
         columns = (
             np.arange(len(self._model.W)) if self._model.columns is None else self._model.columns
         )
         W[np.ix_(self._model.names, columns)] = self._model.W.T
         return W
+
+    def _sparse_coef(self) -> Any:
+        from scipy.sparse import csr_matrix
+
+        model: Any = self._model
+        bounds, features, values = model.by_label()
+        counts = np.zeros(self._labels, np.int64)
+        counts[model.names] = np.diff(bounds)
+        columns = features if model.columns is None else model.columns[features]
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        shape = self._labels, self.n_features_in_
+        return csr_matrix((values.astype(np.float64), columns, indptr), shape)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
@@ -121,6 +144,8 @@ class MultilabelSVM(Trained):
     @property
     def pair_coef_(self) -> NDArray[np.float64] | None:
         """(K, K) weights of pairs."""
+        if isinstance(self._model, SparseLabelModel):
+            return None
         v, names = self._model.pair_weights(), self._model.names
         if v is None:
             return None
@@ -134,18 +159,37 @@ class MultilabelSVM(Trained):
         """(n, K) scores of every label alone; -inf for a label no row had."""
         rows = self._rows(X)
         scores = np.full((rows.n_rows, self._labels), -np.inf)
-        scores[:, self._model.names] = LabelDecoder(self._model).label_scores(
-            rows, threads_of(self.n_jobs)
-        )
+        scores[:, self._model.names] = self._model.scores(rows, threads_of(self.n_jobs))
         return scores
+
+    def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """(n, k) columns of the labels with the highest scores of their own, best first, of equal
+        ones the first column first, and their scores; fewer where training met fewer labels.
+
+        Raises
+        ------
+        ValueError
+            Where k is no whole number of at least 1.
+        """
+        if not isinstance(k, numbers.Integral) or k < 1:
+            raise ValueError(f"k is {k!r}; give a whole number of at least 1")
+        rows, names, threads = self._rows(X), self._model.names, threads_of(self.n_jobs)
+        step, width = max(1, BLOCK_NUMBERS // max(1, len(names))), min(int(k), len(names))
+        found = np.zeros((rows.n_rows, width), np.int64)
+        values = np.zeros((rows.n_rows, width))
+        for start in range(0, rows.n_rows, step):
+            stop = min(rows.n_rows, start + step)
+            scores = self._model.scores(rows.take(np.arange(start, stop)), threads)
+            row, rank, place = best(scores, width)
+            found[start + row, rank], values[start + row, rank] = names[place], scores[row, place]
+        return found, values
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """(n, K) indicator of the best set of every row."""
         rows = self._rows(X)
         sets = np.zeros((rows.n_rows, self._labels), np.int64)
-        sets[:, self._model.names] = LabelDecoder(self._model).decode(
-            rows, threads_of(self.n_jobs)
-        )[0]
+        found = self._model.predict(rows, threads_of(self.n_jobs))
+        sets[:, : found.shape[1]] = found
         return sets
 
     def score(self, X: Any, Y: Any) -> float:
