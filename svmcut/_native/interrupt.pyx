@@ -6,6 +6,8 @@ signals are watched, SIGINT and SIGTERM set a flag before they go to the handler
 C call returns at its next look at the flag, and Python's handler runs at once. Handlers run in the
 main thread, and so this flag is of its calls alone.
 
+A deadline sets it too, once, and is raised where a handler would run.
+
 A thread that joined an Ending looks at the flag of that, which no other fit shares.
 """
 
@@ -16,7 +18,7 @@ import threading
 
 cdef extern from *:
     """
-    static volatile int svmcut_signalled = 0, svmcut_watching = 0;
+    static volatile int svmcut_signalled = 0, svmcut_watching = 0, svmcut_late = 0;
     static const int svmcut_never = 0;
     static __thread const int* svmcut_ending = &svmcut_never;
     #include <pthread.h>
@@ -58,7 +60,7 @@ cdef extern from *:
         }
     }
     """
-    int svmcut_signalled
+    int svmcut_signalled, svmcut_late
     const int* svmcut_flag()
     bint svmcut_is_ended()
     void svmcut_join(const int* flag)
@@ -67,6 +69,7 @@ cdef extern from *:
 
 
 cdef int watching = 0
+cdef object waiting = None
 
 
 class Cancelled(BaseException):
@@ -93,6 +96,11 @@ cdef class Ending:
             svmcut_join(NULL)
 
 
+class DeadlinePassed(KeyboardInterrupt):
+    """Raised by a long C call that a deadline ended. A KeyboardInterrupt, as a solver is to do the
+    same: look at what it has and hand it out."""
+
+
 cdef const int* cancel_flag() noexcept:
     """What C functions take as `cancel`: of the thread that watches signals theirs, of others that
     of the Ending they joined."""
@@ -100,13 +108,18 @@ cdef const int* cancel_flag() noexcept:
 
 
 cdef int serve() except -1:
-    """After a C call that was cancelled: raises what the signal's handler raises; 0 where it raises
-    nothing."""
-    global svmcut_signalled
+    """After a C call that was cancelled: raises what the signal's handler raises, or that a
+    deadline has passed; 0 where neither is so."""
+    global svmcut_signalled, svmcut_late
     if svmcut_is_ended():
         raise Cancelled
     svmcut_signalled = 0
-    return PyErr_CheckSignals()
+    PyErr_CheckSignals()
+    if svmcut_late:
+        svmcut_late = 0
+        waiting.passed = True
+        raise DeadlinePassed
+    return 0
 
 
 @contextlib.contextmanager
@@ -128,3 +141,39 @@ def watched_signals():
         if watching == 0:
             svmcut_unwatch()
             svmcut_signalled = 0
+
+
+def _pass():
+    global svmcut_signalled, svmcut_late
+    svmcut_late = svmcut_signalled = 1
+
+
+class Deadline:
+    """passed: whether a call was ended by it."""
+
+    passed = False
+
+
+@contextlib.contextmanager
+def deadline(seconds):
+    """Within it, after so many seconds, a long C call of the main thread ends and raises
+    DeadlinePassed, once; None for never. Yields a Deadline.
+
+    To be entered where signals are watched."""
+    global svmcut_signalled, svmcut_late, waiting
+    now = Deadline()
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield now
+        return
+    svmcut_late, waiting = 0, now
+    timer = threading.Timer(min(max(0.0, seconds), threading.TIMEOUT_MAX), _pass)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield now
+    finally:
+        timer.cancel()
+        timer.join()
+        waiting = None
+        if svmcut_late:  # in time, but for what needed no C call
+            svmcut_late = svmcut_signalled = 0

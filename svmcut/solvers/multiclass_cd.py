@@ -130,7 +130,7 @@ class MulticlassCdRun(Run):
                         dual=self._now,
                     )
                 except KeyboardInterrupt:
-                    self._look()
+                    self._look(last=True)
                     self._iteration += 1
                     raise Interrupted(self._progress(began)) from None
                 scores = self._look()
@@ -169,13 +169,13 @@ class MulticlassCdRun(Run):
         self._looks += 1
         return self._problem.space.scores(w)
 
-    def _look(self):
-        """Takes W in as a point and alpha as a bound; the scores of W."""
+    def _look(self, last: bool = False):
+        """Takes W in as a point and alpha as a bound; the scores of W. last: none follows."""
         problem, space = self._problem, self._problem.space
         scores, squared = self._scores(self._w), space.dot(self._w, self._w)
         gain = float(self._alpha[self._rows, problem.risk.y].sum())
         self._now = gain - 0.5 * squared
-        self._search(scores, squared)
+        self._search(scores, squared, last)
         if problem.stop.met(
             self.primal, max(self._now, self.lower)
         ):  # sums of steps add up rounding
@@ -187,12 +187,13 @@ class MulticlassCdRun(Run):
         self.fractions = self._alpha / problem.C
         return scores.reshape(self._shape)
 
-    def _search(self, s, squared: float) -> None:
-        """Moves the best point to W, whose scores are s; near the end of the run to the best on the
-        line from it to the best multiple of W."""
+    def _search(self, s, squared: float, last: bool) -> None:
+        """Moves the best point to W, whose scores are s; near the end of the run, and last, to the
+        best on the line from it to the best multiple of W."""
         problem, risk, C = self._problem, self._problem.risk, self._problem.C
         primal = self._offer(self._w, s)
-        if primal - max(self._now, self.lower) > SEARCHED * problem.stop.target(primal):
+        far = primal - max(self._now, self.lower) > SEARCHED * problem.stop.target(primal)
+        if far and not last:
             return
         scale = risk.line_minimum(np.zeros(len(s)), s, 0.0, squared, C)
         rates, cross = scale * s - self._s, scale * problem.space.dot(self.best, self._w)

@@ -4,11 +4,12 @@ outcomes."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from svmcut._native.interrupt import watched_signals
+from svmcut._native.interrupt import deadline, watched_signals
 from svmcut.data.gamma import gamma_of
 from svmcut.resources import INIT, QP, one_blas_thread, part
 from svmcut.solvers.compose import Watched
@@ -132,8 +133,13 @@ class Driver:
 
     def late(self) -> bool:
         """Whether the time for all fits is over."""
+        left = self._left()
+        return left is not None and left <= 0
+
+    def _left(self) -> float | None:
+        """Seconds that are left for all fits; None without a limit."""
         limit = self.settings.time_limit
-        return limit is not None and time.perf_counter() - self._began >= limit
+        return None if limit is None else self._began + limit - time.perf_counter()
 
     def _run(self, stage: Stage, observe: Observe | None, state: State | None) -> Ended:
         """Runs a stage to its end."""
@@ -165,19 +171,24 @@ class Driver:
         KeyboardInterrupt
             Before the first Progress, when there is nothing to keep.
         """
-        most, ended = self.settings.max_iterations, None
+        most, ended, over = self.settings.max_iterations, None, None
         try:
-            with watched_signals():
+            with watched_signals(), contextlib.ExitStack() as stack:
                 for progress in followed:
                     if observe is not None:
                         observe(progress, objective)
                     if self.late() or (most is not None and progress.iteration >= most):
                         ended = "limit"
                         break
+                    if over is None:  # a step to keep: from here on the time ends others midway
+                        over = stack.enter_context(deadline(self._left()))
                 else:
                     ended = "rounding" if followed.idle else None
         except KeyboardInterrupt:
-            self.interrupted, ended = True, "interrupt"
+            if over is not None and over.passed:
+                ended = "limit"
+            else:
+                self.interrupted, ended = True, "interrupt"
             if followed.last is None:
                 raise
         assert followed.last is not None

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A deadline ends long C calls once, and a time limit ends training within one, certified."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from svmcut._native.interrupt import DeadlinePassed, deadline, watched_signals
+
+from svmcut import train
+from svmcut._native import dual_cd, sparse
+from svmcut.data.examples import Csr
+from svmcut.training import driver
+
+
+def endless(rng):
+    """A dual descent that would take minutes, and its counts."""
+    X = Csr.from_dense(rng.normal(size=(3000, 200)).astype(np.float32))
+    y, norms = np.where(rng.random(3000) > 0.5, 1.0, -1.0), np.empty(3000)
+    rows = sparse.Rows(X)
+    sparse.row_norms(rows, norms)
+    return dual_cd.Descent(rows, y, norms, 0.0, np.zeros(3000), np.zeros(200), 0)
+
+
+def test_a_deadline_ends_one_call_and_no_other(rng):
+    descent, began = endless(rng), time.perf_counter()
+    with watched_signals(), deadline(0.1) as over:
+        with pytest.raises(DeadlinePassed):
+            descent.run(1e3, 10**9, 0.0)
+        assert over.passed and time.perf_counter() - began < 20
+        before = descent.epochs
+        assert descent.run(1e3, 3, 0.0) and descent.epochs == before + 3
+
+
+def test_a_deadline_that_no_call_met_leaves_nothing_behind(rng):
+    descent = endless(rng)
+    with watched_signals():
+        with deadline(0.0) as over:
+            time.sleep(0.05)
+        assert not over.passed
+        assert descent.run(1e3, 3, 0.0)
+        with deadline(None), deadline(60.0):
+            assert descent.run(1e3, 3, 0.0)
+
+
+def test_a_deadline_of_another_thread_is_left_to_python(rng):
+    descent, found = endless(rng), []
+
+    def work():
+        with deadline(0.0) as over:
+            found.append((descent.run(1e3, 3, 0.0), over.passed))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [(True, False)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"solver": "dual-cd", "loss": "error-rate"},
+        {"task": "multiclass", "multiclass": "crammer-singer"},
+    ],
+)
+def test_a_time_limit_ends_training_within_a_call(rng, options, monkeypatch):
+    """The first step is kept, and the time is over at once behind it."""
+    X = rng.normal(size=(2000, 60)).astype(np.float32)
+    y = np.where(X[:, 0] + 2 * rng.normal(size=2000) > 0, 1, -1)
+    if "task" in options:
+        y[:500] = 3
+    met = []
+
+    def at_once(seconds):
+        met.append(seconds)
+        return deadline(0.02)
+
+    monkeypatch.setattr(driver, "deadline", at_once)
+    common = {"example_cost": 1e4, "gap": 1e-9, "time_limit": 300.0}
+    outcome = train((X, y), **common, **options)
+    assert outcome.stopped_by == "limit" and not outcome.converged and met[0] < 300
+    assert outcome.primal >= outcome.dual and np.isfinite(outcome.primal)
