@@ -8,8 +8,12 @@
 one by one w is that of all; scores of two of them differ from the optimum's difference by sqrt(2)
 |x| r at most. Shibagaki et al., NIPS 2015, and Ndiaye et al., JMLR 2017.
 
-The file has w with fewer digits, at some w~, whose primal may be much higher: r is the lesser one
-of sqrt(2 (P(w~) - D)) and sqrt(2 (P(w) - D)) + |w~ - w|.
+With the v that D is the dual value of, 1/2 |w - w*|^2 + 1/2 |v - w*|^2 <= P(w) - D. So w* is in the
+ball about (w + v)/2 of radius q, q^2 = P(w) - D - |w - v|^2/4, and r = q + |w - v|/2 will do, which
+is sqrt(gap) where w is v.
+
+The file has w with fewer digits, at some w~, whose primal may be much higher: r is the least one of
+sqrt(2 (P(w~) - D)), and of the others with |w~ - w| added.
 """
 
 from __future__ import annotations
@@ -54,9 +58,14 @@ def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
     if not math.isfinite(gap):
         return model
     bias = float(settings.bias or 0.0)
-    shifted = math.sqrt(2.0 * max(0.0, outcome.gap + SLIP * abs(outcome.primal)))
-    shifted += KEPT * _size(replace(model, certificate=(gap, 0.0, bias)), outcome)
-    return replace(model, certificate=(gap, min(math.sqrt(2.0 * gap), shifted), bias))
+    slip = SLIP * abs(outcome.primal)
+    radius = math.sqrt(2.0 * max(0.0, outcome.gap + slip))
+    if outcome.apart is not None:
+        gap_of_v, apart = outcome.apart
+        near = math.sqrt(max(0.0, gap_of_v + slip - 0.25 * apart * apart)) + 0.5 * apart
+        radius = min(radius, near) if math.isfinite(near) else radius
+    radius += KEPT * _size(replace(model, certificate=(gap, 0.0, bias)), outcome)
+    return replace(model, certificate=(gap, min(math.sqrt(2.0 * gap), radius), bias))
 
 
 def _size(model: Any, outcome: Outcome) -> float:

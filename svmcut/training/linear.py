@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,6 +101,13 @@ class Linear(Plan):
             ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w)
         )
         model: Any = outcome.model
+        if ended.run.bundle is not None and not (problem.l1 or self.settings.original):
+            found = ended.run.bundle.solution(problem.C)
+            apart = self.space.blend(1.0, w, -1.0, found.w)
+            outcome.apart = (
+                outcome.primal - found.lower,
+                math.sqrt(max(0.0, self.space.dot(apart, apart))),
+            )
         original = self.settings.original
         outcome.details |= self.vectors.details()
         if problem.l1:

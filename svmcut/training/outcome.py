@@ -199,6 +199,9 @@ class Outcome:
     kernel_evaluations : int or None
     details : dict
         What else the report says of this solver.
+    apart : (float, float) or None
+        P(w) - D of a dual vector v, and |w - v|, where v is known: a closer ball than that of the
+        gap alone (svmcut.training.balls).
     """
 
     model: Model | ChainModel
@@ -217,6 +220,7 @@ class Outcome:
     rounding: float = 0.0
     kernel_evaluations: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    apart: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         end = "converged" if self.converged else f"ended: {self.stopped_by}"
@@ -250,6 +254,7 @@ class Outcome:
                 multipliers=schemas.reals(None),
                 warnings=schemas.many(schemas.text()),
                 certificate=schemas.maybe(numbers),
+                apart=schemas.maybe(numbers),
                 stopped_by=stopped_by,
                 solver=schemas.text(),
             ),

@@ -83,6 +83,7 @@ class SmoPlan(KernelPlan):
         outcome = ended.outcome(ended.stage.name, room.machine(f.beta, f.b), squared, **known)
         if low := room.lowered(np.abs(f.beta), boxes(objective.C, room.vectors.risk.weights)):
             outcome.certificate = outcome.primal, outcome.dual - low
+        outcome.apart = outcome.gap, 0.0  # the coefficients are those of the dual value
         rule = self.stop(objective)
         if (
             rule.relative is None
