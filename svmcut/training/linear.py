@@ -102,10 +102,10 @@ class Linear(Plan):
         )
         model: Any = outcome.model
         if ended.run.bundle is not None and not (problem.l1 or self.settings.original):
-            found = ended.run.bundle.solution(problem.C)
-            apart = self.space.blend(1.0, w, -1.0, found.w)
+            below = ended.run.bundle.solution(problem.C)
+            apart = self.space.blend(1.0, w, -1.0, below.w)
             outcome.apart = (
-                outcome.primal - found.lower,
+                outcome.primal - below.lower,
                 math.sqrt(max(0.0, self.space.dot(apart, apart))),
             )
         original = self.settings.original
