@@ -19,9 +19,14 @@ from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.saved import Saving, fit_all
 from svmcut.errors import UsageError
+from svmcut.files.encoded import TrainingTable
+from svmcut.files.names import input_of
 from svmcut.files.patterns import files_of
 from svmcut.loading import Fitted
+from svmcut.messages import Parameter
 from svmcut.spec.refusals import check_names, check_weights
+from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
+from svmcut.tables.options import table_options
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -67,8 +72,9 @@ def train(
     client : dask.distributed.Client
     data : str, path, sequence of them, or tuple
         A pattern, or files and URLs, each of which is a part; all workers see them under these
-        names. Or (X, y) or (X, y, qid): dask arrays, DataFrames and Series, or lists of delayed or
-        computed pieces, in blocks of rows; beside X the others may be arrays in memory.
+        names; files of tables too, by the ending of the first. Or (X, y) or (X, y, qid): dask
+        arrays, DataFrames and Series, or lists of delayed or computed pieces, in blocks of rows;
+        beside X the others may be arrays in memory.
     task : str or None
         classification, rank, regression or multiclass; None for classification, of three or more
         labels multiclass.
@@ -92,8 +98,9 @@ def train(
     checkpoint_every : float
         Seconds.
     **parameters
-        As `svmcut.train` takes them; threads are those of a worker's thread, 1. cost or
-        example_cost may be a list, for which the rows are read once.
+        As `svmcut.train` takes them, those of tables too but for text and group; threads are those
+        of a worker's thread, 1. cost or example_cost may be a list, for which the rows are read
+        once.
 
     Returns
     -------
@@ -112,13 +119,15 @@ def train(
     """
     client, saving = here(client), Saving(checkpoint, resume, checkpoint_every)
     saving.check()
-    named: dict[str, Any] = {**parameters}
+    table, named = _split_table({**parameters})
     check_names(named)
     unit, values = _list_in(named)
     first = named | ({unit: values[0]} if unit else {})
     settings = make_settings(task, "rank" if _has_queries(data) else USUAL, first, threads=1)
     reading = Reading(settings.zero_based, settings.max_memory, 1, cache)
-    parts = _parts(client, data, weights, settings, reading)
+    parts = _parts(client, data, weights, settings, reading)._replace(
+        table=_table(data, table, cache)
+    )
     rows = DaskRows(client, work_dir)
     try:
         parted, driver = make_driver(rows, parts, settings, most_gathered=most_gathered)
@@ -168,6 +177,25 @@ def cross_validate(
     DaskRows(client).workers()
     asked = Asked(data, folds, select, task, weights, {**parameters})
     return choose(asked, partial(SpreadSearch, client))
+
+
+def _split_table(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of tables, and other parameters."""
+    table = {name: value for name, value in given.items() if name in TABLE_OPTIONS}
+    return table, {name: value for name, value in given.items() if name not in table}
+
+
+def _table(data: Any, given: dict[str, Any], cache: str | None) -> TrainingTable | None:
+    """How tables are read, where the first name of a file says that it is one."""
+    first = data if isinstance(data, str | os.PathLike) else data[0] if data else ""
+    input = input_of(os.fspath(first)) if isinstance(first, str | os.PathLike) else None
+    if input is None:
+        if given:
+            raise UsageError("{} is for tables; leave it out", Parameter(min(given)))
+        return None
+    if cache is not None:
+        raise UsageError("{cache} is for examples in LIBSVM's text; leave it out")
+    return TrainingTable(table_options(given), input)
 
 
 def _has_queries(data: Any) -> bool:

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut.cli import summary
 from svmcut.cli import training_report as report
 from svmcut.cli.endings import time_limit
 from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.training import Training, run
 from svmcut.cli.words import in_options
+from svmcut.data.labels import named_labels
 from svmcut.distributed.gathered import tallied
 from svmcut.distributed.jobs import SpreadSearch
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, Parted, make_driver, refuse
 from svmcut.files.patterns import files_of
+from svmcut.files.table_parts import check_options
 from svmcut.models import MulticlassModel
 from svmcut.spec.records import replace
-from svmcut.tasks.protocol import named, presentation
+from svmcut.tasks.protocol import named, presentation, words_of
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -39,6 +42,8 @@ def run_on(options: LearnOptions) -> int:
         with connected(options.scheduler, options.scheduler_file) as client:
             return run(options, make=lambda *given: SpreadTraining(client, *given))
     refuse(options.settings())
+    if options.reads_table:
+        check_options(options.table, options.input)
     files_of(options.example_file)
     with connected(options.scheduler, options.scheduler_file) as client:
         rows = DaskRows(client, options.work_dir)
@@ -81,7 +86,7 @@ class PartedTraining(Training):
         with report.step(self._log, "Reading training examples"):
             self.examples, self._driver = make_driver(
                 self._parts,
-                Files(files, reading, name, weights, options.weights or ""),
+                Files(files, reading, name, weights, options.weights or "", given.get("table")),
                 options.settings(),
                 time_limit(options, 0.0),
             )
@@ -90,12 +95,17 @@ class PartedTraining(Training):
             self.options = options = named_by_labels(options, self.examples)
             self._task, self._shown = named(options.task), presentation(options.task)
             self._say(f"{len(self.examples.y)} classes: {options.task}")
+        if self._table is not None:
+            self._say(summary.fact("Columns", self._table.encoding.told()))
         if self.examples.left_out:
             self._say(f"Left out: {self.examples.left_out} of weight 0")
         return settings
 
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
-        return self._driver, [*map(in_options, self._parts.warnings)]
+        driver, words = self._driver, words_of(self.examples)
+        if words and "labels" in driver.counts:
+            driver.counts["labels"] = named_labels(driver.counts["labels"], words)
+        return driver, [*map(in_options, self._parts.warnings)]
 
     def _measured(self, model: Any, data: Any) -> dict[str, float]:
         """As Training's; of the parts where their scores may be gathered."""

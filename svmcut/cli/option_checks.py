@@ -145,13 +145,11 @@ def _check_outputs(options: LearnOptions) -> None:
 
 def _check_table(options: LearnOptions) -> None:
     """Refusals of what goes with examples in LIBSVM's text alone."""
-    for name in ("cache", "scheduler", "scheduler_file"):
-        if getattr(options, name) is not None:
-            raise UsageError(
-                "{} is for examples in LIBSVM's text; leave it out, or write them with svmcut "
-                "convert",
-                Parameter(name),
-            )
+    if options.cache is not None:
+        raise UsageError(
+            "{cache} is for examples in LIBSVM's text; leave it out, or write them with svmcut "
+            "convert"
+        )
     if options.initial is not None:
         raise UsageError(
             "{initial} has the features of its own table, and these are fitted afresh; leave it "

@@ -94,10 +94,16 @@ class DaskRows:
         check_versions(self._client, self._workers)
         return self._workers
 
+    def each(self, task: Any, jobs: Sequence[tuple]) -> list[Any]:
+        with told(self._client):
+            self._workers = self._workers or self.workers()
+            asked = [self._client.submit(work.checked, task, *job, pure=False) for job in jobs]
+            return [*map(work.whole, self._client.gather(asked))]
+
     def load(self, paths: Sequence[Any], reading: Reading) -> list[Found | None]:
         with told(self._client):
             self._paths, self._reading = list(paths), reading
-            self.workers()
+            self._workers = self._workers or self.workers()
             if len(paths) < (threads := sum(self._workers.values())):
                 self.warnings.append(_idle(paths, threads))
             self._raw = self._reads()

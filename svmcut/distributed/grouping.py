@@ -24,7 +24,7 @@ def grouped(paths: Sequence[Any]) -> list[Any]:
 
     Blocks, few files, and files whose sizes are not known here stay as they are.
     """
-    if len(paths) <= FEW or isinstance(paths[0], dict):
+    if len(paths) <= FEW or not isinstance(paths[0], str):
         return list(paths)
     sizes = [size_of(path) for path in paths]
     known = [size for size in sizes if size is not None]
@@ -44,4 +44,6 @@ def name_of(path: Any) -> str:
     """What messages call a part."""
     if isinstance(path, dict):
         return path["name"]
+    if hasattr(path, "encoding"):
+        return path.name
     return path if isinstance(path, str) else f"{path[0]} to {path[-1]}"

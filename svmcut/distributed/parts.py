@@ -21,6 +21,7 @@ from svmcut.distributed.grouping import name_of
 from svmcut.distributed.vectors import Told
 from svmcut.errors import DataError, NoExamples, TrainingError
 from svmcut.files.cache import join_examples, read_files
+from svmcut.files.table_parts import Piece
 from svmcut.files.weights import click_weights
 from svmcut.risks import make_risk
 from svmcut.risks.hinge import BoundHinge
@@ -164,9 +165,9 @@ class Part:
 
     Parameters
     ----------
-    path : str, tuple of str, or dict
-        A file or URL, several, or a block of svmcut.distributed.blocks, whose rows travel where
-        their worker is lost.
+    path : str, tuple of str, Piece or dict
+        A file or URL, several, a part of a table, or a block of svmcut.distributed.blocks, whose
+        rows travel where their worker is lost.
     reading : Reading
     bound : Bound or None
     """
@@ -178,6 +179,8 @@ class Part:
         self._read: Examples | None
         if isinstance(path, dict):
             self._read = block_examples(path)
+        elif isinstance(path, Piece):
+            self._read = path.read()
         else:
             self._read = self._of_files((path,) if isinstance(path, str) else path, how)
         self._bound: Bound | None = None

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut.data.examples import Source
-from svmcut.data.labels import SIGNS, by_labels, label_text, labels_of
+from svmcut.data.labels import SIGNS, by_labels, label_text, labels_of, number_labels
 from svmcut.distributed.classes import NO_WEIGHT, PartedClasses, names_of
 from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.grouping import grouped, name_of
 from svmcut.distributed.histograms import BinnedOracle
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.distributed.parts import Bound, Found, Reading, Sizes
+from svmcut.distributed.tables import Encoded, encoded_parts
 from svmcut.errors import DataError, NoExamples, TrainingError, UsageError
 from svmcut.messages import Message
 from svmcut.resources import usable_cpus
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from svmcut.data.labels import Labels
     from svmcut.distributed.rows import Rows
+    from svmcut.files.encoded import TrainingTable
     from svmcut.solvers.protocol import StoppingRule
     from svmcut.spec.parameters import Settings
 
@@ -73,9 +75,12 @@ class Parted:
         Rows of weight 0.
     y : (k,) float64
         Labels that occur, in increasing order; of many the first and the last of every part.
+    table : Encoded or None
+        What the rows of tables were made by.
     """
 
     def __init__(self, path: str, sizes: list[Sizes], digest: str, y: NDArray[np.float64]):
+        self.table: Encoded | None = None
         self.sizes, self.digest, self.source, self.y = sizes, digest, Source(path), y
         self.left_out = sum(size.left_out for size in sizes)
         features = max(size.features for size in sizes)
@@ -223,6 +228,8 @@ class Files(NamedTuple):
         What messages call all of them.
     weights : (n,) float64 or None
         Beside those of the files; `where` is what messages call them.
+    table : TrainingTable or None
+        How tables are read.
     """
 
     paths: Sequence[Any]
@@ -230,6 +237,7 @@ class Files(NamedTuple):
     path: str = ""
     weights: NDArray | None = None
     where: str = "weights"
+    table: TrainingTable | None = None
 
     @property
     def name(self) -> str:
@@ -267,13 +275,17 @@ def make_driver(
     """
     check(settings)
     refuse(settings)
-    path, count = files.name, len(files.paths)
+    path, count, table = files.name, len(files.paths), None
+    if files.table is not None:
+        pieces, table = encoded_parts(rows, files.paths, path, files.table, settings)
+        files, count = files._replace(paths=pieces), len(pieces)
+        settings = number_labels(settings, table.encoding.words, path)
     if settings.labels != GRADES:  # a query stands whole in one file
         files = files._replace(paths=grouped(files.paths))
     paths, parts, empty = _with_rows(files, count, rows.load(files.paths, files.reading))
     if settings.labels == GRADES:
         _check_queries(paths, parts)
-    settings = _by_labels(settings, parts, path)
+    settings = _by_labels(settings, parts, path, table.encoding.words if table else ())
     several = settings.labels == CLASSES
     y = (
         names_of(path, parts)
@@ -289,6 +301,7 @@ def make_driver(
     bound = Bound(settings, labels, y if several else None, factors)
     sizes = rows.bind(_bound(bound, parts, files))
     parted = Parted(path, sizes, "-".join(f"{part.digest:08x}" for part in parts), y)
+    parted.table = table
     if not parted.sum("weight"):
         raise DataError(path, NO_WEIGHT)
     if several:
@@ -309,13 +322,16 @@ def make_driver(
 MOST_SAID = 1000
 
 
-def _by_labels(settings: Settings, parts: Sequence[Found], path: str) -> Settings:
+def _by_labels(
+    settings: Settings, parts: Sequence[Found], path: str, words: Sequence[str]
+) -> Settings:
     """The settings with the task that the labels name, where they are to."""
     if not settings.is_open:
         return settings
     labels = np.concatenate([part.labels for part in parts])
     counts = np.concatenate([part.counts for part in parts])
-    return by_labels(settings, np.repeat(labels, np.minimum(counts, MOST_SAID).astype(int)), path)
+    y = np.repeat(labels, np.minimum(counts, MOST_SAID).astype(int))
+    return by_labels(settings, y, path, words)
 
 
 def _bound(bound: Bound, parts: Sequence[Found], files: Files) -> list[Bound]:

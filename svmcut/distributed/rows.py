@@ -39,6 +39,10 @@ class Rows(Protocol):
     rounds: int
     warnings: list[str]
 
+    def each(self, task: Task, jobs: Sequence[tuple]) -> list[Any]:
+        """task(*job) of every job, before rows are read."""
+        ...
+
     def load(self, paths: Sequence[str], reading: Reading) -> list[Found | None]:
         """Reads every file into a part; one without rows is None, and no part."""
         ...
@@ -153,6 +157,9 @@ class SerialRows:
         self.warnings: list[str] = []
         self._parts: list[Part] = []
         self._names = Names()
+
+    def each(self, task: Task, jobs: Sequence[tuple]) -> list[Any]:
+        return [task(*job) for job in jobs]
 
     def load(self, paths: Sequence[str], reading: Reading) -> list[Found | None]:
         parts = [part_of(path, reading) for path in paths]

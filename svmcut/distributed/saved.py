@@ -77,8 +77,10 @@ def fit_all(
     UsageError, TrainingError, ClusterError
         After the last state was written.
     """
+    encoding = None if parted.table is None else parted.table.encoding
     if saving.path is None:
-        return _fitted(driver, costs, [], None, lambda outcomes, progress: _tell(observe, progress))
+        tell = lambda outcomes, progress: _tell(observe, progress)  # noqa: E731
+        return _fitted(_Fits(driver, costs, encoding), [], None, tell)
     path = os.fspath(saving.path)
     check_ours(path)
     with hold(path):
@@ -90,23 +92,31 @@ def fit_all(
             keeper.take(outcomes)
 
         with keeper.last_words(), unfit(path) if state is not None else contextlib.nullcontext():
-            found = _fitted(driver, costs, done, state, look)
+            found = _fitted(_Fits(driver, costs, encoding), done, state, look)
         keeper.finish(len(found) == len(costs) and all(one.converged for one in found))
         return found
 
 
+class _Fits(NamedTuple):
+    """What is trained, and what models keep of a table."""
+
+    driver: Driver
+    costs: Sequence[tuple[float | None, float | None]]
+    table: Any
+
+
 def _fitted(
-    driver: Driver,
-    costs: Sequence[tuple[float | None, float | None]],
+    fits: _Fits,
     done: list[Outcome],
     state: Any,
     look: Callable[[list[Outcome], Progress], None],
 ) -> list[Outcome]:
-    outcomes = [*done]
+    (driver, costs, table), outcomes = fits, [*done]
     for cost, example_cost in costs[len(done) :]:
         observe = lambda progress, objective: look(outcomes, progress)  # noqa: E731
         outcome = driver.fit(cost, example_cost, observe, state)
-        outcome.model = with_certificate(outcome.model, outcome, driver.settings)
+        model = with_certificate(outcome.model, outcome, driver.settings)
+        outcome.model = model if table is None else records.replace(model, table=table)
         outcomes.append(outcome)
         state = None
         if outcome.stopped_by == "interrupt" or driver.late():

@@ -138,6 +138,15 @@ def literal(w: Any) -> Any:
     return w
 
 
+def checked(task: Callable[..., Any], *job: Any) -> Any:
+    """task(*job), or what is wrong with it."""
+    try:
+        with named():
+            return task(*job)
+    except SvmcutError as error:
+        return Failed(error)
+
+
 def found(part: Part | Failed | None) -> Found | Failed | None:
     """Of a part; kept by the worker that read it."""
     return part.found() if isinstance(part, Part) else part

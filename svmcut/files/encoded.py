@@ -308,13 +308,14 @@ class TestTable:
             Where a column of the model is missing, and as `read_encoded`.
         """
         if not isinstance(path, str):
-            yield from self._blocks("the table", tables.open_frame(path), kind, unlabelled)
+            yield from self.blocks("the table", tables.open_frame(path), kind, unlabelled)
             return
         input = self._input or input_of(path) or "csv"
         with tables.open_table(path, input) as table:
-            yield from self._blocks(path, table, kind, unlabelled)
+            yield from self.blocks(path, table, kind, unlabelled)
 
-    def _blocks(self, path: str, table: Any, kind: str, unlabelled: bool) -> Iterator[Any]:
+    def blocks(self, path: str, table: Any, kind: str, unlabelled: bool) -> Iterator[Any]:
+        """The examples of a table that is open, as `stream`."""
         places = {name: k for k, name in enumerate(table.names)}
         wanted = [column.name for column in self._encoding.columns]
         if missing := [name for name in wanted if name not in places]:

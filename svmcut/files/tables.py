@@ -39,7 +39,7 @@ class Table(NamedTuple):
 
 
 @contextmanager
-def open_table(path: str, input: str) -> Iterator[Table]:
+def open_table(path: str, input: str, groups: tuple[int, int] | None = None) -> Iterator[Table]:
     """The table of a file, as long as the context lasts.
 
     Parameters
@@ -48,6 +48,8 @@ def open_table(path: str, input: str) -> Iterator[Table]:
         ``-`` for standard input.
     input : str
         csv, tsv, jsonl, parquet, arrow or text.
+    groups : (int, int) or None
+        Of a Parquet file the first row group, and the one behind the last; None for all.
 
     Raises
     ------
@@ -60,7 +62,7 @@ def open_table(path: str, input: str) -> Iterator[Table]:
     if input != "text":
         pyarrow()
     with open_text(path) as source:
-        found = _READERS[input](path, source)
+        found = _READERS[input](path, source) if groups is None else _parquet(path, source, groups)
         if len({*found.names}) < len(found.names):
             name = next(name for name in found.names if found.names.count(name) > 1)
             places = [str(k) for k, other in enumerate(found.names, 1) if other == name]
@@ -238,15 +240,33 @@ def _bad_line(text: bytes, told: str) -> tuple[Any, ...]:
     return (Message("{}", told.splitlines()[0]),)
 
 
-def _parquet(path: str, text: Text) -> Table:
+def _parquet(path: str, text: Text, groups: tuple[int, int] | None = None) -> Table:
+    found = _parquet_file(path, text)
+    some = None if groups is None else list(range(*groups))
+    return _of_batches(found.schema_arrow.names, found.iter_batches(_ROWS, row_groups=some))
+
+
+def _parquet_file(path: str, text: Text) -> Any:
     from pyarrow import parquet
 
     pa = pyarrow()
     try:
-        found = parquet.ParquetFile(_seekable(text, pa))
+        return parquet.ParquetFile(_seekable(text, pa))
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(path, Message("no Parquet file: {}", str(error).splitlines()[0])) from None
-    return _of_batches(found.schema_arrow.names, found.iter_batches(_ROWS))
+
+
+def sizes_of_groups(path: str) -> list[int]:
+    """Bytes of every row group of a Parquet file, unpacked.
+
+    Raises
+    ------
+    DataError, UsageError
+        As `open_table`.
+    """
+    with open_text(path) as text:
+        about = _parquet_file(path, text).metadata
+        return [about.row_group(k).total_byte_size for k in range(about.num_row_groups)]
 
 
 def _arrow(path: str, text: Text) -> Table:

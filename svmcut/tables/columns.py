@@ -112,12 +112,19 @@ class Number:
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(known.mean()) if len(known) else 0.0
             deviation = float(known.std()) if len(known) else 0.0
+        return Placed(cls.of(name, len(known), mean, deviation, missing, options))
+
+    @classmethod
+    def of(
+        cls, name: str, n: int, mean: float, deviation: float, missing: bool, options: TableOptions
+    ) -> Number:
+        """Of n known numbers with this mean and deviation."""
         if not options.standardise:
-            return Placed(cls(name, fill=mean, missing=missing))
+            return cls(name, fill=mean, missing=missing)
         # as StandardScaler: what is constant up to rounding has the deviation 1
-        n, eps = len(known), np.finfo(np.float64).eps
+        eps = np.finfo(np.float64).eps
         constant = deviation**2 <= n * eps * deviation**2 + (n * mean * eps) ** 2
-        return Placed(cls(name, mean, 1.0 if constant else 1 / deviation, mean, missing))
+        return cls(name, mean, 1.0 if constant else 1 / deviation, mean, missing)
 
     @property
     def width(self) -> int:

@@ -28,6 +28,33 @@ _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\d{1,2}:\d{2}.*)?")
 _TRUE = {b"true": 1.0, b"false": 0.0}
 
 
+#: What texts of a column may be that nobody named.
+BOOLEANS, NAMES = "booleans", "names"
+
+
+def kind_of_texts(path: str, name: str, n: int, texts: list[bytes]) -> str:
+    """BOOLEANS or NAMES, of a column of n rows with these different texts.
+
+    Raises
+    ------
+    DataError
+        Where they are too many.
+    """
+    K = len(texts)
+    if all(text.lower() in _TRUE for text in texts):
+        return BOOLEANS
+    if max(min(FEW, (n + 1) // 2), min(MOST, n // SHARE)) >= K:
+        return NAMES
+    first = texts[0].decode("utf-8", "backslashreplace")
+    if _DATE.fullmatch(first):
+        raise DataError(path, dates(name))
+    message = (
+        "column '{}' holds {} different texts in {} rows, such as '{}'; take them as {text=} "
+        "or as {categories=}, or leave them out by {drop=}"
+    )
+    raise DataError(path, Message(message, name, K, n, first[:40], *[name] * 3))
+
+
 class Reread(Exception):
     """A column that began with numbers has texts too: the table is to be read with it as names."""
 
@@ -105,11 +132,15 @@ class Column:
         DataError
             For texts that nobody named.
         """
+        found = self.gathered()
+        return self._decided(found) if self.role == "open" and self._ids else found
+
+    def gathered(self) -> Any:
+        """As take, where texts that nobody named are names."""
         if self.role == "text":
             return self._counted()
         if self.role == "names" or self._ids:
-            codes = Codes(_joined(self._ids, np.int32), *self._dictionary())
-            return codes if self.role == "names" else self._decided(codes)
+            return Codes(_joined(self._ids, np.int32), *self._dictionary())
         return Values(_joined(self._values, np.float64), self._boolean and bool(self._values))
 
     def clear(self) -> None:
@@ -167,20 +198,10 @@ class Column:
 
     def _decided(self, codes: Codes) -> Gathered:
         """Booleans, or categories where they are few."""
-        n, K = len(codes.ids), len(codes.texts)
-        if all(text.lower() in _TRUE for text in codes.texts):
-            table = np.array([_TRUE[text.lower()] for text in codes.texts] + [np.nan])
-            return Values(table[codes.ids], True)
-        if max(min(FEW, (n + 1) // 2), min(MOST, n // SHARE)) >= K:
+        if kind_of_texts(self.path, self.name, len(codes.ids), codes.texts) == NAMES:
             return codes
-        first = codes.texts[0].decode("utf-8", "backslashreplace")
-        if _DATE.fullmatch(first):
-            raise DataError(self.path, dates(self.name))
-        message = (
-            "column '{}' holds {} different texts in {} rows, such as '{}'; take them as {text=} "
-            "or as {categories=}, or leave them out by {drop=}"
-        )
-        raise DataError(self.path, Message(message, self.name, K, n, first[:40], *[self.name] * 3))
+        table = np.array([_TRUE[text.lower()] for text in codes.texts] + [np.nan])
+        return Values(table[codes.ids], True)
 
     def _dictionary(self) -> tuple[list[bytes], NDArray[np.int64]]:
         texts = self._words.texts()

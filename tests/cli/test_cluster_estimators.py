@@ -7,6 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 from parted import lines, written
+from programs import call
 
 pytest.importorskip("distributed")
 import dask
@@ -222,6 +223,32 @@ def test_other_wrong_calls_are_refused(client, blocks, tmp_path):
         svmcut.dask.train(client, "part", resume=True)
     with pytest.raises(AttributeError, match="has no attribute 'KernelSVM'"):
         svmcut.dask.KernelSVM  # noqa: B018
+
+
+def test_workers_fit_the_encoding_of_a_table(client, tmp_path, capsys):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"a": SCORES[:, 0] + 1, "c": FOUR, "w": WEIGHTS, "y": TWO})
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(table, path, row_group_size=100)
+    how = {"label": "y", "weight_column": "w"}
+    there = svmcut.dask.train(client, path, **how)
+    assert there.details["partitions"] == 4 and there.model.table.words == ("no", "yes")
+    there.save(tmp_path / "there")
+    scheduler = ("--scheduler", client.scheduler.address)
+    options = ("--label", "y", "--weight-column", "w")
+    assert call("svmcut learn", *scheduler, *options, path, tmp_path / "model") == 0
+    assert "Columns        a: number; c: 4 categories" in capsys.readouterr().out
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "there").read_bytes()
+    alone = svmcut.train(path, **how)
+    assert there.dual <= alone.primal and alone.dual <= there.primal
+    for more, text in (
+        ({"text": "c"}, "'text' does not spread"),
+        ({"cache": "x"}, "'cache' is for"),
+    ):
+        with pytest.raises(UsageError, match=text):
+            svmcut.dask.train(client, path, **how, **more)
+    with pytest.raises(UsageError, match="'label' is for tables; leave it out"):
+        svmcut.dask.train(client, "rows.dat", label="y")
 
 
 def test_cells_of_a_grid_on_workers_have_the_numbers_of_one_machine(client, tmp_path):

@@ -261,7 +261,7 @@ def test_a_table_given_as_svm_is_answered_with_what_reads_it(tmp_path, capsys, t
     ("words", "status", "message"),
     [
         (("--cache", "kept"), 2, "--cache is for examples in LIBSVM's text"),
-        (("--scheduler", "local:2"), 2, "--scheduler is for examples in LIBSVM's text"),
+        (("--scheduler", "local:2"), 2, "--text does not spread over parts in this version"),
         (("--initial", "other"), 2, "--initial has the features of its own table"),
         (("--max-memory", "0.001"), 1, "the rows take more than 0.001 MB, the limit"),
     ],

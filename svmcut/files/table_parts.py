@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Parts of a table: files, or row groups of Parquet files, whose encoding is fitted to all of them.
+
+first pass    a part says of each column its count, mean and sum of squared deviations, or its
+              names; these are merged in the order of the parts, so the encoding hangs on the
+              parts alone
+second pass   a part encodes its rows
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from svmcut.data.examples import Examples, Source
+from svmcut.errors import DataError, NoExamples, UsageError
+from svmcut.files import tables
+from svmcut.files.encoded import (
+    DROPPED,
+    EMPTY,
+    LABEL,
+    WEIGHT,
+    TestTable,
+    check_label,
+    join_examples,
+    roles_of,
+)
+from svmcut.messages import Message, Parameter
+from svmcut.spec.entries import CLASSES
+from svmcut.spec.records import record, replace
+from svmcut.tables.cells import number_of
+from svmcut.tables.columns import Category, Number, Unused, Values
+from svmcut.tables.encoding import Encoding
+from svmcut.tables.gathering import BOOLEANS, Column, Reread, kind_of_texts
+from svmcut.tables.labels import Names, by_code_point
+from svmcut.tables.options import TableOptions
+
+#: Bytes of row groups that are one part, and a share of all: so many parts a file has, where it has
+#: so many groups.
+MOST_BYTES, LEAST_PARTS = 16_000_000, 32
+
+
+@record
+class Piece:
+    """A part of a table.
+
+    Attributes
+    ----------
+    path, input : str
+        As `svmcut.files.tables.open_table` takes them.
+    groups : (int, int) or None
+        Of a Parquet file the first row group, and the one behind the last.
+    weights : str or None
+        The column of weights.
+    encoding : Encoding or None
+        Once it is fitted.
+    kind : str
+        What labels are.
+    """
+
+    path: str
+    input: str
+    groups: tuple[int, int] | None = None
+    weights: str | None = None
+    encoding: Encoding | None = None
+    kind: str = CLASSES
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        if self.groups is None:
+            return self.path
+        first, last = self.groups[0] + 1, self.groups[1]
+        return f"{self.path}, row group{'s' * (last > first)} {first}" + (
+            f" to {last}" if last > first else ""
+        )
+
+    def read(self) -> Examples:
+        """The rows, encoded.
+
+        Raises
+        ------
+        DataError
+            With row and column, which are counted from the start of the part.
+        """
+        assert self.encoding is not None
+        test, weights = TestTable(self.encoding, self.input), Names(self.name, self.weights or "")
+        with tables.open_table(self.path, self.input, self.groups) as table:
+            blocks = [*test.blocks(self.name, self._watched(table, weights), self.kind, False)]
+        examples = replace(join_examples(blocks), source=Source(self.name))
+        if self.weights is None:
+            return examples
+        values = np.array([*map(number_of, weights.texts()), math.nan])[weights.ids()]
+        if (wrong := ~(values >= 0)).any():
+            message = "row {}, column '{}': no weight; expected a number of at least 0"
+            row = int(np.argmax(wrong)) + 1
+            raise DataError(self.name, Message(message, row, self.weights))
+        return replace(examples, weights=values)
+
+    def _watched(self, table: tables.Table, weights: Names) -> tables.Table:
+        """The table, of which the column of weights is seen on the way."""
+        if self.weights is None:
+            return table
+        place = table.names.index(self.weights)
+
+        def batches() -> Iterator[list[Any]]:
+            for batch in table.batches:
+                weights.add(tables.read_cells(self.name, str(self.weights), batch[place]))
+                yield batch
+
+        return tables.Table(table.names, batches())
+
+
+class Told(NamedTuple):
+    """What a part says of one column.
+
+    Attributes
+    ----------
+    known, mean, squares : float
+        Of numbers that are there: how many, their mean, and their squared deviations from it.
+    missing, boolean : bool
+        Whether a cell is empty; whether all others are true or false.
+    texts : tuple of bytes or None
+        Names in order; None of numbers.
+    """
+
+    known: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    missing: bool = False
+    boolean: bool = True
+    texts: tuple[bytes, ...] | None = None
+
+    def with_next(self, other: Told) -> Told:
+        """Of both (Chan, Golub and LeVeque, 1979)."""
+        n = self.known + other.known
+        if self.texts is not None or other.texts is not None:
+            texts = tuple(sorted({*(self.texts or ()), *(other.texts or ())}))
+        else:
+            texts = None
+        missing, boolean = self.missing or other.missing, self.boolean and other.boolean
+        if not self.known or not other.known:
+            mean, squares = (self if self.known else other)[1:3]
+            return Told(n, mean, squares, missing, boolean, texts)
+        step = other.mean - self.mean
+        mean = self.mean + step * (other.known / n)
+        squares = self.squares + other.squares + step**2 * (self.known * other.known / n)
+        return Told(n, mean, squares, missing, boolean, texts)
+
+
+class Summary(NamedTuple):
+    """What a part says of its table: its columns and rows, and the texts of its labels."""
+
+    names: tuple[str, ...]
+    rows: int
+    columns: dict[str, Told]
+    labels: tuple[bytes, ...]
+
+
+def pieces_in(path: str, input: str) -> list[Piece]:
+    """The parts of a file: row groups of Parquet, neighbours together up to MOST_BYTES."""
+    if input != "parquet":
+        return [Piece(path, input)]
+    sizes, found, held = tables.sizes_of_groups(path), list[tuple[int, int]](), 0
+    most = min(MOST_BYTES, sum(sizes) / LEAST_PARTS)
+    for k, size in enumerate(sizes):
+        if not found or held + size > most:
+            found.append((k, k + 1))
+            held = size
+        else:
+            found[-1] = found[-1][0], k + 1
+            held += size
+    return [Piece(path, input, groups) for groups in found] or [Piece(path, input)]
+
+
+def summarise(piece: Piece, options: TableOptions, named: frozenset[str]) -> Summary:
+    """One pass over a part.
+
+    Parameters
+    ----------
+    named : set of str
+        Columns that hold names, as another part says.
+
+    Raises
+    ------
+    UsageError, DataError
+        As `svmcut.files.encoded.read_encoded`.
+    """
+    forced = set(named)
+    while True:
+        try:
+            return _summarised(piece, options, forced)
+        except Reread as again:
+            forced.add(again.name)
+        except NoExamples:
+            return Summary((), 0, {}, ())
+
+
+def _summarised(piece: Piece, options: TableOptions, named: set[str]) -> Summary:
+    with tables.open_table(piece.path, piece.input, piece.groups) as table:
+        check_label(table.names, options, piece.path)
+        roles = roles_of(table.names, options, piece.path)
+        columns = {
+            name: Column(piece.name, name, "names" if name in named else role, options)
+            for name, role in roles.items()
+            if role in ("names", "open")
+        }
+        labels, rows = Names(piece.name, str(options.label)), 0
+        for batch in table.batches:
+            for (name, role), cells in zip(roles.items(), batch, strict=True):
+                taker: Any = labels if role == LABEL else columns.get(name)
+                if taker is not None:
+                    taker.add(tables.read_cells(piece.name, name, cells))
+            rows += len(batch[0])
+    if (unlabelled := labels.ids() == -1).any():
+        message = "row {}, column '{}': has no label; leave the row out"
+        row = int(np.argmax(unlabelled)) + 1
+        raise DataError(piece.name, Message(message, row, options.label))
+    found = {name: _column(column.gathered()) for name, column in columns.items()}
+    return Summary(tuple(table.names), rows, found, tuple(labels.texts()))
+
+
+def _column(gathered: Any) -> Told:
+    if not isinstance(gathered, Values):
+        used = np.unique(gathered.ids[gathered.ids >= 0])
+        texts = tuple(sorted(gathered.texts[k] for k in used.tolist()))
+        return Told(missing=bool((gathered.ids == -1).any()), boolean=False, texts=texts)
+    values = gathered.values[~np.isnan(gathered.values)]
+    missing = len(values) < len(gathered.values)
+    if not len(values):
+        return Told(missing=missing)
+    mean = float(values.mean())
+    squares = float(((values - mean) ** 2).sum())
+    return Told(len(values), mean, squares, missing, gathered.boolean)
+
+
+def check_options(options: TableOptions, input: str) -> None:
+    """Refuses what does not spread over parts, as a UsageError."""
+    for name in ("text", "group"):
+        if getattr(options, name):
+            raise UsageError(
+                "{} does not spread over parts in this version; train on one machine, or write "
+                "the rows with svmcut convert",
+                Parameter(name),
+            )
+    if input == "text":
+        raise UsageError("{input=text} does not spread over parts in this version")
+
+
+def check_alike(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> None:
+    """Refuses parts with other columns than the first, as a DataError."""
+    pairs = [pair for pair in zip(pieces, summaries, strict=True) if pair[1].names]
+    for piece, one in pairs:
+        first, known = pairs[0][0].name, {*pairs[0][1].names}
+        lacking, more = sorted(known - {*one.names}), sorted({*one.names} - known)
+        if lacking or more:
+            message = "has {} column '{}', which {} has{}"
+            words = ("no", lacking[0], first, "") if lacking else ("a", more[0], first, " not")
+            raise DataError(piece.name, Message(message, *words))
+
+
+def mixed(summaries: Sequence[Summary]) -> frozenset[str]:
+    """Columns that hold numbers in one part and names in another: they are names in all."""
+    columns = [one.columns for one in summaries if one.rows]
+    return frozenset(
+        name
+        for name in (columns[0] if columns else ())
+        if any(one[name].texts is not None for one in columns)
+        and any(one[name].texts is None and one[name].known for one in columns)
+    )
+
+
+def fit(
+    path: str, summaries: Sequence[Summary], options: TableOptions, numeric: bool, format: str
+) -> Encoding:
+    """The encoding of all parts.
+
+    Parameters
+    ----------
+    path : str
+        What messages call all of them.
+    numeric : bool
+        Whether labels are to be numbers.
+
+    Raises
+    ------
+    DataError
+        For columns that are not to be learnt from.
+    """
+    full = [one for one in summaries if one.rows]
+    if not full:
+        raise NoExamples(path)
+    n = sum(one.rows for one in full)
+    columns: list[Any] = []
+    unused: list[Unused] = []
+    for name, role in roles_of(list(full[0].names), options, path).items():
+        if role in (LABEL, WEIGHT, DROPPED):
+            unused.append(Unused(name, role))
+            continue
+        merged = full[0].columns[name]
+        for one in full[1:]:
+            merged = merged.with_next(one.columns[name])
+        fitted = _fitted(path, name, role, merged, n, options)
+        (unused if isinstance(fitted, Unused) else columns).append(fitted)
+    if not columns:
+        raise DataError(path, "all columns are empty; there is nothing to learn from")
+    return Encoding(tuple(columns), tuple(unused), _words(path, full, options, numeric), format)
+
+
+def _fitted(path: str, name: str, role: str, found: Told, n: int, options: TableOptions) -> Any:
+    if found.texts is None:
+        if not found.known:
+            return Unused(name, EMPTY)
+        if found.boolean:
+            return Number(name, missing=found.missing, boolean=True)
+        deviation = math.sqrt(found.squares / found.known)
+        return Number.of(name, found.known, found.mean, deviation, found.missing, options)
+    if not found.texts:
+        return Unused(name, EMPTY)
+    if role == "open" and kind_of_texts(path, name, n, list(found.texts)) == BOOLEANS:
+        return Number(name, missing=found.missing, boolean=True)
+    return Category(name, tuple(text.decode() for text in found.texts), found.missing)
+
+
+def _words(
+    path: str, full: Sequence[Summary], options: TableOptions, numeric: bool
+) -> tuple[str, ...]:
+    texts = sorted({text for one in full for text in one.labels})
+    other = next((text for text in texts if number_of(text) != number_of(text)), None)
+    if other is None:
+        return ()
+    if numeric:
+        shown = other.decode("utf-8", "backslashreplace")[:40]
+        message = "column '{}': '{}' is no number, and the task learns numbers"
+        raise DataError(path, Message(message, options.label, shown))
+    return by_code_point(texts)[1]
