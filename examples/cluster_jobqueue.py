@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Train on workers that dask-jobqueue starts as jobs of SLURM, as many as there is room for.
 
-pip install 'svmcut[dask]' dask-jobqueue
+pip install '.[dask]' dask-jobqueue
 python examples/cluster_jobqueue.py '/shared/rows/part-*.svm.gz' model
 """
 

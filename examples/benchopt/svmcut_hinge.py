@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """svmcut as a solver of benchopt's benchmark_linear_svm_binary_classif_no_intercept.
 
-Copy it into the folder solvers/ of that benchmark:  benchopt run . -s svmcut
+Copy it into the folder solvers/ of that benchmark, in an environment with svmcut and scikit-learn:
+
+    benchopt run . -s svmcut
 
     min_w  1/2 |w|^2 + C sum_i max(0, 1 - y_i w.x_i)
 """
@@ -11,8 +13,6 @@ from benchopt import BaseSolver
 
 class Solver(BaseSolver):
     name = "svmcut"
-    install_cmd = "conda"
-    requirements = ["pip::svmcut[sklearn]"]
     #: Benchopt lowers it from run to run; here it is the proven gap relative to the objective.
     sampling_strategy = "tolerance"
     parameters = {"solver": ["auto"]}

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """svmcut as a solver of benchopt's benchmark_logreg_l2.
 
-Copy it into the folder solvers/ of that benchmark:  benchopt run . -s svmcut
+Copy it into the folder solvers/ of that benchmark, in an environment with svmcut and scikit-learn:
+
+    benchopt run . -s svmcut
 
     min_w  sum_i log(1 + exp(-y_i w.x_i)) + lmbd/2 |w|^2,   which is svmcut's at C = 1/lmbd
 """
@@ -11,8 +13,6 @@ from benchopt import BaseSolver
 
 class Solver(BaseSolver):
     name = "svmcut"
-    install_cmd = "conda"
-    requirements = ["pip::svmcut[sklearn]"]
     #: Benchopt lowers it from run to run; here it is the proven gap relative to the objective.
     sampling_strategy = "tolerance"
     references = ["C.-J. Lin, R. Weng, S. Keerthi, Trust region Newton method, JMLR 2008"]

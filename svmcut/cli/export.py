@@ -14,7 +14,7 @@ _EPILOG = """\b
 Examples:
   svmcut export model model.liblinear --to liblinear
   svmcut export model model.libsvm --to libsvm          svm-predict reads it
-  svmcut export model model.onnx                        by the ending; needs svmcut[onnx]
+  svmcut export model model.onnx                        by the ending; needs onnx
 """
 
 ROWS = (

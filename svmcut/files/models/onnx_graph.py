@@ -51,7 +51,7 @@ def write(path: str, first: bytes, output: Output, model: Any, original: bool = 
         import onnx
     except ImportError:
         raise UsageError(
-            "ONNX needs the package onnx; install it with: pip install svmcut[onnx]"
+            "ONNX needs the package onnx; install it with: pip install onnx"
         ) from None
     graph = _Graph(path, model)
     if isinstance(model, LinearModel):
