@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures of docs/ (make docs): sketch.svg, margin, cut and gap of a problem small enough
 to draw; speed.svg, of docs/board.md; certificate.svg, of the runs of benchmarks/issue_22283.py;
-words.svg, of the filter of docs/tutorial.md."""
+words.svg, of the filter of docs/tutorial.md; proven.svg, of docs/certified-answers.md."""
 
 from __future__ import annotations
 
@@ -225,7 +225,87 @@ def words():
     to.saved("words.svg")
 
 
+def proven_labels(to: Sketch):
+    """Scores of rows with the bounds of the optimum's."""
+    to.text(20, 28, "Labels", weight="bold", size=15)
+    to.text(20, 46, "Bounds of the exact optimum's score.", size=12)
+    to.line([(150, 62), (150, 240)], GREY, 1.5, "5 4")
+    rows = ((-1.3, 0.7), (-0.9, 0.6), (-0.4, 0.6), (0.2, 0.5), (0.7, 0.6), (1.1, 0.7), (1.5, 0.5))
+    for place, (score, width) in enumerate(rows):
+        height, across = 75 + 25 * place, lambda value: 150 + 62 * value
+        sure = abs(score) > width
+        colour = GREEN if sure else GREY
+        to.line([(across(score - width), height), (across(score + width), height)], colour, 3)
+        to.dot(across(score), height, colour)
+    to.text(20, 268, "Green: no side of 0 but one, so the label is proven.", size=12)
+
+
+def proven_shares(to: Sketch, left: float):
+    """Shares of labels of data/text.test that are proven, over the gap."""
+    import svmcut
+
+    train, test = (str(DOCS.parent / "data" / f"text.{kind}") for kind in ("train", "test"))
+    X, _ = svmcut.load_svmlight_file(test, n_features=2000)
+    gaps = [10 ** (-k / 2) for k in range(3, 13)]
+    shares = [float(svmcut.train(train, gap=g, threads=1).decided(X).mean()) for g in gaps]
+    across = lambda gap: left - 20 - 44 * np.log10(gap)  # noqa: E731
+    up = lambda share: 240 - 170 * share  # noqa: E731
+    to.text(left, 28, "Gap", weight="bold", size=15)
+    to.text(left, 46, "--until-decided goes on until 99 % are.", size=12)
+    to.line([(left + 20, up(0.99)), (left + 260, up(0.99))], RED, 1.5, "5 4")
+    to.line([(across(g), up(share)) for g, share in zip(gaps, shares)], GREEN, 2.5)
+    for gap, share in zip(gaps, shares):
+        to.dot(across(gap), up(share), GREEN, 3.5)
+    for power in (-2, -4, -6):
+        to.text(across(10**power), 256, f"1e{power}", anchor="middle", size=11)
+    to.text(left, 274, "Share of the labels of data/text that is proven.", size=12)
+
+
+def proven_choice(to: Sketch, left: float):
+    """Errors over C on data/text, and the bound below them."""
+    from svmcut.choice import CertifiedChoice, Interval
+    from svmcut.selection import held_out
+    from svmcut.spec.parameters import Settings
+    from svmcut.spec.refusals import plain
+    from svmcut.tasks.protocol import named
+
+    task, files = named("classification"), DOCS.parent / "data"
+    data, held = task.read(f"{files}/text.train"), task.read(f"{files}/text.test", test=True)
+    driver = task.plan(data, plain(Settings(example_cost=1.0, threads=1, given=frozenset())))
+    parts, settings = held_out(data, held, driver.settings)
+    choice = CertifiedChoice(task, settings, Interval(0.01, 10.0, 0.05), parts, driver)
+    choice.run()
+    found = choice.report()
+    across = lambda C: left + 180 + 80 * np.log10(C)  # noqa: E731
+    up = lambda share: 240 - 750 * share  # noqa: E731
+    to.text(left, 28, "Choice of C", weight="bold", size=15)
+    to.text(left, 46, "No C has fewer errors than the bound.", size=12)
+    seen = [row for row in found["trained"] if row["errors"] < 0.24]
+    to.line([(across(row["C"]), up(row["errors"])) for row in seen], BLUE, 2)
+    for row in seen:
+        to.dot(across(row["C"]), up(row["errors"]), BLUE, 3)
+    for row in found["intervals"]:
+        least = max(0.0, row["at_least"])
+        if least < 0.24:
+            to.line([(across(row[end]), up(least)) for end in ("low", "high")], GREEN, 2.5)
+    for C in (0.01, 0.1, 1, 10):
+        to.text(across(C), 256, f"{C:g}", anchor="middle", size=11)
+    to.text(left + 185, up(0.13), "errors", BLUE)
+    to.text(left + 185, up(0.01), "bound", GREEN)
+    to.text(left, 274, "Trained values of C, and what is proven between.", size=12)
+
+
+def proven():
+    """docs/proven.svg: what a certificate says of labels, of a gap and of C."""
+    to = Sketch(960, 288, "Proven labels, the gap that proves them, and a proven choice of C")
+    proven_labels(to)
+    proven_shares(to, 335)
+    proven_choice(to, 665)
+    to.saved("proven.svg")
+
+
 if __name__ == "__main__":
+    proven()
     sketch()
     speed()
     certificate()

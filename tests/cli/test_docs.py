@@ -258,12 +258,18 @@ def test_sketches_are_those_of_the_script(tmp_path, monkeypatch):
 
     monkeypatch.setattr(sketches.Sketch, "saved", lambda to, name: made.update({name: to.parts}))
     made = {}
-    for draw in (sketches.sketch, sketches.speed, sketches.certificate, sketches.words):
+    for draw in (
+        sketches.sketch,
+        sketches.speed,
+        sketches.certificate,
+        sketches.words,
+        sketches.proven,
+    ):
         draw()
     scored = measure_sketches.scored()
     measure_sketches.labels(*scored)
     measure_sketches.order(*scored)
-    assert len(made) == 6
+    assert len(made) == 7
     for name, parts in made.items():
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")
         words = [re.findall(r">([^<]+)</text>", each) for each in (text, "".join(parts))]
