@@ -3,6 +3,9 @@
 
 pip install '.[dask]' dask-jobqueue
 python examples/cluster_jobqueue.py '/shared/rows/part-*.svm.gz' model
+
+Where this process ends too early, by its own walltime say, the same line goes on from
+model.checkpoint.
 """
 
 import sys
@@ -12,7 +15,6 @@ from dask.distributed import Client
 from dask_jobqueue import SLURMCluster
 
 import svmcut.dask
-from svmcut.files.models import write_model
 
 if __name__ == "__main__":
     files, model = sys.argv[1:]
@@ -29,6 +31,7 @@ if __name__ == "__main__":
     )
     with cluster, Client(cluster) as client:
         cluster.adapt(minimum=2, maximum=32)
-        outcome = svmcut.dask.train(client, files, example_cost=1.0, gap=1e-3)
-        write_model(model, outcome.model)
+        saved = {"checkpoint": f"{model}.checkpoint", "resume": True}
+        outcome = svmcut.dask.train(client, files, example_cost=1.0, gap=1e-3, **saved)
+        outcome.save(model)
         print(f"primal {outcome.primal:.6g}, gap {outcome.gap:.3g}, {outcome.details}")
