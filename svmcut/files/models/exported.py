@@ -102,5 +102,6 @@ def _kind(model: Any) -> str:
         "ChainModel": "machine of sequences",
         "KernelChainModel": "machine of sequences with a kernel",
         "MultilabelModel": "machine of label sets",
+        "SparseLabelModel": "machine of label sets",
     }
     return named.get(type(model).__name__, type(model).__name__)
