@@ -249,52 +249,58 @@ static int over_tiles(const Points& P, int64_t queries, int threads, Work&& work
     return starved ? SVMCUT_NO_MEMORY : SVMCUT_OK;
 }
 
-int accumulate(const Points& P, const KernelCode& code, const svmcut_csr& X, const int64_t* which,
-               int64_t count, const double* coef, double* out, int threads) {
+// Lays queries out and calls work(them, first tile, last tile, room for sums) as over_tiles does.
+template <class Work>
+static int over_queries(const Points& P, const svmcut_csr& X, const int64_t* which, int64_t count,
+                        int threads, Work&& work) {
     Queries block;
     if (count == 0 || P.n == 0) return SVMCUT_OK;
     if (!block.build(P, X, which, count)) return SVMCUT_NO_MEMORY;
+    return over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
+        work(block.query.get(), first, last, sums);
+    });
+}
+
+int accumulate(const Points& P, const KernelCode& code, const svmcut_csr& X, const int64_t* which,
+               int64_t count, const double* coef, double* out, int threads) {
     const bool columns = P.layout == Layout::kColumns;
     const int64_t run = columns ? kColumnTilesPerPiece : 1, together = columns ? 1 : kQueriesAtOnce;
     std::atomic<bool> starved{false};
-    const int status =
-        over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
-            const auto values = lines<float>(run * kTile * together);
-            if (!values) {
-                starved = true;
-                return;
+    const auto work = [&](const Query* query, int64_t first, int64_t last, double* sums) {
+        const auto values = lines<float>(run * kTile * together);
+        if (!values) {
+            starved = true;
+            return;
+        }
+        for (int64_t t = first; t < last; t += run) {
+            const int64_t stop = std::min(t + run, last),
+                          points = std::min(stop * kTile, P.n) - t * kTile;
+            for (int64_t k = 0; k < count; k += together) {
+                const int64_t here = std::min(together, count - k);
+                code.evaluate(P, query + k, here, t, stop, values.get(), run * kTile, sums);
+                code.weigh(values.get(), run * kTile, coef + k, here, points, out + t * kTile);
             }
-            for (int64_t t = first; t < last; t += run) {
-                const int64_t stop = std::min(t + run, last),
-                              points = std::min(stop * kTile, P.n) - t * kTile;
-                for (int64_t k = 0; k < count; k += together) {
-                    const int64_t here = std::min(together, count - k);
-                    code.evaluate(P, block.query.get() + k, here, t, stop, values.get(),
-                                  run * kTile, sums);
-                    code.weigh(values.get(), run * kTile, coef + k, here, points, out + t * kTile);
-                }
-            }
-        });
+        }
+    };
+    const int status = over_queries(P, X, which, count, threads, work);
     return starved ? SVMCUT_NO_MEMORY : status;
 }
 
 int accumulate_double(const Points& P, const KernelCode& code, const svmcut_csr& X,
                       const int64_t* which, int64_t count, const double* coef, double* out,
                       int threads) {
-    Queries block;
-    if (count == 0 || P.n == 0) return SVMCUT_OK;
-    if (!block.build(P, X, which, count)) return SVMCUT_NO_MEMORY;
-    return over_tiles(P, count, threads, [&](int64_t first, int64_t last, double*) {
+    const auto work = [&](const Query* query, int64_t first, int64_t last, double*) {
         for (int64_t t = first; t < last; ++t) {
             const int64_t points = std::min(kTile, P.n - t * kTile);
             double* const sums = out + t * kTile;
             for (int64_t k = 0; k < count; ++k) {
                 double values[kTile];
-                code.evaluate_double(P, block.query.get() + k, 1, t, t + 1, values, kTile);
+                code.evaluate_double(P, query + k, 1, t, t + 1, values, kTile);
                 for (int64_t p = 0; p < points; ++p) sums[p] += coef[k] * values[p];
             }
         }
-    });
+    };
+    return over_queries(P, X, which, count, threads, work);
 }
 
 }  // namespace svmcut
@@ -329,13 +335,11 @@ extern "C" int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows* rows,
                                            const svmcut_csr* queries, const int64_t* which,
                                            int64_t count, float* out, int threads) {
     const svmcut::Points& P = rows->points;
-    svmcut::Queries block;
-    if (count == 0 || P.n == 0) return SVMCUT_OK;
-    if (!block.build(P, *queries, which, count)) return SVMCUT_NO_MEMORY;
-    return svmcut::over_tiles(P, count, threads, [&](int64_t first, int64_t last, double* sums) {
-        rows->code->evaluate(P, block.query.get(), count, first, last, out + first * kTile, P.n,
-                             sums);
-    });
+    return svmcut::over_queries(
+        P, *queries, which, count, threads,
+        [&](const svmcut::Query* query, int64_t first, int64_t last, double* sums) {
+            rows->code->evaluate(P, query, count, first, last, out + first * kTile, P.n, sums);
+        });
 }
 
 namespace {
@@ -405,13 +409,11 @@ extern "C" int svmcut_kernel_rows_evaluate_double(const svmcut_kernel_rows* rows
                                                   const svmcut_csr* queries, const int64_t* which,
                                                   int64_t count, double* out, int threads) {
     const svmcut::Points& P = rows->points;
-    svmcut::Queries block;
-    if (count == 0 || P.n == 0) return SVMCUT_OK;
-    if (!block.build(P, *queries, which, count)) return SVMCUT_NO_MEMORY;
-    return svmcut::over_tiles(P, count, threads, [&](int64_t first, int64_t last, double*) {
-        rows->code->evaluate_double(P, block.query.get(), count, first, last, out + first * kTile,
-                                    P.n);
-    });
+    return svmcut::over_queries(
+        P, *queries, which, count, threads,
+        [&](const svmcut::Query* query, int64_t first, int64_t last, double*) {
+            rows->code->evaluate_double(P, query, count, first, last, out + first * kTile, P.n);
+        });
 }
 
 extern "C" int svmcut_kernel_rows_accumulate_double(const svmcut_kernel_rows* rows,

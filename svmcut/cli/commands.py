@@ -47,6 +47,14 @@ THREADS = Option(
     default="all",
     kind=KINDS["threads"],
 )
+
+
+def format_of(help: str) -> Option:
+    """The option of how a test file is written."""
+    default = "by the file's ending, else svm"
+    return Option("input", ("--input",), DATA, help, default=default, kind=KINDS["input"])
+
+
 #: Options of ``svmcut classify``.
 SCORING = (
     Option(
@@ -186,14 +194,9 @@ SCORING = (
         "Feature indices start at 0, as in training; for a model of LIBSVM, in the model file too.",
         default="off",
     ),
-    Option(
-        "input",
-        ("--input",),
-        DATA,
+    format_of(
         "Format of EXAMPLE_FILE: svm, crfsuite, conll, or a table (csv, tsv, jsonl, parquet, "
-        "arrow, text), as in training.",
-        default="by the file's ending, else svm",
-        kind=KINDS["input"],
+        "arrow, text), as in training."
     ),
     Option(
         "scheduler",

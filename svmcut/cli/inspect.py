@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import click
 
+from svmcut.cli.commands import format_of
 from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.spec.kinds import PATH, integer
-from svmcut.spec.parameters import KINDS
 
 _EPILOG = """\b
 Examples:
@@ -51,14 +51,7 @@ ROWS = (
         default="none",
         kind=PATH,
     ),
-    Option(
-        "input",
-        ("--input",),
-        DATA,
-        "Format of --data, as in classify.",
-        default="by the file's ending, else svm",
-        kind=KINDS["input"],
-    ),
+    format_of("Format of --data, as in classify."),
     Option(
         "zero_based",
         ("--zero-based",),

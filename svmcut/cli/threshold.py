@@ -8,11 +8,10 @@ from typing import Any
 import click
 
 from svmcut.cli.choice_rows import ROWS as CHOICE
-from svmcut.cli.commands import THREADS
+from svmcut.cli.commands import THREADS, format_of
 from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.spec.kinds import FLAG, PATH
-from svmcut.spec.parameters import KINDS
 
 _EPILOG = """\b
 Examples:
@@ -22,14 +21,7 @@ Examples:
 """
 
 ROWS = (
-    Option(
-        "input",
-        ("--input",),
-        DATA,
-        "Format of DEV, as in classify.",
-        default="by the file's ending, else svm",
-        kind=KINDS["input"],
-    ),
+    format_of("Format of DEV, as in classify."),
     Option(
         "zero_based",
         ("--zero-based",),

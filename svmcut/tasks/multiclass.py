@@ -155,8 +155,15 @@ class SvmMulticlassLines(ClassLines):
 
 
 class Multiclass(RowTask):
-    """Examples of several classes, and the scores of each."""
+    """Examples of several classes, and the scores of each.
 
+    Attributes
+    ----------
+    number : str
+        How a score is written.
+    """
+
+    number = "%.8f"
     presentation: type[Presentation] = ClassLines
     label_kind = CLASSES
 
@@ -202,7 +209,7 @@ class Multiclass(RowTask):
         model: ClassModel,
         labels: bool = False,
     ) -> None:
-        write_classes(output, predicted, model.label_texts(), labels)
+        write_classes(output, predicted, model.label_texts(), labels, self.number)
 
     def probabilities(
         self, part: Examples, predicted: NDArray[np.float64], model: Any, threads: int = 1
@@ -260,6 +267,7 @@ class SvmMulticlass(Multiclass):
     """
 
     presentation = SvmMulticlassLines
+    number = "%f"
 
     def read(self, path: str, **how: Any) -> Examples:
         return _truncated(super().read(path, **how))
@@ -274,15 +282,6 @@ class SvmMulticlass(Multiclass):
         if isinstance(model, JointKernelModel):
             return lambda part: model.printed(known_features(part, model).X, threads)
         return lambda part: score(known_features(part, model))
-
-    def write(
-        self,
-        output: Output,
-        predicted: NDArray[np.float64],
-        model: ClassModel,
-        labels: bool = False,
-    ) -> None:
-        write_classes(output, predicted, model.label_texts(), labels, "%f")
 
 
 def _truncated(data: Examples) -> Examples:
