@@ -527,9 +527,8 @@ def _check_definite(settings: Settings) -> None:
     if not settings.has_kernel or settings.original or settings.is_definite or settings.is_given:
         return
     row = KERNELS[settings.kernel]
-    offset = (
-        Message(" with {coef0=}", settings.coef0) if row.definite and "coef0" in row.takes else ""
-    )
+    shifted = row.definite and "coef0" in row.takes
+    offset = Message(" with {coef0=}", settings.coef0) if shifted else ""
     short = Message("{}{} need not be positive definite", _what(settings), offset)
     if settings.labels == TAGS or settings.is_joint:
         other = Message(", or give {multiclass=}", MULTICLASS[2]) if settings.is_joint else ""
@@ -554,8 +553,9 @@ def _check_effects(settings: Settings) -> None:
             continue
         taking = takers(task.name, option)
         if not taking:
-            message = "{} has no effect on {}; leave it out"
-            raise UsageError(message, Parameter(option), task.objects)
+            raise UsageError(
+                "{} has no effect on {}; leave it out", Parameter(option), task.objects
+            )
         if option in (OF_FEATURES if settings.has_kernel else OF_VALUES):
             where = "features" if settings.has_kernel else "kernel values"
             raise UsageError("{} is for training on {}; leave it out", Parameter(option), where)
