@@ -2,6 +2,7 @@
 """Words in columns to chunks: svmcut from file to file beside python-crfsuite on the same features.
 
     python benchmarks/tagging.py --sizes 1500 500
+    python benchmarks/tagging.py --long 25 2000 20       sequences, tokens of each, tags
     python benchmarks/tagging.py --files TRAIN TEST      files in columns of one's own
 
 Sentences are those of data/generate.py. svmcut's CPU seconds are those of the whole commands:
@@ -57,10 +58,34 @@ def generated(folder: Path, sizes: list[int], seed: int) -> list[str]:
     return found
 
 
+def long_files(folder: Path, shape: list[int]) -> list[str]:
+    """Files of long sequences of words: of a tag four others follow, nine times in ten, and it has
+    eight words, four times in five."""
+    sequences, length, K = shape
+    rng = np.random.default_rng(7)
+    following, words = rng.integers(0, K, (K, 4)), rng.integers(0, 2000, (K, 8))
+    found = []
+    for part, count in (("train", sequences), ("test", max(1, sequences // 2))):
+        lines, tag = [], 0
+        for _ in range(count):
+            for _ in range(length):
+                word = words[tag, rng.integers(8)] if rng.random() < 0.8 else rng.integers(2000)
+                lines.append(f"w{word} T{tag:04d}\n")
+                tag = following[tag, rng.integers(4)] if rng.random() < 0.9 else rng.integers(K)
+            lines.append("\n")
+        (folder / part).write_text("".join(lines))
+        found.append(str(folder / part))
+    return found
+
+
 def spent(*words: str) -> float:
-    """CPU seconds of a command."""
+    """CPU seconds of a command of svmcut."""
+    return cpu([sys.executable, "-m", "svmcut", *words, "--threads", "1", "-v", "0"])
+
+
+def cpu(program: list[str]) -> float:
+    """CPU seconds of a program."""
     before = os.times()
-    program = [sys.executable, "-m", "svmcut", *words, "--threads", "1", "-v", "0"]
     subprocess.run(program, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = os.times()
     return (
@@ -135,12 +160,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs=2, default=[1500, 500], help="sentences")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--long", type=int, nargs=3, help="sequences, tokens of each, tags")
     parser.add_argument("--files", nargs=2, help="in place of generated sentences")
     parser.add_argument("--example-cost", type=float, default=0.1)
     parser.add_argument("--no-peers", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        if given.long:
+            given.files = long_files(folder, given.long)
         train, test = given.files or generated(folder, given.sizes, given.seed)
         print("| trainer | token error | chunk F1 | training, CPU s | tagging, CPU s |")
         print("|---|---|---|---|---|")

@@ -84,6 +84,28 @@ def test_a_template_of_ones_own_is_kept_by_the_model(run, tmp_path, capsys):
     assert len(outcome.model.names.attributes) == 212
 
 
+@pytest.mark.parametrize("order", [2, 3])
+def test_transitions_of_higher_orders_have_names(run, tmp_path, capsys, order):
+    assert run(f"{LEARN} --t {order} train model") == 0
+    assert run("classify -v 0 test model tags") == 0
+    capsys.readouterr()
+    assert run("inspect --json model") == 0
+    found = json.loads(capsys.readouterr().out)["transitions"]
+    assert [row["order"] for row in found] == list(range(1, order + 1))
+    model = read_model("model")
+    K, S, names = model.shape.n_tags, model.shape.stride, model.names.tags
+    tables = model.w[len(model.w) - model.shape.transitions :]
+    last = tables[-(K**order) * S :].reshape(*(K,) * order, S)[..., :K]
+    top = found[-1]["highest"][0]
+    assert top["weight"] == pytest.approx(last.max())
+    assert top["tags"] == [names[tag] for tag in np.unravel_index(last.argmax(), last.shape)]
+    capsys.readouterr()
+    assert run("inspect --top 1 model") == 0
+    assert " > ".join(top["tags"]) in capsys.readouterr().out
+    assert run("classify -v 0 --n-best 2 --scheme iob2 test model best") == 0
+    assert (tmp_path / "best").read_text().startswith("# 1 ")
+
+
 def test_hashes_take_the_place_of_names(run, tmp_path, capsys):
     assert run(f"{LEARN} train named") == 0
     assert run("classify -v 0 test named right") == 0
