@@ -50,7 +50,9 @@ if TYPE_CHECKING:
 LEAST_SET, GROWTH = 1000, 2  # columns of a working set, and of one in use
 INNER = 0.3  # of the gap that is asked for, the gap of a working set may be
 PART = 0.3  # of what slopes miss of rest may be left of a working set
-ENTRIES = 200_000_000  # of columns read between two looks
+#: Entries of columns read between two looks: so many times all there are, which makes a look at all
+#: columns, their screening and a working set a small part of the time; at least and at most.
+PASSES, LEAST_ENTRIES, ENTRIES = 12, 2_000_000, 200_000_000
 BISECTIONS = 60  # for a theta of the logistic loss
 CLOSE = 0.01  # of the gap that is asked for, what it may be from the best bound
 
@@ -251,7 +253,7 @@ class CdnRun(Run):
             s=self._s,
             enough=enough,
             part=PART,
-            most=ENTRIES,
+            most=min(max(PASSES * problem.space.X.nnz, LEAST_ENTRIES), ENTRIES),
             l1=problem.l1,
             l2=problem.l2,
             bias=problem.space.bias,
