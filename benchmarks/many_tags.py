@@ -21,6 +21,7 @@ import time
 
 import numpy as np
 from generate_chains import generate
+from structured_curves import AllPairs, InOrder
 from svmcut._native.chain_bcfw import Blocks
 
 from svmcut.data.examples import Csr, Sequences
@@ -64,7 +65,7 @@ def costs(n_tags: int, given) -> str:
     model = ChainSequences(train, ChainShape(n_tags, train.X.n_features))
     passes = []
     for brute in (False, True):
-        run = ChainFactors(model, given.example_cost, 0, brute=brute)
+        run = (AllPairs if brute else InOrder)(model, given.example_cost, 0)
         count = given.passes if not brute else min(given.passes, 3)
         passes.append(np.mean([timed(run.run) for _ in range(count)]))
         if not brute:

@@ -105,6 +105,18 @@ def record(task: Task, trainer: str) -> Iterator[Point]:
     yield from (_factor_points if factor_wise else _solver_points)(task, trainer)
 
 
+class AllPairs(ChainFactors):
+    """Reads all pairs of tags."""
+
+    brute_tags = 1 << 30
+
+
+class InOrder(ChainFactors):
+    """Keeps the pairs of tags in order."""
+
+    brute_tags = 0
+
+
 def _factor_points(task: Task, trainer: str) -> Iterator[Point]:
     name, _, rho = trainer.partition(":")
     weight = float(rho or RHO) / task.C if name == "soft-bcfw" else None
@@ -112,8 +124,8 @@ def _factor_points(task: Task, trainer: str) -> Iterator[Point]:
     if isinstance(task.model, LabelSets):
         run = LabelFactors(task.model, task.C, 0, weight, name == "soft-bcfw")
     else:
-        brute = {"gdmm-all-pairs": True, "gdmm-sublinear": False}.get(name)
-        run = ChainFactors(task.model, task.C, 0, weight, name == "soft-bcfw", brute=brute)
+        kind = {"gdmm-all-pairs": AllPairs, "gdmm-sublinear": InOrder}.get(name, ChainFactors)
+        run = kind(task.model, task.C, 0, weight, name == "soft-bcfw")
     due, lower = 0.0, 0.0
     while clock.seconds() < task.limit:
         run.run()

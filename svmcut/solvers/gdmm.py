@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 # before pairs enter: while nodes alone are far off, pairs answer errors that would go anyway
 NODE_PASSES = 10
 RHO = 0.3  # label sets: rho as a part of the length of an example; for chains it is that length
-BRUTE_TAGS = 64  # up to here all pairs of tags are read, which is faster than keeping them in order
 PART_TAGS = 100  # tags tried for a token at a visit
 LOOK_ENTRIES = 20_000  # pairs of tags in a Viterbi step that take as long as a visit of a token
 
@@ -151,7 +150,11 @@ class ChainFactors(Factors):
         As in LabelFactors.
     longest_cut : float
         Length of the longest sum of Psi(right) - Psi(labelling) met.
+    brute_tags : int
+        Up to here all pairs of tags are read, which is faster than keeping them in order.
     """
+
+    brute_tags: ClassVar[int] = 64
 
     def __init__(
         self,
@@ -171,7 +174,7 @@ class ChainFactors(Factors):
         parts = parts or max(1, K // PART_TAGS)
         self.doubtful = K > 1
         self._descent = gdmm_chain.Gdmm(
-            model.chains, self.w, C, rho, parts, K <= BRUTE_TAGS, seed, soft, model.weights
+            model.chains, self.w, C, rho, parts, self.brute_tags >= K, seed, soft, model.weights
         )
 
     def run(self) -> None:

@@ -159,7 +159,7 @@ def test_rank_measures_may_select(folder):
         (("-c", "1", "--select", "f1"), "--select f1 needs --validate"),
         (("-c", "1", "--example-cost", "1"), "exclude each other"),
         (("-l", "f1"), "C is missing, and -l f1 has none by default"),
-        (("-p", "2"), "; give -c 1,10,100,1000 and compare"),
+        (("-p", "2"), "; give several values, -c 1,10,100,1000, and compare"),
         (("-c", "1e13"), "at most 1e+12"),
         (("-c", "nan"), "is not a number"),
         (("-c", "1", "-e", "0"), "above 0"),

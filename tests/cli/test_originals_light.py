@@ -308,7 +308,7 @@ def test_models_that_svm_classify_reads_and_those_it_does_not(folder, capsys):
     capsys.readouterr()
     for name, message in (
         ("other", "other:1:1: version 'svm_type c_svc' is not supported"),
-        ("train", "train:1:1: version"),
+        ("train", "train:1:1: '+1 1:2.1454 2:-1.2314"),
         ("none", "none: No such file or directory"),
     ):
         assert call("svm_classify", "test", name) == 1

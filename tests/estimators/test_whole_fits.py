@@ -33,7 +33,9 @@ def no_cluster(monkeypatch):
     def make_driver(rows, files, settings):
         data = files.paths[0]
         own = named("classification")
-        return SimpleNamespace(X=data.X), own.plan(own.from_arrays(data.X, data.y), settings)
+        return SimpleNamespace(X=data.X, table=None), own.plan(
+            own.from_arrays(data.X, data.y), settings
+        )
 
     monkeypatch.setattr(clusters, "here", lambda client: client)
     monkeypatch.setattr(clusters, "DaskRows", lambda client: SimpleNamespace(close=lambda: None))

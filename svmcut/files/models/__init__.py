@@ -183,8 +183,8 @@ def _unknown(path: str, line: bytes) -> ModelError:
     if colon and (index == b"qid" or index.isdigit()):
         return ModelError(
             path,
-            f"'{version}' is an example, and no model begins so; svmcut classify takes "
-            "EXAMPLE_FILE MODEL_FILE [PREDICTIONS_FILE]",
+            f"'{version}' is an example, and no model begins so; expected the examples first and "
+            "then the model",
             1,
             1,
         )

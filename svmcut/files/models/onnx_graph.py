@@ -50,9 +50,7 @@ def write(path: str, first: bytes, output: Output, model: Any, original: bool = 
     try:
         import onnx
     except ImportError:
-        raise UsageError(
-            "ONNX needs the package onnx; install it with: pip install onnx"
-        ) from None
+        raise UsageError("ONNX needs the package onnx; install it with: pip install onnx") from None
     graph = _Graph(path, model)
     if isinstance(model, LinearModel):
         exported.check_finite(path, model.w, np.array(model.offset))
