@@ -345,7 +345,7 @@ def _examples(
         elif settings.task in OF_CLASSES:
             how["words"] = ()
         if settings.is_given:
-            how["given"] = True
+            how["given"] = 0
         examples = own.read(os.fspath(data), **how, zero_based=settings.zero_based, costs=True)
     words = () if examples.table is None else examples.table.encoding.words
     settings = number_labels(settings, words, examples.source.path)

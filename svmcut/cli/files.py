@@ -95,6 +95,6 @@ def reading_of(options: LearnOptions, original: bool) -> dict[str, Any]:
     if options.input == COLUMNS:
         return given | {"table": options.table}
     if options.is_given:
-        given["given"] = True
+        given["given"] = 0
     words = not original and options.task in OF_CLASSES and options.input == INPUTS[0]
     return given | ({"words": ()} if words else {})

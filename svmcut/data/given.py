@@ -40,6 +40,30 @@ def split_serials(examples: Examples) -> Examples:
     return replace(examples, X=rows, serials=serials)
 
 
+def check_values(examples: Examples, needed: int) -> Examples:
+    """The examples, whose rows have kernel values with so many points.
+
+    Raises
+    ------
+    DataError
+        With the line, for a row whose values end before: those left out would be 0.
+    """
+    X = examples.X
+    ends, last = X.indptr[1:], np.zeros(X.n_rows, np.int64)
+    there = ends > X.indptr[:-1]
+    last[there] = X.indices[ends[there] - 1] + 1
+    short = np.flatnonzero(last < needed)
+    if len(short):
+        row = int(short[0])
+        raise DataError(
+            examples.source.path,
+            f"kernel values end at {last[row]}, but the model needs those up to {needed}; write "
+            "zeros too",
+            examples.source.line_of(row),
+        )
+    return examples
+
+
 def with_serials(examples: Examples) -> Examples:
     """Rows of a square matrix in memory: row k is point k + 1.
 

@@ -14,6 +14,7 @@ from svmcut.files.models.library_text import (
     RBF,
     KernelText,
 )
+from svmcut.libs.words import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +113,17 @@ class Expansion:
 
     def _given(self, rows: Rows) -> NDArray[np.float64]:
         """Kernel values of the file: that with a vector stands at its serial number."""
-        width = max(rows.highest, int(self._serial.max(initial=0))) + 1
+        needed, last = int(self._serial.max(initial=0)), np.zeros(len(rows), np.int64)
+        ends = rows.indptr[1:]
+        there = ends > rows.indptr[:-1]
+        last[there] = rows.indices[ends[there] - 1]
+        if (last < needed).any():
+            row = int(np.argmax(last < needed))
+            raise Refused(
+                f"line {rows.start + row + 1}: kernel values end at {last[row]}, but the model "
+                f"needs those up to {needed}; write zeros too"
+            )
+        width = max(rows.highest, needed) + 1
         dense = np.zeros((len(rows), width))
         dense[rows.row_of_entries(), rows.indices] = rows.values
         return dense[:, self._serial]

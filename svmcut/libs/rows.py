@@ -31,6 +31,8 @@ class Rows:
     values : (nnz,) float64
     fault : int
         The line, from 1, that is no row, where reading ended; 0 for none.
+    start : int
+        The row of the file, from 0, that stands first.
     """
 
     labels: NDArray[np.float64]
@@ -38,6 +40,7 @@ class Rows:
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
     fault: int = 0
+    start: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -55,6 +58,7 @@ class Rows:
             self.indptr[start : stop + 1] - self.indptr[start],
             self.indices[entries],
             self.values[entries],
+            start=self.start + start,
         )
 
     def row_of_entries(self) -> NDArray[np.int64]:

@@ -227,7 +227,7 @@ def names_for(
         }
     if input != NAMED:
         kernel = getattr(model, "kernel", None)
-        given = {"given": True} if kernel is not None and kernel.is_given else {}
+        given = {"given": _points(model)} if kernel is not None and kernel.is_given else {}
         return _table_for(model, path, input) | given
     if OF_TAGS not in tasks_of(model) or model.names is None:
         raise ModelError(
@@ -261,6 +261,16 @@ def words_of(examples: Any) -> tuple[str, ...]:
     """What the labels 1, 2, ... are called."""
     table = getattr(examples, "table", None)
     return () if table is None else table.encoding.words
+
+
+def _points(model: Any) -> int:
+    """The largest number of a point whose kernel value a model needs; 0 for none."""
+    support = model.support
+    columns = support.indices[support.stored]
+    if not len(columns):
+        return 0
+    columns = columns if model.columns is None else model.columns[columns]
+    return int(columns.max()) + 1
 
 
 def _table_for(model: Any, path: str, input: str) -> dict[str, Any]:

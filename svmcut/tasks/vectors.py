@@ -130,11 +130,11 @@ class RowTask(Task):
     ) -> Examples:
         """As Task.read, of a file or of all that fit a pattern; cache as of
         `svmcut.files.cache.read_files`; of a table as `table` reads it; words as of
-        `read_labelled`; `given`: kernel values."""
+        `read_labelled`; given: how many kernel values a row has at least, of a file of these."""
         if table is not None:
             return table.read(path, self.label_kind, how["max_memory"])
-        if how.pop("given", False):
-            return _values(path, words, how, costs)
+        if (needed := how.pop("given", None)) is not None:
+            return _values(path, words, how, costs, needed)
         if cache is None and not is_pattern(path):
             examples = read_labelled(path, words, **how)
         else:
@@ -154,29 +154,31 @@ class RowTask(Task):
             from svmcut.files.label_words import LabelWords
 
             how["numbered"] = LabelWords(path, words).of
-        if how.pop("given", False):
-            return _stream_values(path, how)
+        if (needed := how.pop("given", None)) is not None:
+            return _stream_values(path, how, needed)
         return stream_examples(path, **how)
 
 
-def _stream_values(path: str, how: dict[str, Any]) -> Iterator[Examples]:
-    from svmcut.data.given import split_serials
+def _stream_values(path: str, how: dict[str, Any], needed: int) -> Iterator[Examples]:
+    from svmcut.data.given import check_values, split_serials
     from svmcut.files.npy import is_npy, stream_npy
 
     if is_npy(path):
-        return stream_npy(path)
-    return map(split_serials, stream_examples(path, **how | {"zero_based": True}))
+        parts = stream_npy(path)
+    else:
+        parts = map(split_serials, stream_examples(path, **how | {"zero_based": True}))
+    return (check_values(part, needed) for part in parts)
 
 
-def _values(path: str, words: Any, how: dict[str, Any], costs: bool) -> Examples:
+def _values(path: str, words: Any, how: dict[str, Any], costs: bool, needed: int) -> Examples:
     """Rows of kernel values, with their serial numbers."""
-    from svmcut.data.given import split_serials
+    from svmcut.data.given import check_values, split_serials
     from svmcut.files.npy import is_npy, read_npy
 
     if is_npy(path):
-        return read_npy(path)
+        return check_values(read_npy(path), needed)
     examples = split_serials(read_labelled(path, words, **how | {"zero_based": True}))
-    return examples if costs else replace(examples, weights=None)
+    return check_values(examples if costs else replace(examples, weights=None), needed)
 
 
 def read_labelled(path: str, words: Any, **how: Any) -> Examples:

@@ -122,6 +122,9 @@ def test_given_values_train_what_their_kernel_does(line, capsys):
         Predictor(other).decisions(read_rows(data, 0)),
         atol=1e-3,
     )
+    Path("short").write_text(Path("given").read_text() + "1 0:1 1:1\n")
+    assert run("svm-predict -q short model out") == 1
+    assert f"line {len(X) + 1}: kernel values end at 1, but" in capsys.readouterr().err
     Path("given").write_text(gram(y, K + np.triu(np.ones_like(K), 1), serials))
     assert run(f"svm-train -t 4 {words} given model") == 1
     assert "must be equal" in capsys.readouterr().err

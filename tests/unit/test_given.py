@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import call
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 import svmcut
 from svmcut.errors import DataError, UsageError
 from svmcut.loading import Model
+from svmcut.tasks.classification import Classification
 from svmcut.training.given import definite_shift, smallest_ritz
 
 
@@ -138,6 +140,27 @@ def test_bad_lines_are_named(tmp_path, monkeypatch, serials, change, told):
     Path("text").write_text(lines(K, y, serials))
     with pytest.raises(DataError, match=told):
         trained("text", example_cost=1.0)
+
+
+def test_rows_that_lack_values_the_model_needs_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    K, y = np.eye(4) + 0.5, [1, 1, -1, -1]
+    outcome = trained((K, y), example_cost=1.0)
+    outcome.save("model")
+    for name, text in (("short", "1 0:1 1:1 2:2 3:0 4:1\n-1 0:2 1:1 3:1\n"), ("none", "1\n")):
+        Path(name).write_text(text)
+        at, last = {"short": (2, 3), "none": (1, 0)}[name]
+        told = f"{name}:{at}: kernel values end at {last}, but the model needs those up to 4"
+        assert call("svmcut classify", "-v", "0", name, "model", "scores") == 1
+        with pytest.raises(DataError, match=told):
+            list(Classification().stream(name, given=4))
+        with pytest.raises(DataError, match=told):
+            Classification().read(name, given=4)
+    assert not Path("scores").exists()
+    Path("whole").write_text("1 0:1 1:1 4:1\n")
+    assert call("svmcut classify", "-v", "0", "whole", "model", "scores") == 0
+    np.save("narrow.npy", np.ones((1, 4)))
+    assert call("svmcut classify", "-v", "0", "narrow.npy", "model", "scores") == 1
 
 
 def test_what_is_no_matrix_of_rows_with_rows_is_refused(tmp_path, monkeypatch):
