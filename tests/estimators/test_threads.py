@@ -157,7 +157,7 @@ def test_a_search_that_fails_ends_no_fit_of_another_thread():
     begun, ends = Begun(), []
 
     def beside():
-        ends.append(long_fit(300, begun).stopped_by)
+        ends.append(long_fit(100_000, begun).stopped_by)
 
     thread = threading.Thread(target=beside)
     thread.start()
