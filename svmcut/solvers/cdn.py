@@ -50,8 +50,9 @@ if TYPE_CHECKING:
 LEAST_SET, GROWTH = 1000, 2  # columns of a working set, and of one in use
 INNER = 0.3  # of the gap that is asked for, the gap of a working set may be
 PART = 0.3  # of what slopes miss of rest may be left of a working set
-#: Entries of columns read between two looks: so many times all there are, which makes a look at all
-#: columns, their screening and a working set a small part of the time; at least and at most.
+#: Entries of columns read before the first look: so many times all there are, which makes a look at
+#: all columns, their screening and a working set a small part of the time; at least, and at most.
+#: Each look doubles them: steps that begin anew forget the curvature they went along.
 PASSES, LEAST_ENTRIES, ENTRIES = 12, 2_000_000, 200_000_000
 BISECTIONS = 60  # for a theta of the logistic loss
 CLOSE = 0.01  # of the gap that is asked for, what it may be from the best bound
@@ -253,7 +254,7 @@ class CdnRun(Run):
             s=self._s,
             enough=enough,
             part=PART,
-            most=min(max(PASSES * problem.space.X.nnz, LEAST_ENTRIES), ENTRIES),
+            most=self._most(),
             l1=problem.l1,
             l2=problem.l2,
             bias=problem.space.bias,
@@ -262,6 +263,11 @@ class CdnRun(Run):
         )
         self._w = w[:-1].copy() if self._free else w
         self._passes += entries / max(1, problem.space.X.nnz) + 1
+
+    def _most(self) -> int:
+        """Entries of columns that are read before the next look."""
+        first = max(PASSES * self._problem.space.X.nnz, LEAST_ENTRIES)
+        return min(first << min(self._iteration, 20), ENTRIES)
 
     def _progress(self) -> Progress:
         return Progress(
