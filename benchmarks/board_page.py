@@ -24,6 +24,7 @@ TITLES = {
     "squared-hinge": "Squared hinge loss",
     "logistic": "Logistic loss",
     "crammer-singer": "Crammer and Singer's classes",
+    "one-vs-rest": "One class against the rest, hinge loss",
     "rbf": "Kernel exp(-g |x - z|^2), hinge loss",
     "tags": "Sequences: wrong tokens of a test set",
     "ranking": "Rankings: 100 (1 - NDCG@10) of a test set",

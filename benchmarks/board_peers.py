@@ -60,6 +60,97 @@ def logistic(loss):
     )
 
 
+def liblinear(number):
+    """LIBLINEAR as its Python package has it; what copies the rows to its own form is not
+    charged."""
+    from liblinear.liblinearutil import parameter, problem, save_model, train
+
+    def run(path, _, C, e, output):
+        from sklearn.datasets import load_svmlight_file
+
+        began = time.process_time()
+        X, y = load_svmlight_file(path)
+        spent = time.process_time() - began
+        given = problem(y, X)
+        began = time.process_time()
+        model = train(given, parameter(f"-s {number} -c {C!r} -e {e!r} -B 1 -q"))
+        spent += time.process_time() - began
+        save_model(output, model)
+        return {"cpu": spent}
+
+    return run
+
+
+def libsvm(_):
+    """LIBSVM as its Python package has it, likewise."""
+    from libsvm.svmutil import svm_parameter, svm_problem, svm_save_model, svm_train
+
+    def run(path, gamma, C, e, output):
+        from sklearn.datasets import load_svmlight_file
+
+        began = time.process_time()
+        X, y = load_svmlight_file(path)
+        spent = time.process_time() - began
+        given = svm_problem(y, X)
+        began = time.process_time()
+        model = svm_train(given, svm_parameter(f"-c {C!r} -g {gamma} -e {e!r} -m 200 -q"))
+        spent += time.process_time() - began
+        svm_save_model(output, model)
+        return {"cpu": spent}
+
+    return run
+
+
+def skglm(_):
+    """Compiles its loops before, on a few rows."""
+    from skglm import LinearSVC
+
+    def run(path, _, C, tol, output):
+        began = time.process_time()
+        X, y = loaded(path)
+        spent = time.process_time() - began
+        few = np.r_[np.flatnonzero(y > 0)[:10], np.flatnonzero(y < 0)[:10]]
+        machine = lambda tol: LinearSVC(C=C, tol=tol, fit_intercept=False)  # noqa: E731
+        machine(1.0).fit(X[few], y[few])
+        began = time.process_time()
+        model = machine(tol).fit(X, y)
+        spent += time.process_time() - began
+        np.save(output + ".npy", np.ravel(model.coef_))
+        return {"cpu": spent}
+
+    return run
+
+
+def rehline(_):
+    """Takes dense rows."""
+    from rehline import plqERM_Ridge
+
+    def run(path, _, C, tol, output):
+        began = time.process_time()
+        X, y = loaded(path)
+        if X.shape[1] > 2000:
+            raise ValueError("rows as dense ones do not fit")
+        machine = plqERM_Ridge(loss={"name": "svm"}, C=C, tol=tol, max_iter=100_000)
+        model = machine.fit(np.ascontiguousarray(X.toarray()), y.astype(float))
+        spent = time.process_time() - began
+        np.save(output + ".npy", np.ravel(model.coef_))
+        return {"cpu": spent}
+
+    return run
+
+
+def patched(make):
+    """A machine of scikit-learn under scikit-learn-intelex."""
+
+    def bound(loss):
+        from sklearnex import patch_sklearn
+
+        patch_sklearn(verbose=False)
+        return make(loss)
+
+    return bound
+
+
 def sgd(loss):
     from sklearn.linear_model import SGDClassifier
 
@@ -224,6 +315,12 @@ PEERS = {
     "SGDClassifier": sgd,
     "vowpal-wabbit": vowpal_wabbit,
     "SVC": svc,
+    "LIBLINEAR": liblinear,
+    "LIBSVM": libsvm,
+    "skglm": skglm,
+    "ReHLine": rehline,
+    "SVC-intelex": patched(svc),
+    "LogisticRegression-intelex": patched(logistic),
     "crfsuite": crfsuite,
     "lightgbm": lightgbm,
     "xgboost": xgboost,
@@ -238,7 +335,8 @@ LOSSES = {
 
 def main(peer, task, train, test, C, setting, output):
     warnings.simplefilter("ignore")
-    run = PEERS[peer](LOSSES.get((peer, task), task))
+    name, _, number = peer.partition(" -s ")
+    run = PEERS[name](number or LOSSES.get((peer, task), task))
     number = float(setting) if peer != "crfsuite" else setting
     Path(output + ".json").write_text(
         json.dumps(run(train, test, float(C), number, output)), encoding="ascii"

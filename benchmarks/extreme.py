@@ -7,7 +7,8 @@ scikit-learn's LinearSVC and Omikuji.
 TRAIN and TEST are files of the extreme classification repository. Every trainer runs in a process
 of its own, on one thread; CPU seconds and peak memory are the system's count of that process and
 hold reading and writing, and predicting for those that are no programs. C is 1, and the gap of
-svmcut 0.01. "prune-D" is --prune D, "auto" --prune auto. LinearSVC has the hinge loss and its own
+svmcut 0.01. "prune-D" is --prune D, "auto" --prune auto, "tree" --tree, and "tree+prune-D" both.
+LinearSVC has the hinge loss and its own
 tolerance; Omikuji trains three trees with its own defaults, in the interpreter of --python, which
 has its package.
 """
@@ -130,7 +131,12 @@ def measured(name: str, given: argparse.Namespace, folder: Path) -> tuple[Used, 
     elif name == "omikuji":
         used = run([given.python, "-c", OMIKUJI, *files])
     else:
-        prune = [] if name == "svmcut" else ["--prune", name.removeprefix("prune-")]
+        prune: list[str] = []
+        for word in name.split("+"):
+            if word == "tree":
+                prune.append("--tree")
+            elif word != "svmcut":
+                prune += ["--prune", word.removeprefix("prune-")]
         words = [sys.executable, "-m", "svmcut"]
         how = ["--task", "multilabel", "--pairs", "none", "--example-cost", "1", "--gap", "0.01"]
         how += ["--threads", "1", "--model-format", "binary"]
@@ -146,7 +152,7 @@ def main(words: list[str] | None = None) -> None:
     )
     parser.add_argument("train")
     parser.add_argument("test")
-    known = ["svmcut", "auto", "prune-0.05", "linear-svc", "omikuji"]
+    known = ["svmcut", "auto", "prune-0.05", "tree", "tree+prune-0.05", "linear-svc", "omikuji"]
     parser.add_argument("--trainers", nargs="+", default=known, metavar="NAME")
     parser.add_argument("--python", default=sys.executable, help="an interpreter with Omikuji")
     given = parser.parse_args(words)

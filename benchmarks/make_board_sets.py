@@ -2,8 +2,7 @@
 """Stand-ins for public sets of two classes and of twenty, in their sizes and shapes, for
 benchmarks/board.py.
 
-    python benchmarks/make_board_sets.py {w8a,url-day,news20-binary,skin,news20} OUTPUT [--rows N]
-    [--seed N]
+    python benchmarks/make_board_sets.py NAME OUTPUT [--rows N] [--seed N]
 
     w8a             49,749 x 300        rare binary features, some twelve a row, 3 % positive
     url-day         20,000 x 100,000    a day of the url set: a hundred binary features a row,
@@ -12,6 +11,13 @@ benchmarks/board.py.
     skin            245,057 x 3         three colours from 0 to 255, a fifth positive, far from
                     linear
     news20          15,935 x 62,061     tf-idf of words at unit length, 20 classes
+    counts          15,935 x 62,061     counts of words as they are, ten of the classes positive
+    dense           200,000 x 28        normal features of which eight matter, a fifth mislabelled
+    wide            4,000 x 8,000,000   a thousand binary features a row
+    rare            100,000 x 300       w8a with one positive row in a thousand
+    copies          200,000 x 300       2,000 rows of w8a, each a hundred times
+    hashed          40,000 x 1,048,576  tf-idf of words and pairs of words, hashed
+    thousand        20,000 x 20,000     tf-idf of words at unit length, 1,000 classes
 
 Errors on them say how trainers compare with each other and nothing of the sets they are named
 after.
@@ -84,8 +90,8 @@ def skin(rng, n):
     return sparse.csr_matrix(np.where(y[:, None] > 0, skins, others).clip(0, 255).round()), y
 
 
-def news20(rng, n):
-    d, classes = 62_061, 20
+def topical(rng, n, d, classes):
+    """Counts of words and classes from 1: common words, and those of a class."""
     base = zipf(d, 1.1)
     rare = np.arange(100, d)
     topics = [
@@ -101,10 +107,69 @@ def news20(rng, n):
         own[topical] = rng.choice(which, size=topical.sum(), p=weight)
         rows += [i] * length
         columns += own.tolist()
-    X = sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, d)).tocsr()
+    return sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, d)).tocsr(), y + 1
+
+
+def tfidf(X):
+    """Of counts, at unit length."""
     df = np.asarray((X > 0).sum(0)).ravel()
     X.data = 1 + np.log(X.data)
-    return unit(X @ sparse.diags(np.log(n / np.maximum(df, 1)))), y + 1
+    return unit(X @ sparse.diags(np.log(X.shape[0] / np.maximum(df, 1))))
+
+
+def news20(rng, n):
+    X, y = topical(rng, n, 62_061, 20)
+    return tfidf(X), y
+
+
+def thousand(rng, n):
+    X, y = topical(rng, n, 20_000, 1000)
+    return tfidf(X), y
+
+
+def counts(rng, n):
+    X, y = topical(rng, n, 62_061, 20)
+    return X, np.where(y > 10, 1, -1)
+
+
+def dense(rng, n):
+    X = rng.normal(size=(n, 28)).round(4)
+    score = X[:, :8] @ rng.normal(size=8)
+    return sparse.csr_matrix(X), np.where((score > 0) == (rng.random(n) < 0.8), 1, -1)
+
+
+def wide(rng, n):
+    d = 8_000_000
+    X = drawn(rng, np.full(n, 1000), zipf(d, 0.8))
+    X.data[:] = 1
+    score = X @ (rng.normal(size=d) * (rng.random(d) < 0.3))
+    return X, signs(score + 0.1 * score.std() * rng.normal(size=n), 0.5)
+
+
+def rare(rng, n):
+    X, y = w8a(rng, n)
+    keep = np.flatnonzero(y > 0)[n // 1000 :]
+    return X, np.where(np.isin(np.arange(n), keep), -1, y)
+
+
+def copies(rng, n):
+    X, y = w8a(rng, n // 100)
+    rows = rng.permutation(np.repeat(np.arange(n // 100), 100))
+    return X[rows], y[rows]
+
+
+def hashed(rng, n):
+    d = 1 << 20
+    X, y = topical(rng, n, 62_061, 20)
+    X = X.tocoo()
+    order = np.lexsort((X.col, X.row))
+    row, column = X.row[order], X.col[order]
+    same = row[1:] == row[:-1]
+    pairs = (column[1:].astype(np.int64) * 1_000_003 + column[:-1]) % d
+    place = np.r_[column.astype(np.int64) * 7_919 % d, pairs[same]]
+    rows = np.r_[row, row[1:][same]]
+    Z = sparse.coo_matrix((np.ones(len(rows)), (rows, place)), shape=(n, d)).tocsr()
+    return tfidf(Z), np.where(y > 10, 1, -1)
 
 
 SETS = {
@@ -113,6 +178,13 @@ SETS = {
     "news20-binary": (news20_binary, 19_996),
     "skin": (skin, 245_057),
     "news20": (news20, 15_935),
+    "counts": (counts, 15_935),
+    "dense": (dense, 200_000),
+    "wide": (wide, 4_000),
+    "rare": (rare, 100_000),
+    "copies": (copies, 200_000),
+    "hashed": (hashed, 40_000),
+    "thousand": (thousand, 20_000),
 }
 
 

@@ -1,39 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Words in columns to chunks: svmcut from file to file beside python-crfsuite on the same features.
+"""Tags of tokens: svmcut beside every trainer of python-crfsuite, on the same features.
 
-    python benchmarks/tagging.py --sizes 1500 500
+    python benchmarks/tagging.py --sizes 3000 1500
     python benchmarks/tagging.py --long 25 2000 20       sequences, tokens of each, tags
     python benchmarks/tagging.py --files TRAIN TEST      files in columns of one's own
+    python benchmarks/tagging.py --numbered TRAIN TEST --first 2000     svm_hmm's files, the first
+                                                         sequences of TRAIN
 
-Sentences are those of data/generate.py. svmcut's CPU seconds are those of the whole commands:
-start, reading, features of the template, training or tagging, writing; crfsuite's are those of its
-trainer and its tagger alone, on the features that svmcut made. One thread; errors of the test part
-in percent.
+Several of them make one table, one below the other. Sentences are those of data/generate.py.
+Training and tagging are CPU seconds of the calls alone, features in memory, one thread, medians of
+--rounds; commands are those of `svmcut learn` and `svmcut classify`, from files to files: start,
+reading, features of the template, training or tagging, writing. Errors of the test part in percent.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from random import Random
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from svmcut.data.examples import Sequences
 from svmcut.files.conll import read_conll
+from svmcut.files.sequences import read_sequences
 from svmcut.scoring.chunks import ChunkCounts, parts_of
+from svmcut.spec.parameters import Settings
+from svmcut.training.driver import make_driver
 
 ROOT = Path(__file__).resolve().parent.parent
-OURS = (
-    ("--gap 0.01", "--gap 0.01"),
-    ("--gap 0.05", "--gap 0.05"),
-    ("--quick", "--quick"),
+OURS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("", {}),
+    ("--gap 0.05", {"gap": 0.05}),
+    ("--quick", {"quick": True}),
 )
 PEERS = (
     ("lbfgs", {"c2": 1.0}),
@@ -42,6 +49,22 @@ PEERS = (
     ("pa", {}),
     ("arow", {}),
 )
+HEAD = (
+    "| set | trainer | token error | chunk F1 | training, CPU s | tagging, CPU s | "
+    "commands, CPU s |\n|---|---|---|---|---|---|---|"
+)
+
+
+class Job(NamedTuple):
+    """Sequences to train on and to tag, the names of the tags, what the commands read, and
+    options of `svmcut learn`."""
+
+    name: str
+    train: Sequences
+    test: Sequences
+    tags: tuple[str, ...]
+    files: tuple[str, str]
+    options: tuple[str, ...]
 
 
 def generated(folder: Path, sizes: list[int], seed: int) -> list[str]:
@@ -95,86 +118,142 @@ def cpu(program: list[str]) -> float:
     )
 
 
-def row(name: str, error: float, f1: float, training: float, tagging: float) -> None:
+def measured(job: Job, found: np.ndarray) -> tuple[float, float]:
+    """Percent of wrong tags, and F1 of the chunks, nan where tags say none."""
+    f1, parts = float("nan"), parts_of(job.tags)
+    if parts is not None:
+        counts = ChunkCounts(parts)
+        counts.add(job.test.tags, found, job.test.indptr)
+        f1 = counts.f1()
+    return 100 * float(np.mean(found != job.test.tags)), f1
+
+
+def row(job: Job, name: str, found: np.ndarray, seconds: list[float], commands: str = "") -> None:
     """One line of the table."""
-    print(f"| {name} | {error:.2f} | {f1:.2f} | {training:.2f} | {tagging:.2f} |", flush=True)
+    error, f1 = measured(job, found)
+    cells = [job.name, name, f"{error:.2f}", "" if f1 != f1 else f"{f1:.2f}"]
+    cells += [*(f"{x:.2f}" for x in seconds), commands]
+    print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def ours(folder: Path, train: str, test: str, C: float) -> None:
+def ours(job: Job, folder: Path, given: argparse.Namespace) -> None:
     """svmcut's rows."""
-    model, tags, report = (str(folder / name) for name in ("model", "tags", "report"))
-    columns = ("--task", "sequence", "--input", "conll", "--example-cost", str(C))
-    for name, options in OURS:
-        training = spent("learn", *columns, *options.split(), train, model)
-        tagging = spent("classify", test, model, tags, "--report", report)
-        with open(report, encoding="utf-8") as file:
-            found = json.load(file)
-        f1 = found.get("chunk_f1", float("nan"))
-        row(f"svmcut {name} C={C:g}", found["token_error"], f1, training, tagging)
+    model = str(folder / "model")
+    for words, options in OURS:
+        asked = {} if given.example_cost is None else {"example_cost": given.example_cost}
+        settings = Settings(task="sequence", threads=1, **asked, **options)
+        training, tagging = [], []
+        for _ in range(given.rounds):
+            began = time.process_time()
+            driver = make_driver(settings, job.train)
+            outcome = driver.fit(driver.settings.cost, driver.settings.example_cost)
+            training.append(time.process_time() - began)
+            began = time.process_time()
+            found = outcome.model.tags(job.test.X, job.test.indptr)
+            tagging.append(time.process_time() - began)
+        cost = () if given.example_cost is None else ("--example-cost", str(given.example_cost))
+        learn = spent("learn", *job.options, *cost, *words.split(), job.files[0], model)
+        classify = spent("classify", job.files[1], model, str(folder / "tags"))
+        name = " ".join(["svmcut", words, f"C={outcome.objective.C:g}"]).replace("  ", " ")
+        seconds = [statistics.median(training), statistics.median(tagging)]
+        row(job, name, found, seconds, f"{learn:.2f}, {classify:.2f}")
 
 
-def named(data, names) -> tuple[list, list]:
-    """Sequences of lists of features by name, and of tags."""
-    attributes, X = names.attributes, data.X
+def items(data: Sequences) -> list[Any]:
+    """Sequences as crfsuite keeps them: features by name with their values."""
+    import pycrfsuite
+
+    X = data.X
     tokens = [
-        [attributes[k] for k in X.indices[a:b].tolist()]
+        dict(zip(map(str, X.indices[a:b].tolist()), X.data[a:b].tolist(), strict=True))
         for a, b in zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True)
     ]
-    tags = [names.tags[tag] for tag in data.tags.tolist()]
-    ends = [*zip(data.indptr[:-1].tolist(), data.indptr[1:].tolist(), strict=True)]
-    return [tokens[a:b] for a, b in ends], [tags[a:b] for a, b in ends]
+    ends = zip(data.indptr[:-1].tolist(), data.indptr[1:].tolist(), strict=True)
+    return [pycrfsuite.ItemSequence(tokens[a:b]) for a, b in ends]
 
 
-def peers(folder: Path, train: str, test: str) -> None:
+def peers(job: Job, folder: Path, given: argparse.Namespace) -> None:
     """crfsuite's rows."""
     import pycrfsuite
 
-    data = read_conll(train)
-    names = data.names
-    held = read_conll(test, names=names)
-    X, y = named(data, names)
-    others, _ = named(held, names)
-    places, parts = {tag: k for k, tag in enumerate(names.tags)}, parts_of(names.tags)
+    X, others = items(job.train), items(job.test)
+    tags = [str(tag) for tag in job.train.tags.tolist()]
+    ends = job.train.indptr.tolist()
+    target = str(folder / "crf")
     for algorithm, parameters in PEERS:
-        target, began = str(folder / "crf"), time.process_time()
-        trainer = pycrfsuite.Trainer(verbose=False, algorithm=algorithm, params=parameters)
-        for one, tags in zip(X, y, strict=True):
-            trainer.append(one, tags)
-        trainer.train(target)
-        training, tagger = time.process_time() - began, pycrfsuite.Tagger()
-        tagger.open(target)
-        began = time.process_time()
-        predicted = [tagger.tag(one) for one in others]
-        tagging = time.process_time() - began
-        found = np.array([places[tag] for tags in predicted for tag in tags], np.int32)
-        f1 = float("nan")
-        if parts is not None:
-            counts = ChunkCounts(parts)
-            counts.add(held.tags, found, held.indptr)
-            f1 = counts.values()["chunk_f1"]
+        training, tagging = [], []
+        for _ in range(given.rounds):
+            trainer = pycrfsuite.Trainer(verbose=False, algorithm=algorithm, params=parameters)
+            for k, one in enumerate(X):
+                trainer.append(one, tags[ends[k] : ends[k + 1]])
+            began = time.process_time()
+            trainer.train(target)
+            training.append(time.process_time() - began)
+            tagger = pycrfsuite.Tagger()
+            tagger.open(target)
+            began = time.process_time()
+            predicted = [tagger.tag(one) for one in others]
+            tagging.append(time.process_time() - began)
+        found = np.array([int(tag) for one in predicted for tag in one], np.int32)
         name = " ".join([f"crfsuite {algorithm}", *(f"{k}={v:g}" for k, v in parameters.items())])
-        row(name, 100 * float(np.mean(found != held.tags)), f1, training, tagging)
+        row(job, name, found, [statistics.median(training), statistics.median(tagging)])
+
+
+def of_columns(name: str, train: str, test: str) -> Job:
+    """Files in columns."""
+    data = read_conll(train)
+    assert data.names is not None
+    held, options = read_conll(test, names=data.names), ("--task", "sequence", "--input", "conll")
+    return Job(name, data, held, data.names.tags, (train, test), options)
+
+
+def numbered(folder: Path, train: str, test: str, first: int | None) -> Job:
+    """svm_hmm's files; of the first sequences a file is written for the command."""
+    data, held = read_sequences(train), read_sequences(test, least=0)
+    if first is not None and first < len(data):
+        data = data.take(np.arange(len(data)) < first)
+        X, path = data.X, folder / "first"
+        sequence = np.repeat(np.arange(len(data)), np.diff(data.indptr)).tolist()
+        with path.open("w") as file:
+            for t, (tag, n) in enumerate(zip(data.tags.tolist(), sequence, strict=True)):
+                a, b = X.indptr[t : t + 2].tolist()
+                values = zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True)
+                told = " ".join(f"{k + 1}:{value:g}" for k, value in values)
+                file.write(f"{tag + 1} qid:{n + 1} {told}\n")
+        train = str(path)
+        data = read_sequences(train)
+    return Job("numbered", data, held, (), (train, test), ("--task", "sequence"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=int, nargs=2, default=[1500, 500], help="sentences")
+    parser.add_argument("--sizes", type=int, nargs=2, help="sentences")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--long", type=int, nargs=3, help="sequences, tokens of each, tags")
-    parser.add_argument("--files", nargs=2, help="in place of generated sentences")
-    parser.add_argument("--example-cost", type=float, default=0.1)
+    parser.add_argument("--files", nargs=2, help="files in columns")
+    parser.add_argument("--numbered", nargs=2, help="files of svm_hmm")
+    parser.add_argument("--first", type=int, help="sequences of the numbered file to train on")
+    parser.add_argument("--example-cost", type=float, help="default: as svmcut has it")
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--no-peers", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder, jobs = Path(name), []
+        if given.sizes or not (given.long or given.files or given.numbered):
+            files = generated(folder, given.sizes or [1500, 500], given.seed)
+            jobs.append(of_columns("sentences", *files))
         if given.long:
-            given.files = long_files(folder, given.long)
-        train, test = given.files or generated(folder, given.sizes, given.seed)
-        print("| trainer | token error | chunk F1 | training, CPU s | tagging, CPU s |")
-        print("|---|---|---|---|---|")
-        ours(folder, train, test, given.example_cost)
-        if not given.no_peers:
-            peers(folder, train, test)
+            (folder / "long").mkdir()
+            jobs.append(of_columns("long", *long_files(folder / "long", given.long)))
+        if given.files:
+            jobs.append(of_columns("files", *given.files))
+        if given.numbered:
+            jobs.append(numbered(folder, *given.numbered, given.first))
+        print(HEAD)
+        for job in jobs:
+            ours(job, folder, given)
+            if not given.no_peers:
+                peers(job, folder, given)
 
 
 if __name__ == "__main__":
