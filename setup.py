@@ -53,7 +53,10 @@ def fail(message):
 
 # A C++ file is compiled once: by the extension whose .pyx names it in a "# sources:" line at its
 # head, or into a static library that several name in a "# libraries:" line.
-LIBRARIES = {"svmcut_kernel_rows": ["csrc/kernels/kernel_rows.cc"]}
+LIBRARIES = {
+    "svmcut_kernel_rows": ["csrc/kernels/kernel_rows.cc"],
+    "svmcut_rows": ["csrc/text/scan.cc", "csrc/text/text.cc", "csrc/linear/sparse.cc"],
+}
 
 modules = sorted(Path("svmcut/_native").glob("*.pyx"))
 if not modules:
@@ -162,14 +165,16 @@ class BuildExt(build_ext):
 
 def in_turns(compile_one, cores, files):
     """As many compilers at once as there are cores. What Cython writes only calls the C++ files:
-    -O1 will do there."""
+    -O1 will do there; for the limited API it looks at a header of ours first."""
+    written = ["-O1", "-Wno-unused-function"]
+    written += ["-include", "csrc/python/limited.h"] if LIMITED else []
     turns, numbers = Semaphore(cores), count(1)
 
     def compiled(obj, src, ext, cc_args, extra, pp_opts):
         with turns:
             print(f"[{next(numbers)}/{files}] {src}", flush=True)
             return compile_one(
-                obj, src, ext, cc_args, [*extra, *["-O1"] * src.startswith(CYTHON)], pp_opts
+                obj, src, ext, cc_args, [*extra, *written * src.startswith(CYTHON)], pp_opts
             )
 
     return compiled

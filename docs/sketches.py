@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures of docs/ (make docs): sketch.svg, margin, cut and gap of a problem small enough
 to draw; speed.svg, of docs/board.md; certificate.svg, of the runs of benchmarks/issue_22283.py;
-words.svg, of the filter of docs/tutorial.md; proven.svg, of docs/certified-answers.md."""
+words.svg, of the filter of docs/tutorial.md; proven.svg and forgotten.svg, of
+docs/certified-answers.md."""
 
 from __future__ import annotations
 
@@ -304,7 +305,43 @@ def proven():
     to.saved("proven.svg")
 
 
+def forgotten():
+    """docs/forgotten.svg: labels of data/text.test that are proven when rows of training go."""
+    import svmcut
+
+    X, y = svmcut.load_svmlight_file(DOCS.parent / "data" / "text.train", n_features=2000)
+    test, _ = svmcut.load_svmlight_file(DOCS.parent / "data" / "text.test", n_features=2000)
+    words = {"example_cost": 0.1, "gap": 1e-6, "threads": 1}
+    whole = svmcut.train((X, y), keep_multipliers=True, **words)
+    before = whole.decision_function(test) > 0
+    counts, order = (1, 2, 5, 10, 20, 50, 100, 200), np.random.default_rng(0).permutation(len(y))
+    known = []
+    for count in counts:
+        gone = svmcut.forget(whole, (X, y), order[:count], threads=1)
+        rest = np.sort(order[count:])
+        new = svmcut.train((X[rest], y[rest]), **words).decision_function(test) > 0
+        known.append((float(gone.decided(test).mean()), float((new == before).mean())))
+    to = Sketch(640, 288, "Labels that are proven before training, when rows go")
+    across = lambda count: 70 + 190 * np.log10(count)  # noqa: E731
+    up = lambda share: 235 - 170 * share  # noqa: E731
+    to.text(20, 28, "Forgetting", weight="bold", size=15)
+    to.text(20, 46, "Labels of data/text that are proven at once, and those that stay.", size=12)
+    for place, colour in ((1, BLUE), (0, GREEN)):
+        to.line([(across(n), up(each[place])) for n, each in zip(counts, known)], colour, 2.5)
+        for n, each in zip(counts, known):
+            to.dot(across(n), up(each[place]), colour, 3.5)
+    to.text(across(200) + 12, up(known[-1][1]) + 4, "stay", BLUE)
+    to.text(across(200) + 12, up(known[-1][0]) + 4, "proven", GREEN)
+    for share in (0, 0.5, 1):
+        to.text(56, up(share) + 4, f"{100 * share:.0f} %", anchor="end", size=11)
+    for count in (1, 10, 100):
+        to.text(across(count), 256, str(count), anchor="middle", size=11)
+    to.text(20, 276, "Rows of 900 that go.", size=12)
+    to.saved("forgotten.svg")
+
+
 if __name__ == "__main__":
+    forgotten()
     proven()
     sketch()
     speed()

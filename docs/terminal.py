@@ -15,7 +15,7 @@ from replay import ROOT, run
 TARGET = ROOT / "docs" / "terminal.svg"
 COMMANDS = (
     "svmcut learn --gap 0.001 --report learn.json data/text.train model",
-    "svmcut classify -v 0 data/text.test model scores",
+    "svmcut classify data/text.test model scores",
     "svmcut inspect --top 3 --report learn.json model | tail -n 7",
 )
 PROMPT = "$ "
@@ -45,7 +45,7 @@ def picture(lines: list[str]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}">',
-        f"<title>{escape(COMMANDS[0])} and what it prints</title>",
+        f"<title>{escape(lines[0].removeprefix(PROMPT))} and what it prints</title>",
         f'<rect width="{width}" height="{height}" rx="8" fill="#1e272c"/>',
         *(
             f'<circle cx="{EDGE + 4 + 18 * k}" cy="16" r="5" fill="{fill}"/>'

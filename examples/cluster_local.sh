@@ -1,6 +1,6 @@
 #!/bin/sh
 # Train on two workers that are started here and end with the run; the model has the bytes of any other number of them.
-# needs: pip install 'svmcut[dask]'; run from the project: examples/cluster_local.sh
+# needs: pip install '.[dask]'; run from the project: examples/cluster_local.sh
 set -eu
 train=${1:-data/text.train}
 parts=$(mktemp -d)

@@ -11,6 +11,7 @@ from svmcut._version import __version__
 
 if TYPE_CHECKING:
     from svmcut.api import cross_validate, train
+    from svmcut.chosen import certified_choice
     from svmcut.estimators.kernel import KernelSVM, KernelSVMRegressor
     from svmcut.estimators.linear import LinearSVM, PerfClassifier
     from svmcut.estimators.one_class import OneClassSVM
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
     from svmcut.estimators.structured import ChainSVM, MultilabelSVM
     from svmcut.estimators.survival import SurvivalSVM
     from svmcut.loading import load, load_svmlight_file
+    from svmcut.updates import fit_more, forget
 
 _WHERE = {
     "train": "svmcut.api",
+    "certified_choice": "svmcut.chosen",
     "cross_validate": "svmcut.api",
+    "fit_more": "svmcut.updates",
+    "forget": "svmcut.updates",
     "load": "svmcut.loading",
     "load_svmlight_file": "svmcut.loading",
     "KernelSVM": "svmcut.estimators.kernel",
@@ -49,7 +54,10 @@ __all__ = [
     "RankSVM",
     "SurvivalSVM",
     "__version__",
+    "certified_choice",
     "cross_validate",
+    "fit_more",
+    "forget",
     "load",
     "load_svmlight_file",
     "train",

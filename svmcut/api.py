@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from svmcut.choice import GridProof
 from svmcut.data.arrays import as_rows, given_weights
 from svmcut.data.coarse import coarse_warning
 from svmcut.data.gamma import gamma_of
@@ -36,7 +37,7 @@ from svmcut.tables.options import (
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tasks.protocol import OF_CLASSES, named, names_beside
 from svmcut.tasks.weights import weighed
-from svmcut.training.balls import with_certificate
+from svmcut.training.balls import completed
 from svmcut.training.until import DecidingDriver, check_fraction
 
 if TYPE_CHECKING:
@@ -115,10 +116,10 @@ def train(
     given: dict[str, Any] = {**parameters}
     until, fraction = given.pop("until_decided", None), given.pop("fraction", None)
     share = check_fraction(until, fraction)
-    own, examples, settings, idle = _examples(data, task, weights, given, cache)
+    own, examples, settings, idle = examples_of(data, task, weights, given, cache)
     driver = own.plan(examples, settings)
     if until is not None:
-        rows = _rows_beside(until, own, examples, settings)
+        rows = rows_beside(until, own, examples, settings)
         driver = DecidingDriver(driver, rows, share, "until_decided")
     observe = None if callback is None else lambda progress, objective: callback(progress)
     outcome = driver.fit(settings.cost, settings.example_cost, observe)
@@ -131,7 +132,7 @@ def train(
         *outcome.warnings,
         *driver.underfitted(outcome),
     ]
-    return Fitted.of(outcome, _width(data))
+    return Fitted.of(outcome, width_of(data))
 
 
 class Choice(NamedTuple):
@@ -146,11 +147,17 @@ class Choice(NamedTuple):
     cells : list of dict
         One a cell of the grid: those values, "mean" and "std" of the measure over the folds,
         "folds", its value on each, "converged", "selected".
+    proof : dict or None
+        Of two classes on features and values of C, chosen by accuracy: "within" is the share of
+        errors by which no C between the least and the largest is better than "C", the best of
+        them; "intervals" has what is proven between neighbours. Of `certified_choice` also
+        "proven".
     """
 
     outcome: Fitted
     best: dict[str, float]
     cells: list[dict[str, Any]]
+    proof: dict[str, Any] | None = None
 
 
 def cross_validate(
@@ -211,7 +218,7 @@ def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
         if not values:
             raise UsageError("parameter {!r} is an empty list; give one value at least", name)
     firsts = {name: values[0] for name, values in lists.items()}
-    own, examples, settings, idle = _examples(data, task, weights, given | firsts)
+    own, examples, settings, idle = examples_of(data, task, weights, given | firsts)
     for name, values in lists.items():
         for value in values[1:]:
             check(replace(settings, **{name: value}))
@@ -228,8 +235,15 @@ def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
     }
     cells = cells_of([float(C) for C in lists.get(unit, [getattr(settings, unit)])], taken)
     parts, parted, warnings = parts_of(examples, whole.settings, folds)
-    search = search_of(own, parted, cells, parts, whole, time_limit=settings.time_limit)
+    how: dict[str, Any] = {"time_limit": settings.time_limit}
+    values = [cell["C"] for cell in cells]
+    proof = None
+    if search_of is Search and GridProof.suits(whole.settings, values, name):
+        proof = GridProof(len(parts))
+        how["taken"] = proof.take
+    search = search_of(own, parted, cells, parts, whole, **how)
     search.run()
+    found = None if proof is None or not search.complete else proof.finish(values)
     best = cells[search.best(name)]
     best_of: dict[str, Any] = {unit: best["C"], **{key: best[key] for key in taken}}
     chosen = replace(settings, **best_of)
@@ -244,10 +258,10 @@ def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
         *outcome.warnings,
         *driver.underfitted(outcome),
     ]
-    return Choice(Fitted.of(outcome, _width(data)), best, search.rows(name))
+    return Choice(Fitted.of(outcome, width_of(data)), best, search.rows(name), found)
 
 
-def _rows_beside(data: Any, own: Task, examples: Any, settings: Settings) -> Any:
+def rows_beside(data: Any, own: Task, examples: Any, settings: Settings) -> Any:
     """The rows of a file, a table or a matrix, for the model of these examples."""
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
@@ -261,7 +275,7 @@ def _rows_beside(data: Any, own: Task, examples: Any, settings: Settings) -> Any
     return as_rows(data)
 
 
-def _width(data: Any) -> int | None:
+def width_of(data: Any) -> int | None:
     """Columns of the array that was given."""
     shape = np.shape(data[0]) if isinstance(data, tuple) else ()
     return shape[1] if len(shape) == 2 else None
@@ -288,8 +302,8 @@ def weights_of(weights: Any, settings: Settings) -> tuple[Any, str]:
 
 
 def complete(outcome: Any, examples: Any, settings: Settings) -> Any:
-    """The model with its certificate and the encoding of the table it was trained on."""
-    model = with_certificate(outcome.model, outcome, settings)
+    """The model with its certificate, its multipliers and the encoding of its table."""
+    model = completed(outcome, examples, settings)
     return model if examples.table is None else replace(model, table=examples.table.encoding)
 
 
@@ -303,11 +317,16 @@ def _coarse(data: Any, examples: Any, driver: Driver) -> list[str]:
     return coarse_warning(examples.X, examples.source.path, bias)
 
 
-def _examples(
-    data: Any, task: str | None, weights: Any, parameters: dict[str, Any], cache: str | None = None
+def examples_of(
+    data: Any,
+    task: str | None,
+    weights: Any,
+    parameters: dict[str, Any],
+    cache: str | None = None,
+    change: Callable[[Task, Any, Settings], Any] | None = None,
 ) -> tuple[Task, Any, Settings, list[str]]:
-    """The task, the weighed examples, checked settings, and warnings of parameters without
-    effect."""
+    """The task, the weighed examples, checked settings, and warnings of parameters without effect;
+    change: what becomes of the examples as they are read."""
     table = {name: parameters[name] for name in TABLE_OPTIONS if name in parameters}
     parameters = {name: value for name, value in parameters.items() if name not in table}
     frame = is_frame(data)
@@ -330,9 +349,9 @@ def _examples(
         examples = own.from_arrays(*arrays)
         examples = with_serials(examples) if settings.is_given else examples
     elif frame:
-        from svmcut.files.encoded import examples_of
+        from svmcut.files import encoded
 
-        examples = examples_of(data, table_options(table), own.label_kind)
+        examples = encoded.examples_of(data, table_options(table), own.label_kind)
     else:
         how: dict[str, Any] = {"threads": settings.threads, "max_memory": settings.max_memory}
         how |= {} if cache is None else {"cache": cache}
@@ -347,6 +366,7 @@ def _examples(
         if settings.is_given:
             how["given"] = 0
         examples = own.read(os.fspath(data), **how, zero_based=settings.zero_based, costs=True)
+    examples = examples if change is None else change(own, examples, settings)
     words = () if examples.table is None else examples.table.encoding.words
     settings = number_labels(settings, words, examples.source.path)
     examples, _ = weighed(own, examples, settings, given, where, tight=not arrays)

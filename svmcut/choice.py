@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from svmcut.scoring.path_errors import Anchor, Lowest, lowest, united, wrong
 from svmcut.selection import Crew, Part, costs_of
 from svmcut.solvers.protocol import Start
 from svmcut.spec import schemas
-from svmcut.spec.catalog import SOLVERS, losses
+from svmcut.spec.catalog import SOLVERS, TASKS, losses
 from svmcut.spec.entries import DUAL_CD, L2, TWO_CLASSES
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import replace
@@ -44,9 +45,12 @@ if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
     from svmcut.tasks.protocol import Task
     from svmcut.training.driver import Driver
+    from svmcut.training.outcome import Outcome
 
 #: Relative gap of a point unless told otherwise, and the least one that is asked for.
 GAP, LEAST_GAP = 1e-5, 1e-13
+#: Numbers that are kept of a plain grid, to prove something of it.
+ROOM = 25_000_000
 #: Points made between two neighbours; neighbours that are closer than this are not parted.
 BETWEEN, CLOSE = 7, 1 + 1e-9
 
@@ -122,25 +126,19 @@ class Half:
 
     Parameters
     ----------
-    task : Task
-    settings : Settings
-        Checked.
-    part : callable
-        Gives the rows.
+    driver : Driver
+        Of the rows to train on.
+    held : Examples
+        Those held out.
     share : float
-        What the rows held out weigh together.
-    time_limit : float or None
-        Seconds for all training.
+        What these weigh together.
     """
 
-    def __init__(
-        self, task: Task, settings: Settings, part: Part, share: float, time_limit: float | None
-    ):
-        train, self._held = part()
-        self._driver = task.plan(train, settings, time_limit)
-        plan: Any = self._driver.plan
+    def __init__(self, driver: Driver, held: Any, share: float):
+        self.driver, self._held = driver, held
+        settings, plan = driver.settings, cast("Any", driver.plan)
         self._plan, self._space = plan, plan.space
-        positive, unknown = classes_of(self._held.y, self._driver.marks.get("labels"))
+        positive, unknown = classes_of(self._held.y, self.driver.marks.get("labels"))
         self._known, n = ~unknown, max(1, len(unknown))
         self.signs = np.where(positive, 1.0, -1.0)[self._known]
         self.weights = np.full(len(self.signs), share / n)
@@ -154,7 +152,7 @@ class Half:
         self, C: float, costs: tuple[float | None, float | None], gap: float, observe: Any
     ) -> Trained | None:
         """The point of C; None where the time is over before."""
-        driver, plan = self._driver, self._plan
+        driver, plan = self.driver, self._plan
         if driver.late():
             return None
         plan.settings = replace(plan.settings, gap=gap)
@@ -173,6 +171,25 @@ class Half:
         kept = None if fractions is None else fractions.copy()
         known = (C, inner, gap, w, np.array(found.w), float(found.lower), kept)
         return self.point(dict(zip(KEPT, known, strict=True)))
+
+    def take(self, C: float, outcome: Outcome) -> None:
+        """Takes in what the driver has trained at C, unless its solver keeps no cuts."""
+        inner, bundle = outcome.objective.C, self.driver.run.bundle
+        if bundle is not None:
+            found, w = bundle.solution(inner), np.array(outcome.progress.solution())
+            gap = min(1.0, max(0.0, outcome.gap / max(abs(outcome.primal), 1e-300)))
+            known = (C, inner, gap, w, np.array(found.w), float(found.lower), None)
+            self.trained[C] = self.point(dict(zip(KEPT, known, strict=True)))
+
+    def recall(self, C: float, outcome: Outcome) -> bool:
+        """The same of an outcome alone; False where it has no dual vector."""
+        if outcome.below is None:
+            return False
+        w, (v, lower) = self._plan.weights_of(outcome.model), outcome.below
+        gap = min(1.0, max(0.0, outcome.gap / max(abs(outcome.primal), 1e-300)))
+        known = (C, outcome.objective.C, gap, w, np.array(v), float(lower), None)
+        self.trained[C] = self.point(dict(zip(KEPT, known, strict=True)))
+        return True
 
     def point(self, kept: dict[str, Any]) -> Trained:
         """A point of what a checkpoint keeps of it."""
@@ -227,7 +244,7 @@ class Half:
         return Anchor(C, s, u, self._lengths, ww, wv, vv, max(0.0, T))
 
     def _held_scores(self, w: Any) -> NDArray[np.float64]:
-        return self._model(w).scores(self._held.X, self._driver.settings.threads)[self._known]
+        return self._model(w).scores(self._held.X, self.driver.settings.threads)[self._known]
 
     def _model(self, w: Any) -> LinearModel:
         weights, constant = self._space.split(w)
@@ -239,7 +256,7 @@ class Half:
             return None
         below = [other for other in self.trained if other <= C]
         near = self.trained[max(below) if below else min(self.trained)]
-        bundle = CutBundle(self._space, make_qp(self._driver.settings.qp))
+        bundle = CutBundle(self._space, make_qp(self.driver.settings.qp))
         return near.inner, Start(bundle, (near.w,), near.fractions)
 
 
@@ -251,7 +268,154 @@ class Stretch(NamedTuple):
     lowest: Lowest
 
 
-class CertifiedChoice:
+class Proof:
+    """What the points of all parts prove of every C between them.
+
+    Parameters
+    ----------
+    halves : list of Half
+    """
+
+    ends = 1.0, 1.0
+
+    def __init__(self, halves: list[Half]):
+        self._halves = halves
+        self._gaps: dict[float, float] = {}
+        self._stretches: dict[tuple[float, float], Stretch] = {}
+
+    @property
+    def slack(self) -> float:
+        """The share by which another C may be better at most: the fewest errors met less the
+        fewest that are certain; 1 before the ends are trained."""
+        if len(self._gaps) < 2:
+            return 1.0
+        return self.best[1] - min(stretch.lowest.weight for stretch in self.stretches)
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """The C that is chosen, the first of those with the fewest errors, and their share."""
+        if not self._gaps:
+            return self.ends[0], 1.0
+        met = {C: self._met(C) for C in sorted(self._gaps)}
+        chosen = min(met, key=lambda C: (round(met[C], 12), C))
+        return chosen, met[chosen]
+
+    def points(self) -> dict[str, list[dict[str, float]]]:
+        """What was trained, and what is proven of every stretch between."""
+        return {
+            "trained": [
+                {"C": C, "errors": self._met(C), "at_least": self._at(C), "gap": self._gaps[C]}
+                for C in sorted(self._gaps)
+            ],
+            "intervals": [
+                {"low": low, "high": high, "at_least": found.weight}
+                for low, high, found in self.stretches
+            ],
+        }
+
+    @property
+    def stretches(self) -> list[Stretch]:
+        """What is proven between neighbours."""
+        return [self._stretch(*ends) for ends in itertools.pairwise(sorted(self._gaps))]
+
+    def _stretch(self, low: float, high: float) -> Stretch:
+        """What is proven between two neighbours; computed once."""
+        if (low, high) not in self._stretches:
+            places = np.geomspace(low, high, BETWEEN + 2)[1:-1].tolist()
+
+            def anchors(half: Half) -> list[Anchor]:
+                a, b = half.trained[low], half.trained[high]
+                return [a.anchor, b.anchor, *(half.between(a, b, C) for C in places)]
+
+            self._stretches[low, high] = Stretch(low, high, self._lowest(anchors, low, high))
+        return self._stretches[low, high]
+
+    def _at(self, C: float) -> float:
+        """The share of errors that the exact optimum certainly makes at a C that is trained."""
+        return self._lowest(lambda half: [half.trained[C].anchor], C, C).weight
+
+    def _lowest(self, anchors: Callable[[Half], list[Anchor]], low: float, high: float) -> Lowest:
+        found = []
+        for half in self._halves:
+            starts, ends, rows = united([wrong(anchor) for anchor in anchors(half)])
+            found.append((starts, ends, half.weights[rows]))
+        starts, ends, weights = map(np.concatenate, zip(*found, strict=True))
+        least = lowest(starts, ends, weights, low, high)
+        return least._replace(weight=least.weight + sum(half.always for half in self._halves))
+
+    def _met(self, C: float) -> float:
+        """The share of errors of what is trained at C."""
+        total = 0.0
+        for half in self._halves:
+            s = half.trained[C].anchor.s
+            total += half.always + float(
+                half.weights[(s < 0) | ((s == 0) & (half.signs > 0))].sum()
+            )
+        return total
+
+
+class GridProof(Proof):
+    """What a plain grid over C proves of the values between, without more trainings.
+
+    Parameters
+    ----------
+    parts : int
+        Of the examples.
+    """
+
+    def __init__(self, parts: int):
+        super().__init__([])
+        self._found: list[list[Half]] = [[] for _ in range(parts)]
+        self._lock, self._room = threading.Lock(), ROOM
+
+    @staticmethod
+    def suits(settings: Settings, values: Sequence[float], measure: str) -> bool:
+        """Whether a grid over these values of C, chosen from by this measure, proves anything."""
+        s = settings
+        plain = s.of_scores and s.penalty == L2 and not (s.has_kernel or s.free_bias or s.original)
+        usual = s.labels == TWO_CLASSES and measure == TASKS[s.task].measure
+        return plain and usual and s.certify is not False and len(set(values)) > 1
+
+    def take(self, part: int, driver: Driver, held: Any, C: float, outcome: Outcome) -> None:
+        """Takes in what a driver has trained at C; of large examples nothing is kept."""
+        plan: Any = driver.plan
+        X = plan.space.X
+        with self._lock:
+            known = next((half for half in self._found[part] if half.driver is driver), None)
+            self._room -= 2 * plan.space.dim + X.n_rows + (0 if known else 2 * X.nnz)
+            if self._room < 0:
+                self._found[part].clear()
+                return
+            if known is None:
+                known = Half(driver, held, 1 / len(self._found))
+                self._found[part].append(known)
+        known.take(C, outcome)
+
+    def recall(self, driver: Driver, held: Any, known: Sequence[tuple[float, Outcome]]) -> None:
+        """Takes in a path of models that one driver trained, or others did on the same examples."""
+        X = cast("Any", driver.plan).space.X
+        if len(known) * (2 * X.n_features + X.n_rows) <= self._room:
+            half = Half(driver, held, 1.0)
+            if all(half.recall(C, outcome) for C, outcome in known):
+                self._found[0].append(half)
+
+    def finish(self, values: Sequence[float]) -> dict[str, Any] | None:
+        """Keys of the report, as those of CertifiedChoice; None where values of C are missing."""
+        for halves in self._found:
+            for other in halves[1:]:
+                halves[0].trained |= other.trained
+        if not all(halves and {*values} <= halves[0].trained.keys() for halves in self._found):
+            return None
+        self._halves = [halves[0] for halves in self._found]
+        points = [half.trained for half in self._halves]
+        self._gaps = {C: max(point[C].gap for point in points) for C in values}
+        C, errors = self.best
+        trainings = len(self._gaps) * len(self._halves)
+        found = {"C": C, "errors": errors, "within": self.slack, "trainings": trainings}
+        return found | self.points()
+
+
+class CertifiedChoice(Proof):
     """Trains at values of C until none between the ends can be better than the best by more than
     a share of the rows.
 
@@ -298,9 +462,9 @@ class CertifiedChoice:
         self.ends, self.most = (interval.low, interval.high), interval.most
         self._user = settings
         share = 1 / len(parts)
-        self._halves = [Half(task, settings, part, share, time_limit) for part in parts]
-        self._gaps: dict[float, float] = {}
-        self._stretches: dict[tuple[float, float], Stretch] = {}
+        super().__init__([])
+        for train, held in (part() for part in parts):
+            self._halves.append(Half(task.plan(train, settings, time_limit), held, share))
         self.trainings, self.stuck, self.late = 0, "", False
 
     def run(self, look: Callable[[], None] = lambda: None) -> None:
@@ -332,31 +496,9 @@ class CertifiedChoice:
         return self.slack <= self.most + 1e-12
 
     @property
-    def slack(self) -> float:
-        """The share by which another C may be better at most: the fewest errors met less the
-        fewest that are certain; 1 before the ends are trained."""
-        if len(self._gaps) < 2:
-            return 1.0
-        return self.best[1] - min(stretch.lowest.weight for stretch in self.stretches)
-
-    @property
-    def best(self) -> tuple[float, float]:
-        """The C that is chosen, the first of those with the fewest errors, and their share."""
-        if not self._gaps:
-            return self.ends[0], 1.0
-        met = {C: self._met(C) for C in sorted(self._gaps)}
-        chosen = min(met, key=lambda C: (round(met[C], 12), C))
-        return chosen, met[chosen]
-
-    @property
     def gap(self) -> float:
         """The relative gap to which the chosen C was trained."""
         return self._gaps.get(self.best[0], self._gap)
-
-    @property
-    def stretches(self) -> list[Stretch]:
-        """What is proven between neighbours."""
-        return [self._stretch(*ends) for ends in itertools.pairwise(sorted(self._gaps))]
 
     def state(self) -> dict[str, Any]:
         """Where the choice stands, to be called from `look` or after the end."""
@@ -378,14 +520,7 @@ class CertifiedChoice:
             "within": self.slack,
             "proven": self.proven,
             "trainings": self.trainings,
-            "trained": [
-                {"C": C, "errors": self._met(C), "at_least": self._at(C), "gap": self._gaps[C]}
-                for C in sorted(self._gaps)
-            ],
-            "intervals": [
-                {"low": low, "high": high, "at_least": found.weight}
-                for low, high, found in self.stretches
-            ],
+            **self.points(),
         }
 
     def _train(self, C: float, gap: float, look: Callable[[], None]) -> None:
@@ -435,41 +570,6 @@ class CertifiedChoice:
             )
             return []
         return closer
-
-    def _stretch(self, low: float, high: float) -> Stretch:
-        """What is proven between two neighbours; computed once."""
-        if (low, high) not in self._stretches:
-            places = np.geomspace(low, high, BETWEEN + 2)[1:-1].tolist()
-
-            def anchors(half: Half) -> list[Anchor]:
-                a, b = half.trained[low], half.trained[high]
-                return [a.anchor, b.anchor, *(half.between(a, b, C) for C in places)]
-
-            self._stretches[low, high] = Stretch(low, high, self._lowest(anchors, low, high))
-        return self._stretches[low, high]
-
-    def _at(self, C: float) -> float:
-        """The share of errors that the exact optimum certainly makes at a C that is trained."""
-        return self._lowest(lambda half: [half.trained[C].anchor], C, C).weight
-
-    def _lowest(self, anchors: Callable[[Half], list[Anchor]], low: float, high: float) -> Lowest:
-        found = []
-        for half in self._halves:
-            starts, ends, rows = united([wrong(anchor) for anchor in anchors(half)])
-            found.append((starts, ends, half.weights[rows]))
-        starts, ends, weights = map(np.concatenate, zip(*found, strict=True))
-        least = lowest(starts, ends, weights, low, high)
-        return least._replace(weight=least.weight + sum(half.always for half in self._halves))
-
-    def _met(self, C: float) -> float:
-        """The share of errors of what is trained at C."""
-        total = 0.0
-        for half in self._halves:
-            s = half.trained[C].anchor.s
-            total += half.always + float(
-                half.weights[(s < 0) | ((s == 0) & (half.signs > 0))].sum()
-            )
-        return total
 
     def restore(self, state: dict[str, Any]) -> None:
         """Goes on from what `state` gave in another choice of the same; raises StateError."""

@@ -98,7 +98,7 @@ def train(
     checkpoint_every : float
         Seconds.
     **parameters
-        As `svmcut.train` takes them, those of tables too but for text and group; threads are those
+        As `svmcut.train` takes them, those of tables too but for group; threads are those
         of a worker's thread, 1. cost or example_cost may be a list, for which the rows are read
         once.
 

@@ -19,7 +19,9 @@ from svmcut.files.examples import read_examples
 from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
-from svmcut.models.bounds import bounds, decided, reach
+from svmcut.models.bounds import certain, intervals
+from svmcut.models.order_bounds import proven_pairs
+from svmcut.risks.ordinal import query_starts
 from svmcut.scoring.thresholds import choose_threshold, promises
 from svmcut.spec.catalog import MARKED
 from svmcut.spec.entries import CLASSES
@@ -80,10 +82,11 @@ class Model:
             As `decision_function`.
         """
         rows = self._certified(X)
-        return bounds(self.model.scores(rows, threads), reach(self.model, rows))
+        return intervals(self.model, rows, self.model.scores(rows, threads), threads)
 
     def decided(self, X: Any, threads: int = 1) -> NDArray[np.bool_]:
-        """(n,) whether the label of each row is proven to be that of the exact optimum.
+        """(n,) whether the label of each row is proven to be that of the exact optimum; of sets
+        (n, K) whether each label is.
 
         Raises
         ------
@@ -93,11 +96,38 @@ class Model:
             As `decision_function`.
         """
         rows = self._certified(X)
-        scores = self.model.scores(rows, threads)
-        found = decided(self.model, scores, reach(self.model, rows))
+        found = certain(self.model, rows, self.model.scores(rows, threads), threads)
         if found is None:
             raise UsageError("the model predicts numbers, which have bounds and no labels")
         return found
+
+    def decided_pairs(self, X: Any, qid: Any, threads: int = 1) -> NDArray[np.int64]:
+        """(q, 2) of every query how many pairs of its rows are proven to be in the order of the
+        exact optimum, and how many there are.
+
+        Parameters
+        ----------
+        qid : (n,) int
+            The query of each row; rows of a query stand together.
+
+        Raises
+        ------
+        UsageError
+            Where the model has no certificate or more than one score a row, and for a query of more
+            than 20,000 rows.
+        """
+        rows = self._certified(X)
+        scores = self.model.scores(rows, threads)
+        if scores.ndim > 1:
+            raise UsageError("pairs have an order by one score a row, and the model has several")
+        starts = query_starts(np.asarray(qid), rows.n_rows)
+        return np.array(
+            [
+                proven_pairs(self.model, rows.rows(a, b), scores[a:b], threads)
+                for a, b in itertools.pairwise(starts.tolist())
+            ],
+            np.int64,
+        ).reshape(-1, 2)
 
     def _certified(self, X: Any) -> Csr:
         if getattr(self.model, "certificate", None) is None:
@@ -274,6 +304,10 @@ class Fitted(Outcome):
     def decided(self, X: Any, threads: int = 1) -> NDArray[np.bool_]:
         """As `Model.decided`."""
         return Model(self.model, self.width).decided(X, threads)
+
+    def decided_pairs(self, X: Any, qid: Any, threads: int = 1) -> NDArray[np.int64]:
+        """As `Model.decided_pairs`."""
+        return Model(self.model, self.width).decided_pairs(X, qid, threads)
 
     def choose_threshold(self, X: Any, y: Any, **asked: Any) -> Model:
         """As `Model.choose_threshold`."""

@@ -15,21 +15,23 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-#: What a template is made of: a doubled brace, a field, and everything else.
-_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[^{}]+")
-_NAMED = re.compile(r"(?P<name>[a-z_]\w*)(?P<given>=(?P<value>.*))?")
-_BARE = re.compile(r"True|False|[-+]?\d[\d.]*(e[-+]?\d+)?")
+# Patterns are compiled where they are used: a start has no use for most of them.
+_BARE = r"True|False|[-+]?\d[\d.]*(e[-+]?\d+)?"
+#: What a shell would not leave as it is, or split at.
+_OF_SHELLS = r"""[\s'"$&|;<>()*?#~`\\]"""
 #: What would move the cursor, colour the terminal, end the line or turn its direction round.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-_CONTROL_IN_LINES = re.compile(f"(?![\t\n]){_CONTROL.pattern}")
+_CONTROL = r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
+_CONTROL_IN_LINES = f"(?![\t\n]){_CONTROL}"
 
 
 def printable(text: Any, lines: bool = False) -> str:
     """A text with escapes such as \\x1b in the place of control characters; with `lines` newlines
     and tabs stay."""
-    return (_CONTROL_IN_LINES if lines else _CONTROL).sub(
-        lambda match: ascii(match[0])[1:-1], str(text)
-    )
+    text = str(text)
+    if (text.replace("\n", "").replace("\t", "") if lines else text).isprintable():
+        return text
+    pattern = _CONTROL_IN_LINES if lines else _CONTROL
+    return re.sub(pattern, lambda match: ascii(match[0])[1:-1], text)
 
 
 class Parameter(NamedTuple):
@@ -48,9 +50,17 @@ class Parameter(NamedTuple):
     value: Any = None
 
     def texts(self, quoted: bool) -> str:
-        """The value, or the values to choose from; in quotes where it is a word and `quoted`."""
+        """The value, or the values to choose from; in quotes where it is a word and `quoted`, or
+        where a shell needs them."""
         values = self.value if isinstance(self.value, tuple | list) else (self.value,)
         return join_names([_text(value, quoted) for value in values], "or")
+
+
+class Together:
+    """Names that are one value of a parameter: ``['a', 'b']`` in Python, ``a,b`` in a shell."""
+
+    def __init__(self, names: Any):
+        self.names = [*names]
 
 
 Words = Callable[[Parameter], str]
@@ -110,22 +120,16 @@ def join_names(names: Any, last: str = "and") -> str:
 
 def _worded(template: str, values: tuple[Any, ...], words: Words) -> Iterator[str]:
     """The pieces of a sentence."""
-    rest, at = iter(values), 0
-    for piece in _PIECE.finditer(template):
-        if piece.start() != at:
-            break
-        at, field = piece.end(), piece[1]
-        if field is None:
-            yield piece[0].replace("{{", "{").replace("}}", "}")
-        elif named := _NAMED.fullmatch(field):
-            value = (
-                tuple(named["value"].split("|"))
-                if named["value"]
-                else _next(rest, template)
-                if named["given"]
-                else None
-            )
-            yield words(Parameter(named["name"], value))
+    rest, parts = iter(values), template.replace("{{", "\0").split("{")
+    yield _plain(parts[0], template)
+    for part in parts[1:]:
+        field, closed, text = part.partition("}")
+        name, given, choice = field.partition("=")
+        if not closed:
+            raise _no_template(template, values)
+        if name.isidentifier() and (name[0].islower() or name[0] == "_"):
+            value = tuple(choice.split("|")) if choice else None
+            yield words(Parameter(name, _next(rest, template) if given and not choice else value))
         else:
             value = _next(rest, template)
             if isinstance(value, Parameter):
@@ -136,8 +140,20 @@ def _worded(template: str, values: tuple[Any, ...], words: Words) -> Iterator[st
                     word_message(value, words) if isinstance(value, str) else value
                 )
                 yield filled if isinstance(value, Message) else printable(filled)
-    if at != len(template) or [*rest]:
-        raise ValueError(f"{template!r} is no template of {len(values)} values")
+        yield _plain(text, template)
+    if [*rest]:
+        raise _no_template(template, values)
+
+
+def _plain(text: str, template: str) -> str:
+    """A piece without fields."""
+    if "}" in text.replace("}}", ""):
+        raise _no_template(template, ())
+    return text.replace("\0", "{").replace("}}", "}")
+
+
+def _no_template(template: str, values: tuple[Any, ...]) -> ValueError:
+    return ValueError(f"{template!r} is no template of {len(values)} values")
 
 
 def _next(rest: Iterator[Any], template: str) -> Any:
@@ -147,6 +163,17 @@ def _next(rest: Iterator[Any], template: str) -> Any:
 
 
 def _text(value: Any, quoted: bool) -> str:
+    if isinstance(value, Together):
+        return str(value.names) if quoted else _quoted(",".join(value.names))
+    if isinstance(value, str) and not quoted:
+        return _quoted(value) if re.search(_OF_SHELLS, value) else value
     if isinstance(value, str):
-        return f"'{value}'" if quoted and not _BARE.fullmatch(value) else value
+        return value if re.fullmatch(_BARE, value) else f"'{value}'"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _quoted(text: str) -> str:
+    """As one word of a shell."""
+    import shlex
+
+    return shlex.quote(text)

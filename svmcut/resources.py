@@ -12,8 +12,8 @@ import functools
 import math
 import os
 import resource
-import threading
 import time
+from _thread import get_ident
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -186,7 +186,7 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.seconds = dict.fromkeys((QP, KERNEL, ARGMAX, PSI, INIT), 0.0)
-        self.thread = threading.get_ident()
+        self.thread = get_ident()
         self._within: list[str] = []
         self._last = 0.0
 
@@ -227,7 +227,7 @@ def part(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def timed(*words: Any, **named: Any) -> Any:
-            if not running or running[-1].thread != threading.get_ident():
+            if not running or running[-1].thread != get_ident():
                 return function(*words, **named)
             return running[-1].run(name, function, *words, **named)
 

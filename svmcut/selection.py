@@ -124,6 +124,7 @@ class Crew:
 
 Cell = dict[str, float]
 Part = Callable[[], tuple[Any, Any]]
+Taken = Callable[[int, "Driver", Any, float, Any], None]
 
 
 def cells_of(C: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[Cell]:
@@ -247,6 +248,7 @@ class Grid(NamedTuple):
         left: float | None,
         standing: tuple[int, Any] = (0, None),
         observe: Callable[[int, Driver], None] = lambda at, driver: None,
+        taken: Taken | None = None,
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """Trains the cells of a chain, and gives the place and the result of each that came to an
         end.
@@ -259,6 +261,8 @@ class Grid(NamedTuple):
             The place in the chain of the first, and the state to go on from.
         observe : callable
             Called with the place in the chain and the driver.
+        taken : callable or None
+            As of Search.
         """
         train, held = self.parts[chain.part]()
         cell = self.cells[chain.cells[0]]
@@ -274,6 +278,8 @@ class Grid(NamedTuple):
             measured = measure(
                 self.task, outcome.model, held, threads=settings.threads, beam=settings.beam
             )
+            if taken is not None:
+                taken(chain.part, driver, held, self.cells[place]["C"], outcome)
             yield place, {"values": measured, "done": outcome.done}
 
 
@@ -298,6 +304,9 @@ class Search:
         What `state` gave in another search of the same: this one goes on from there.
     keep : bool
         Whether `state` will be asked for.
+    taken : callable or None
+        Called in a thread of its own with the part, its driver, the examples held out, C and the
+        outcome of every model that is trained here.
 
     Attributes
     ----------
@@ -317,7 +326,9 @@ class Search:
         time_limit: float | None = None,
         state: dict[str, Any] | None = None,
         keep: bool = False,
+        taken: Taken | None = None,
     ):
+        self._taken = taken
         self._task, self.cells, self._parts, self._keep = task, cells, parts, keep
         self._chains = chains_of(cells, len(parts))
         self._threads = min(settings.threads, len(self._chains))
@@ -467,7 +478,8 @@ class Search:
             if self._keep:
                 self._standing[k] = at, driver.state()
 
-        found = self._grid.trained(chain, self._left(), self._standing.get(k, (0, None)), observe)
+        standing = self._standing.get(k, (0, None))
+        found = self._grid.trained(chain, self._left(), standing, observe, self._taken)
         for place, result in found:
             self.results[chain.part][place] = result
         if not self._open(chain):

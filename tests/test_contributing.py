@@ -70,6 +70,28 @@ svm_map_learn(["-?"])
 """
 
 
+IDLE = """
+import sys
+import numpy as np, svmcut
+from svmcut.cli.start import main
+assert svmcut.__file__.startswith(sys.argv[1]), svmcut.__file__
+rng = np.random.default_rng(7)
+X = rng.normal(size=(300, 10))
+y = np.where(X[:, 0] + rng.normal(size=300) > 0, 1, -1)
+words = {"solver": "cutting-plane", "cost": 10.0, "gap": 1e-7}
+kept, usual, dropped = (svmcut.train((X, y), **words, **more).progress.iteration
+                        for more in ({"max_idle": 0}, {}, {"max_idle": 1}))
+assert kept <= usual < dropped, (kept, usual, dropped)
+with open("train.dat", "w") as file:
+    file.writelines(f"{label} 1:{row[0]:.3f} 2:{row[1]:.3f}\\n" for label, row in zip(y, X))
+learn = ["learn", "-c", "10", "--max-idle"]
+assert main([*learn, "3", "--solver", "cutting-plane", "train.dat", "model"]) == 0
+assert main([*learn, "3", "--solver", "newton", "train.dat", "model"]) == 2
+assert main([*learn, "-1", "--solver", "cutting-plane", "train.dat", "model"]) == 2
+main(["learn", "--help", "all"])
+"""
+
+
 PINBALL = """
 import sys
 import numpy as np, svmcut
@@ -246,6 +268,24 @@ def test_add_a_solver_in_one_file(tmp_path):
     assert "frank-wolfe" in passes(
         tmp_path, "-c", TRAINING, str(tmp_path), "solver", "frank-wolfe", "0.05"
     )
+
+
+def test_add_an_option(tmp_path):
+    title = "Add an option"
+    _, takes = section(title).rsplit("```python\n", 1)
+    places = (
+        "    average: str = param",
+        "    average: str\n",
+        '    Option(\n        "line_search",',
+        "        takes=(*_CUTS",
+    )
+    added(tmp_path, title, *places)
+    rows = tmp_path / "svmcut" / "spec" / "solvers.py"
+    text = rows.read_text(encoding="utf-8")
+    old = '        takes=(*_CUTS, "line_search", "free_bias"),\n'
+    assert text.count(old) == 1 and takes.split("```")[0].strip() in text
+    rows.write_text(text.replace(old, "", 1), encoding="utf-8")
+    assert "--max-idle INTEGER" in passes(tmp_path, "-c", IDLE, str(tmp_path))
 
 
 def test_add_a_loss_with_a_parameter_and_its_option(tmp_path):

@@ -36,7 +36,7 @@ struct Job {
     double* rates = nullptr;
     const svmcut_chain_point* below = nullptr;
     const svmcut_chain_point* above = nullptr;
-    const double* turned = nullptr;
+    const double *turned = nullptr, *ends = nullptr;
 };
 
 // The labelling of a sequence where two points of the line have the same one; whether they have.
@@ -97,6 +97,8 @@ SVMCUT_INLINE void argmax_body(const Job& job, int64_t first, int64_t last,
         score_sequence(job, begin, T, room.nodes.data());
         Lattice<double> lattice(at, room.nodes.data(), transitions, job.beam);
         lattice.turned = job.turned;
+        lattice.ends = job.ends;
+        lattice.alive = &room.alive;
         double value = svmcut::viterbi(lattice, T, room, job.labels + begin);
         if (job.loss == SVMCUT_CHAIN_HAMMING) {
             value = std::max(0.0, value - svmcut::score_of(lattice, T, gold));
@@ -156,13 +158,15 @@ int run(const Job& job, Work work, int threads, const volatile int* cancel) {
 }
 
 int for_argmax(Job& job, const double* transitions, int threads, const volatile int* cancel) {
-    std::vector<double> turned;
+    std::vector<double> turned, ends;
     try {
         turned = svmcut::turn(job.at, transitions);
+        svmcut::row_ends(job.at, transitions, ends);
     } catch (...) {
         return SVMCUT_NO_MEMORY;
     }
     job.turned = turned.empty() ? nullptr : turned.data();
+    job.ends = ends.empty() ? nullptr : ends.data();
     return run(job, SVMCUT_PICK(argmax), threads, cancel);
 }
 

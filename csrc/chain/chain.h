@@ -82,9 +82,36 @@ inline void narrow(Real* states, int64_t count, int64_t beam, std::vector<Real>&
 // Room for one sequence; grows and is kept.
 template <class Real>
 struct ChainRoom {
-    std::vector<Real> nodes, states, sorted;
-    std::vector<int32_t> tags;
+    std::vector<Real> nodes, states, sorted, ends;
+    std::vector<int32_t> tags, alive;
 };
+
+constexpr int64_t kManyTags = 32;  // from which on previous tags are left out
+constexpr int64_t kWorthEnds = 6;  // tokens
+
+// Of every row of V_1 its largest and its least entry, 2 K numbers, where there are many tags and
+// these transitions are all that joins them; empty elsewhere.
+template <class Real>
+inline void row_ends(const ChainLayout& at, const Real* V, std::vector<Real>& out) {
+    out.clear();
+    if (at.order != 1 || at.blocks > 1 || at.K < kManyTags) return;
+    out.resize(2 * at.K);
+    for (int64_t p = 0; p < at.K; ++p) {
+        const Real* row = V + p * at.S;
+        Real most[8], least[8];
+        for (int k = 0; k < 8; ++k) most[k] = least[k] = row[k];
+        int64_t c = 8;
+        for (; c + 8 <= at.K; c += 8)
+            for (int k = 0; k < 8; ++k) {
+                most[k] = row[c + k] > most[k] ? row[c + k] : most[k];
+                least[k] = row[c + k] < least[k] ? row[c + k] : least[k];
+            }
+        for (; c < at.K; ++c)
+            most[0] = std::max(most[0], row[c]), least[0] = std::min(least[0], row[c]);
+        out[p] = *std::max_element(most, most + 8);
+        out[at.K + p] = *std::min_element(least, least + 8);
+    }
+}
 
 // V_1 with its rows as columns where states are single tags and transitions all that joins them;
 // empty elsewhere.
@@ -102,10 +129,13 @@ template <class Real>
 struct Lattice {
     const ChainLayout& at;
     const Real* nodes;  // (tokens, blocks, S)
-    const Real* V[kMostOrder + 1];
+    const Real* V[kMostOrder + 1] = {};
     int64_t beam;
     // V_1 with its rows as columns, or null: the way back reads columns
     const Real* turned = nullptr;
+    // as row_ends gives them, or null, and room for the tags that are left
+    const Real* ends = nullptr;
+    std::vector<int32_t>* alive = nullptr;
 
     Lattice(const ChainLayout& layout, const Real* nodes_, const Real* transitions, int64_t beam_)
         : at(layout), nodes(nodes_), beam(beam_) {
@@ -125,6 +155,7 @@ struct Lattice {
             for (int64_t c = 0; c < S; ++c) now[c] = token[c] + (i == 0 ? Real(0) : old[best]);
         } else if (at.memory() == 1) {
             if (emissions) advance<Real, true>(old, 1, K, V[1], S, token + S, S, now);
+            else if (ends && few(old)) advance_few(old, alive->data(), left, V[1], S, now);
             else advance<Real, false>(old, 1, K, V[1], S, nullptr, S, now);
             add_row(token, S, now);
         } else {
@@ -148,6 +179,32 @@ struct Lattice {
             }
         }
         if (beam > 0) narrow(now, size(i), beam, room);
+    }
+
+    // Whether half of the previous tags or more cannot be the best one of any tag: with the least
+    // entry of its row the best of them reaches what these do not reach with their largest. Those
+    // others are listed then. Sums are rounded alike, so no maximum changes.
+    bool few(const Real* old) const {
+        const int64_t K = at.K, best = std::max_element(old, old + K) - old;
+        const Real floor = old[best] + ends[K + best];
+        alive->resize(K);
+        int32_t* list = alive->data();
+        int64_t count = 0;
+        for (int64_t p = 0; p < K; ++p) {
+            list[count] = static_cast<int32_t>(p);
+            count += old[p] + ends[p] >= floor;
+        }
+        left = count;
+        return 2 * count < K;
+    }
+    mutable int64_t left = 0;
+
+    // Has the ends of these rows read, where T tokens make up for it.
+    void read_ends(int64_t T, ChainRoom<Real>& room) {
+        if (T < kWorthEnds) return;
+        row_ends(at, V[1], room.ends);
+        ends = room.ends.empty() ? nullptr : room.ends.data();
+        alive = &room.alive;
     }
 
     // The tag that left the state on the way to state (rest, c) at position i, and the value it

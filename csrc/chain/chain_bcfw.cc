@@ -35,7 +35,8 @@ SVMCUT_INLINE void visit_body(svmcut_bcfw& run, int64_t n) {
         node[gold[i]] -= Real(1);
     }
     const Real* V = run.w.data() + at.emissions();
-    const Lattice<Real> lattice(at, room.nodes.data(), V, 0);
+    Lattice<Real> lattice(at, room.nodes.data(), V, 0);
+    lattice.read_ends(T, room);
     svmcut::viterbi(lattice, T, room, room.tags.data());
 
     Block& block = run.blocks[n];

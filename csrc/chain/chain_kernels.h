@@ -135,6 +135,34 @@ SVMCUT_INLINE void advance(const Real* from, int64_t apart, int64_t K, const Rea
         advance_columns<Real, N, 1, Second>(from, apart, K, T + c, row, U + c, S, out + c);
 }
 
+// As advance_columns over `count` previous tags alone.
+template <class Real, int N, int M>
+SVMCUT_INLINE void advance_few_columns(const Real* from, const int32_t* tags, int64_t count,
+                                       const Real* T, int64_t row, Real* out) {
+    Lanes<Real, N> best[M], sum;
+    for (int k = 0; k < M; ++k) best[k].fill(-std::numeric_limits<Real>::infinity());
+    for (int64_t j = 0; j < count; ++j) {
+        const Real before = from[tags[j]];
+        const Real* entries = T + tags[j] * row;
+        for (int k = 0; k < M; ++k) {
+            sum.load(entries + k * N);
+            sum.add(before, sum);
+            best[k].raise(sum);
+        }
+    }
+    for (int k = 0; k < M; ++k) best[k].store(out + k * N);
+}
+
+template <class Real>
+SVMCUT_INLINE void advance_few(const Real* from, const int32_t* tags, int64_t count, const Real* T,
+                               int64_t S, Real* out) {
+    constexpr int N = 64 / sizeof(Real);
+    int64_t c = 0;
+    for (; c + 4 * N <= S; c += 4 * N)
+        advance_few_columns<Real, N, 4>(from, tags, count, T + c, S, out + c);
+    for (; c < S; c += N) advance_few_columns<Real, N, 1>(from, tags, count, T + c, S, out + c);
+}
+
 // out[c] += row[c]
 template <class Real>
 SVMCUT_INLINE void add_row(const Real* row, int64_t S, Real* out) {

@@ -29,7 +29,8 @@ SVMCUT_INLINE void label_body(const Step& step, int64_t n, svmcut::ChainRoom<dou
         svmcut::score_token<double>(at, step.chain->X, begin + i, step.z, step.start, i == 0, node);
         node[step.chain->tags[begin + i]] -= step.start;
     }
-    const Lattice<double> lattice(at, room.nodes.data(), step.z + at.emissions(), 0);
+    Lattice<double> lattice(at, room.nodes.data(), step.z + at.emissions(), 0);
+    lattice.read_ends(T, room);
     svmcut::viterbi(lattice, T, room, room.tags.data());
 }
 

@@ -31,7 +31,7 @@ struct Item {
 
 constexpr int64_t kSmallSort = 192;         // below: comparison sort on the stack
 constexpr int64_t kInsertion = 24;          // runs of equal keys up to this long
-constexpr int64_t kParallelSort = 1 << 16;  // below: threads cost more than they bring
+constexpr int64_t kParallelSort = 1 << 14;  // below: threads cost more than they bring
 constexpr int kDigitBits = 11;
 constexpr int kDigits = 1 << kDigitBits;
 constexpr int kMaxPasses = 3;

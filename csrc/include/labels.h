@@ -57,7 +57,7 @@ int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* d
 
 // W += sum_r coef[r] (outer) (x_rows[r], bias); coef: (count, K).
 void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count,
-                          const double* coef, int64_t K, double bias, double* W);
+                          const double* coef, int64_t K, double bias, double* W, int threads);
 
 enum svmcut_label_decoding {
     // the relaxation, halves to 0, then single and pair flips while the score grows

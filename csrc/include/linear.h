@@ -196,6 +196,18 @@ int svmcut_band_diagonal(const svmcut_csr* X, const int32_t* rows, int64_t count
 // BAD_INPUT when a pivot is not positive.
 int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g);
 
+// ---- small_machines.cc: machines of classes on few rows
+
+// Machines of the codes first to first + count - 1, each against the rest, of the hinge or with
+// `squared` its square: min_w 1/2 |w|^2 + C sum v_i l(y_i w.x_i), to primal - dual <= gap primal or
+// up to `most` steps; with `warm` from the W given. codes: of the rows. W: (count, n_features +
+// (bias != 0)); found: (count, 4) primal, dual, steps, 1 where the rule is met. Takes 8 (n_rows + 3
+// dim) dim bytes, dim being a row of W, and for each thread 16 dim^2.
+int svmcut_small_machines(const svmcut_csr* X, double bias, const int32_t* codes, const double* v,
+                          int64_t first, int64_t count, double C, int squared, double gap,
+                          int64_t most, int warm, double* W, double* found, int threads,
+                          const volatile int* cancel);
+
 // ---- simplex_qp.cc: the small QP of the cutting planes
 
 // Minimises C/2 beta'H beta - b'beta over the unit simplex, from the feasible beta given. H: k x k,

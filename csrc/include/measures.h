@@ -101,6 +101,30 @@ int svmcut_survival_cut(const double* s, const int32_t* key, const double* weigh
 int svmcut_survival_pairs(const double* s, const int32_t* key, int64_t n, int64_t keys,
                           int64_t counts[3], void* workspace, int threads);
 
+// ---- two_classes.cc: what scores are worth
+
+typedef struct {
+    double precision, recall;  // floors
+    int64_t first, last;       // negatives by falling scores, from 0: those of the partial area
+} svmcut_two_classes_aims;
+
+typedef struct {
+    int64_t positives, predicted, hits;  // predicted: score above 0; hits: positives among them
+    int64_t swapped;   // pairs of a positive and a negative that does not score lower
+    int64_t lost;      // of these, those with a negative from `first` to below `last`
+    int64_t top;       // positives among as many rows as there are positives
+    double average;    // precision at the rank of each positive, averaged; nan without any
+    double recall;     // the best at a precision of the floor or more; 0 where there is none
+    double precision;  // the best at a recall of the floor or more
+} svmcut_two_classes_worth;
+
+// Rows of scores s, positive or not (1 or 0), n < 2^32. Negatives stand first among equal scores, nan
+// is below all. `room` has as many bytes as svmcut_two_classes_room says.
+int64_t svmcut_two_classes_room(int64_t n);
+void svmcut_two_classes(const double* s, const uint8_t* positive, int64_t n,
+                        const svmcut_two_classes_aims* aims, svmcut_two_classes_worth* out,
+                        void* room, int threads);
+
 // What the search for the most violated ranking of NDCG keeps at a time; the most of any query.
 typedef struct {
     int64_t states;  // counts of the grades among the first places

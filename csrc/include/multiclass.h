@@ -17,13 +17,13 @@ extern "C" {
 
 // ---- crammer_singer.cc: the risk
 
-// *value = R(s); coef (n, K): a subgradient, v at the first class that is most violated and -v at
-// y; *offset: the sum of v over the rows that have one.
+// *value = R(s); coef (n, K), where it is not null: a subgradient, v at the first class that is
+// most violated and -v at y; *offset: the sum of v over the rows that have one.
 int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* s, const double* v,
                           double* coef, double* value, double* offset, int threads);
 
 // *step = the t >= 0 that minimises (t^2 dd + 2 t wd) / 2 + C R(s + t e), to a thousandth of what
-// it gains.
+// it gains; s null for 0.
 int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const double* s,
                                const double* e, const double* v, double wd, double dd, double C,
                                double* step, int threads);
@@ -56,6 +56,16 @@ int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, co
 void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double* s,
                             const double* v, const double* alpha, double C, int32_t* order,
                             int32_t* labels, int32_t* counts, svmcut_multiclass_state* state);
+
+// ---- dense_scores.cc: rows without a sparse form
+
+// out[i][k] = sum_j X[i][j] W[j][k] + constants[k] in the order of j, X (n, d) rounded to float32;
+// the same bytes as sparse rows have, and for any number of rows. BAD_INPUT where a value is not
+// finite then.
+int svmcut_dense_scores(const double* X, int64_t n, int64_t d, const double* W, int64_t K,
+                        const double* constants, double* out, int threads);
+int svmcut_dense_scores_of_floats(const float* X, int64_t n, int64_t d, const double* W, int64_t K,
+                                  const double* constants, double* out, int threads);
 
 // ---- class_blocks.cc: dual ascent over kernel values, a block of rows at a time
 

@@ -56,8 +56,17 @@ void svmcut_wide_cd_start(const svmcut_wide_cd* run, uint64_t seed);
 int svmcut_wide_cd_run(const svmcut_wide_cd* run, int64_t epochs, int threads,
                        const volatile int* cancel);
 
+// The same of several runs side by side, each of its own rows; what comes of one does not depend on
+// the others.
+int svmcut_wide_cd_run_all(const svmcut_wide_cd* const* runs, int64_t count, int64_t epochs,
+                           int threads, const volatile int* cancel);
+
 // risk: (groups, 64), sum_i v_i l(y_ik W_k.(x_i, bias)) at weights W (groups, dim, 64).
 int svmcut_wide_cd_risk(const svmcut_wide_cd* run, const float* W, double* risk, int threads);
+
+// As svmcut_wide_cd_risk, at the weights of the constant feature that minimise the objective beside
+// the others, to which those of W are set where that is lower. A bias of 0 changes nothing.
+int svmcut_wide_cd_refit(const svmcut_wide_cd* run, float* W, double* risk, int threads);
 
 // ---- label_index.cc
 
@@ -74,6 +83,12 @@ typedef struct {
 // s: (n, K), s[i][k] = W[k].x_i + constant[k]; columns of X at or above d weigh nothing
 void svmcut_label_index_scores(const svmcut_csr* X, const svmcut_label_index* index, double* s,
                                int threads);
+
+// Unit vectors along the sums of the rows of each label: label k of K is on at rows[indptr[k]] to
+// rows[indptr[k + 1] - 1]. Of a sum the `most` largest values are kept, of equal ones the first
+// columns: sizes[k] of them, at indices and values (K, most), columns increasing.
+int svmcut_label_sums(const svmcut_csr* X, const int64_t* indptr, const int32_t* rows, int64_t K,
+                      int64_t most, int32_t* indices, float* values, int64_t* sizes, int threads);
 
 #ifdef __cplusplus
 }

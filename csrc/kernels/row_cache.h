@@ -60,6 +60,12 @@ class RowCache {
         return pool.get() + s * stride;
     }
 
+    // The row of point p where there is one; it counts as not used.
+    const T* known(int64_t p) const {
+        const int32_t s = slot_of[p];
+        return s < 0 ? nullptr : pool.get() + s * stride;
+    }
+
     // Keeps points keep[0] < keep[1] < ... alone, which become points 0, 1, ...
     void shrink(const std::vector<int64_t>& keep) {
         const auto n = static_cast<int64_t>(keep.size());

@@ -159,8 +159,9 @@ struct svmcut_smo {
     template <class Row>
     void sum_shared(const std::vector<int64_t>& rows, const std::vector<double>& coef);
     template <class Row>
-    double shared_sum(int64_t p, const std::vector<int64_t>& rows,
-                      const std::vector<double>& coef) const;
+    double shared_sum(int64_t p, const std::vector<int64_t>& rows, const std::vector<double>& coef,
+                      double sum) const;
+    int known_sums(const std::vector<double>& coef, double* sums);
     int refresh(double b, double rho, int threads);
     int fresh_values(double b, double rho, int64_t sample, int threads, std::vector<int64_t>* at,
                      std::vector<double>* sums, int64_t* matter);

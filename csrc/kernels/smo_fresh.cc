@@ -5,17 +5,37 @@
 #include <cmath>
 #include <new>
 
+#include "core/add_scaled.h"
 #include "kernels/smo.h"
 
-// sum_r coef_r K(rows_r, .) at the point of position p, from shared values.
+// sum + sum_r coef_r K(rows_r, .) at the point of position p, from shared values.
 template <class Row>
 double svmcut_smo::shared_sum(int64_t p, const std::vector<int64_t>& rows,
-                              const std::vector<double>& coef) const {
+                              const std::vector<double>& coef, double sum) const {
     const Row* const values =
         static_cast<const Row*>(shared.values) + shared.place[order[p]] * shared.width;
-    double sum = 0;
     for (size_t r = 0; r < rows.size(); ++r) sum += coef[r] * values[shared.place[rows[r]]];
     return sum;
+}
+
+// sums[p] += sum_r coef_r K(rows_r, .) over all positions, by the float64 rows that steps have left.
+int svmcut_smo::known_sums(const std::vector<double>& coef, double* sums) {
+    std::vector<double> own(static_cast<size_t>(svmcut::padded_row(n)));
+    size_t k = 0;
+    for (int64_t p = 0; p < n; ++p) {
+        if (beta[p] == 0) continue;
+        const double* values = exact_cache.known(p);
+        if (!values) {
+            svmcut::Queries query;
+            if (!query.build(points, X, &order[p], 1)) return SVMCUT_NO_MEMORY;
+            rows_code->evaluate_double(points, query.query.get(), 1, 0, points.tiles, own.data(),
+                                       n);
+            evaluations += n;
+            values = own.data();
+        }
+        svmcut::add_scaled(n, coef[k++], values, sums);
+    }
+    return SVMCUT_OK;
 }
 
 // v anew at the positions `at`, which where `sample` > 0 are so many of those that matter; `matter`
@@ -48,10 +68,17 @@ int svmcut_smo::fresh_values(double b, double rho, int64_t sample, int threads,
     if (at->empty()) return SVMCUT_OK;
     if (shared.given) {
         for (size_t k = 0; k < at->size(); ++k)
-            (*sums)[k] += exact ? shared_sum<double>((*at)[k], rows, change)
-                                : shared_sum<float>((*at)[k], rows, change);
+            (*sums)[k] += exact ? shared_sum<double>((*at)[k], rows, change, 0)
+                                : shared_sum<float>((*at)[k], rows, change, 0);
         return SVMCUT_OK;
     }
+    if (shared.values && exact) {  // float64 too, and known
+        for (size_t k = 0; k < at->size(); ++k)
+            (*sums)[k] = shared_sum<double>((*at)[k], rows, change, (*sums)[k]);
+        return SVMCUT_OK;
+    }
+    if (exact && !shared.values && active == n && static_cast<int64_t>(at->size()) == n)
+        return known_sums(change, sums->data());
     svmcut::Points fresh;
     if (!fresh.build(X, kernel, places.data(), static_cast<int64_t>(places.size()), layout))
         return SVMCUT_NO_MEMORY;

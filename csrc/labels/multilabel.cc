@@ -21,6 +21,9 @@ using namespace svmcut;
 
 namespace {
 
+// labels of a thread of its own, where they are added up
+constexpr int64_t kLabelsApart = 16;
+
 constexpr int64_t kRowsPerPiece = 64;
 
 struct Sums {
@@ -201,13 +204,19 @@ int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* d
 }
 
 void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count,
-                          const double* coef, int64_t K, double bias, double* W) {
-    for (int64_t r = 0; r < count; ++r) {
-        const int64_t i = rows[r];
-        for (int64_t e = X->indptr[i]; e < X->indptr[i + 1]; ++e)
-            add_scaled(K, X->data[e], coef + r * K, W + X->indices[e] * K);
-        if (bias != 0) add_scaled(K, bias, coef + r * K, W + X->n_features * K);
-    }
+                          const double* coef, int64_t K, double bias, double* W, int threads) {
+    // a thread has some labels of every feature: each sum is in the order of the rows
+    const int64_t pieces = std::max<int64_t>(1, std::min<int64_t>(threads, K / kLabelsApart));
+    for_pieces(pieces, threads, [&](int64_t p) {
+        const int64_t first = K * p / pieces, some = K * (p + 1) / pieces - first;
+        for (int64_t r = 0; r < count; ++r) {
+            const int64_t i = rows[r];
+            const double* own = coef + r * K + first;
+            for (int64_t e = X->indptr[i]; e < X->indptr[i + 1]; ++e)
+                add_scaled(some, X->data[e], own, W + X->indices[e] * K + first);
+            if (bias != 0) add_scaled(some, bias, own, W + X->n_features * K + first);
+        }
+    });
 }
 
 int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model, int method,

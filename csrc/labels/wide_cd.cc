@@ -15,6 +15,7 @@
 #include "labels/wide_cd.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "core/parallel.h"
@@ -219,8 +220,21 @@ void svmcut_wide_cd_start(const svmcut_wide_cd* run, uint64_t seed) {
 
 int svmcut_wide_cd_run(const svmcut_wide_cd* run, int64_t epochs, int threads,
                        const volatile int* cancel) {
+    return svmcut_wide_cd_run_all(&run, 1, epochs, threads, cancel);
+}
+
+int svmcut_wide_cd_run_all(const svmcut_wide_cd* const* runs, int64_t count, int64_t epochs,
+                           int threads, const volatile int* cancel) {
+    std::vector<std::pair<const svmcut_wide_cd*, int64_t>> pieces;
+    try {
+        for (int64_t r = 0; r < count; ++r)
+            for (int64_t g = 0; g < runs[r]->groups; ++g) pieces.push_back({runs[r], g});
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
     std::atomic<bool> failed{false}, cancelled{false};
-    for_pieces(run->groups, threads, [&](int64_t g) {
+    for_pieces(static_cast<int64_t>(pieces.size()), threads, [&](int64_t piece) {
+        const auto& [run, g] = pieces[static_cast<size_t>(piece)];
         try {
             if (!advance(WideGroup(*run, g), epochs, cancel)) cancelled = true;
         } catch (const std::bad_alloc&) {
@@ -241,6 +255,26 @@ int svmcut_wide_cd_risk(const svmcut_wide_cd* run, const float* W, double* risk,
             wide_code(SVMCUT_FASTEST)
                 .risk(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.V.data(),
                       risk + piece * kChunk);
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+    });
+    return failed ? SVMCUT_NO_MEMORY : SVMCUT_OK;
+}
+
+int svmcut_wide_cd_refit(const svmcut_wide_cd* run, float* W, double* risk, int threads) {
+    if (run->bias == 0) return svmcut_wide_cd_risk(run, W, risk, threads);
+    std::atomic<bool> failed{false};
+    for_pieces(run->groups * kChunks, threads, [&](int64_t piece) {
+        const int64_t g = piece / kChunks, c = piece % kChunks;
+        const WideGroup group(*run, g);
+        if (c >= group.chunks()) return;
+        try {
+            Room room(*run);
+            std::vector<double> apart(static_cast<size_t>(group.n * kChunk));
+            wide_code(SVMCUT_FASTEST)
+                .refit(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.V.data(),
+                       apart.data(), risk + piece * kChunk);
         } catch (const std::bad_alloc&) {
             failed = true;
         }

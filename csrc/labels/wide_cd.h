@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "core/prefetch.h"
 #include "include/wide.h"
@@ -84,13 +85,18 @@ struct WideSums {
     double squared[kChunk], rise[kChunk], bent[kChunk], risk[kTried][kChunk];
 };
 
+constexpr int kRefitSteps = 48;  // halvings of an interval
+
 // epoch: the rest of an epoch whose visits are drawn; false when cancelled. look: W of a chunk,
 // formed afresh by way of V (dim, 16), the sums at it, and the rows that its machines `open` visit.
-// risk: the losses of the machines of a chunk at weights W; V is room.
+// risk: the losses of the machines of a chunk at weights W; V is room. refit: the same at the best
+// weights of the constant feature, which it sets; apart (n, 16) is room.
 struct WideCode {
     bool (*epoch)(const WideGroup& group, const volatile int* cancel);
     void (*look)(const WideGroup& group, int64_t chunk, uint32_t open, double* V, WideSums& sums);
     void (*risk)(const WideGroup& group, int64_t chunk, const float* W, double* V, double* risk);
+    void (*refit)(const WideGroup& group, int64_t chunk, float* W, double* V, double* apart,
+                  double* risk);
 };
 
 const WideCode& wide_code(int instructions);

@@ -296,7 +296,97 @@ void risk(const WideGroup& group, int64_t chunk, const float* W, double* V, doub
     for (int l = 0; l < kChunk; ++l) out[l] = sums[l / kHalf][l % kHalf];
 }
 
-const WideCode code[] = {{epoch, look, risk}};
+// Rows that have a label of a chunk: which, and 1 less the score without the constant feature.
+struct Positive {
+    int lane;
+    double apart, weight;
+};
+
+// The machines of a chunk as functions of the constant's part p of the scores.
+struct OfConstant {
+    const WideGroup& group;
+    const double* apart;  // (n, 16): a row without the label has the loss of p - apart; else inf
+    std::vector<Positive> positives;
+
+    // Losses at p, and what they rise by where p does.
+    void at(const double* p, double* risk, double* slope) const {
+        const bool squared = group.squared();
+        const Doubles given[2] = {take<Doubles>(p), take<Doubles>(p + kHalf)};
+        Doubles sums[2]{}, slopes[2]{};
+        for (int64_t i = 0; i < group.n; ++i) {
+            const double v = group.weight(i);
+            for (int h = 0; h < 2; ++h) {
+                const Doubles slack = given[h] - take<Doubles>(apart + i * kChunk + h * kHalf),
+                              in = slack > 0.0 ? slack : Doubles{};
+                sums[h] += v * (squared ? in * in : in);
+                slopes[h] += slack > 0.0 ? (squared ? 2 * v * in : v - Doubles{}) : Doubles{};
+            }
+        }
+        put(risk, sums[0]), put(risk + kHalf, sums[1]);
+        put(slope, slopes[0]), put(slope + kHalf, slopes[1]);
+        for (const Positive& one : positives) {
+            const double slack = one.apart - p[one.lane];
+            if (slack <= 0) continue;
+            risk[one.lane] += one.weight * (squared ? slack * slack : slack);
+            slope[one.lane] -= one.weight * (squared ? 2 * slack : 1.0);
+        }
+    }
+};
+
+OfConstant of_constant(const WideGroup& group, int64_t chunk, const float* W, double* V,
+                       double* apart) {
+    for (int64_t j = 0; j < group.dim; ++j)
+        for (int l = 0; l < kChunk; ++l)
+            V[j * kChunk + l] = static_cast<double>(W[j * SVMCUT_WIDE_LANES + l]);
+    std::fill_n(V + group.run.X->n_features * kChunk, kChunk, 0.0);
+    OfConstant found{group, apart, {}};
+    for (int64_t i = 0; i < group.n; ++i) {
+        Doubles s[2];
+        exact_score(group.run, V, i, s);
+        double* own = apart + i * kChunk;
+        put(own, -1.0 - s[0]), put(own + kHalf, -1.0 - s[1]);
+        auto right = static_cast<uint32_t>(group.positive[i] >> (chunk * kChunk) & 0xffff);
+        for (int l = 0; right; ++l, right >>= 1) {
+            if (!(right & 1)) continue;
+            found.positives.push_back({l, 2 + own[l], group.weight(i)});
+            own[l] = std::numeric_limits<double>::infinity();
+        }
+    }
+    return found;
+}
+
+void refit(const WideGroup& group, int64_t chunk, float* W, double* V, double* apart, double* out) {
+    const double bias = group.run.bias, C = group.run.C;
+    const OfConstant losses = of_constant(group, chunk, W, V, apart);
+    float* constant = W + group.run.X->n_features * SVMCUT_WIDE_LANES;
+    double b[kChunk], p[kChunk], slope[kChunk], low[kChunk], high[kChunk], before[kChunk];
+    const auto value = [&](int l) { return 0.5 * b[l] * b[l] + C * out[l]; };
+    const auto take_losses = [&] {
+        for (int l = 0; l < kChunk; ++l) p[l] = bias * b[l];
+        losses.at(p, out, slope);
+    };
+    for (int l = 0; l < kChunk; ++l) b[l] = static_cast<double>(constant[l]);
+    take_losses();
+    for (int l = 0; l < kChunk; ++l) {
+        before[l] = value(l);
+        high[l] = std::sqrt(2 * before[l]);  // the objective is above it beyond
+        low[l] = -high[l];
+    }
+    for (int step = 0; step < kRefitSteps; ++step) {
+        for (int l = 0; l < kChunk; ++l) b[l] = 0.5 * (low[l] + high[l]);
+        take_losses();
+        for (int l = 0; l < kChunk; ++l) (b[l] + C * bias * slope[l] > 0 ? high[l] : low[l]) = b[l];
+    }
+    for (int l = 0; l < kChunk; ++l)
+        b[l] = static_cast<double>(static_cast<float>(0.5 * (low[l] + high[l])));
+    take_losses();
+    for (int l = 0; l < kChunk; ++l)
+        if (value(l) > before[l]) b[l] = static_cast<double>(constant[l]);
+    take_losses();
+    for (int l = 0; l < kChunk; ++l) constant[l] = static_cast<float>(b[l]);
+}
+
+const WideCode code[] = {{epoch, look, risk, refit}};
 
 }  // namespace SVMCUT_LANES
 }  // namespace svmcut

@@ -24,7 +24,7 @@ constexpr int64_t kVectorPiece = 1 << 14;
 constexpr int64_t kSumPiece = 1 << 12;                  // sums of a piece stay in the first cache
 constexpr int64_t kRowsAhead = 8, kEntriesAhead = 128;  // of rows whose entries are asked for early
 // entries; below, starting a thread costs more than it saves
-constexpr int64_t kWorthThreads = 1 << 20;
+constexpr int64_t kWorthThreads = 1 << 18;
 
 int64_t entries(const svmcut_csr* X) { return X->indptr[X->n_rows] - X->indptr[0]; }
 

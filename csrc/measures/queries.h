@@ -11,14 +11,14 @@
 
 namespace svmcut {
 
-constexpr int64_t kGiantQuery = 1 << 16;  // rows from which threads share one query
+constexpr int64_t kGiantQuery = 1 << 15;  // rows from which threads share one query
 constexpr int64_t kQueriesPerPiece = 32;
 
 // work(query, threads): giant queries one after another with all threads inside, the others in
 // pieces of several.
 template <class Work>
 void for_queries(const int64_t* start, int64_t n_queries, int threads, Work&& work) {
-    if (start[n_queries] < kGiantQuery / 4) threads = 1;
+    if (start[n_queries] < kGiantQuery / 2) threads = 1;
     auto giant = [&](int64_t query) {
         return threads > 1 && start[query + 1] - start[query] >= kGiantQuery;
     };

@@ -66,7 +66,7 @@ int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* 
                           double* coef, double* value, double* offset, int threads) {
     try {
         std::vector<Sums> parts = pieces(n, K);
-        std::fill_n(coef, n * K, 0.0);
+        if (coef) std::fill_n(coef, n * K, 0.0);
         const Sums sums = over_rows(n, K, v, threads, parts, [&](int64_t i) -> Sums {
             const double* row = s + i * K;
             double most = 0;
@@ -76,8 +76,10 @@ int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* 
                 if (k != y[i] && slack > most) most = slack, worst = k;
             }
             if (worst < 0) return {};
-            coef[i * K + worst] = v ? v[i] : 1.0;
-            coef[i * K + y[i]] = -coef[i * K + worst];
+            if (coef) {
+                coef[i * K + worst] = v ? v[i] : 1.0;
+                coef[i * K + y[i]] = -coef[i * K + worst];
+            }
             return {most, 1.0};
         });
         *value = sums.value;
@@ -94,10 +96,11 @@ int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const dou
     *step = 0;
     try {
         std::vector<Sums> parts = pieces(n, K);
+        const std::vector<double> zeros(s ? 0 : K);
         // R and its slope just right of t: of equal terms the one that rises most.
         auto tangent = [&](double t) -> Tangent {
             const Sums sums = over_rows(n, K, v, threads, parts, [&](int64_t i) -> Sums {
-                const double *row = s + i * K, *rates = e + i * K;
+                const double *row = s ? s + i * K : zeros.data(), *rates = e + i * K;
                 const double own = row[y[i]] + t * rates[y[i]];
                 double most = 0, slope = 0, slack[kClasses];
                 for (int64_t first = 0; first < K; first += kClasses) {

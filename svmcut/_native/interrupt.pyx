@@ -13,7 +13,9 @@ A thread that joined an Ending looks at the flag of that, which no other fit sha
 
 from cpython.exc cimport PyErr_CheckSignals
 
+import _thread
 import contextlib
+import signal
 import threading
 
 cdef extern from *:
@@ -114,7 +116,11 @@ cdef int serve() except -1:
     if svmcut_is_ended():
         raise Cancelled
     svmcut_signalled = 0
-    PyErr_CheckSignals()
+    try:
+        PyErr_CheckSignals()
+    except KeyboardInterrupt:
+        if not svmcut_late:
+            raise
     if svmcut_late:
         svmcut_late = 0
         waiting.passed = True
@@ -143,15 +149,35 @@ def watched_signals():
             svmcut_signalled = 0
 
 
-def _pass():
+def _pass(now):
     global svmcut_signalled, svmcut_late
     svmcut_late = svmcut_signalled = 1
+    # for Python between C calls, and those that look at no flag
+    if now.ends_python and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        now.raised = True
+        _thread.interrupt_main()
 
 
 class Deadline:
-    """passed: whether a call was ended by it."""
+    """passed: whether something was ended by it; ends_python: whether it ends Python code too, with
+    a KeyboardInterrupt, as Ctrl-C does; for the program to set where that does no harm."""
 
-    passed = False
+    passed = ends_python = raised = False
+
+
+def _settle(timer, now):
+    """Ends the timer, and takes back a KeyboardInterrupt of it that came too late to end
+    anything."""
+    while timer is not None:
+        try:
+            timer.cancel()
+            timer.join()
+            PyErr_CheckSignals()
+            timer = None
+        except KeyboardInterrupt:
+            if not now.raised:
+                raise
+            now.raised = False
 
 
 @contextlib.contextmanager
@@ -166,14 +192,17 @@ def deadline(seconds):
         yield now
         return
     svmcut_late, waiting = 0, now
-    timer = threading.Timer(min(max(0.0, seconds), threading.TIMEOUT_MAX), _pass)
+    timer = threading.Timer(min(max(0.0, seconds), threading.TIMEOUT_MAX), _pass, (now,))
     timer.daemon = True
     timer.start()
     try:
         yield now
+    except KeyboardInterrupt:
+        now.passed |= now.raised
+        raise
     finally:
-        timer.cancel()
-        timer.join()
+        now.ends_python = False
+        _settle(timer, now)
         waiting = None
         if svmcut_late:  # in time, but for what needed no C call
             svmcut_late = svmcut_signalled = 0

@@ -7,6 +7,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t
 
 from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.status cimport served
 
 
 cdef extern from "include/wide.h" nogil:
@@ -18,6 +19,9 @@ cdef extern from "include/wide.h" nogil:
         int64_t d, K
     void svmcut_label_index_scores(const svmcut_csr* X, const svmcut_label_index* index, double* s,
                                    int threads)
+    int svmcut_label_sums(const svmcut_csr* X, const int64_t* indptr, const int32_t* rows,
+                          int64_t K, int64_t most, int32_t* indices, float* values,
+                          int64_t* sizes, int threads)
 
 
 def scores(Rows X, const int64_t[::1] indptr, const int32_t[::1] places, const float[::1] values,
@@ -40,3 +44,37 @@ def scores(Rows X, const int64_t[::1] indptr, const int32_t[::1] places, const f
     with nogil:
         svmcut_label_index_scores(&X.csr, &index, &s[0, 0], threads)
     return out
+
+
+def sums(Rows X, const int64_t[::1] indptr, const int32_t[::1] rows, int64_t most, int threads):
+    """Unit vectors along the sums of the rows of each label, which is on at
+    rows[indptr[k]:indptr[k + 1]]: columns (K, most), values and how many of them there are, the
+    `most` largest ones.
+
+    Raises
+    ------
+    ValueError
+        For rows that X does not have.
+    """
+    cdef int64_t K = indptr.shape[0] - 1, m
+    if indptr[0] != 0 or indptr[K] != rows.shape[0] or most < 1:
+        raise ValueError("the labels have the wrong shape")
+    for m in range(K):
+        if indptr[m] > indptr[m + 1]:
+            raise ValueError("the labels have the wrong shape")
+    for m in range(rows.shape[0]):
+        if not 0 <= rows[m] < X.csr.n_rows:
+            raise ValueError("a label is on at a row that is not there")
+    found = np.zeros((K, most), np.int32)
+    held = np.zeros((K, most), np.float32)
+    counts = np.zeros(K, np.int64)
+    cdef int32_t[:, ::1] indices = found
+    cdef float[:, ::1] values = held
+    cdef int64_t[::1] sizes = counts
+    cdef int status
+    if K:
+        with nogil:
+            status = svmcut_label_sums(&X.csr, &indptr[0], &rows[0] if rows.shape[0] else NULL, K,
+                                       most, &indices[0, 0], &values[0, 0], &sizes[0], threads)
+        served(status)
+    return found, held, counts

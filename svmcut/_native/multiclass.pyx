@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # sources: csrc/multiclass/crammer_singer.cc csrc/multiclass/multiclass_cd.cc
-# sources: csrc/multiclass/class_blocks.cc
+# sources: csrc/multiclass/class_blocks.cc csrc/multiclass/dense_scores.cc
 """Thin wrapper of csrc/multiclass."""
 
 import numpy as np
@@ -22,6 +22,7 @@ cdef extern from "include/multiclass.h" nogil:
         int64_t epochs
         int64_t entries
         int64_t moved
+    int SVMCUT_BAD_INPUT
     int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* s,
                               const double* v, double* coef, double* value, double* offset,
                               int threads)
@@ -43,6 +44,10 @@ cdef extern from "include/multiclass.h" nogil:
                            double* alpha, double* s, int64_t* steps)
     void svmcut_class_add(int64_t n, int64_t q, int64_t K, const double* values,
                           const int64_t* places, const double* change, double* s, int threads)
+    int svmcut_dense_scores(const double* X, int64_t n, int64_t d, const double* W, int64_t K,
+                            const double* constants, double* out, int threads)
+    int svmcut_dense_scores_of_floats(const float* X, int64_t n, int64_t d, const double* W,
+                                      int64_t K, const double* constants, double* out, int threads)
 
 
 cdef check_classes(const int32_t[::1] y, int64_t K):
@@ -52,19 +57,22 @@ cdef check_classes(const int32_t[::1] y, int64_t K):
 
 def crammer_singer(const int32_t[::1] y, const double[:, ::1] s, double[:, ::1] coef, int threads,
                    const double[::1] weights=None):
-    """Value and offset of the risk at scores s (n, K), whose subgradient goes to coef (n, K)."""
+    """Value and offset of the risk at scores s (n, K), whose subgradient goes to coef (n, K), where
+    there is one."""
     cdef int64_t n = y.shape[0], K = s.shape[1]
     cdef const double* v = weights_of(weights, n)
     cdef double value = 0, offset = 0
     cdef int status
     check_classes(y, K)
-    if s.shape[0] != n or coef.shape[0] != n or coef.shape[1] != K:
+    if s.shape[0] != n or (coef is not None and (coef.shape[0] != n or coef.shape[1] != K)):
         raise ValueError("s and coef need a row for every row and a column for every class")
     if n == 0:
         return 0.0, 0.0
+    cdef double* out = NULL
+    if coef is not None:
+        out = &coef[0, 0]
     with nogil:
-        status = svmcut_crammer_singer(n, K, &y[0], &s[0, 0], v, &coef[0, 0], &value, &offset,
-                                       threads)
+        status = svmcut_crammer_singer(n, K, &y[0], &s[0, 0], v, out, &value, &offset, threads)
     served(status)
     return value, offset
 
@@ -72,18 +80,21 @@ def crammer_singer(const int32_t[::1] y, const double[:, ::1] s, double[:, ::1] 
 def crammer_singer_line(const int32_t[::1] y, const double[:, ::1] s, const double[:, ::1] e,
                         double wd, double dd, double C, int threads,
                         const double[::1] weights=None):
-    """The t >= 0 that minimises (t^2 dd + 2 t wd) / 2 + C R(s + t e)."""
-    cdef int64_t n = y.shape[0], K = s.shape[1]
+    """The t >= 0 that minimises (t^2 dd + 2 t wd) / 2 + C R(s + t e); s None for 0."""
+    cdef int64_t n = y.shape[0], K = e.shape[1]
     cdef const double* v = weights_of(weights, n)
     cdef double step = 0
     cdef int status
     check_classes(y, K)
-    if s.shape[0] != n or e.shape[0] != n or e.shape[1] != K:
+    if e.shape[0] != n or (s is not None and (s.shape[0] != n or s.shape[1] != K)):
         raise ValueError("s and e need a row for every row and a column for every class")
     if n == 0:
         return 0.0
+    cdef const double* here = NULL
+    if s is not None:
+        here = &s[0, 0]
     with nogil:
-        status = svmcut_crammer_singer_line(n, K, &y[0], &s[0, 0], &e[0, 0], v, wd, dd, C, &step,
+        status = svmcut_crammer_singer_line(n, K, &y[0], here, &e[0, 0], v, wd, dd, C, &step,
                                             threads)
     served(status)
     return step
@@ -262,3 +273,33 @@ def add_functions(const double[:, ::1] values, const int64_t[::1] places, change
     if q and n:
         with nogil:
             svmcut_class_add(n, q, K, &values[0, 0], &places[0], &moved[0, 0], &s[0, 0], threads)
+
+
+def dense_scores(X, const double[:, ::1] W, const double[::1] constants, int threads=1):
+    """(n, K) float64 sum_j X[i][j] W[j][k] + constants[k] of a C-ordered matrix of floats of 32 or
+    64 bits; None where a value is none of 32 bits."""
+    cdef int64_t n = X.shape[0], d = W.shape[0], K = W.shape[1]
+    if X.shape[1] != d or constants.shape[0] != K:
+        raise ValueError("X, W and constants do not fit")
+    found = np.empty((n, K))
+    if not found.size or not d:
+        found[:] = constants
+        return found
+    cdef double[:, ::1] out = found
+    cdef const double[:, ::1] wide
+    cdef const float[:, ::1] single
+    cdef int status
+    if X.dtype == np.float32:
+        single = X
+        with nogil:
+            status = svmcut_dense_scores_of_floats(&single[0, 0], n, d, &W[0, 0], K, &constants[0],
+                                                   &out[0, 0], threads)
+    else:
+        wide = X
+        with nogil:
+            status = svmcut_dense_scores(&wide[0, 0], n, d, &W[0, 0], K, &constants[0], &out[0, 0],
+                                         threads)
+    if status == SVMCUT_BAD_INPUT:
+        return None
+    served(status)
+    return found

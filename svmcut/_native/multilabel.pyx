@@ -36,7 +36,7 @@ cdef extern from "include/labels.h" nogil:
     int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled,
                               const svmcut_label_sets* gold, const double* weights, double* out)
     void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count,
-                              const double* coef, int64_t K, double bias, double* W)
+                              const double* coef, int64_t K, double bias, double* W, int threads)
     int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model,
                             int method, int8_t* y, int32_t* halves, int threads)
     ctypedef struct svmcut_label_blocks:
@@ -102,9 +102,11 @@ cdef class Sets:
         self.sets.labels = &labels[0] if labels.shape[0] else NULL
 
 
-def scores(Rows X, Weights model, int threads):
-    """(n, K) float64 scores of every label alone."""
-    out = np.empty((X.csr.n_rows, model.weights.K))
+def scores(Rows X, Weights model, int threads, out=None):
+    """(n, K) float64 scores of every label alone, in `out` where there is one."""
+    out = np.empty((X.csr.n_rows, model.weights.K)) if out is None else out
+    if out.shape != (X.csr.n_rows, model.weights.K):
+        raise ValueError("out has the wrong shape")
     cdef double[:, ::1] s = out
     cdef int status
     if out.size == 0:
@@ -163,14 +165,15 @@ def relax_scores(const double[:, ::1] s, const double[:, ::1] v, Sets gold, int 
 
 
 def adjoint(Rows X, const int64_t[::1] rows, const double[:, ::1] coef, double bias,
-            double[:, ::1] W):
+            double[:, ::1] W, int threads=1):
     """W (d + (bias != 0), K) += the sum over the rows of coef[r] times (x, bias)."""
     cdef int64_t count = rows.shape[0], K = coef.shape[1]
     if coef.shape[0] != count or W.shape[1] != K or W.shape[0] != X.csr.n_features + (bias != 0):
         raise ValueError("coef needs a row for every row, W one for every feature")
     if count and K:
         with nogil:
-            svmcut_label_adjoint(&X.csr, &rows[0], count, &coef[0, 0], K, bias, &W[0, 0])
+            svmcut_label_adjoint(&X.csr, &rows[0], count, &coef[0, 0], K, bias, &W[0, 0],
+                                 threads)
 
 
 def decode(const double[:, ::1] s, Weights model, str method, int threads):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/linear/newton.cc
-"""Thin wrappers of csrc/linear/newton.cc."""
+# sources: csrc/linear/newton.cc csrc/linear/small_machines.cc
+"""Thin wrappers of csrc/linear/newton.cc and small_machines.cc."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -25,6 +25,10 @@ cdef extern from "include/linear.h" nogil:
     int svmcut_band_diagonal(const svmcut_csr* X, const int32_t* rows, int64_t count,
                              const double* v, double bias, double* out, int threads)
     int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g)
+    int svmcut_small_machines(const svmcut_csr* X, double bias, const int32_t* codes,
+                              const double* v, int64_t first, int64_t count, double C, int squared,
+                              double gap, int64_t most, int warm, double* W, double* found,
+                              int threads, const int* cancel)
 
 
 def smooth_hinge(const double[::1] y, const double[::1] s, double delta, double[::1] coef,
@@ -143,3 +147,27 @@ def solve_shifted(double[:, ::1] H, double scale, double[::1] g):
         with nogil:
             status = svmcut_solve_shifted(g.shape[0], &H[0, 0], scale, &g[0])
     return status == 0
+
+
+def small_machines(Rows X, double bias, const int32_t[::1] codes, int64_t first, double C,
+                   bint squared, double gap, int64_t most, bint warm, double[:, ::1] W,
+                   double[:, ::1] found, int threads=1, const double[::1] weights=None):
+    """Trains machines of the codes `first`, `first` + 1, .. against the rest, as many as W has
+    rows, from there where it is warm; found: (primal, dual, steps, met) of each."""
+    cdef const double* v = weights_of(weights, X.csr.n_rows)
+    cdef int64_t count = W.shape[0]
+    if codes.shape[0] != X.csr.n_rows or not (codes.shape[0] and count):
+        raise ValueError("codes has the wrong length, or there is nothing to train")
+    if W.shape[1] != X.csr.n_features + (bias != 0) or not W.shape[1]:
+        raise ValueError("W has the wrong shape")
+    if found.shape[0] != count or found.shape[1] != 4:
+        raise ValueError("found has the wrong shape")
+    cdef const int* cancel = cancel_flag()
+    cdef int status
+    with nogil:
+        status = svmcut_small_machines(&X.csr, bias, &codes[0], v, first, count, C, squared, gap,
+                                       most, warm, &W[0, 0], &found[0, 0], threads, cancel)
+    if status == SVMCUT_CANCELLED:
+        serve()
+        raise KeyboardInterrupt
+    served(status)

@@ -1,4 +1,4 @@
-# sources: csrc/text/scan.cc
+# libraries: svmcut_rows
 # SPDX-License-Identifier: BSD-3-Clause
 """Text of example files to arrays."""
 

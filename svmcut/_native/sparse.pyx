@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/linear/sparse.cc csrc/linear/hinge.cc
+# sources: csrc/linear/hinge.cc
+# libraries: svmcut_rows
 """Thin wrappers of csrc/linear/sparse.cc and hinge.cc: shapes and dtypes are checked here, sums are
 formed there."""
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/text/text.cc
+# libraries: svmcut_rows
 """Numbers to text and back; see csrc/include/text.h, section text.cc."""
-
-import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
+
+from svmcut.later import numpy as np
 
 cdef extern from "include/text.h" nogil:
     int SVMCUT_SCORE_WIDTH, SVMCUT_PAIR_WIDTH, SVMCUT_INTEGER_WIDTH

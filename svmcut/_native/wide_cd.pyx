@@ -5,6 +5,7 @@
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libcpp.vector cimport vector
 
 from svmcut.spec import schemas
 from svmcut._native.descent import check_order
@@ -40,9 +41,10 @@ cdef extern from "include/wide.h" nogil:
         svmcut_label_machine* machines
         svmcut_wide_group* states
     void svmcut_wide_cd_start(const svmcut_wide_cd* run, uint64_t seed)
-    int svmcut_wide_cd_run(const svmcut_wide_cd* run, int64_t epochs, int threads,
-                           const int* cancel)
+    int svmcut_wide_cd_run_all(const svmcut_wide_cd** runs, int64_t count, int64_t epochs,
+                               int threads, const int* cancel)
     int svmcut_wide_cd_risk(const svmcut_wide_cd* run, const float* W, double* risk, int threads)
+    int svmcut_wide_cd_refit(const svmcut_wide_cd* run, float* W, double* risk, int threads)
 
 
 OPEN, MET, SLOW = SVMCUT_LABEL_OPEN, SVMCUT_LABEL_MET, SVMCUT_LABEL_SLOW
@@ -130,9 +132,7 @@ cdef class Descent(RowDescent):
     def risks(self, const float[:, :, ::1] W, int threads):
         """(count,) float64: the sum of the losses of every machine at these weights, as of
         `weights_of_groups`."""
-        if W.shape[0] != self.best.shape[0] or W.shape[1] != self.best.shape[1] or (
-                W.shape[2] != self.best.shape[2]):
-            raise ValueError("weights have the wrong shape")
+        self._check_weights(W)
         out = np.zeros(self.run_of.groups * LANES)
         cdef double[::1] risk = out
         cdef int status
@@ -141,16 +141,27 @@ cdef class Descent(RowDescent):
         served(status)
         return out[: self.run_of.count]
 
+    def refit(self, float[:, :, ::1] W, int threads):
+        """As `risks`, at the weights of the constant feature that are best beside the others, to
+        which those of W are set."""
+        self._check_weights(W)
+        out = np.zeros(self.run_of.groups * LANES)
+        cdef double[::1] risk = out
+        cdef int status
+        with nogil:
+            status = svmcut_wide_cd_refit(&self.run_of, &W[0, 0, 0], &risk[0], threads)
+        served(status)
+        return out[: self.run_of.count]
+
+    cdef int _check_weights(self, const float[:, :, ::1] W) except -1:
+        if W.shape[0] != self.best.shape[0] or W.shape[1] != self.best.shape[1] or (
+                W.shape[2] != self.best.shape[2]):
+            raise ValueError("weights have the wrong shape")
+        return 0
+
     def run(self, int64_t epochs, int threads):
         """Goes on until every group of machines has had so many epochs, or has ended."""
-        cdef const int* flag = cancel_flag()
-        cdef int status
-        while True:
-            with nogil:
-                status = svmcut_wide_cd_run(&self.run_of, epochs, threads, flag)
-            if served(status) != SVMCUT_CANCELLED:
-                return
-            serve()
+        run_all([self], epochs, threads)
 
     def _arrays(self):
         return {name: np.asarray(array) for name, array in (
@@ -181,3 +192,20 @@ cdef class Descent(RowDescent):
             check_order(own["order"][g], self.run_of.states[g].active, n)
             schemas.require(self.run_of.states[g].at == 0, "visits of native",
                             "none of an epoch that has begun")
+
+
+def run_all(list descents, int64_t epochs, int threads):
+    """All of them go on side by side, as `Descent.run` does."""
+    cdef vector[const svmcut_wide_cd*] runs
+    cdef Descent descent
+    for descent in descents:
+        runs.push_back(&descent.run_of)
+    cdef const int* flag = cancel_flag()
+    cdef int64_t count = runs.size()
+    cdef int status
+    while True:
+        with nogil:
+            status = svmcut_wide_cd_run_all(runs.data(), count, epochs, threads, flag)
+        if served(status) != SVMCUT_CANCELLED:
+            return
+        serve()

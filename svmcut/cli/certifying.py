@@ -5,15 +5,18 @@ exact optimum."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from svmcut.data.examples import stack_rows
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.output import write_atomically
 from svmcut.messages import Message
-from svmcut.models.bounds import bounds, decided, reach
+from svmcut.models.bounds import certain, intervals
+from svmcut.models.order_bounds import proven_pairs
 from svmcut.models.tag_bounds import proven_tags
 
 
@@ -25,29 +28,55 @@ class Certifier:
     rows, proven : int
         So far.
     has_labels : bool
-        Whether the model predicts labels, and not numbers.
+        Whether the model predicts labels, or orders, and not numbers.
     """
 
-    def __init__(self, model: Any, output: Any = None):
-        self._model, self._output = model, output
+    def __init__(self, model: Any, output: Any = None, threads: int = 1):
+        self._model, self._output, self._threads = model, output, threads
         self.rows, self.proven, self.has_labels = 0, 0, True
+        self._query: list[tuple[Any, Any]] = []  # rows and scores of one that may go on
+        self._last: int | None = None
 
     def take(self, part: Any, predicted: np.ndarray) -> None:
-        """Takes in rows and their scores."""
-        width = reach(self._model, part.X)
-        sure = decided(self._model, predicted, width)
-        self.rows += len(predicted)
+        """Takes in rows and their scores: where they have queries, their pairs."""
+        scores = predicted[1] if self._model.of_sets else predicted
+        if getattr(part, "qid", None) is not None and scores.ndim == 1:
+            self._write(part, scores)
+            self._take_queries(part, scores)
+            return
+        sure = certain(self._model, part.X, scores, self._threads)
+        self.rows += len(scores) if sure is None else sure.size
         self.has_labels = sure is not None
         self.proven += 0 if sure is None else int(sure.sum())
+        self._write(part, scores)
+
+    def _write(self, part: Any, scores: np.ndarray) -> None:
         if self._output is not None:
-            found = bounds(predicted, width).reshape(len(predicted), -1)
+            found = intervals(self._model, part.X, scores, self._threads).reshape(len(scores), -1)
             lines = (" ".join(f"{value:.17g}" for value in row) for row in found.tolist())
             self._output.write("".join(f"{line}\n" for line in lines).encode())
+
+    def _take_queries(self, part: Any, scores: np.ndarray) -> None:
+        starts = np.flatnonzero(np.diff(part.qid, prepend=part.qid[0] - 1)).tolist()
+        for start, stop in itertools.pairwise([*starts, len(scores)]):
+            if self._last is not None and part.qid[start] != self._last:
+                self._finish_query()
+            self._last = int(part.qid[start])
+            self._query.append((part.X.rows(start, stop), scores[start:stop]))
+
+    def _finish_query(self) -> None:
+        if not self._query:
+            return
+        X, scores = stack_rows([X for X, _ in self._query]), [s for _, s in self._query]
+        proven, pairs = proven_pairs(self._model, X, np.concatenate(scores), self._threads)
+        self._query, self._what = [], "orders of pairs"
+        self.proven, self.rows = self.proven + proven, self.rows + pairs
 
     _what = "labels"
 
     def line(self) -> str:
         """What is printed; nothing of a model of numbers."""
+        self._finish_query()
         if not self.has_labels:
             return ""
         share = 100 * self.proven / max(1, self.rows)
@@ -58,6 +87,7 @@ class Certifier:
 
     def report(self) -> dict[str, Any]:
         """Keys of the report."""
+        self._finish_query()
         if not self.has_labels:
             return {}
         return {"decided": self.proven, "decided_fraction": self.proven / max(1, self.rows)}
@@ -67,10 +97,6 @@ class TagCertifier(Certifier):
     """Counts the tokens whose tag is proven."""
 
     _what = "tags"
-
-    def __init__(self, model: Any, threads: int):
-        super().__init__(model)
-        self._threads = threads
 
     def take(self, part: Any, predicted: Any) -> None:
         """Takes in sequences."""
@@ -107,20 +133,21 @@ def certifying(
         raise ModelError(path, Message(message))
     if getattr(model, "certificate", None) is None:
         message = (
-            "the model has no certificate: svmcut learn writes one of linear machines, and of "
-            "kernels with {free_bias=False}, as long as nothing but w is regularised"
+            "the model has no certificate: svmcut learn writes one of linear machines, of label "
+            "sets without pairs, and of kernels with {free_bias=False}, as long as nothing but w "
+            "is regularised"
         )
         raise ModelError(path, Message(message))
     if model.of_sequences and target is not None:
         raise UsageError("--bounds is of scores of rows, and tags have none; leave it out")
     if model.of_sequences:
-        yield TagCertifier(model, threads)
+        yield TagCertifier(model, None, threads)
         return
     if target is None:
-        yield Certifier(model)
+        yield Certifier(model, None, threads)
         return
     with write_atomically(target) as output:
-        yield Certifier(model, output)
+        yield Certifier(model, output, threads)
 
 
 def both(first: Callable[[Any, Any], None], certifier: Certifier | None) -> Callable:

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from svmcut.choice import GridProof
 from svmcut.cli import advice
-from svmcut.selection import Part, cells_of, held_out, parts_of
+from svmcut.selection import Part, Search, cells_of, held_out, parts_of
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.records import replace
 
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.options import LearnOptions
-    from svmcut.selection import Search
     from svmcut.spec.parameters import Settings
     from svmcut.tasks.protocol import Task
     from svmcut.training.driver import Driver
+    from svmcut.training.outcome import Outcome
 
 
 def choice(
@@ -86,6 +87,13 @@ class GridChoice:
         )
         self._measure = options.select or TASKS[options.task].measure
         made, how = how["search"], {key: how[key] for key in ("time_limit", "state", "keep")}
+        self._values = [typed.value for typed in options.path]
+        self._proof: GridProof | None = None
+        self._proven: dict[str, Any] | None = None
+        local = made is Search and how["state"] is None
+        if local and GridProof.suits(settings, self._values, self._measure):
+            self._proof = GridProof(len(parts))
+            how["taken"] = self._proof.take
         self.search: Search = made(task, settings, self._cells, parts, driver, **how)
         self._open = {*range(len(self._cells))}
 
@@ -126,7 +134,13 @@ class GridChoice:
         ]
         for k, row in enumerate(rows, 1):
             text[k] += "  <- selected" * row["selected"]
-        return "\n".join(text) + "\n"
+        return "\n".join([*text, *self._told_proven()]) + "\n"
+
+    def _told_proven(self) -> list[str]:
+        """What the grid proves of the values of C between, where that is something."""
+        if self._proof is not None and self.search.complete:
+            self._proven, self._proof = self._proof.finish(self._values), None
+        return _told(self._options, self._proven)
 
     def say(self, log: Callable[[str], None]) -> None:
         """Tells the cells that were measured on all parts since the last call."""
@@ -164,7 +178,8 @@ class GridChoice:
 
     def report(self) -> dict[str, Any]:
         """Keys of the report."""
-        return {"cv" if self._options.cv else "grid": self.search.rows(self._measure)}
+        found = {"cv" if self._options.cv else "grid": self.search.rows(self._measure)}
+        return found if self._proven is None else found | {"choice": self._proven}
 
     def chosen(self) -> LearnOptions:
         """The options with the values of the best cell, of which nothing is chosen any more."""
@@ -184,3 +199,30 @@ class GridChoice:
         }
         values[unit] = tuple(typed for typed in options.path if typed.value == cell["C"])[:1]
         return replace(options, cv=None, select=None, **values)
+
+
+def _told(options: LearnOptions, found: dict[str, Any] | None) -> list[str]:
+    """What is proven of the values of C between those that were trained, where that is anything."""
+    if found is None or found["errors"] - found["within"] < 1e-9:
+        return []
+    low, high = (f(options.path, key=lambda typed: typed.value).text for f in (min, max))
+    least, most = 100 * (found["errors"] - found["within"]), 100 * found["within"]
+    return [
+        f"No C from {low} to {high} has fewer than {least:.2f} % errors: none is better by more "
+        f"than {most:.2f} %"
+    ]
+
+
+def proven_path(
+    options: LearnOptions, driver: Driver, held: Any, outcomes: list[Outcome]
+) -> tuple[list[str], dict[str, Any]]:
+    """What a path of C proves of the errors on --validate between its values: the line that says
+    so, and the keys of the report."""
+    values, name = [typed.value for typed in options.path], TASKS[options.task].measure
+    suits = GridProof.suits(driver.settings, values, options.select or name)
+    if held is None or not suits or len(outcomes) < len(values) or options.scheduled:
+        return [], {}
+    proof = GridProof(1)
+    proof.recall(driver, held, [*zip(values, outcomes, strict=True)])
+    found = proof.finish(values)
+    return _told(options, found), {} if found is None else {"choice": found}

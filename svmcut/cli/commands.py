@@ -132,6 +132,15 @@ SCORING = (
         kind=two_numbers(0),
     ),
     Option(
+        "label_names",
+        ("--label-names",),
+        OUTPUT,
+        "Label sets: write names in place of numbers; a file of one name per line, that of label 0 "
+        "first. Pairs of --top have tabs between them then.",
+        default="numbers",
+        kind=PATH,
+    ),
+    Option(
         "partial",
         ("--partial",),
         DATA,
@@ -174,7 +183,7 @@ SCORING = (
         "verbosity",
         ("-v",),
         OUTPUT,
-        "Verbosity; 0 prints only the measures.",
+        "Verbosity; 0 prints only the measures, 2 the steps too.",
         default="1",
         kind=LEVEL,
     ),
@@ -183,7 +192,7 @@ SCORING = (
         ("--beam", "--b"),
         RUNNING,
         "Sequences: keep this many states per token while searching for the best tags; 0 keeps "
-        "all.",
+        "all. Trees of labels: go on with so many nodes of a level (10).",
         default="0",
         kind=KINDS["beam"],
     ),
@@ -230,6 +239,10 @@ def train(options: LearnOptions) -> int:
         from svmcut.cli.clusters import run_on
 
         return run_on(options)
+    if options.added is not None or options.removed is not None:
+        from svmcut.cli.updates import run_update
+
+        return run_update(options)
     from svmcut.cli.training import run
 
     return run(options)
@@ -238,7 +251,8 @@ def train(options: LearnOptions) -> int:
 def score(values: dict[str, Any]) -> None:
     """Runs ``svmcut classify`` with the files and options that were given."""
     from svmcut.cli.guard import warn
-    from svmcut.cli.scoring import Files, ScoringOptions, run_scoring
+    from svmcut.cli.linear_scores import score_linear
+    from svmcut.cli.score_lines import Files, ScoringOptions
     from svmcut.resources import usable_cpus
 
     files = Files(*(values[name] for name in ("example_file", "model_file", "predictions_file")))
@@ -251,7 +265,11 @@ def score(values: dict[str, Any]) -> None:
         from svmcut.cli.spreading import score_on
 
         warnings = score_on(address, files, options)
+    elif score_linear(files, options):
+        warnings = []
     else:
+        from svmcut.cli.scoring import run_scoring
+
         warnings = run_scoring(files, options)
     for warning in [*inert(SCORING, values), *warnings]:
         warn("svmcut classify", warning)

@@ -20,6 +20,7 @@ Examples:
   svmcut convert mail.csv mail.svm --label label --text body --ngrams 1,2
   svmcut convert clicks.parquet clicks.svm --label rank --group query
   svmcut convert lines.txt lines.svm --input text          LABEL, a tab, the text
+  svmcut convert trn_X_Xf.txt train.ml --label-file trn_X_Y.txt
 """
 
 ROWS = (
@@ -43,6 +44,15 @@ ROWS = (
         ("--names",),
         OUTPUT,
         "Write the names of the features, one per line, for inspect --names.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
+        "label_file",
+        ("--label-file",),
+        DATA,
+        "TABLE is a sparse matrix of features, and this one of labels; both as the extreme "
+        "classification repository's, ROWS COLUMNS and then INDEX:VALUE ..., from 0.",
         default="none",
         kind=PATH,
     ),

@@ -15,10 +15,11 @@ from svmcut.data.examples import MultilabelExamples
 from svmcut.data.labels import SIGNS, label_text
 from svmcut.errors import UsageError
 from svmcut.files.encoded import read_encoded
+from svmcut.files.label_files import joined_lines
 from svmcut.files.names import input_of
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
-from svmcut.messages import join_names, printable
+from svmcut.messages import Parameter, join_names, printable
 from svmcut.spec.entries import CLASSES, SETS
 from svmcut.tables.options import TableOptions
 
@@ -32,6 +33,7 @@ def run_conversion(
     input: str | None = None,
     sets: bool = False,
     names: str | None = None,
+    label_file: str | None = None,
     **options: Any,
 ) -> None:
     """Reads a table, writes its examples and the names of its features, and says what the columns
@@ -42,6 +44,11 @@ def run_conversion(
     SvmcutError
         Whatever the table or the system refuse; nothing is written then.
     """
+    if label_file is not None:
+        if given := [*options, *(["names"] if names else []), *(["sets"] if sets else [])]:
+            raise UsageError("{} is for tables; leave out {}", Parameter(given[0]), "--label-file")
+        _join(table, label_file, target)
+        return
     outputs = [File("OUT", target), *([] if names is None else [File("--names", names)])]
     check_roles([File("TABLE", table)], outputs)
     kind = input or input_of(table)
@@ -68,6 +75,16 @@ def run_conversion(
                     f"Labels: {join_names([*map('{} is {}'.format, labels, encoding.words)])}"
                 )
             )
+
+
+def _join(features: str, labels: str, target: str) -> None:
+    """Writes the rows of two sparse matrices as those of one file."""
+    outputs = [File("OUT", target)]
+    check_roles([File("TABLE", features), File("--label-file", labels)], outputs)
+    with log_beside(outputs), write_atomically(target) as output:
+        lines = joined_lines(features, labels)
+        while piece := b"".join(itertools.islice(lines, _ROWS)):
+            output.write(piece)
 
 
 def _line(name: str) -> str:

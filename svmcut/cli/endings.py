@@ -98,6 +98,7 @@ def stop_reason(outcome: Outcome) -> str:
         "limit": "stopped by a limit",
         "interrupt": "interrupted",
         "stationary": "stationary",
+        "bounded": "bounded by the earlier training",
         "cap": "stopped after all passes the solver makes; lower C, scale the features or name "
         "another --solver",
         "rounding": "stopped where rounding forbids progress",

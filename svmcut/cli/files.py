@@ -46,6 +46,8 @@ def check_training_files(options: LearnOptions, original: bool) -> list[File]:
         ("EXAMPLE_FILE", options.example_file),
         ("--validate", options.validate),
         ("--until-decided", options.until_decided),
+        ("--added", options.added),
+        ("--removed", options.removed),
         ("--f", options.basis_file),
         ("--initial", options.initial),
         ("--weights", options.weights),

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 #: Objects that a start makes and keeps, and some more.
 STARTED = 50_000
 
+#: Address space without pages, given back before a failure is told.
+_reserve = bytearray(4 << 20)
+
 
 class CtrlC(BaseException):
     """Takes a KeyboardInterrupt past click, which would print an empty line and forget its
@@ -133,6 +136,7 @@ def _report(
 ) -> int:
     if os.environ.get("SVMCUT_DEBUG") == "1":
         raise error
+    _make_room(error)
     if pending_signal() and not isinstance(error, SvmcutError | KeyboardInterrupt | Terminated):
         error = Terminated()
     if isinstance(error, KeyboardInterrupt | Terminated):
@@ -174,6 +178,14 @@ def _report(
             "where"
         )
     return 1
+
+
+def _make_room(error: BaseException) -> None:
+    """Gives back what is kept for this moment, and what the frames that failed still hold: saying
+    that memory is short takes some."""
+    _reserve.clear()
+    if isinstance(error, MemoryError):
+        error.__traceback__ = error.__context__ = None
 
 
 def _cause(error: BaseException) -> str:

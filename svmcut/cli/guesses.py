@@ -46,6 +46,7 @@ _OPTIONS = {
     "--fit-intercept": "--b",
     "--verbose": "-v",
     "--scoring": "--select",
+    "-B": "--b",
 }
 
 
@@ -67,6 +68,8 @@ def option_meant(flag: str, words: Sequence[str]) -> str | None:
         return None
     trains = command in TRAINING
     task = named_task(command, rest)
+    if flag == "--version":
+        return "svmcut --version prints it"
     own = _flags(row for row in ROWS if row.field in offered(task)) if trains else _flags(SCORING)
     elsewhere = _elsewhere(flag, command, task)
     if elsewhere:

@@ -37,7 +37,10 @@ def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
         return []
     queries = row.has_classes and data.qid is not None
     told = (
-        [f"qid has no effect in {task}; svmcut rank learns the order within queries"]
+        [
+            f"qid has no effect in {task}; svmcut rank learns the order within queries, --task "
+            "sequence the tags of sequences"
+        ]
         if queries
         else []
     )

@@ -48,10 +48,22 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-?", "--help"]})
+_EPILOG = """\
+\b
+Examples:
+  svmcut learn people.csv model --label income    train on a table
+  svmcut classify new.csv model predictions       predict its rows
+  svmcut inspect model                            see what it has learned
+"""
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-?", "--help"]}, epilog=_EPILOG
+)
 @click.version_option(__version__, prog_name="svmcut")
 def svmcut() -> None:
-    """Support vector machines by cutting planes.
+    """Support vector machines with proven answers.
 
-    A certified drop-in for svm_perf, svm_rank, svm_hmm, svm_multiclass and svm_light.
+    Learns from tables (CSV, Parquet, JSON lines), texts and LIBSVM files. Each run reports how far
+    its objective can be from the optimum.
     """

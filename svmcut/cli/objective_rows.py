@@ -117,10 +117,39 @@ ROWS = (
         "same classes. The optimum stays the same. Works with newton, cutting-plane and smo.",
     ),
     Option(
+        "keep_multipliers",
+        ("--keep-multipliers",),
+        RUNNING,
+        "Keep the multipliers of the rows in the model, for --added and --removed later.",
+        default="off",
+    ),
+    Option(
+        "added",
+        ("--added",),
+        RUNNING,
+        "With --initial MODEL, and the file that this was trained on with --keep-multipliers as "
+        "EXAMPLE_FILE: the optimum with the rows of this file, too. What the multipliers prove of "
+        "it is known at once; training follows with --gap, --epsilon or --until-decided alone.",
+    ),
+    Option(
+        "removed",
+        ("--removed",),
+        RUNNING,
+        "The same without the rows of this file, which are some of EXAMPLE_FILE.",
+    ),
+    Option(
         "pairs",
         ("--pairs",),
         OBJECTIVE,
         "all: a weight for every pair of labels; none: every label is learnt on its own.",
+    ),
+    Option(
+        "tree",
+        ("--tree",),
+        OBJECTIVE,
+        "With --pairs none: group labels of like examples and learn a tree of the groups, in a "
+        "fraction of the time; classify searches it with --beam.",
+        default="off",
     ),
     Option(
         "prune",

@@ -4,6 +4,7 @@ parameters."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +14,13 @@ from svmcut.cli.deciding import check_deciding
 from svmcut.cli.option_entry import inert
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.proving import check_proving
+from svmcut.cli.updating import check_updating
 from svmcut.cli.words import in_options
 from svmcut.data.labels import beside_classes, label_text
 from svmcut.errors import UsageError
+from svmcut.files.text import open_text
 from svmcut.messages import Parameter
-from svmcut.spec import refusals
+from svmcut.spec import chosen, refusals
 from svmcut.spec.catalog import (
     AUTO,
     CUTTING_PLANE,
@@ -60,14 +63,12 @@ def check(options: LearnOptions) -> list[str]:
         refusals.check_weights(settings, "weights")
     _check_preimages(options)
     if options.alphas and options.labels == TAGS:
-        by_cuts = settings.solver == CUTTING_PLANE or refusals.variant(options)
+        by_cuts = settings.solver == CUTTING_PLANE or chosen.variant(options)
         if not by_cuts:
             raise UsageError("-a writes the multipliers of cuts; add {solver=}", CUTTING_PLANE)
     given = options.given or frozenset()
     read = {
-        name
-        for solver in refusals.candidates(settings)
-        for name in refusals.reads(settings, solver)
+        name for solver in chosen.candidates(settings) for name in chosen.reads(settings, solver)
     }
     if options.basis != DEFAULTS["basis"] and "basis" not in given | read:
         idle.append("--k has no effect without a subspace or a polish")
@@ -123,6 +124,7 @@ def _check_outputs(options: LearnOptions) -> None:
         )
     _check_threshold(options)
     check_deciding(options)
+    check_updating(options)
     if options.alphas and len(options.path) > 1 and not options.searches:
         raise UsageError("-a writes the multipliers of one model; give a single C")
     if "checkpoint_every" in (options.given or ()) and options.checkpoint is None:
@@ -195,6 +197,9 @@ def _check_input(options: LearnOptions) -> None:
         return
     if options.labels == TAGS:
         raise UsageError("{} is for {input=conll}; leave it out", Parameter(min(idle)))
+    if os.path.isfile(options.example_file) or os.path.isdir(options.example_file):
+        with open_text(options.example_file) as text:
+            text.check_kind()
     raise UsageError(
         "{} is for tables and texts, and {} is none by its name; add {input=}, or leave it out",
         Parameter(min(idle)),

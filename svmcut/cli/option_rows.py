@@ -152,8 +152,9 @@ ROWS = (
         ("--quick",),
         STOPPING,
         "Early stopping with {takers}: train until the error on a held-out tenth of the "
-        "sequences stops falling, then make as many passes over all. The report states the gap "
-        "that is left.",
+        "sequences stops falling, or the chunk F1 rising where tags say chunks, then make as many "
+        "passes over all; the tenth also calibrates confidences. The report states the gap that is "
+        "left.",
         default="off",
     ),
     Option(
@@ -260,7 +261,7 @@ ROWS = (
         RUNNING,
         "Train on the workers of this Dask scheduler; local:N starts N workers here. "
         "EXAMPLE_FILE may be a quoted pattern: every file is a part that a worker reads by the "
-        "same name. Cutting planes only; the model is byte-identical for any number of workers. "
+        "same name. Cutting planes or Newton's method; same bytes for any number of workers. "
         "With --cv and grids the workers train the cells, by any solver.",
     ),
     Option(

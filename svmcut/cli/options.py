@@ -43,6 +43,7 @@ from svmcut.spec.catalog import (
     takers,
     task_inputs,
 )
+from svmcut.spec.chosen import chosen_solver
 from svmcut.spec.entries import (
     CDN,
     CLASSES,
@@ -75,7 +76,6 @@ from svmcut.spec.parameters import (
     DEFAULTS,
     DEGREE,
     EPSILON,
-    EXAMPLE_COST,
     FACTOR,
     FACTORS,
     GAMMA,
@@ -88,7 +88,7 @@ from svmcut.spec.parameters import (
 )
 from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, PLACE_KINDS
 from svmcut.spec.records import field, fields, record, replace
-from svmcut.spec.refusals import OF_TASKS, STEERING, chosen_solver
+from svmcut.spec.solver_refusals import OF_TASKS, STEERING
 from svmcut.spec.spellings import OF_NO_TUBE, respelt
 from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions, options_for
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
@@ -102,6 +102,8 @@ AROUND_SCALE = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
 CHOICE = ("at_least", "maximise", "confidence")
 #: Options of labels that training is to decide.
 DECIDING = ("until_decided", "fraction")
+#: Rows that changed since the initial model was trained.
+CHANGED = ("added", "removed")
 #: What proves a choice of C.
 PROVING = "certify_choice"
 #: Tasks of learn.
@@ -135,6 +137,8 @@ class LearnOptions(Settings):
     select: str | None = param(None, PATH)
     certify_choice: float | None = param(None, number(0, 1, above=True))
     until_decided: str | None = param(None, PATH)
+    added: str | None = param(None, PATH)
+    removed: str | None = param(None, PATH)
     fraction: float | None = param(None, number(0, 1, above=True))
     at_least: tuple[tuple[str, float], ...] | None = param(None, FLOORS)
     maximise: str | None = param(None, MAXIMISED)
@@ -219,6 +223,8 @@ class LearnOptions(Settings):
         for name in KERNEL_PARAMETERS:
             values[name] = values[name][0].value
         values["solver"] = solver_name(self)
+        if self.added is not None or self.removed is not None:  # it is the one that changes
+            values["initial"] = None
         if self.algorithm == 9:
             values["rescaling"] = DEFAULTS["rescaling"]
         return Settings(**values)
@@ -288,6 +294,7 @@ def offered(task: str) -> set[str]:
         **dict.fromkeys(("cost", "example_cost"), row.has_cost),
         **dict.fromkeys(CHOICE, row.labels == TWO_CLASSES),
         PROVING: row.labels == TWO_CLASSES,
+        **dict.fromkeys(CHANGED, row.labels == TWO_CLASSES),
         **dict.fromkeys(DECIDING, row.labels in (TWO_CLASSES, CLASSES)),
     }
     of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
@@ -331,13 +338,23 @@ _NU = {
 
 
 _PROBABILITY = {
-    TAGS: "Calibrate probabilities of tags on five-fold cross-validation (with --quick on one "
-    "fold); training takes longer. classify --confidence writes them.",
+    TAGS: "Calibrate probabilities of tags on five-fold cross-validation; training takes longer. "
+    "classify --confidence writes them. --quick does so by itself, on the sequences it holds out.",
     NUMBERS: "Estimate the noise around predictions, sigma of a Laplace distribution, on five-fold "
     "cross-validation; training takes longer. classify prints it.",
     "": "Calibrate class probabilities on five-fold cross-validation; training takes longer. "
     "classify --probability writes them. Models of -l logistic have probabilities without it.",
 }
+
+
+def _rules(row: Any) -> dict[str, str]:
+    """What ends training of a task where nothing is said."""
+    epsilon = f"{row.defaults.get('epsilon', EPSILON):g}"
+    if row.gap is None:
+        return {"epsilon": epsilon, "gap": "none"}
+    if row.original is None:
+        return {"epsilon": "none", "gap": f"{row.gap:g}"}
+    return {"epsilon": f"{epsilon} with -c, else none", "gap": f"{row.gap:g}, with -c none"}
 
 
 def _words(task: str) -> dict[str, Any]:
@@ -377,8 +394,7 @@ def _words(task: str) -> dict[str, Any]:
             "examples": row.units.capitalize() if of_tags else "Examples",
             "certified": f"{CERTIFIED_ROWS:,} "
             + ("tokens with a kernel, else off" if of_tags else "rows"),
-            "epsilon": "none" if row.gap else f"{row.defaults.get('epsilon', EPSILON):g}",
-            "gap": f"{row.gap:g}" if row.gap else "none",
+            **_rules(row),
             "measures": ", ".join(name.replace("_", "-") for name in measures(task)),
             "measure": row.measure.replace("_", "-"),
             "algorithms": join_names([str(number) for number in row.algorithms], "or"),
@@ -395,15 +411,18 @@ def _words_of_losses(task: str) -> dict[str, str]:
     rows = list(losses(task).values())
     sums = [loss.name for loss in rows if loss.is_sum]
     only = "" if len(sums) == len(rows) else join_names(sums)
+    row = TASKS[task]
+    usual = f"{row.example_cost:g} without -c"
+    if row.quick_cost != row.example_cost:
+        usual += f" ({row.quick_cost:g} with --quick)"
     known = {name for loss in rows for name in loss.rescalings}
     rescalings = [f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in known]
-    cdn = SOLVERS[CDN]
-    penalised = [row.name for row in rows if row.name in (cdn.losses or ())]
-    sparse = [name for name in penalised if name not in cdn.with_square]
+    penalised = [row.name for row in rows if row.name in (SOLVERS[CDN].losses or ())]
+    sparse = [name for name in penalised if name not in SOLVERS[CDN].with_square]
     return {
         "losses": numbered(rows),
         "needed": f" Required for every loss except {only}." if only else "",
-        "example_cost": f"{EXAMPLE_COST:g} without -c" + (f", for {only} only" if only else ""),
+        "example_cost": usual + (f", for {only} only" if only else ""),
         "weighing": join_names(sums),
         "at": join_names([loss.name for loss in rows if loss.at]),
         "placed": placed(rows),
@@ -572,7 +591,8 @@ def collected(command: str | None, words: Sequence[str], values: dict[str, Any])
             ends = [Typed(f"{cost:g}", cost) for cost in (COSTS[0], COSTS[-1])]
             return replace(found, example_cost=Span(ends))
         if found.cv is None or not found.has_cost:
-            return replace(found, example_cost=(Typed(f"{EXAMPLE_COST:g}", EXAMPLE_COST),))
+            cost = found.usual_cost
+            return replace(found, example_cost=(Typed(f"{cost:g}", cost),))
         grid: dict[str, Any] = {"example_cost": tuple(Typed(f"{cost:g}", cost) for cost in COSTS)}
         if found.kernel == "rbf" and "gamma" not in asked:
             grid["gamma"] = tuple(Typed(text, GAMMAS[0]) for text in AROUND_SCALE)

@@ -351,11 +351,14 @@ def learn_grammar(program: Program) -> Grammar:
     """The options of a task that its original knows: those of one letter. Defaults of others stay
     unset."""
     from svmcut.cli.options import numbered, options
-    from svmcut.spec.catalog import losses
+    from svmcut.spec.catalog import TASKS, losses
     from svmcut.spec.kinds import one_of
+    from svmcut.spec.parameters import EPSILON
 
     known = [loss for loss in losses(program.task).values() if not loss.added]
     own = {"cost": "required", "bias": 1, **program.defaults}
+    if TASKS[program.task].gap is not None:  # which their programs do not know
+        own.setdefault("epsilon", EPSILON)
     flags: dict[str, Flag] = {}
     for option in options(program.task):
         if option.field in program.fixed:
@@ -424,7 +427,8 @@ def _without_idle_basis(options: LearnOptions) -> LearnOptions:
 
 
 def _classify(program: Program, values: dict[str, Any], arguments: list[str]) -> None:
-    from svmcut.cli.scoring import Files, ScoringOptions, run_scoring
+    from svmcut.cli.linear_scores import score_linear
+    from svmcut.cli.score_lines import Files, ScoringOptions
     from svmcut.resources import usable_cpus
 
     beam = values.get("beam", 0)
@@ -438,4 +442,8 @@ def _classify(program: Program, values: dict[str, Any], arguments: list[str]) ->
         light_verbosity=values["light_verbosity"],
         names=Files("example_file", "model_file", "output_file"),
     )
-    run_scoring(Files(*[*arguments, "svm_predictions"][:3]), options)
+    files = Files(*[*arguments, "svm_predictions"][:3])
+    if not score_linear(files, options):
+        from svmcut.cli.scoring import run_scoring
+
+        run_scoring(files, options)

@@ -15,31 +15,17 @@ from svmcut.cli.certifying import both, certifying
 from svmcut.cli.counting_bar import counting
 from svmcut.cli.files import log_beside
 from svmcut.cli.report import write_report
+from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lines
 from svmcut.cli.training_report import step
 from svmcut.cli.words import in_options
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
-from svmcut.files.roles import File, check_roles
 from svmcut.messages import Message, join_names, printable
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, SCHEMES, TASKS
 from svmcut.spec.entries import SETS, TAGS
-from svmcut.spec.parameters import DEFAULTS
-from svmcut.spec.records import record, replace
+from svmcut.spec.records import replace
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
-from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import Task, input_for, named, names_for, presentation, tasks_of
-
-
-class Files(NamedTuple):
-    """The three files of a run."""
-
-    examples: str
-    model: str
-    predictions: str
-
-
-#: How a command line names them.
-NAMES = Files("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE")
 
 
 class Spread(NamedTuple):
@@ -48,69 +34,6 @@ class Spread(NamedTuple):
     files: list[str]
     targets: list[str]
     predict: Callable[..., Predictions]
-
-
-@record
-class ScoringOptions:
-    """Options of a run; those that are not here are as of classify.
-
-    Attributes
-    ----------
-    task : str or None
-        Whose measures are printed; None lets the model and the file say: ranking where it has
-        queries.
-    verbosity : int
-        0 prints the measures alone; 2 adds the contingency table.
-    light_verbosity : int
-        From 1 on what the readers of svm_light say, where a task has them, is told too.
-    format : {"plain", "svm_perf"} or None
-        Of the measures of classes; None for svm_perf's where a task is given, else for plain words.
-    names : Files
-        Of the three files, in messages.
-    """
-
-    task: str | None = None
-    verbosity: int = 1
-    threads: int = 1
-    labels: bool = False
-    probability: bool = DEFAULTS["probability"]
-    unlabelled: bool = False
-    scheme: str | None = None
-    n_best: int = 0
-    top: int = 0
-    propensity: tuple[float, float] | None = None
-    confidence: bool = False
-    partial: bool = False
-    format: str | None = None
-    report: str | None = None
-    beam: int = 0
-    light_verbosity: int = 0
-    zero_based: bool = DEFAULTS["zero_based"]
-    input: str | None = None
-    progress: bool | None = None
-    certify: bool = False
-    bounds: str | None = None
-    names: Files = NAMES
-
-    def say(self, text: str = "", end: str = "\n") -> None:
-        """Prints what is more than measures."""
-        if self.verbosity >= 1:
-            print(text, end=end, flush=True)
-
-    def say_light(self, text: str) -> None:
-        """Prints what the readers of svm_light say."""
-        if self.light_verbosity >= 1 and self.task and presentation(self.task).of_light:
-            print(text, flush=True)
-
-    def present(self, task: str) -> Presentation:
-        """The lines of a task: the original's where one was given."""
-        return presentation(task, self.task is not None)
-
-    def is_plain(self, shown: Presentation) -> bool:
-        """Whether measures are printed in plain words."""
-        return (
-            shown.has_plain and (self.format or ("svm_perf" if self.task else "plain")) == "plain"
-        )
 
 
 # a model may have scores beyond float64
@@ -133,7 +56,7 @@ def run_scoring(
         Whatever the files or the system refuse; no prediction file is written then.
     """
     began = time.perf_counter()
-    with log_beside(check_files(files, options, spread)):
+    with log_beside(check_files(files, options, spread[:2] if spread else ())):
         with step(options.say, "Reading model") as close:
             scorer = read_scorer(files, options)
             close("done.")
@@ -164,24 +87,6 @@ def run_scoring(
             last = {"seconds": seconds, "warnings": [*map(in_options, warnings)]}
             write_report(options.report, head | measures | last)
     return warnings
-
-
-def check_files(files: Files, options: ScoringOptions, spread: Spread | None) -> list[File]:
-    """The files that are written, none of which is read.
-
-    Raises
-    ------
-    UsageError
-    """
-    *inputs, output = map(File, options.names, files)
-    outputs = [output]
-    if spread is not None:
-        inputs += [File(options.names.examples, path) for path in spread.files]
-        outputs = [File(options.names.predictions, path) for path in spread.targets]
-    outputs += [] if options.report is None else [File("--report", options.report)]
-    outputs += [] if options.bounds is None else [File("--bounds", options.bounds)]
-    check_roles(inputs, outputs)
-    return outputs
 
 
 def read_scorer(files: Files, options: ScoringOptions) -> Any:
@@ -231,8 +136,9 @@ def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:
         raise UsageError("--unlabelled {}", shown.no_missing)
     if options.format is not None and (options.unlabelled or not shown.has_plain):
         raise UsageError("--format is for measures of two classes; leave it out")
-    if options.beam and options.task is None and not shown.has_beam:
-        raise UsageError("{beam} is for models of sequences; leave it out")
+    has_beam = shown.has_beam or getattr(scorer, "has_beam", False)
+    if options.beam and options.task is None and not has_beam:
+        raise UsageError("{beam} is for models of sequences and trees of labels; leave it out")
     task = named(options.task or own[-1], options.task is not None, options.input or INPUTS[0])
     if options.zero_based and options.input in (NAMED, COLUMNS):
         raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
@@ -292,14 +198,25 @@ def ranking_task(task: Any, scorer: Any, options: ScoringOptions) -> Any:
     UsageError
         For models without sets of labels.
     """
-    if not options.top and options.propensity is None:
+    asked = [
+        name
+        for name, value in (
+            ("--top", options.top),
+            ("--propensity", options.propensity),
+            ("--label-names", options.label_names),
+        )
+        if value
+    ]
+    if not asked:
         return task
     if TASKS[tasks_of(scorer)[0]].labels != SETS:
-        name = "--top" if options.top else "--propensity"
+        name = asked[0]
         raise UsageError("{} is for models of label sets; leave it out", name)
+    from svmcut.files.label_files import read_label_names
     from svmcut.scoring.tops import Propensity
 
-    return task.ranking_as(options.top, Propensity(*(options.propensity or ())))
+    names = options.label_names and read_label_names(options.label_names, scorer.names)
+    return task.ranking_as(options.top, Propensity(*(options.propensity or ())), names)
 
 
 def predict_files(
@@ -371,23 +288,11 @@ def print_measures(
     measured = None
     if not options.unlabelled:
         measured = named(name, input=options.input or INPUTS[0]).measured(tally)
-    skilled = shown.has_plain or TASKS[name].labels == TAGS
-    skill = predicted.skill.values() if predicted.skill and skilled else {}
-    plain = options.is_plain(shown)
-    details = ""
-    if options.verbosity > 1 and measured and not plain:
-        details = shown.details(tally, measured)
-    options.say(f"Classifying test examples...{details}done")
-    options.say(f"Runtime (without IO) in cpu-seconds: {predicted.cpu_seconds:.2f}")
-    if noise := shown.noise(scorer):
-        options.say(noise, end="")
-    if options.certify and predicted.certifier is not None:
-        print(predicted.certifier.line(), end="", flush=True)
+    print_lines(shown, predicted, measured, scorer, options)
     if not measured:
         return {}
-    options.say("" if plain else shown.losses(measured), end="")
-    text = shown.plain(tally, measured, scorer) if plain else shown.measures(measured)
-    print(printable(text + shown.table(tally), lines=True), end="", flush=True)
+    skilled = shown.has_plain or TASKS[name].labels == TAGS
+    skill = predicted.skill.values() if predicted.skill and skilled else {}
     if skill:
         print(shown.skill(skill), end="", flush=True)
     return measured.values | skill

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.cli.deciding import decided
 from svmcut.cli.endings import stop_reason
+from svmcut.cli.updating import unchanged, updated
 from svmcut.data.gamma import gamma_of
 from svmcut.messages import printable
 from svmcut.spec.catalog import AUTO, KERNELS, measures
@@ -63,11 +64,14 @@ def certificate(outcome: Outcome) -> list[str]:
         fact("Training", f"{stop_reason(outcome)}; {steps(outcome)}"),
         fact("Certificate", bound),
     ]
-    return (
-        [*found, fact("Decided", decided(outcome.details))]
-        if "decided" in outcome.details
-        else found
-    )
+    details = outcome.details
+    if "rows_removed" in details:
+        found.insert(0, fact("Rows", updated(details)))
+    if "decided" in details:
+        found.append(fact("Decided", decided(details)))
+    if "unchanged" in details:
+        found.append(fact("Unchanged", unchanged(details)))
+    return found
 
 
 def steps(outcome: Outcome) -> str:

@@ -41,7 +41,7 @@ from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named, names_beside, presentation, words_of
 from svmcut.tasks.weights import weighed
-from svmcut.training.balls import with_certificate
+from svmcut.training.balls import completed
 from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
@@ -138,9 +138,8 @@ class Training:
         self._search: Search | CertifiedChoice | None = None
         self._ahead: Ahead | None = None
         self._grid: dict[str, Any] = {}
-        self._told: list[str] = []
+        self._told, self._failures = list[str](), list[str]()
         self.outcomes: list[Outcome] = []
-        self._failures: list[str] = []
         self.rows: list[dict[str, Any]] = []
         self._plain = not original and options.format == "plain"
         self._say = report.out if options.verbosity > 0 else _silence
@@ -169,9 +168,7 @@ class Training:
             )
         self._validation = self._read_validation(given) if options.validate else None
         self._asked, self._state, self._searched = options, None, None
-        self.going_on: Callable[[], contextlib.AbstractContextManager[None]] = (
-            contextlib.nullcontext
-        )
+        self.going_on: Callable[[], Any] = contextlib.nullcontext
         if checkpoints is not None:
             checkpoints.identify(self.examples, options)
             saved = checkpoints.resume() if options.resume else None
@@ -187,7 +184,7 @@ class Training:
         options = self.options
         with report.step(self._log, "Reading training examples") as close:
             try:
-                examples = self._task.read(options.example_file, **given, costs=options.reads_costs)
+                examples = self._examples(given)
             except DataError as error:
                 if not self.original and options.input == INPUTS[0]:
                     add_kind(error, options.example_file, options.labels)
@@ -212,6 +209,10 @@ class Training:
             self._say(summary.fact("Columns", self._table.encoding.told()))
         self.options = self.options.with_gamma(self.examples.X)
         return replace(settings, gamma=self.options.gamma[0].value)
+
+    def _examples(self, given: dict[str, Any]) -> Any:
+        """The examples as they are read."""
+        return self._task.read(self.options.example_file, **given, costs=self.options.reads_costs)
 
     def _read_validation(self, given: dict[str, Any]) -> Any:
         """The examples of --validate."""
@@ -398,7 +399,7 @@ class Training:
         """The model with its certificate and the encoding of the table it was trained on."""
         model = outcome.model
         if not self.original:
-            model = with_certificate(model, outcome, self._driver.settings)
+            model = completed(outcome, self.examples, self._driver.settings)
         return model if self._table is None else replace(model, table=self._table.encoding)
 
     @property
@@ -503,10 +504,15 @@ class Training:
                 report.path_table(options.task, self.rows, chosen if options.select else None),
                 end="",
             )
-        if self._plain:
-            written = summary.written(options.model_file, self.outcomes[chosen].details)
-            for line in [*self._told, *written]:
-                self._say(line)
+        if self._validation is not None and len(options.path) > 1 and not self.original:
+            from svmcut.cli import choosing
+
+            known = options, self._driver, self._validation, self.outcomes
+            lines, found = choosing.proven_path(*known)
+            self._told, self._grid = self._told + lines, self._grid | found
+        written = summary.written(options.model_file, self.outcomes[chosen].details)
+        for line in [*self._told, *written] if self._plain else ():
+            self._say(line)
         if self._checkpoints is not None:
             self._checkpoints.finish(keep=self._unfinished())
         largest = max(
@@ -545,11 +551,9 @@ class Training:
         """Adds to the warnings which models did not converge, and what the user may do about it."""
         options = self.options
         left = [cost.text for cost in options.path[len(self.outcomes) :]]
-        last = (
-            None
-            if self.original
-            else ending(self.outcomes, left, options.checkpoint, self._checkpoints)
-        )
+        last = None
+        if not self.original:
+            last = ending(self.outcomes, left, options.checkpoint, self._checkpoints)
         if self._search is not None and not self._search.complete:
             last = remedy(options.checkpoint, self._checkpoints, " and larger limits")
         if last is not None and not self._failures:

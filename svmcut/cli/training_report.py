@@ -90,6 +90,12 @@ def weights(
 
 def iteration_line(progress, objective, algorithm: int | None) -> str:
     """The original's line of one iteration; CEps is the violation the gap stands for."""
+    from svmcut.solvers.protocol import over
+
+    if (machines := over(progress)) is not None:
+        unit, done, number = machines
+        values = f"primal {progress.primal:.6g}, gap {progress.gap:.4g}"
+        return f"Iter {progress.iteration}: {done} of {number} {unit} over, {values}"
     if progress.extra is not None:
         values = ", ".join(
             f"{name.replace('_', ' ')} {value:.6g}" for name, value in progress.extra.items()

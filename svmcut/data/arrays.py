@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -66,7 +67,7 @@ def as_rows(X: Any, name: str = "X") -> Csr:
             name,
             f"is {len(matrix.shape)}-dimensional of {matrix.dtype}; expected a matrix of numbers",
         )
-    return _of_sparse(matrix, name) if sparse else Csr.from_dense(_float32(matrix, name))
+    return _of_sparse(matrix, name) if sparse else Csr.from_dense(_float32(matrix, name), True)
 
 
 def check_columns(frame: Any, name: str = "X") -> None:
@@ -242,8 +243,8 @@ def _no_token(token: Any) -> DataError:
     return DataError(
         "X",
         Message(
-            "{} is no token; expected a dict of features, whose values are numbers or texts, or a "
-            "list of their names",
+            "{} is no token; expected a dict of features, whose values are finite numbers or "
+            "texts, or a list of their names",
             reprlib.repr(token),
         ),
     )
@@ -263,7 +264,10 @@ def _features(token: Any, front: str = "") -> Iterator[tuple[str, float]]:
         elif isinstance(value, bytes | bytearray):
             raise TypeError
         else:
-            yield front + name, float(value)
+            number = float(value)
+            if not math.isfinite(number):
+                raise ValueError
+            yield front + name, number
 
 
 def _float32(values: Any, name: str) -> Any:
@@ -284,7 +288,9 @@ def _column(values: Any, name: str) -> Any:
             raise TypeError
         column = given.astype(np.float64)
     except (TypeError, ValueError):
-        raise DataError(name, "is no column of numbers") from None
+        raise DataError(
+            name, "is no column of numbers; give numbers, or use an estimator, which takes words"
+        ) from None
     if column.ndim != 1:
         raise DataError(name, f"is {column.ndim}-dimensional; expected one number a row")
     if given.dtype.kind in "iuO":

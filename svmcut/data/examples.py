@@ -195,8 +195,9 @@ class Csr:
         )
 
     @classmethod
-    def from_dense(cls, dense) -> Csr:
-        """Nonzeros of a 2-D array; where there are no zeros, on the same values."""
+    def from_dense(cls, dense, proven: bool = False) -> Csr:
+        """Nonzeros of a 2-D array; where there are no zeros, on the same values. proven: whether
+        they are known to be finite."""
         dense, columns = (
             np.asarray(dense, np.float32),
             np.arange(np.shape(dense)[1], dtype=np.int32),
@@ -204,7 +205,7 @@ class Csr:
         mask, indptr = dense != 0, np.zeros(len(dense) + 1, np.int64)
         np.cumsum(np.count_nonzero(mask, axis=1), out=indptr[1:])
         data = dense.ravel() if indptr[-1] == dense.size else dense[mask]
-        return cls(data, np.broadcast_to(columns, dense.shape)[mask], indptr, len(columns))
+        return cls(data, np.broadcast_to(columns, dense.shape)[mask], indptr, len(columns), proven)
 
 
 @record

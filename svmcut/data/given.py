@@ -40,6 +40,14 @@ def split_serials(examples: Examples) -> Examples:
     return replace(examples, X=rows, serials=serials)
 
 
+def last_columns(indptr: NDArray, indices: NDArray) -> NDArray[np.int64]:
+    """(n,) the last column of every row, whose columns rise; -1 of one without entries."""
+    ends, last = indptr[1:], np.full(len(indptr) - 1, -1, np.int64)
+    there = ends > indptr[:-1]
+    last[there] = indices[ends[there] - 1]
+    return last
+
+
 def check_values(examples: Examples, needed: int) -> Examples:
     """The examples, whose rows have kernel values with so many points.
 
@@ -48,10 +56,7 @@ def check_values(examples: Examples, needed: int) -> Examples:
     DataError
         With the line, for a row whose values end before: those left out would be 0.
     """
-    X = examples.X
-    ends, last = X.indptr[1:], np.zeros(X.n_rows, np.int64)
-    there = ends > X.indptr[:-1]
-    last[there] = X.indices[ends[there] - 1] + 1
+    last = last_columns(examples.X.indptr, examples.X.indices) + 1
     short = np.flatnonzero(last < needed)
     if len(short):
         row = int(short[0])

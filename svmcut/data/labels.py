@@ -5,13 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from svmcut.errors import DataError, UsageError
+from svmcut.later import numpy as np
 from svmcut.messages import Message, Parameter
-from svmcut.spec.kinds import ABOVE_ZERO, BALANCED, weights_by_label
 from svmcut.spec.records import replace
-from svmcut.spec.refusals import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,6 +49,8 @@ def by_labels(
     UsageError
         For parameters that the task the labels name cannot honour.
     """
+    from svmcut.spec.refusals import check
+
     low, high = float(y.min()), float(y.max())
     if not np.isfinite(high - low):
         return settings  # what is refused elsewhere
@@ -116,6 +115,8 @@ def number_labels(settings: Settings, words: Sequence[str], path: str) -> Settin
     UsageError
         For a word that is no label.
     """
+    from svmcut.spec.kinds import ABOVE_ZERO, BALANCED, weights_by_label
+
     places = {word: float(k) for k, word in enumerate(words, 1)}
 
     def numbered(label: Any, name: str) -> float:
@@ -173,6 +174,8 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
     UsageError
         When no row has the label that is named.
     """
+    from svmcut.spec.kinds import ABOVE_ZERO
+
     if positive == ABOVE_ZERO:
         return None
     low, high = float(y.min()) + 0.0, float(y.max()) + 0.0  # no -0

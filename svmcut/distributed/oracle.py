@@ -145,6 +145,25 @@ class GridLine(PartedLine):
         return float(STEPS[k])
 
 
+class Smooth(NamedTuple):
+    """What Newton's method knows of losses and rows; see svmcut.risks.smoothed.SmoothedRisk.
+
+    Attributes
+    ----------
+    corners : bool
+        Whether losses have some.
+    foresees : bool
+    n_rows : int
+    formed : bool
+        Whether the Hessian is formed and factorised.
+    """
+
+    corners: bool
+    foresees: bool
+    n_rows: int
+    formed: bool
+
+
 @record
 class PartedProblem:
     """min over w of 1/2 |w|^2 + C R(w), as cutting planes know it.
@@ -152,6 +171,8 @@ class PartedProblem:
     Attributes
     ----------
     parts : PartedOracle or BinnedOracle
+    smooth : Smooth or None
+        Of a sum of losses of one score each.
     """
 
     parts: Any
@@ -160,6 +181,7 @@ class PartedProblem:
     qp: str | None = None
     risk: None = None  # it lies with the parts
     l1: float = 0.0
+    smooth: Smooth | None = None
 
     @property
     def space(self) -> WeightSpace:

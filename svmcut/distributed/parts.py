@@ -170,6 +170,11 @@ class Part:
         rows travel where their worker is lost.
     reading : Reading
     bound : Bound or None
+
+    Attributes
+    ----------
+    banded : tuple or None
+        What svmcut.distributed.bands found at the last point.
     """
 
     def __init__(self, path: Any, reading: Reading, bound: Bound | None = None):
@@ -186,6 +191,7 @@ class Part:
         self._bound: Bound | None = None
         self._scores: OrderedDict[tuple, NDArray] = OrderedDict()
         self._told = Told()
+        self.banded: tuple | None = None
         self._lock = threading.Lock()
         if bound is not None:
             self.bind(bound)

@@ -15,6 +15,13 @@ from svmcut.distributed.classes import NO_WEIGHT, PartedClasses, names_of
 from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.grouping import grouped, name_of
 from svmcut.distributed.histograms import BinnedOracle
+from svmcut.distributed.newton import (
+    PartedNewton,
+    Relay,
+    RelayRun,
+    has_curvature,
+    smooth_of,
+)
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.distributed.parts import Bound, Found, Reading, Sizes
 from svmcut.distributed.tables import Encoded, encoded_parts
@@ -27,7 +34,7 @@ from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import WeightSpace
-from svmcut.spec.catalog import AUTO, CUTTING_PLANE, PARTED, TASKS
+from svmcut.spec.catalog import AUTO, CUTTING_PLANE, NEWTON, PARTED, TASKS
 from svmcut.spec.entries import CLASSES, GRADES, L2, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.places import loss_marks
@@ -37,8 +44,9 @@ from svmcut.training.checks import check_memory
 from svmcut.training.driver import Driver
 from svmcut.training.linear import Linear
 from svmcut.training.multiclass import MulticlassPlan
-from svmcut.training.outcome import Units
+from svmcut.training.outcome import Outcome, Units
 from svmcut.training.settings import resolved
+from svmcut.training.stage import Ended, Stage, make_solver
 from svmcut.training.vectors import rise_of, units_of_examples, units_of_queries
 
 if TYPE_CHECKING:
@@ -51,6 +59,7 @@ if TYPE_CHECKING:
     from svmcut.files.encoded import TrainingTable
     from svmcut.solvers.protocol import StoppingRule
     from svmcut.spec.parameters import Settings
+    from svmcut.training.outcome import Objective
 
 
 class Shape(NamedTuple):
@@ -118,6 +127,7 @@ class PartedVectors:
         check_memory(self.path, parted.X.n_features, s.max_memory)
         self.units = Units(s.loss or "", s.epsilon or 0.0)
         self._risk: Any = None
+        self._smooth = smooth_of(s, parted.X) if has_curvature(s) else None
         if s.of_scores or s.labels == GRADES:
             # while workers wait
             self._space = WeightSpace(parted.X.n_features, s.bias or 0.0, usable_cpus())
@@ -182,7 +192,7 @@ class PartedVectors:
     def problem(self, space: Any, C: float, stop: StoppingRule) -> Any:
         if self._risk is not None:
             return Problem(self._risk, space, C, stop, self._qp)
-        return PartedProblem(self._oracle, C, stop, self._qp)
+        return PartedProblem(self._oracle, C, stop, self._qp, smooth=self._smooth)
 
     def rise(self, space: Any, w: Any) -> float:
         if not self.units.summed:
@@ -190,6 +200,27 @@ class PartedVectors:
         parted = self.examples
         features = parted.sum("squares") + len(parted) * space.bias**2
         return rise_of(space, w, parted.sum("weight_squares"), features)
+
+
+class PartedLinear(Linear):
+    """Weights by cutting planes; of losses of one score by Newton's method, of those with corners
+    where cutting planes are slow."""
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        s, name = self.settings, CUTTING_PLANE
+        problem = self.vectors.problem(self.space, objective.C, self.stop(objective))
+        solver = make_solver(name, s)
+        if s.solver == NEWTON or (s.solver == AUTO and not problem.smooth.corners):
+            name, solver = NEWTON, PartedNewton()
+        elif s.solver == AUTO:
+            solver = Relay(solver)
+        return Stage(name, solver, problem, objective, warm=True, start=self._start())
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        outcome: Outcome = super().finish(objective, found, ended)
+        if isinstance(ended.run, RelayRun) and ended.run.handed:
+            outcome.solver = NEWTON
+        return outcome
 
 
 def refuse(settings: Settings) -> None:
@@ -210,7 +241,8 @@ def refuse(settings: Settings) -> None:
         raise UsageError(
             "{penalty=} does not spread over parts in this version; leave it out", settings.penalty
         )
-    if settings.solver not in (AUTO, CUTTING_PLANE):
+    by_newton = settings.solver == NEWTON and has_curvature(settings)
+    if settings.solver not in (AUTO, CUTTING_PLANE) and not by_newton:
         raise UsageError(
             "solver '{}' needs all rows in one place; use {solver=}", settings.solver, CUTTING_PLANE
         )
@@ -294,7 +326,9 @@ def make_driver(
     )
     labels = labels_of(y, settings.positive, path) if settings.labels == TWO_CLASSES else None
     n = sum(part.rows for part in parts)
-    settings = replace(resolved(settings, n, time_limit), solver=CUTTING_PLANE)
+    settings = resolved(settings, n, time_limit)
+    if not has_curvature(settings):
+        settings = replace(settings, solver=CUTTING_PLANE)
     if not settings.is_sum and any(part.weighed for part in parts):
         raise TrainingError("{}: cost: {}; leave it out", path, no_sum(settings.loss))
     factors = _factors(settings, labels, parts, y, path, files.weights is not None)
@@ -309,7 +343,8 @@ def make_driver(
         counts = [sum(part.counts[part.labels == name].sum() for part in parts) for name in y]
         driver.counts = {"labels": y.tolist(), "class_counts": [*map(int, counts)]}
     else:
-        driver = Driver(Linear(PartedVectors(rows, parted, settings, most_gathered), settings))
+        vectors = PartedVectors(rows, parted, settings, most_gathered)
+        driver = Driver(PartedLinear(vectors, settings))
         if settings.labels == TWO_CLASSES:
             _mark_classes(driver, parted, labels, settings)
         elif TASKS[settings.task].marked:

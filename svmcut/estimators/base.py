@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from svmcut._native import multiclass, sparse
 from svmcut.data.arrays import as_rows, check_columns, check_sparse, given_weights
 from svmcut.data.coarse import coarse_warning
 from svmcut.data.examples import Csr, Examples
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from svmcut.solvers.protocol import Start
     from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 
@@ -188,7 +188,7 @@ class Trained(BaseEstimator):
     solver: str
     verbose: int
     warm_start: bool = False
-    _starts: tuple[bytes, dict[int | None, tuple[float, Start] | None]]
+    _starts: tuple[bytes, dict[Any, Any]]
     _loss: str
     _k: float
     _parameter: tuple[float, ...] | None
@@ -251,6 +251,23 @@ class Trained(BaseEstimator):
         check_is_fitted(self)
         with own_words():
             return as_rows(self._validated(X, reset=False)).checked()
+
+    def _scored(self, X: Any, weights: Any, constants: Any) -> NDArray[np.float64]:
+        """(n, K) scores of rows by weights (K, d); a dense matrix is read as it is, to the bytes
+        that its sparse form would have."""
+        check_is_fitted(self)
+        with own_words():
+            X, threads = self._validated(X, reset=False), threads_of(self.n_jobs)
+            if not hasattr(X, "tocsr"):
+                W = np.ascontiguousarray(weights.T)
+                found = multiclass.dense_scores(X, W, constants, threads)
+                if found is not None:
+                    return found
+            rows = sparse.Rows(as_rows(X))
+        scores = np.empty((len(constants), X.shape[0]))
+        for w, constant, out in zip(weights, constants.tolist(), scores, strict=True):
+            sparse.predict(rows, np.ascontiguousarray(w), constant, out, threads)
+        return scores.T
 
     def _check_saved(self) -> None:
         """Refuses what a model file cannot hold.

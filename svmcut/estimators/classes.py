@@ -4,6 +4,7 @@ the same rows."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from svmcut.tasks.weights import balanced
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
     from typing import Self
 
     from numpy.typing import NDArray
@@ -84,12 +86,16 @@ class Machines(ClassifierMixin, Trained):
             raise DataError("y", f"{what}; {type(self).__name__} needs two")
         outcomes = []
         held = []
-        starts = self._last(data, codes, settings) if self.warm_start else {}
-        for k in (
-            (range(1, 2) if len(left) == 2 else range(len(left)))
-            if settings.task == self.task
-            else (None,)
+        starts: dict[Any, Any] = self._last(data, codes, settings) if self.warm_start else {}
+        machines: Any = (None,)
+        if settings.task == self.task:
+            machines = range(1, 2) if len(left) == 2 else range(len(left))
+        for k, outcome in zip(
+            machines, self._at_once(data, codes, machines, settings, starts), strict=False
         ):
+            if outcome is not None:
+                outcomes.append(outcome)
+                continue
             y = codes.astype(np.float64) if k is None else np.where(codes == k, *reversed(SIGNS))
             driver = own.plan(replace(data, y=y), settings)
             driver.warm = starts.get(k)
@@ -101,6 +107,18 @@ class Machines(ClassifierMixin, Trained):
             calibration(outcomes, held, codes, data.weights) if settings.probability else None
         )
         return self._certify(outcomes)
+
+    def _at_once(
+        self, data: Examples, codes: NDArray, machines: Any, settings: Settings, starts: Any
+    ) -> Iterable[Outcome | None]:
+        """What one compiled loop has trained; None for the machines that are left to drivers.
+
+        Parameters
+        ----------
+        starts : dict
+            Of `_last`, to be filled.
+        """
+        return itertools.repeat(None)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         """Of Settings, for these rows."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +57,8 @@ class Attributes(Expansions):
     def _weighed(self, data: Any, settings: Settings, weights: Any) -> tuple[Task, Any]:
         weights = None if weights is None else np.maximum(weights, 0)
         own, left = super()._weighed(data, settings, weights)
-        kept = np.ones(len(data.y), bool) if weights is None else weights > 0
+        all_there = weights is None or len(left.y) == len(data.y)  # those of weight 0 may stay
+        kept = np.ones(len(data.y), bool) if all_there else weights > 0
         self._kept, self._codes = np.flatnonzero(kept), left.y
         return own, left
 
@@ -139,6 +141,16 @@ class Attributes(Expansions):
         rows = self._validated(X, reset=False)
         found = rows @ (self._coef.toarray() if hasattr(self._coef, "tocsr") else self._coef).T
         return np.asarray(found, np.float64) + self.intercept_
+
+
+@functools.cache
+def sides(K: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(pairs, K) whether a pair's first of K classes is this one, and its second."""
+    pairs = np.array(pairs_of(K))
+    found = np.eye(K)[pairs[:, 0]], np.eye(K)[pairs[:, 1]]
+    for part in found:
+        part.flags.writeable = False
+    return found
 
 
 class SVC(Attributes, KernelSVM):
@@ -287,21 +299,15 @@ class SVC(Attributes, KernelSVM):
             return found[:, 0]
         if self.decision_function_shape == "ovo":
             return found
-        firsts, seconds = self._sides()
+        firsts, seconds = sides(len(self.classes_))
         # scores of 0 are for the second in predict, and here for the first, as in scikit-learn
         votes, sums = (found >= 0) @ firsts + (found < 0) @ seconds, found @ (firsts - seconds)
         return votes + sums / (3 * (np.abs(sums) + 1))
 
     def _votes(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, K) how many machines are for each class."""
-        firsts, seconds = self._sides()
+        firsts, seconds = sides(len(self.classes_))
         return (found > 0) @ firsts + ~(found > 0) @ seconds
-
-    def _sides(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(pairs, K) whether a pair's first class is this one, and its second."""
-        K = len(self.classes_)
-        sides = np.array(pairs_of(K))
-        return np.eye(K)[sides[:, 0]], np.eye(K)[sides[:, 1]]
 
     def predict(self, X: Any) -> NDArray:
         """The class (n,) of every row."""

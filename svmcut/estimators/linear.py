@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.examples import Csr
 from svmcut.errors import UsageError
@@ -17,19 +18,24 @@ from svmcut.scoring.measures import classification_measures
 from svmcut.spec.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
 from svmcut.spec.entries import L2
 from svmcut.spec.spellings import respelt
-from svmcut.tasks.classification import aims_of, measure_of
+from svmcut.tasks.row_lines import aims_of, measure_of
 from svmcut.training.outcome import PERCENT
+from svmcut.training.small_machines import is_small, train_small
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Self
 
     from numpy.typing import NDArray
 
+    from svmcut.data.examples import Examples
     from svmcut.models import ScoringModel
     from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Outcome
 
 HINGE = "hinge"
+#: Under this name the starts of a next fit have the weights of machines that were trained at once.
+AT_ONCE = "at once"
 #: Losses of LinearSVM, sums over examples, and their names on the command line.
 SUMS = {
     HINGE if name == TASKS["classification"].loss else name: name
@@ -49,6 +55,16 @@ class LinearMachines(Machines):
 
     fit_intercept: bool
     intercept_scaling: float
+
+    def _at_once(
+        self, data: Examples, codes: NDArray, machines: Any, settings: Settings, starts: Any
+    ) -> Iterable[Outcome | None]:
+        if self.verbose > 0 or not is_small(data.X, settings):
+            return super()._at_once(data, codes, machines, settings, starts)
+        known = starts.get(AT_ONCE)
+        found, W = train_small(data.X, codes, machines, data.weights, settings, known)
+        starts[AT_ONCE] = W
+        return found
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
         super()._keep(outcomes, settings)
@@ -76,9 +92,20 @@ class LinearMachines(Machines):
         )
 
     def _machines(self) -> list[ScoringModel]:
+        return [
+            LinearModel(w, -b)
+            for w, b in zip(self._rows_of(), self.intercept_.tolist(), strict=True)
+        ]
+
+    def _rows_of(self) -> NDArray[np.float64]:
         coef: Any = self.coef_
-        rows = coef.toarray() if hasattr(coef, "toarray") else coef
-        return [LinearModel(w, -b) for w, b in zip(rows, self.intercept_.tolist(), strict=True)]
+        return coef.toarray() if hasattr(coef, "toarray") else np.asarray(coef, np.float64)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """As Machines.decision_function."""
+        check_is_fitted(self)
+        scores = self._scored(X, self._rows_of(), np.asarray(self.intercept_, np.float64))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _bias(self) -> float:
         if self.solver not in (AUTO, *solvers(self.task, False)):

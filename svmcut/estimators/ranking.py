@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.arrays import vector_examples
 from svmcut.errors import DataError, UsageError
-from svmcut.estimators.base import Trained, threads_of, weights_of, whole
+from svmcut.estimators.base import Trained, weights_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.scoring.measures import ranking_measures
@@ -106,8 +107,8 @@ class RankSVM(Trained):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Scores (n,): within a query the larger ranks first."""
-        rows = self._rows(X)
-        return LinearModel(self.coef_, 0.0).scores(rows, threads_of(self.n_jobs))
+        check_is_fitted(self)
+        return self._scored(X, self.coef_[None], np.zeros(1))[:, 0]
 
     decision_function = predict
 

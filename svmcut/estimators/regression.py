@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.examples import Examples, Source
 from svmcut.errors import UsageError
@@ -171,7 +172,15 @@ class LinearSVMRegressor(Regressor):
         self.coef_ = weights_of(model, self.n_features_in_)
         self.intercept_ = np.array([0.0 - model.b])
 
-    def _machines(self) -> list[ScoringModel]:
+    def _weights(self) -> NDArray[np.float64]:
         coef: Any = self.coef_
-        w = coef.toarray().ravel() if hasattr(coef, "toarray") else coef
-        return [LinearModel(w, -self.intercept_.item())]
+        return coef.toarray().ravel() if hasattr(coef, "toarray") else np.asarray(coef, np.float64)
+
+    def _machines(self) -> list[ScoringModel]:
+        return [LinearModel(self._weights(), -self.intercept_.item())]
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The number (n,) of every row."""
+        check_is_fitted(self)
+        constants = np.asarray(self.intercept_, np.float64).reshape(1)
+        return self._scored(X, self._weights()[None], constants)[:, 0]

@@ -19,8 +19,9 @@ from svmcut.errors import DataError, UsageError
 from svmcut.estimators.base import Trained, own_words, threads_of, whole
 from svmcut.files.models import write_model
 from svmcut.messages import Message
-from svmcut.models import ChainModel, MultilabelModel, SparseLabelModel
+from svmcut.models import ChainModel, LabelTreeModel, MultilabelModel, SparseLabelModel
 from svmcut.models.decoding import Lattice
+from svmcut.models.label_trees import BEAM
 from svmcut.scoring.chunks import ChunkCounts, parts_of
 from svmcut.scoring.tops import best
 from svmcut.spec.records import replace
@@ -42,6 +43,9 @@ class MultilabelSVM(Trained):
     C : float
         Weighs one example's loss: without pairs LinearSVC's C for every label.
     pairs : {"all", "none"}
+    tree : bool
+        Without pairs: a tree of groups of labels, learnt in a fraction of the time; scores are
+        log-probabilities, of the labels that a search of it reaches.
     prune : float, "auto" or None
         Without pairs: weights below this become 0; "auto" for as many of every label as tol allows.
     tol, fit_intercept, intercept_scaling, solver, max_iter, n_jobs, random_state, verbose
@@ -72,6 +76,7 @@ class MultilabelSVM(Trained):
         C: float = 1.0,
         *,
         pairs: str = "all",
+        tree: bool = False,
         prune: float | str | None = None,
         tol: float = 1e-3,
         fit_intercept: bool = True,
@@ -83,7 +88,7 @@ class MultilabelSVM(Trained):
         verbose: int = 0,
     ):
         self.C, self.pairs, self.tol, self.solver, self.max_iter = C, pairs, tol, solver, max_iter
-        self.prune = prune
+        self.tree, self.prune = tree, prune
         self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
@@ -100,7 +105,7 @@ class MultilabelSVM(Trained):
         X = self._validated(X)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
         settings = self._settings(
-            example_cost=self.C, pairs=self.pairs, prune=self.prune, bias=bias
+            example_cost=self.C, pairs=self.pairs, tree=self.tree, prune=self.prune, bias=bias
         )
         data = multilabel_examples(self._training_rows(X), Y)
         self._labels = len(data.names)
@@ -112,7 +117,8 @@ class MultilabelSVM(Trained):
     @property
     def coef_(self) -> NDArray[np.float64] | Any:
         """(K, d) weights of features; a scipy CSR matrix where training keeps those that are not 0
-        alone."""
+        alone. A tree has machines of groups too, and none of this."""
+        self._check_flat("coef_")
         if isinstance(self._model, SparseLabelModel):
             return self._sparse_coef()
         W = np.zeros((self._labels, self.n_features_in_))
@@ -121,6 +127,10 @@ class MultilabelSVM(Trained):
         )
         W[np.ix_(self._model.names, columns)] = self._model.W.T
         return W
+
+    def _check_flat(self, name: str) -> None:
+        if isinstance(self._model, LabelTreeModel):
+            raise AttributeError(f"{name} is of labels each on its own; a tree has none")
 
     def _sparse_coef(self) -> Any:
         from scipy.sparse import csr_matrix
@@ -136,7 +146,8 @@ class MultilabelSVM(Trained):
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """(K,) what every row adds to the score of a label."""
+        """(K,) what every row adds to the score of a label; not of a tree."""
+        self._check_flat("intercept_")
         b = np.zeros(self._labels)
         b[self._model.names] = self._model.constant
         return b
@@ -144,7 +155,7 @@ class MultilabelSVM(Trained):
     @property
     def pair_coef_(self) -> NDArray[np.float64] | None:
         """(K, K) weights of pairs."""
-        if isinstance(self._model, SparseLabelModel):
+        if isinstance(self._model, SparseLabelModel | LabelTreeModel):
             return None
         v, names = self._model.pair_weights(), self._model.names
         if v is None:
@@ -156,7 +167,8 @@ class MultilabelSVM(Trained):
     _model: MultilabelModel | Any
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """(n, K) scores of every label alone; -inf for a label no row had."""
+        """(n, K) scores of every label alone; -inf for a label no row had, and those that a search
+        of a tree does not reach."""
         rows = self._rows(X)
         scores = np.full((rows.n_rows, self._labels), -np.inf)
         scores[:, self._model.names] = self._model.scores(rows, threads_of(self.n_jobs))
@@ -176,13 +188,19 @@ class MultilabelSVM(Trained):
         rows, names, threads = self._rows(X), self._model.names, threads_of(self.n_jobs)
         step, width = max(1, BLOCK_NUMBERS // max(1, len(names))), min(int(k), len(names))
         found = np.zeros((rows.n_rows, width), np.int64)
-        values = np.zeros((rows.n_rows, width))
+        values = np.full((rows.n_rows, width), -np.inf)
         for start in range(0, rows.n_rows, step):
             stop = min(rows.n_rows, start + step)
-            scores = self._model.scores(rows.take(np.arange(start, stop)), threads)
+            scores = self._scores_for(rows.take(np.arange(start, stop)), width, threads)
             row, rank, place = best(scores, width)
             found[start + row, rank], values[start + row, rank] = names[place], scores[row, place]
         return found, values
+
+    def _scores_for(self, rows: Csr, k: int, threads: int) -> NDArray[np.float64]:
+        """Scores of labels, of k at least in a row."""
+        if isinstance(self._model, LabelTreeModel):
+            return self._model.search(rows, max(BEAM, k), threads)[0]
+        return self._model.scores(rows, threads)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """(n, K) indicator of the best set of every row."""
@@ -209,15 +227,17 @@ class ChainSVM(Trained):
 
     Parameters
     ----------
-    C : float
-        Weighs the loss of one sequence.
+    C : float or None
+        Weighs the loss of one sequence; None for 0.1, and 0.3 with quick.
     transitions, emissions : int
         Orders of the chain.
     probability : bool
         Fit the temperature of `predict_marginals` to sequences held out, in five parts that are
         trained beside; else it is 1.
     quick : bool
-        End where the error on a tenth of the sequences, held out, no longer falls, whatever tol.
+        End where the error on a tenth of the sequences, held out, no longer falls, or the F1 of
+        chunks no longer rises where tags say chunks, whatever tol; that tenth also gives the
+        temperature.
     tol, solver, max_iter, n_jobs, random_state, verbose
         As of LinearSVM.
 
@@ -252,7 +272,7 @@ class ChainSVM(Trained):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float | None = None,
         *,
         transitions: int = 1,
         emissions: int = 0,
@@ -300,6 +320,8 @@ class ChainSVM(Trained):
         lengths = [len(sequence) for sequence in y]
         if None in tags or any(isinstance(tag, bytes) for tag in tags):
             raise DataError("y", "a tag is None or bytes; expected texts or numbers that sort")
+        if len({isinstance(tag, str) for tag in tags}) > 1:
+            raise DataError("y", "some tags are texts and others are not; expected one kind")
         if len(X) != len(y) or [_length(sequence) for sequence in X] != lengths:
             raise DataError("y", "has not one tag for every token of X; expected one each")
         if not tags:
@@ -327,7 +349,8 @@ class ChainSVM(Trained):
             gap=None if self.quick else self.tol,
         )
         bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        data = Sequences(rows, bounds, codes.astype(np.int32), Source("X"))
+        names = Names(tuple(map(str, self.classes_.tolist())), ())
+        data = Sequences(rows, bounds, codes.astype(np.int32), Source("X"), names=names)
         own, data = self._weighed(data, settings, sample_weight)
         outcome = self._run(own, data, settings)
         self._model, self.n_features_in_ = outcome.model, rows.n_features

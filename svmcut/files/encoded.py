@@ -17,9 +17,10 @@ from svmcut.files.remote import is_file
 from svmcut.files.text import MEGABYTE
 from svmcut.messages import Message, Parameter, join_names
 from svmcut.spec.entries import CLASSES, NUMBERS, SETS
+from svmcut.spec.spellings import nearest
 from svmcut.tables.columns import Category, Number, Placed, Text, Unused
 from svmcut.tables.encoding import Encoding, Rows, encode
-from svmcut.tables.gathering import Column, Reread
+from svmcut.tables.gathering import Column, Reread, Undecided, refusal_of
 from svmcut.tables.labels import (
     LabelSets,
     Names,
@@ -45,7 +46,10 @@ _ROLES = {
     "drop": DROPPED,
     "columns": "open",
 }
-_LIKELY = ("label", "class", "target", "y", "category", "species", "outcome", "sentiment")
+_LIKELY = (
+    *("label", "class", "target", "y", "category", "species", "outcome", "sentiment", "survived"),
+    *("churn", "spam", "default", "diagnosis", "quality", "result"),
+)
 
 
 def read_encoded(
@@ -123,11 +127,11 @@ def roles_of(names: list[str], options: TableOptions, path: str) -> dict[str, st
         for column in (named,) if isinstance(named, str) else named:
             if column not in names:
                 raise UsageError(
-                    "{} names '{}', which is no column of {}; expected one of {}",
+                    "{} names '{}', which is no column of {}; {}",
                     Parameter(option),
                     column,
                     path,
-                    _some(names),
+                    _meant(column, names),
                 )
             if column in found and option != "columns":
                 raise UsageError("'{}' has two uses; leave it out of {}", column, Parameter(option))
@@ -144,6 +148,13 @@ def check_label(names: list[str], options: TableOptions, path: str) -> None:
     raise UsageError(
         "{} has the columns {}; name the label as in {label=}", path, _some(names), likely
     )
+
+
+def _meant(column: str, names: list[str]) -> str:
+    folded = {name.strip().lower(): name for name in names}
+    if near := folded.get(column.strip().lower()) or nearest(column, names, 0.75):
+        return f"did you mean '{near}'?"
+    return f"expected one of {_some(names)}"
 
 
 def _some(names: list[str], most: int = 20) -> str:
@@ -218,7 +229,15 @@ class _Training:
             )
 
     def _examples(self, n: int) -> Any:
-        gathered = {name: column.take() for name, column in self._columns.items()}
+        gathered: dict[str, Any] = {}
+        undecided = []
+        for name, column in self._columns.items():
+            try:
+                gathered[name] = column.take()
+            except Undecided as fault:
+                undecided.append(fault)
+        if undecided:
+            raise refusal_of(undecided)
         empty = [name for name, found in gathered.items() if _is_empty(found)]
         for name in empty:
             if self._roles[name] == "text":

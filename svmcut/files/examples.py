@@ -113,6 +113,7 @@ def read_examples(
         def check(position: int, bytes_left: int) -> None:
             check_limit(scanner, position, bytes_left, max_memory)
 
+        text.check_kind()
         with memory_for(scanner, block_bytes):
             if (
                 comments is None
@@ -169,6 +170,7 @@ def stream_examples(
         As in `read_examples`, when their place is reached.
     """
     with open_text(path) as text:
+        text.check_kind()
         scanner = Scanner(path, threads=threads, unlabelled=unlabelled, zero_based=zero_based)
         begun = False
         with memory_for(scanner, block_bytes):

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
 import re
 import stat
 import time
+import zlib
 
 _NAME = re.compile(r"\.svmcut-([0-9a-f]{1,8})-(?:([0-9a-f]{8})-)?[0-9a-f]{12}")
 #: Seconds after which a file of another system is no running process's.
@@ -32,7 +32,7 @@ def home() -> str:
     with contextlib.suppress(OSError):
         space = os.stat("/proc/self/ns/pid")
         known.append(f"{space.st_dev} {space.st_ino}")
-    return hashlib.sha256(repr(known).encode()).hexdigest()[:8]
+    return f"{zlib.crc32(repr(known).encode()):08x}"
 
 
 def clear(folder: str) -> None:

@@ -13,7 +13,6 @@ import io
 import os
 import re
 import stat
-import tempfile
 from typing import TYPE_CHECKING
 
 from svmcut.errors import OutputError
@@ -118,6 +117,8 @@ def write_atomically(path: str) -> Iterator[Output]:
 @contextlib.contextmanager
 def _sent(url: str) -> Iterator[Output]:
     """An Output whose content goes to a URL at the end."""
+    import tempfile
+
     with _named(url):
         descriptor, name = tempfile.mkstemp(prefix="svmcut-")
     output = Output(url, descriptor)

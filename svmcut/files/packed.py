@@ -17,6 +17,15 @@ PACKINGS = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
+#: What files begin with that hold no text of examples, and what to do about them.
+FOREIGN = {
+    b"PK\x03\x04": "is an Excel workbook or a ZIP archive; save its sheet as CSV, or unpack it",
+    b"\xd0\xcf\x11\xe0": "is an Excel workbook; save its sheet as CSV",
+    b"%PDF-": "is a PDF; expected a text of examples or a table",
+    b"\x89HDF": "is an HDF5 file; write its table as CSV or Parquet",
+    b"PAR1\x15": "is a Parquet file; add {input=parquet}",
+    b"ARROW1": "is an Arrow file; add {input=arrow}",
+}
 LONGEST_MAGIC = max(map(len, PACKINGS))
 #: Compressed bytes taken at a time; of zstd fewer, as zstandard gives all that they hold at once.
 _PIECE, _ZSTD_PIECE = 1 << 16, 1 << 10

@@ -103,18 +103,17 @@ def write_label_sets(output: Output, sets: NDArray[np.bool_], names: Sequence[st
 
 def write_top_labels(
     output: Output,
-    n: int,
-    rows: NDArray,
+    ends: NDArray,
     places: NDArray,
     scores: NDArray[np.float64],
     names: Sequence[str],
+    between: str = " ",
 ) -> None:
-    """The labels at places (m,) of rows (m,), which do not fall, as lines of ``label:score``, best
-    first; n lines."""
-    ends = np.searchsorted(rows, np.arange(n + 1)).tolist()
+    """The labels at places (m,), of row i from ends[i] to ends[i + 1], as lines of ``label:score``,
+    best first, with `between` in between."""
     pairs = [
         f"{names[place]}:{score:.8g}"
         for place, score in zip(places.tolist(), scores.tolist(), strict=True)
     ]
-    lines = [" ".join(pairs[start:stop]) for start, stop in pairwise(ends)]
+    lines = [between.join(pairs[start:stop]) for start, stop in pairwise(ends.tolist())]
     output.write(("\n".join(lines) + "\n").encode())

@@ -2,8 +2,8 @@
 """Parts of a table: files, or row groups of Parquet files, whose encoding is fitted to all of them.
 
 first pass    a part says of each column its count, mean and sum of squared deviations, or its
-              names; these are merged in the order of the parts, so the encoding hangs on the
-              parts alone
+              names, or its words and the rows they stand in; these are merged in the order of the
+              parts, so the encoding hangs on the parts alone
 second pass   a part encodes its rows
 """
 
@@ -32,9 +32,16 @@ from svmcut.messages import Message, Parameter
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.records import record, replace
 from svmcut.tables.cells import number_of
-from svmcut.tables.columns import Category, Number, Unused, Values
+from svmcut.tables.columns import Category, Counts, Number, Text, Unused, Values
 from svmcut.tables.encoding import Encoding
-from svmcut.tables.gathering import BOOLEANS, Column, Reread, kind_of_texts
+from svmcut.tables.gathering import (
+    BOOLEANS,
+    Column,
+    Reread,
+    Undecided,
+    kind_of_texts,
+    refusal_of,
+)
 from svmcut.tables.labels import Names, by_code_point
 from svmcut.tables.options import TableOptions
 
@@ -151,12 +158,35 @@ class Told(NamedTuple):
         return Told(n, mean, squares, missing, boolean, texts)
 
 
+class Terms(NamedTuple):
+    """What a part says of a column of texts.
+
+    Attributes
+    ----------
+    rows : int
+    counts : mapping of bytes to int, or None
+        Rows that each word stands in; None where words go by hashes.
+    """
+
+    rows: int
+    counts: dict[bytes, int] | None
+
+    def with_next(self, other: Terms) -> Terms:
+        """Of both."""
+        if self.counts is None or other.counts is None:
+            return Terms(self.rows + other.rows, None)
+        counts = dict(self.counts)
+        for term, rows in other.counts.items():
+            counts[term] = counts.get(term, 0) + rows
+        return Terms(self.rows + other.rows, counts)
+
+
 class Summary(NamedTuple):
     """What a part says of its table: its columns and rows, and the texts of its labels."""
 
     names: tuple[str, ...]
     rows: int
-    columns: dict[str, Told]
+    columns: dict[str, Told | Terms]
     labels: tuple[bytes, ...]
 
 
@@ -206,7 +236,7 @@ def _summarised(piece: Piece, options: TableOptions, named: set[str]) -> Summary
         columns = {
             name: Column(piece.name, name, "names" if name in named else role, options)
             for name, role in roles.items()
-            if role in ("names", "open")
+            if role in ("names", "open", "text")
         }
         labels, rows = Names(piece.name, str(options.label)), 0
         for batch in table.batches:
@@ -223,7 +253,13 @@ def _summarised(piece: Piece, options: TableOptions, named: set[str]) -> Summary
     return Summary(tuple(table.names), rows, found, tuple(labels.texts()))
 
 
-def _column(gathered: Any) -> Told:
+def _column(gathered: Any) -> Told | Terms:
+    if isinstance(gathered, Counts):
+        n, words = len(gathered.ends) - 1, gathered.texts
+        if words is None:
+            return Terms(n, None)
+        df = np.bincount(gathered.ids, minlength=len(words)).tolist()
+        return Terms(n, {word: rows for word, rows in zip(words, df, strict=True) if rows})
     if not isinstance(gathered, Values):
         used = np.unique(gathered.ids[gathered.ids >= 0])
         texts = tuple(sorted(gathered.texts[k] for k in used.tolist()))
@@ -239,13 +275,12 @@ def _column(gathered: Any) -> Told:
 
 def check_options(options: TableOptions, input: str) -> None:
     """Refuses what does not spread over parts, as a UsageError."""
-    for name in ("text", "group"):
-        if getattr(options, name):
-            raise UsageError(
-                "{} does not spread over parts in this version; train on one machine, or write "
-                "the rows with svmcut convert",
-                Parameter(name),
-            )
+    if options.group:
+        raise UsageError(
+            "{} does not spread over parts in this version; train on one machine, or write "
+            "the rows with svmcut convert",
+            Parameter("group"),
+        )
     if input == "text":
         raise UsageError("{input=text} does not spread over parts in this version")
 
@@ -264,7 +299,11 @@ def check_alike(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> None:
 
 def mixed(summaries: Sequence[Summary]) -> frozenset[str]:
     """Columns that hold numbers in one part and names in another: they are names in all."""
-    columns = [one.columns for one in summaries if one.rows]
+    columns = [
+        {name: told for name, told in one.columns.items() if isinstance(told, Told)}
+        for one in summaries
+        if one.rows
+    ]
     return frozenset(
         name
         for name in (columns[0] if columns else ())
@@ -296,21 +335,40 @@ def fit(
     n = sum(one.rows for one in full)
     columns: list[Any] = []
     unused: list[Unused] = []
+    undecided: list[Undecided] = []
     for name, role in roles_of(list(full[0].names), options, path).items():
         if role in (LABEL, WEIGHT, DROPPED):
             unused.append(Unused(name, role))
             continue
-        merged = full[0].columns[name]
+        merged: Any = full[0].columns[name]
         for one in full[1:]:
             merged = merged.with_next(one.columns[name])
-        fitted = _fitted(path, name, role, merged, n, options)
+        try:
+            fitted = _fitted(path, name, role, merged, n, options)
+        except Undecided as fault:
+            undecided.append(fault)
+            continue
         (unused if isinstance(fitted, Unused) else columns).append(fitted)
+    if undecided:
+        raise refusal_of(undecided)
     if not columns:
         raise DataError(path, "all columns are empty; there is nothing to learn from")
     return Encoding(tuple(columns), tuple(unused), _words(path, full, options, numeric), format)
 
 
-def _fitted(path: str, name: str, role: str, found: Told, n: int, options: TableOptions) -> Any:
+def _text(name: str, found: Terms, options: TableOptions) -> Text:
+    if found.counts is None:
+        return Text.of(name, found.rows, None, np.zeros(0, np.int64), options)
+    terms = sorted(term for term, rows in found.counts.items() if rows >= options.min_count)
+    df = np.array([found.counts[term] for term in terms], np.int64)
+    return Text.of(name, found.rows, terms, df, options)
+
+
+def _fitted(
+    path: str, name: str, role: str, found: Told | Terms, n: int, options: TableOptions
+) -> Any:
+    if isinstance(found, Terms):
+        return _text(name, found, options)
     if found.texts is None:
         if not found.known:
             return Unused(name, EMPTY)

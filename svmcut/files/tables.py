@@ -116,7 +116,7 @@ def _start(path: str, text: Text) -> bytes:
         head += view[:count]
     found = bytes(head)
     if found.startswith(_WIDE):
-        message = "is UTF-16; convert it to UTF-8"
+        message = "is UTF-16; save the file as UTF-8, or convert it with iconv"
         raise DataError(path, message)
     return found.removeprefix(_MARK)
 
@@ -124,6 +124,7 @@ def _start(path: str, text: Text) -> bytes:
 def _separated(path: str, text: Text, delimiter: bytes | None = None) -> Table:
     from pyarrow import csv as reader
 
+    text.check_kind()
     pa, head = pyarrow(), _start(path, text)
     if not head.strip():
         raise NoExamples(path)

@@ -13,13 +13,16 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from svmcut._native.scan import Scanner
 from svmcut.errors import DataError, MemoryLimitError, SvmcutError
-from svmcut.files.packed import LONGEST_MAGIC, PACKINGS, unpack
+from svmcut.files.packed import FOREIGN, LONGEST_MAGIC, PACKINGS, unpack
 from svmcut.files.remote import open_file
+from svmcut.messages import Message
 from svmcut.resources import available_memory
+
+if TYPE_CHECKING:
+    from svmcut._native.scan import Scanner
 
 BLOCK_BYTES = 1 << 18
 """Text in flight with one thread; fits in the second-level cache."""
@@ -181,6 +184,12 @@ class Text:
         if packing is not None:
             self.size = -1
             self._fill = unpack(packing, path, self.head, raw)
+
+    def check_kind(self) -> None:
+        """Refuses, as a DataError, what is no text: a workbook, a table of another kind."""
+        for magic, message in FOREIGN.items():
+            if self.head.startswith(magic):
+                raise DataError(self.path, Message(message))
 
     def bytes_left(self) -> int:
         return self.size - self.position if self.size >= self.position else -1

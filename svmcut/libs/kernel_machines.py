@@ -158,27 +158,32 @@ def given_values(rows: Rows, path: str) -> NDArray:
     """(n, n) the values of all rows with all rows, which stand at their serial numbers; of many
     rows float32."""
     serials = rows.values[rows.indptr[:-1]].astype(np.int64)
-    place = np.full(max(rows.highest, int(serials.max())) + 1, -1)
-    place[serials] = np.arange(len(rows))
-    of, column = rows.row_of_entries(), place[rows.indices]
-    known = (column >= 0) & (rows.indices > 0)
-    K = np.zeros((len(rows), len(rows)), np.float64 if len(rows) <= EXACT_POINTS else np.float32)
-    K[of[known], column[known]] = rows.values[known]
-    if not np.array_equal(place[serials], np.arange(len(rows))):  # serial numbers stand twice
-        K = K[:, place[serials]]
+    n, width = len(rows), max(rows.highest, int(serials.max())) + 1
+    kind = np.float64 if n <= EXACT_POINTS else np.float32
+    if (np.diff(rows.indptr) == width).all():  # every value stands there
+        values = rows.values.reshape(n, width)
+        K = np.ascontiguousarray(values[:, serials], kind)
+    else:
+        place = np.full(width, -1)
+        place[serials] = np.arange(n)
+        of, column = rows.row_of_entries(), place[rows.indices]
+        known = (column >= 0) & (rows.indices > 0)
+        K = np.zeros((n, n), kind)
+        K[of[known], column[known]] = rows.values[known]
+        if not np.array_equal(place[serials], np.arange(n)):  # serial numbers stand twice
+            K = K[:, place[serials]]
     _make_symmetric(K, serials, path)
     return K
 
 
 def _make_symmetric(K: NDArray, serials: NDArray[np.int64], path: str) -> None:
     """Takes the mean of each value and its mirror image, which are the same but for rounding."""
-    most = float(np.abs(K).max(initial=0.0))
     for start in range(0, len(K), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        apart = np.abs(K[rows, start:] - K[start:, rows].T)
-        if not apart.any():
+        if np.array_equal(K[rows, start:], K[start:, rows].T):
             continue
-        if apart.max() > _ROUNDING * most:
+        apart = np.abs(K[rows, start:] - K[start:, rows].T)
+        if apart.max() > _ROUNDING * float(np.abs(K).max()):
             i, j = np.unravel_index(int(np.argmax(apart)), apart.shape) + np.array(start)
             raise Refused(
                 f"{path}:{i + 1}: the kernel value of samples {serials[i]} and {serials[j]} is "

@@ -70,19 +70,19 @@ def _text(
     known: dict[str, Any],
 ) -> KernelText:
     """The model of these support vectors."""
-    rows = taken(data.rows, order)
-    vectors = rows.indptr, rows.indices, rows.values
     if options.kernel == PRECOMPUTED:
-        vectors = serials_of(rows)
+        vectors = serials_of(data.rows, order)
+    else:
+        rows = taken(data.rows, order)
+        vectors = rows.indptr, rows.indices, rows.values
     known |= {"degree": options.degree, "gamma": options.gamma, "coef0": options.coef0}
     return KernelText(options.svm, options.kernel, rho, coefs, vectors, **known)
 
 
-def serials_of(rows: Rows) -> tuple[NDArray, NDArray, NDArray]:
-    """Rows of their serial number alone, at index 0."""
-    firsts = rows.indptr[:-1]
-    zeros = np.zeros(len(rows), np.int32)
-    return np.arange(len(rows) + 1), zeros, rows.values[firsts]
+def serials_of(rows: Rows, order: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
+    """Some rows, of their serial number alone, at index 0."""
+    zeros = np.zeros(len(order), np.int32)
+    return np.arange(len(order) + 1), zeros, rows.values[rows.indptr[order]]
 
 
 def check_nu(options: Svm, counts: list[int]) -> None:

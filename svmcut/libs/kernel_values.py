@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut.data.given import last_columns
 from svmcut.files.models.library_text import (
     LINEAR,
     POLYNOMIAL,
@@ -113,10 +114,8 @@ class Expansion:
 
     def _given(self, rows: Rows) -> NDArray[np.float64]:
         """Kernel values of the file: that with a vector stands at its serial number."""
-        needed, last = int(self._serial.max(initial=0)), np.zeros(len(rows), np.int64)
-        ends = rows.indptr[1:]
-        there = ends > rows.indptr[:-1]
-        last[there] = rows.indices[ends[there] - 1]
+        needed = int(self._serial.max(initial=0))
+        last = np.maximum(0, last_columns(rows.indptr, rows.indices))
         if (last < needed).any():
             row = int(np.argmax(last < needed))
             raise Refused(

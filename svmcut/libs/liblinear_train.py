@@ -26,6 +26,9 @@ from svmcut.libs.words import (
 )
 from svmcut.spec.records import record
 
+#: Options without and with a value.
+FLAGS, VALUED = "qCR", "scpenBwv"
+
 
 @record
 class _Command:
@@ -57,7 +60,7 @@ def run(words: list[str]) -> None:
 
 
 def _command(words: list[str]) -> _Command:
-    given, names = leading_options(words, "qCR", "scpenBwv", "unknown option")
+    given, names = leading_options(words, FLAGS, VALUED, "unknown option")
     known: dict[str, str] = {}
     weights: dict[int, float] = {}
     reals: dict[str, float] = {}

@@ -38,11 +38,13 @@ from svmcut.libs.words import (
 )
 
 _INTEGERS, _REALS = "stdhbv", "grncpme"
+#: Options without and with a value.
+FLAGS, VALUED = "q", _INTEGERS + _REALS + "w"
 
 
 def run(words: list[str]) -> None:
     """Trains a model, or cross-validates."""
-    given, names = leading_options(words, "q", _INTEGERS + _REALS + "w", "Unknown option")
+    given, names = leading_options(words, FLAGS, VALUED, "Unknown option")
     numbers: dict[str, float] = {}
     weights: dict[int, float] = {}
     quiet = False
@@ -134,20 +136,24 @@ def _faults(options: Svm, numbers: dict[str, float]):
 def check_serials(rows: Rows) -> None:
     """Refuses rows of a precomputed kernel without a serial number at index 0, or with one that no
     value stands at."""
-    firsts = rows.indptr[:-1]
+    firsts, highest = rows.indptr[:-1], rows.highest
     there = rows.indptr[1:] > firsts
-    for k in range(len(rows)):
-        if not there[k] or rows.indices[firsts[k]] != 0:
-            raise Refused(
-                "Wrong input format: first column must be 0:sample_serial_number "
-                f"(line {k + 1} of {len(rows)})"
-            )
-        serial = rows.values[firsts[k]]
-        if not 1 <= int(serial) <= rows.highest:
-            raise Refused(
-                "Wrong input format: sample_serial_number out of range "
-                f"(line {k + 1}: {serial:g}; expected 1 to {rows.highest})"
-            )
+    serials = np.full(len(rows), np.nan)
+    serials[there] = np.where(rows.indices[firsts[there]] == 0, rows.values[firsts[there]], np.nan)
+    missing = np.isnan(serials)
+    wrong = missing | ~((serials >= 1) & (np.trunc(serials) <= highest))
+    if not wrong.any():
+        return
+    k = int(np.argmax(wrong))
+    if missing[k]:
+        raise Refused(
+            "Wrong input format: first column must be 0:sample_serial_number "
+            f"(line {k + 1} of {len(rows)})"
+        )
+    raise Refused(
+        "Wrong input format: sample_serial_number out of range "
+        f"(line {k + 1}: {serials[k]:g}; expected 1 to {highest})"
+    )
 
 
 def cross_validate(rows: Rows, options: Svm, wanted: int) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from svmcut.models.kernel import KernelModel
     from svmcut.models.kernel_classes import JointKernelModel, KernelMulticlassModel, pairs_of
     from svmcut.models.label_sets import LabelDecoder, MultilabelModel
+    from svmcut.models.label_trees import LabelTreeModel
     from svmcut.models.linear import LinearModel
     from svmcut.models.multiclass import MulticlassModel
     from svmcut.models.probable import most_probable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     ScoringModel: TypeAlias = LinearModel | KernelModel | FourierModel
     ClassModel: TypeAlias = MulticlassModel | KernelMulticlassModel
-    SetModel: TypeAlias = MultilabelModel | SparseLabelModel
+    SetModel: TypeAlias = MultilabelModel | SparseLabelModel | LabelTreeModel
     Model: TypeAlias = ScoringModel | ChainModel | KernelChainModel | SetModel | ClassModel
 
 _WHERE = {
@@ -34,6 +35,7 @@ _WHERE = {
     "renumber": "columns",
     "KernelModel": "kernel",
     "LabelDecoder": "label_sets",
+    "LabelTreeModel": "label_trees",
     "MultilabelModel": "label_sets",
     "SparseLabelModel": "sparse_labels",
     "LinearModel": "linear",
@@ -55,6 +57,7 @@ __all__ = [
     "KernelModel",
     "KernelMulticlassModel",
     "LabelDecoder",
+    "LabelTreeModel",
     "LinearModel",
     "Model",
     "MulticlassModel",

@@ -20,13 +20,20 @@ if TYPE_CHECKING:
 MOST_FEATURES = 2**31 - 1
 #: Gap, radius of the ball of the exact optimum, and constant feature; see svmcut.training.balls.
 CERTIFICATE = schemas.maybe(schemas.row(schemas.REAL, schemas.REAL, schemas.REAL))
+#: The same with the radius of every machine, where each is trained by itself.
+CERTIFICATES = schemas.maybe(schemas.many(schemas.REAL, 3))
+#: C of a row that weighs 1, keys of rows (svmcut.data.changes), their multipliers as parts of C.
+MULTIPLIERS = schemas.maybe(
+    schemas.row(schemas.real(0), schemas.array(np.int64, None), schemas.reals(None, low=0))
+)
 
 
-def ball_of(certificate: tuple[float, float, float] | None) -> dict[str, Any]:
+def ball_of(certificate: tuple[float, ...] | None) -> dict[str, Any]:
     """What a model's certificate is among its facts; nothing where there is none."""
     if certificate is None:
         return {}
-    return {"ball": dict(zip(("gap", "radius", "bias"), certificate, strict=True))}
+    found: dict[str, Any] = dict(zip(("gap", "radius", "bias"), certificate[:3], strict=True))
+    return {"ball": found | ({"radii": list(certificate[3:])} if certificate[3:] else {})}
 
 
 class BaseModel:
@@ -41,6 +48,8 @@ class BaseModel:
     has_ball : bool
         Whether its weights are those that an objective is regularised in, so that a gap bounds how
         far they are from the optimum's.
+    of_sets : bool
+        Whether it predicts sets of labels.
     table : Encoding or None
         Of the table it was trained on.
     """
@@ -49,6 +58,7 @@ class BaseModel:
 
     of_sequences: ClassVar[bool] = False
     has_ball: ClassVar[bool] = False
+    of_sets: ClassVar[bool] = False
     columns: NDArray[np.int32] | None
     table: Encoding | None = None
 

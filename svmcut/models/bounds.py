@@ -19,14 +19,55 @@ ROUNDING = 1e-12
 
 
 def reach(model: Any, X: Csr) -> NDArray[np.float64]:
-    """(n,) by how much at most the score of a row differs from that of the exact optimum: r |x|.
+    """(n,) by how much at most the score of a row differs from that of the exact optimum: r |x|;
+    (n, M) where every machine of the model has a radius of its own.
 
     Parameters
     ----------
     model, X
         As of `lengths`.
     """
-    return model.certificate[1] * lengths(model, X)
+    length, radii = lengths(model, X), np.array(model.certificate[3:])
+    if not len(radii):
+        return model.certificate[1] * length
+    return np.outer(length, np.minimum(radii, model.certificate[1]))
+
+
+def intervals(
+    model: Any, X: Csr, scores: NDArray[np.float64], threads: int = 1
+) -> NDArray[np.float64]:
+    """(n, 2) or (n, K, 2) `bounds` of scores of rows; of pairs of classes those of the votes."""
+    if getattr(model, "paired", False):
+        return np.stack(_votes(model, X, threads), axis=-1)
+    return bounds(scores, reach(model, X))
+
+
+def certain(
+    model: Any, X: Csr, scores: NDArray[np.float64], threads: int = 1
+) -> NDArray[np.bool_] | None:
+    """As `decided`, of scores of rows; of pairs of classes by the votes that are proven."""
+    if not getattr(model, "paired", False):
+        return decided(model, scores, reach(model, X))
+    low, high = _votes(model, X, threads)
+    rows, first = np.arange(len(scores)), np.argmax(scores, axis=1)
+    # of equal votes the first class has it
+    others = high + np.where(np.arange(scores.shape[1]) < first[:, None], 0.5, 0.0)
+    others[rows, first] = -np.inf
+    return low[rows, first] >= others.max(axis=1)
+
+
+def _votes(model: Any, X: Csr, threads: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(n, K) the fewest and the most votes that a class can have at the exact optimum."""
+    f, K = model.decisions(X, threads), len(model.names)
+    sure, open_ = np.zeros((len(f), K)), np.zeros((len(f), K))
+    width = np.broadcast_to(reach(model, X).reshape(len(f), -1), f.shape)
+    for own, most, (first, second) in zip(f.T, width.T, model.machines(), strict=True):
+        known = np.abs(own) > most
+        sure[:, first] += known & (own > 0)
+        sure[:, second] += known & (own < 0)
+        open_[:, first] += ~known
+        open_[:, second] += ~known
+    return sure, sure + open_
 
 
 def lengths(model: Any, X: Csr) -> NDArray[np.float64]:
@@ -55,10 +96,10 @@ def bounds(scores: NDArray[np.float64], width: NDArray[np.float64]) -> NDArray[n
     ----------
     scores : (n,) or (n, K)
         A model's of the rows.
-    width : (n,)
+    width : (n,) or (n, K)
         Their `reach`.
     """
-    if scores.ndim > 1:
+    if scores.ndim > width.ndim:
         width = width[:, None]
     return np.stack([scores - width, scores + width], axis=-1)
 
@@ -67,7 +108,7 @@ def decided(
     model: Any, scores: NDArray[np.float64], width: NDArray[np.float64]
 ) -> NDArray[np.bool_] | None:
     """(n,) whether the label of a row is proven to be that of the exact optimum; None where a model
-    has no labels, but numbers.
+    has no labels, but numbers. Of sets (n, K) whether each label is proven to be on, or off.
 
     Parameters
     ----------
@@ -78,8 +119,15 @@ def decided(
         if model.loss in MARKED and model.loss != ONE_CLASS_LOSS:
             return None
         return np.abs(scores) > width
+    if model.of_sets:
+        return np.abs(scores) > (width if width.ndim > 1 else width[:, None])
     if scores.shape[1] < 2:
         return np.ones(len(scores), bool)
+    if width.ndim > 1:
+        rows, best = np.arange(len(scores)), np.argmax(scores, axis=1)
+        others = scores + width
+        others[rows, best] = -np.inf
+        return (scores - width)[rows, best] > others.max(axis=1)
     first, second = np.partition(scores, -2, axis=1)[:, :-3:-1].T
     return first - second > math.sqrt(2.0) * width
 
@@ -100,6 +148,12 @@ def limits(
         margins = np.abs(scores)
     elif scores.shape[1] < 2:
         return np.full(len(scores), np.inf)
+    elif len(radii := np.array(model.certificate[3:])) and model.certificate[1] > 0:
+        rows, best = np.arange(len(scores)), np.argmax(scores, axis=1)
+        radii = np.minimum(radii / model.certificate[1], 1.0)
+        each = (scores[rows, best][:, None] - scores) / (radii[best][:, None] + radii)
+        each[rows, best] = np.inf
+        margins = each.min(axis=1)
     else:
         first, second = np.partition(scores, -2, axis=1)[:, :-3:-1].T
         margins = (first - second) / math.sqrt(2.0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.labels import label_texts
-from svmcut.models.base import BaseModel, ball_of
+from svmcut.models.base import CERTIFICATES, BaseModel, ball_of
 from svmcut.scoring.probabilities import fit_temperature, of_several
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
@@ -30,6 +30,7 @@ class SeveralClasses(BaseModel):
     names: NDArray[np.float64]
     loss: str | None
     temperature: float | None
+    certificate: tuple[float, ...] | None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of every class."""
@@ -72,6 +73,7 @@ class SeveralClasses(BaseModel):
             "highest_index": schemas.COUNT,
             "loss": schemas.maybe(schemas.text()),
             "temperature": schemas.maybe(schemas.real(0)),
+            "certificate": CERTIFICATES,
         }
 
     def label_texts(self) -> list[str]:
@@ -82,6 +84,6 @@ class SeveralClasses(BaseModel):
         """The first of its facts; other: its probabilities where it has no temperature."""
         loss = self.loss or TASKS["multiclass"].loss
         found: dict[str, Any] = {"kind": kind, "loss": loss, "labels": self.label_texts()}
-        found |= ball_of(getattr(self, "certificate", None))
+        found |= ball_of(self.certificate)
         fitted = other if self.temperature is None else {"temperature": self.temperature}
         return found if fitted is None else found | {"probabilities": fitted}

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from svmcut.scoring.chunks import Rules
 
 _STEPS = 60
-_TOLERANCE = 1e-6
 #: Larger temperatures mean that every sequence held out is right by far.
 _HOTTEST = 1e6
 
@@ -213,8 +212,13 @@ class Held(NamedTuple):
     weights: NDArray[np.float64]
 
 
-def fit_temperature(held: Iterable[Held]) -> float:
-    """The temperature of the least loss of sequences held out, 0 where scores say nothing.
+def fit_temperature(held: Iterable[Held], tolerance: float = 1e-6, smooth: bool = False) -> float:
+    """The temperature of the least loss of sequences held out, up to this share of it; 0 where
+    scores say nothing.
+
+    With smooth the right tags are those of all but 1 / (tokens + 2) of the weight, which is that of
+    tags by lot: a few sequences that are right by far do not make a model that is never in doubt
+    (Platt, 1999, of two classes).
 
     Raises
     ------
@@ -224,6 +228,12 @@ def fit_temperature(held: Iterable[Held]) -> float:
     parts = [(one, one.lattice.score(one.tags)) for one in held]
     if not all(np.isfinite(scores).all() for _, scores in parts):
         raise ValueError("scores of sequences that were held out are not finite")
+
+    if smooth:
+        share = 1 / (2 + sum(len(one.tags) for one, _ in parts))
+        parts = [
+            (one, (1 - share) * scores + share * one.lattice.sums(0.0)[1]) for one, scores in parts
+        ]
 
     def slope(t: float) -> float:
         return sum(float(one.weights @ (one.lattice.sums(t)[1] - scores)) for one, scores in parts)
@@ -237,7 +247,7 @@ def fit_temperature(held: Iterable[Held]) -> float:
         if high > _HOTTEST:
             return low
     for _ in range(_STEPS):
-        if high - low <= _TOLERANCE * high:
+        if high - low <= tolerance * high:
             break
         # regula falsi within the bracket, at a tenth of it from either end at least
         middle = low - below * (high - low) / (above - below)

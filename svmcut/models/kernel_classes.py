@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -58,7 +58,11 @@ class KernelMulticlassModel(SeveralClasses):
         A and B of every pair of classes, of the probability of its first.
     temperature : float or None
         Of machines against the rest, as in MulticlassModel.
+    certificate : (float, float, float, ..) or None
+        As in MulticlassModel.
     """
+
+    has_ball: ClassVar[bool] = True
 
     kernel: Kernel
     support: Csr
@@ -75,6 +79,7 @@ class KernelMulticlassModel(SeveralClasses):
     sigmoids: tuple[Sigmoid, ...] | None = None
     temperature: float | None = None
     table: Encoding | None = None
+    certificate: tuple[float, ...] | None = None
 
     @property
     def has_probabilities(self) -> bool:
@@ -130,7 +135,7 @@ class KernelMulticlassModel(SeveralClasses):
 
     def form(self) -> dict[str, schemas.Check]:
         self.require(paired=schemas.flag)
-        shared, E, M = super().form(), len(self.alpha), len(self._sides())
+        shared, E, M = super().form(), len(self.alpha), len(self.machines())
         self.require(starts=schemas.array(np.int64, M + 1, low=0, high=E))
         rises = self.starts[0] == 0 and self.starts[-1] == E and (np.diff(self.starts) >= 0).all()
         wanted = "from 0 to the number of coefficients, never falling"
@@ -144,7 +149,7 @@ class KernelMulticlassModel(SeveralClasses):
             **shared,
         }
 
-    def _sides(self) -> list[tuple[int, ...]]:
+    def machines(self) -> list[tuple[int, ...]]:
         """The classes of every machine."""
         K = len(self.names)
         return [*pairs_of(K)] if self.paired else [(k,) for k in range(K)]
@@ -153,7 +158,7 @@ class KernelMulticlassModel(SeveralClasses):
         labels, counts = self.label_texts(), np.diff(self.starts)
         machines = [
             {"of": [labels[k] for k in own], "support_vectors": int(count), "threshold": float(b)}
-            for own, count, b in zip(self._sides(), counts, self.b, strict=True)
+            for own, count, b in zip(self.machines(), counts, self.b, strict=True)
         ]
         sigmoids = self.sigmoids and {"sigmoids": [[*fitted] for fitted in self.sigmoids]}
         return self._head("kernel classes", sigmoids or None) | {
@@ -167,6 +172,8 @@ class KernelMulticlassModel(SeveralClasses):
 class JointKernelModel(KernelMulticlassModel):
     """Functions f_k of a kernel, one a class, trained at once and without thresholds: machines
     against the rest."""
+
+    has_ball: ClassVar[bool] = False
 
     def printed(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 f_k(x) as svm_multiclass writes them: products of two features are rounded

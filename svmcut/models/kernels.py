@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from svmcut.later import numpy as np
 from svmcut.spec import catalog
 from svmcut.spec.records import record
 
@@ -68,6 +67,11 @@ class Kernel:
         """Those it reads, by the names of `svmcut.train`."""
         names = {"scale_kernel": "scale", "coef0": "offset"}
         return {name: getattr(self, names.get(name, name)) for name in self.row.takes}
+
+    def is_same(self, other: Kernel) -> bool:
+        """Whether another is this one, up to the digits of a model file."""
+        ours, others = ([*kernel.parameters.values()] for kernel in (self, other))
+        return self.name == other.name and np.allclose(ours, others, rtol=1e-7, atol=0)
 
     @property
     def is_given(self) -> bool:

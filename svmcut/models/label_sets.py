@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from svmcut._native import sparse
 from svmcut.data.examples import Csr
 from svmcut.errors import MemoryLimitError
 from svmcut.models import facts
-from svmcut.models.base import BaseModel
+from svmcut.models.base import CERTIFICATES, BaseModel, ball_of
 from svmcut.models.columns import renumber
 from svmcut.resources import shortage
 from svmcut.spec import schemas
@@ -45,7 +45,12 @@ class MultilabelModel(BaseModel):
         As in LinearModel.
     counts : (K,) int64 or None
         Training rows that have each label, of `n_rows`; None where the model was read from a file.
+    certificate : (float, float, float, ..) or None
+        As in MulticlassModel, of a model without pairs.
     """
+
+    has_ball: ClassVar[bool] = True
+    of_sets: ClassVar[bool] = True
 
     W: NDArray[np.float64]
     constant: NDArray[np.float64]
@@ -57,6 +62,7 @@ class MultilabelModel(BaseModel):
     table: Encoding | None = None
     counts: NDArray[np.int64] | None = None
     n_rows: int = 0
+    certificate: tuple[float, ...] | None = None
 
     def pair_weights(self) -> NDArray[np.float64] | None:
         """(K, K) symmetric with a diagonal of 0; None without pairs.
@@ -103,7 +109,8 @@ class MultilabelModel(BaseModel):
         places = schemas.array(np.int32, P, low=0, high=K - 1)
         known = schemas.maybe(schemas.array(np.int64, K, low=0))
         self.require(counts=known, n_rows=schemas.count())
-        arrays = {"W": schemas.reals(None, K), "constant": schemas.reals(K)}
+        arrays: dict[str, schemas.Check] = {"certificate": CERTIFICATES}
+        arrays |= {"W": schemas.reals(None, K), "constant": schemas.reals(K)}
         return arrays | {"first": places, "second": places, "v": schemas.reals(P)}
 
     def facts(self, ends: facts.Ends) -> dict[str, Any]:
@@ -124,6 +131,7 @@ class MultilabelModel(BaseModel):
             "features": facts.features(self.columns, np.count_nonzero(self.W, 1)),
             "weights": weights,
             "pairs": counts | ends.of(self.v, pair),
+            **ball_of(self.certificate),
         }
 
 

@@ -47,8 +47,8 @@ class MulticlassModel(SeveralClasses):
         Which it was trained for; None for the task's first.
     temperature : float or None
         t of the probabilities softmax(t s).
-    certificate : (float, float, float) or None
-        As in LinearModel.
+    certificate : (float, float, float, ..) or None
+        As in LinearModel; with the radius of every machine against the rest.
     """
 
     has_ball: ClassVar[bool] = True
@@ -63,7 +63,7 @@ class MulticlassModel(SeveralClasses):
     loss: str | None = None
     temperature: float | None = None
     table: Encoding | None = None
-    certificate: tuple[float, float, float] | None = None
+    certificate: tuple[float, ...] | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of every class."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class SparseLabelModel(BaseModel):
     columns : (d,) int32 or None
         As in LinearModel.
     """
+
+    of_sets: ClassVar[bool] = True
 
     indptr: NDArray[np.int64]
     places: NDArray[np.int32]

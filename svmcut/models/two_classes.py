@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.labels import SIGNS, label_texts
-from svmcut.models.base import CERTIFICATE, BaseModel, ball_of
+from svmcut.models.base import CERTIFICATE, MULTIPLIERS, BaseModel, ball_of
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, of_two
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
@@ -47,6 +47,8 @@ class Marks(BaseModel):
     certificate : (float, float, float) or None
         The gap of its file, the radius of the ball that holds the exact optimum, and the constant
         feature that its rows have there.
+    multipliers : (float, (k,) int64, (k,) float64) or None
+        C, and for the rows whose multiplier is not 0 their keys and its part of C.
     """
 
     labels: Labels | None = None
@@ -57,6 +59,7 @@ class Marks(BaseModel):
     threshold: float | None = None
     sigma: float | None = None
     certificate: tuple[float, float, float] | None = None
+    multipliers: Any = None
 
 
 class TwoClasses(Marks):
@@ -112,6 +115,7 @@ class TwoClasses(Marks):
             "threshold": schemas.maybe(schemas.REAL),
             "sigma": schemas.maybe(schemas.real(0)),
             "certificate": CERTIFICATE,
+            "multipliers": MULTIPLIERS,
         }
 
     def _head(self, kind: str) -> dict[str, Any]:
@@ -125,6 +129,8 @@ class TwoClasses(Marks):
         if self.sigma is not None:
             found["sigma"] = self.sigma
         found |= ball_of(self.certificate)
+        if self.multipliers is not None:
+            found["multipliers"] = len(self.multipliers[1])
         if self.calibration is not None:
             found["probabilities"] = {"sigmoid": list(self.calibration)}
         return found

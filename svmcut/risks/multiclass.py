@@ -46,11 +46,17 @@ class CrammerSingerRisk:
         value, offset = multiclass.crammer_singer(self.y, scores, coef, self._threads, self.weights)
         return Linearization(value, coef.ravel(), offset)
 
+    def value(self, s) -> float:
+        """R(s) alone; O(n K)."""
+        scores = np.ascontiguousarray(s, np.float64).reshape(len(self.y), self.n_classes)
+        return multiclass.crammer_singer(self.y, scores, None, self._threads, self.weights)[0]
+
     def line_minimum(self, s, e, wd: float, dd: float, C: float) -> float:
         """The t >= 0 minimising (t^2 dd + 2 t wd)/2 + C R(s + t e), to a thousandth of what it
-        gains; O(n K) a step."""
+        gains; O(n K) a step. s None for 0."""
         shape = len(self.y), self.n_classes
-        s, e = (np.ascontiguousarray(a, np.float64).reshape(shape) for a in (s, e))
+        e = np.ascontiguousarray(e, np.float64).reshape(shape)
+        s = None if s is None else np.ascontiguousarray(s, np.float64).reshape(shape)
         return multiclass.crammer_singer_line(self.y, s, e, wd, dd, C, self._threads, self.weights)
 
 

@@ -52,6 +52,13 @@ class OneVsRestRisk:
             np.where(self.positive[:, k], 1.0, -1.0), None, self.weights, self._threads
         )
 
+    def value(self, s) -> float:
+        """R(s) alone; O(n K)."""
+        scores = np.reshape(s, self.positive.shape)
+        return sum(
+            (self.machine(k).linearize(scores[:, k]).value for k in range(self.n_classes)), 0.0
+        )
+
     def linearize(self, s) -> Linearization:
         """The sum over the classes; O(n K)."""
         scores = np.reshape(s, self.positive.shape)

@@ -113,10 +113,13 @@ class LossRisk(SumRisk, Protocol):
         Labels in {-1, +1}, or targets.
     tube : float
         Half the width of what costs nothing around them.
+    number : int
+        Of svmcut._native.losses.
     """
 
     targets: NDArray
     tube: float
+    number: int
 
     def dual_cut(self, fractions: NDArray, logit: NDArray | None) -> tuple[NDArray, float]:
         """Coefficients and offset of the cut that fractions of the dual box stand for."""

@@ -9,9 +9,10 @@ predicts the negative class.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+from svmcut._native.scored import two_classes
+from svmcut.later import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,36 +85,44 @@ def classification_measures(
     the ROC area is 1 - swapped pairs / (np nn); the average precision is the mean over positives of
     the precision at their rank.
     """
-    hits, false_positives, misses, rest = contingency_table(y, scores, unknown)
-    n, n_positive, right = len(y), hits + misses, hits + rest
-    n_negative, wrong = n - n_positive, n - right
-    precision, recall = _ratio(hits, hits + false_positives), _ratio(hits, n_positive)
+    scores, positive = np.ascontiguousarray(scores, np.float64), np.asarray(y) > 0
+    n, aims = len(positive), aims or Aims()
+    first, last = negatives_of(aims.rates, n - int(positive.sum()))
+    floors = (floor * (1 - ROUNDING) for floor in (aims.precision, aims.recall))
+    worth = two_classes(scores, positive.view(np.uint8), *floors, first, last)
+    others = 0 if unknown is None else int((unknown & ~(scores > 0)).sum())
+    return measures_of(worth, n, aims, others)
 
-    positive = np.asarray(y) > 0
-    ranked = positive[np.lexsort((positive, -np.asarray(scores, np.float64)))]
-    ranks = np.flatnonzero(ranked)
-    # Positive number k (from 0) at rank r (from 0) has r - k negatives above it.
-    swapped = int(ranks.sum()) - n_positive * (n_positive - 1) // 2
-    above = np.arange(1, n_positive + 1)
+
+def measures_of(worth: dict[str, Any], n: int, aims: Aims, others: int = 0) -> Measured:
+    """As `classification_measures`, of what the scores of n rows are worth by
+    svmcut._native.scored, whose floors and negatives were those of the aims.
+
+    Parameters
+    ----------
+    others : int
+        Rows of neither class that are predicted negative.
+    """
+    hits, n_positive = worth["hits"], worth["positives"]
+    false_positives, misses = worth["predicted"] - hits, n_positive - hits
+    n_negative = n - n_positive
+    right = hits + n_negative - false_positives - others
+    precision, recall = _ratio(hits, worth["predicted"]), _ratio(hits, n_positive)
+    pairs = n_positive * n_negative
     values = {
-        "error_rate": _ratio(wrong, n),
-        "accuracy": _ratio(n - wrong, n),
+        "error_rate": _ratio(n - right, n),
+        "accuracy": _ratio(right, n),
         "precision": precision,
         "recall": recall,
         "f1": _ratio(2 * precision * recall, precision + recall),
-        "prbep": _ratio(int(ranked[:n_positive].sum()), n_positive),
-        "roc_area": 1.0 - swapped / (n_positive * n_negative)
-        if n_positive and n_negative
-        else np.nan,
-        "average_precision": float(np.mean(above / (ranks + 1))) if n_positive else np.nan,
+        "prbep": _ratio(worth["top"], n_positive),
+        "roc_area": 1.0 - worth["swapped"] / pairs if pairs else math.nan,
+        "average_precision": worth["average"] if n_positive else math.nan,
     }
     percent = {name: 100.0 * value for name, value in values.items()}
-    aims = aims or Aims()
-    last = np.sort(np.asarray(scores, np.float64))[::-1] if n else np.zeros(0)
-    ends = np.append(np.flatnonzero(last[:-1] > last[1:]), n - 1)
     percent |= of_table(misses, false_positives, n_positive, n_negative, aims)
-    percent |= _at_thresholds(ranked, ends, aims)
-    return Measured(percent, percent["error_rate"], int(not wrong), 1)
+    percent |= _at_thresholds(worth, n_positive, n_negative, aims)
+    return Measured(percent, percent["error_rate"], int(right == n), 1)
 
 
 def of_table(m: int, b: int, P: int, N: int, aims: Aims) -> dict[str, float]:
@@ -157,16 +166,9 @@ def _f(precision: float, recall: float, beta: float) -> float:
     return (1.0 + beta * beta) * precision * recall / under if under else 0.0
 
 
-def _at_thresholds(ranked: NDArray[np.bool_], ends: NDArray, aims: Aims) -> dict[str, float]:
+def _at_thresholds(worth: dict[str, Any], P: int, N: int, aims: Aims) -> dict[str, float]:
     """Over all thresholds, in percent: the best recall whose precision reaches a floor, the best
     precision whose recall does, and the mean recall over a range of false-positive rates.
-
-    Parameters
-    ----------
-    ranked : (n,) bool
-        Positives by falling scores, negatives first among equal ones.
-    ends : (k,) int
-        The last place of every score.
 
     Notes
     -----
@@ -178,22 +180,13 @@ def _at_thresholds(ranked: NDArray[np.bool_], ends: NDArray, aims: Aims) -> dict
     H. Narasimhan and S. Agarwal, A structural SVM based approach for optimizing partial AUC, ICML
     2013.
     """
-    places, P = np.flatnonzero(ranked), int(ranked.sum())
-    N = len(ranked) - P
+    names = ("recall_at_precision", "precision_at_recall", "partial_auc")
     if not P:
-        return dict.fromkeys(("recall_at_precision", "precision_at_recall", "partial_auc"), np.nan)
-    hits = np.cumsum(ranked)[ends]
-    precision, recall = hits / (ends + 1.0), hits / P
-    precise = precision >= aims.precision * (1 - ROUNDING)
-    found = recall >= aims.recall * (1 - ROUNDING)
+        return dict.fromkeys(names, math.nan)
     first, last = negatives_of(aims.rates, N)
-    above = places - np.arange(P)  # negatives above each positive
-    lost = np.clip(above - first, 0, last - first).sum() / (P * max(1, last - first))
-    return {
-        "recall_at_precision": 100.0 * float(recall[precise].max(initial=0.0)),
-        "precision_at_recall": 100.0 * float(precision[found].max()),
-        "partial_auc": 100.0 * (1.0 - float(lost)) if N else np.nan,
-    }
+    lost = worth["lost"] / (P * max(1, last - first))
+    values = worth["recall"], worth["precision"], 1.0 - lost if N else math.nan
+    return {name: 100.0 * value for name, value in zip(names, values, strict=True)}
 
 
 def negatives_of(rates: tuple[float, float], N: int) -> tuple[int, int]:

@@ -34,7 +34,8 @@ USUAL = Propensity()
 def best(
     scores: NDArray[np.float64], k: int, last: NDArray | None = None
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """The k places with the highest scores of every row of (n, K): rows, ranks from 0 and places.
+    """The k places with the highest scores of every row of (n, K), none of -inf: rows, ranks from 0
+    and places.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def best(
     if not (n and k):
         return (np.zeros(0, np.intp),) * 3
     least = np.partition(scores, K - k, axis=1)[:, K - k]
-    row, place = np.nonzero(scores >= least[:, None])
+    row, place = np.nonzero((scores >= least[:, None]) & (scores > -np.inf))
     behind = place if last is None else last[row, place]
     order = np.lexsort((place, behind, -scores[row, place], row))
     row, place = row[order], place[order]

@@ -24,10 +24,12 @@ from svmcut.spec import schemas
 from svmcut.spec.states import Form, Kept
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from svmcut.risks.smoothed import Smoothed, SmoothedRisk
-    from svmcut.spaces.linear import LinearSpace
+    from svmcut.spaces.linear import ArraySpace, LinearSpace
 
 DENSE_DIM = 1024  # up to here the Hessian may be formed and factorised
 FULL_DIM = 128  # up to here it is, however many nonzeros a row has
@@ -125,17 +127,10 @@ class Curvature(Kept):
     def conjugate_gradients(
         self, at: Smoothed, scale: float, gradient, free, most: int = CG_STEPS, rest=CG_REST
     ):
-        """(p, products): p to a residual of `rest` of the gradient, both measured by the inverse of
-        the preconditioner, or as far as so many products lead."""
+        """As the function of this name."""
         space = self._space
-        ahead = self._preconditioner(at, scale)
-        p, r = space.zero(), -gradient
-        q = ahead * r
-        rr = space.dot(r, q)
-        enough = rest * rest * rr
-        products = 0
-        while products < most:
-            products += 1
+
+        def product(q: NDArray) -> NDArray[np.float64]:
             Hq = space.zero()
             native.band_product(space.rows, at.rows, space.bias, q, Hq, space.threads, at.bends)
             self.passes += 2 * len(at.rows) / space.n_rows
@@ -144,16 +139,10 @@ class Curvature(Kept):
                 Hq -= total * space.dot(mean, q) * mean
             Hq *= scale
             Hq += q
-            t = rr / space.dot(q, Hq)
-            p += t * q
-            r -= t * Hq
-            z = ahead * r
-            before, rr = rr, space.dot(r, z)
-            if not rr > enough:
-                break
-            q *= rr / before
-            q += z
-        return p, products
+            return Hq
+
+        ahead = self._preconditioner(at, scale)
+        return conjugate_gradients(product, ahead, gradient, space, most, rest)
 
     def _preconditioner(self, at: Smoothed, scale: float) -> NDArray[np.float64]:
         """(dim,) 1 / sqrt(diagonal of I + scale A'BA)."""
@@ -161,7 +150,50 @@ class Curvature(Kept):
         diagonal = space.zero()
         native.band_diagonal(space.rows, at.rows, space.bias, diagonal, space.threads, at.bends)
         self.passes += len(at.rows) / space.n_rows
-        diagonal *= scale
-        diagonal += 1.0
-        np.sqrt(diagonal, out=diagonal)
-        return np.reciprocal(diagonal, out=diagonal)
+        return preconditioner(diagonal, scale)
+
+
+def preconditioner(diagonal: NDArray, scale: float) -> NDArray[np.float64]:
+    """(dim,) 1 / sqrt(1 + scale diagonal), in its place."""
+    diagonal *= scale
+    diagonal += 1.0
+    np.sqrt(diagonal, out=diagonal)
+    return np.reciprocal(diagonal, out=diagonal)
+
+
+def conjugate_gradients(
+    product: Callable[[NDArray], NDArray],
+    ahead: NDArray,
+    gradient: NDArray,
+    space: ArraySpace,
+    most: int = CG_STEPS,
+    rest: float = CG_REST,
+) -> tuple[NDArray[np.float64], int]:
+    """(p, products): p to a residual of `rest` of the gradient, both measured by the inverse of the
+    preconditioner, or as far as so many products lead.
+
+    Parameters
+    ----------
+    product : callable
+        (I + C A'BA) q of a q that changes afterwards, as a new array.
+    ahead : (dim,) float64
+        The inverse of the preconditioner.
+    """
+    p, r = space.zero(), -gradient
+    q = ahead * r
+    rr = space.dot(r, q)
+    enough = rest * rest * rr
+    products = 0
+    while products < most:
+        products += 1
+        Hq = product(q)
+        t = rr / space.dot(q, Hq)
+        p += t * q
+        r -= t * Hq
+        z = ahead * r
+        before, rr = rr, space.dot(r, z)
+        if not rr > enough:
+            break
+        q *= rr / before
+        q += z
+    return p, products

@@ -6,8 +6,8 @@ block after block of labels, of which the weights that are kept stay in memory a
     its dual     of every machine, box constrained; csrc/labels/wide_cd.cc
     certificate  the sums over machines, and those of each sixteen; P afresh at the weights as they
                  are kept, in single precision
-    pruning      weights below a threshold become 0; P is formed afresh at what is left, so that the
-                 gap is that of the model as it is kept
+    pruning      weights below a threshold become 0, and the constant is fitted to what is left; P
+                 is formed afresh there, so that the gap is that of the model as it is kept
 
 Machines of a group of 64 meet the rows in the same order; groups know nothing of one another, and
 which labels share one is a matter of the data alone: neither blocks nor threads change a byte.
@@ -61,10 +61,9 @@ def piece_of(W: NDArray[np.float32], places: NDArray[np.int32]) -> Pieces:
     """The weights other than 0 of W (groups, dim, 64), whose lanes are labels at these places."""
     groups, dim, lanes = W.shape
     flat = W.transpose(1, 0, 2).reshape(dim, groups * lanes)[:, : len(places)]
-    feature, lane = np.nonzero(flat)
-    counts = np.bincount(feature, minlength=dim)
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Pieces(indptr, places[lane], flat[feature, lane])
+    there = flat != 0
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(there, axis=1))]).astype(np.int64)
+    return Pieces(indptr, np.broadcast_to(places, flat.shape)[there], flat[there])
 
 
 def joined(pieces: list[Pieces], dim: int) -> Pieces:
@@ -84,6 +83,10 @@ def joined(pieces: list[Pieces], dim: int) -> Pieces:
         places[at], values[at] = piece.places, piece.values
         front += own
     return Pieces(indptr, places, values)
+
+
+#: Bounds (K + 1,) int64 and rows (m,) int32: label k is on at rows[bounds[k] : bounds[k + 1]].
+Lists = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 
 @record
@@ -115,10 +118,30 @@ class LanesProblem:
     def n_labels(self) -> int:
         return len(self.order)
 
-    def summed(self) -> float:
-        """The loss of one label at w = 0."""
+    def losses(self) -> NDArray[np.float64]:
+        """(K,) the loss of every label at w = 0."""
         n = self.space.X.n_rows
-        return float(n if self.weights is None else self.weights.sum())
+        one = float(n if self.weights is None else self.weights.sum())
+        return np.full(self.n_labels, one)
+
+    def descent(
+        self, space: LinearSpace, lists: Lists, weights: NDArray | None, seed: int, part: float
+    ) -> Any:
+        """Machines on the rows of a space, which end at that part of the gap."""
+        stop, (indptr, rows) = self.stop, lists
+        return wide_cd.Descent(
+            space.rows,
+            indptr,
+            rows,
+            squared_norms(space),
+            space.bias,
+            self.C,
+            seed,
+            weights,
+            False,
+            part * stop.absolute / self.n_labels if stop.relative is None else 0.0,
+            part * (stop.relative or 0.0),
+        )
 
 
 class LanesRun(Run):
@@ -127,18 +150,22 @@ class LanesRun(Run):
 
     Attributes
     ----------
+    unit : str
+        What the machines are called where it is told how many are over.
     trained : (K,) float64
         Primal of every machine before its weights were pruned.
     pieces : list of Pieces
         The weights of the labels of the blocks that are over.
     """
 
+    unit: ClassVar[str] = "labels"
+
     def __init__(self, solver: LabelLanes, problem: LanesProblem, start: Start | None):
         super().__init__(solver, problem, start)
-        K, zero = problem.n_labels, problem.summed()
-        self._found = np.tile((problem.C * zero, zero, 0.0), (K, 1))
-        self.trained = np.full(K, problem.C * zero)
-        self.pieces: list[Pieces] = []
+        K, zero = problem.n_labels, problem.losses()
+        self._found = np.column_stack([problem.C * zero, zero, np.zeros(K)])
+        self.trained = problem.C * zero
+        self.pieces: list[Any] = []
         self.constants = np.zeros(K, np.float32)
         self._next, self._iteration, self._entries = 0, 0, 0
         self._block: Any = None
@@ -204,21 +231,13 @@ class LanesRun(Run):
         problem, solver, labels = self._problem, self._solver, self._labels()
         spans = [problem.rows[problem.indptr[k] : problem.indptr[k + 1]] for k in labels]
         indptr = np.concatenate([[0], np.cumsum([len(span) for span in spans])])
-        space, stop = problem.space, problem.stop
-        part = LEFT if solver.prune == AUTO_PRUNE else 1.0
-        return wide_cd.Descent(
-            space.rows,
-            indptr,
-            np.concatenate(spans),
-            squared_norms(space),
-            space.bias,
-            problem.C,
-            solver.seed,
-            problem.weights,
-            False,
-            part * stop.absolute / problem.n_labels if stop.relative is None else 0.0,
-            part * (stop.relative or 0.0),
-        )
+        lists = indptr, np.concatenate(spans)
+        return problem.descent(problem.space, lists, problem.weights, solver.seed, self._part)
+
+    @property
+    def _part(self) -> float:
+        """Of the gap that training may leave."""
+        return LEFT if self._solver.prune == AUTO_PRUNE else 1.0
 
     def _train(self) -> Iterator[Progress]:
         """A block, until each of its machines is over; then what is kept of it."""
@@ -249,54 +268,63 @@ class LanesRun(Run):
 
     def _keep(self, labels: NDArray[np.int32]) -> None:
         """Prunes the weights of a block that is over, and keeps them."""
-        W, n = self._block.weights_of_groups(), len(labels)
-        self.trained[labels], risk = self._at(W, n)
+        self._keep_part(self._block, labels, labels)
+        self._entries += self._block.counts()[1]
+        self._next, self._block = self._next + len(labels), None
+
+    def _keep_part(self, block: Any, labels: NDArray[np.int32], places: NDArray[np.int32]) -> None:
+        """Prunes the weights of machines, and adds a piece of labels at these places."""
+        W, n = block.weights_of_groups(), len(labels)
+        self.trained[labels], risk = self._at(block, W, n)
         primal = self.trained[labels]
         if self._solver.prune:
-            W, primal, risk = self._pruned(W, labels)
+            W, primal, risk = self._pruned(block, W, labels)
         self._found[labels, 0], self._found[labels, 1] = primal, risk
-        features = self._problem.space.X.n_features
         self.constants[labels] = 0
         if self._problem.space.bias:
             self.constants[labels] = W[:, -1, :].ravel()[:n]
-            W[:, -1, :] = 0
-        self.pieces.append(piece_of(W[:, :features], labels))
-        self._entries += self._block.counts()[1]
-        self._next, self._block = self._next + n, None
+        self.pieces.append(piece_of(self._features(W), places))
 
-    def _at(self, W: NDArray, n: int) -> tuple[NDArray, NDArray]:
-        """Primal values and losses of the machines of the block at weights W."""
+    def _features(self, W: NDArray) -> NDArray:
+        """The weights of features, without the constant's."""
+        return W[:, : W.shape[1] - (self._problem.space.bias != 0)]
+
+    def _at(self, block: Any, W: NDArray, n: int, refit: bool = False) -> tuple[NDArray, NDArray]:
+        """Primal values and losses of machines at weights W, whose constants are fitted to the
+        others first with `refit`."""
+        threads = self._problem.space.threads
+        risk = block.refit(W, threads) if refit else block.risks(W, threads)
         squares = np.einsum("gjl,gjl->gl", W, W, dtype=np.float64).ravel()[:n]
-        risk = self._block.risks(W, self._problem.space.threads)
         return 0.5 * squares + self._problem.C * risk, risk
 
     def _cut(self, W: NDArray, below: NDArray[np.float64]) -> NDArray:
         """W without the weights below those of the lanes (groups, 64), but for the constant's."""
-        features = self._problem.space.X.n_features
         kept = W.copy()
-        small = np.abs(kept[:, :features]) < below[:, None, :].astype(np.float32)
-        kept[:, :features][small] = 0
+        features = self._features(kept)
+        features[np.abs(features) < below[:, None, :].astype(np.float32)] = 0
         return kept
 
-    def _pruned(self, W: NDArray, labels: NDArray[np.int32]) -> tuple[NDArray, NDArray, NDArray]:
+    def _pruned(
+        self, block: Any, W: NDArray, labels: NDArray[np.int32]
+    ) -> tuple[NDArray, NDArray, NDArray]:
         """The weights that are kept, their primal values and losses."""
         n, shape = len(labels), (W.shape[0], W.shape[2])
         if self._solver.prune != AUTO_PRUNE:
             kept = self._cut(W, np.full(shape, self._solver.prune))
-            return kept, *self._at(kept, n)
+            return kept, *self._at(block, kept, n, True)
         # bisection over the ladder: low is allowed, high is not known to be
         stop, dual = self._problem.stop, self._found[labels, 2]
         low, high = np.full(n, -1), np.full(n, len(LADDER))
         while (high - low > 1).any():
             middle = (low + high) // 2
-            primal, _ = self._at(self._cut(W, self._thresholds(middle, shape)), n)
+            primal, _ = self._at(block, self._cut(W, self._thresholds(middle, shape)), n, True)
             target = stop.absolute / self._problem.n_labels
             if stop.relative is not None:
                 target = stop.relative * np.abs(primal)
             allowed = primal - dual <= target
             low, high = np.where(allowed, middle, low), np.where(allowed, high, middle)
         kept = self._cut(W, self._thresholds(low, shape))
-        return kept, *self._at(kept, n)
+        return kept, *self._at(block, kept, n, True)
 
     @staticmethod
     def _thresholds(steps: NDArray, shape: tuple[int, int]) -> NDArray[np.float64]:
@@ -305,7 +333,7 @@ class LanesRun(Run):
         out[: len(steps)] = np.concatenate([LADDER, [0.0]])[steps]
         return out.reshape(shape)
 
-    def weights(self) -> tuple[Pieces, NDArray[np.float32]]:
+    def weights(self) -> tuple[Any, NDArray[np.float32]]:
         """All that is kept, and what is known of the block that is not over; the weights of the
         constant feature."""
         features = self._problem.space.X.n_features
@@ -314,7 +342,7 @@ class LanesRun(Run):
             W, labels = self._block.weights_of_groups(), self._labels()
             if self._problem.space.bias:
                 constants[labels] = W[:, -1, :].ravel()[: len(labels)]
-            pieces.append(piece_of(W[:, :features], labels))
+            pieces.append(piece_of(self._features(W), labels))
         return joined(pieces, features), constants
 
     def _progress(self) -> Progress:
@@ -334,6 +362,7 @@ class LanesRun(Run):
             0,
             risk,
             risk,
+            extra={f"{self.unit}_over": self._next, self.unit: K},
         )
 
 

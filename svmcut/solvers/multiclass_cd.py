@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut._native import multiclass
+from svmcut._native import multiclass, sparse
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes, total
@@ -33,6 +34,9 @@ from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver,
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_EPOCHS = 20_000
 #: The gap of the best point is about this part of the one that is estimated on the way, where
@@ -60,11 +64,13 @@ class MulticlassCdRun(Run):
         self._rows, self._boxes = np.arange(n), boxes(problem.C, risk.weights)
         self._alpha, self._w = np.zeros((n, K)), space.zero()
         self._value = total(risk.weights, n) * float(K > 1)
-        self.best = self._w.copy()
+        self.best = space.zero()
         self.primal = problem.C * self._value
         self.lower = 0.0
         self._now = 0.0
         self._s, self._squared = np.zeros(n * K), 0.0
+        self._rooms: list[NDArray[np.float64]] = []
+        self._other: NDArray[np.float64] | None = None
         self._iteration, self._looks, self._ratio, self._stall = 0, 0, FIRST_RATIO, Stall(60)
         self._then = Then()
         norms = squared_norms(space)
@@ -75,6 +81,7 @@ class MulticlassCdRun(Run):
         if start is not None and start.fractions is not None:
             self._begin(start.fractions)
         self.fractions = None
+        self._parts: NDArray[np.float64] | None = None
 
     def _begin(self, fractions) -> None:
         """alpha = t fractions, with the t from 0 to C that is best for the dual."""
@@ -116,6 +123,7 @@ class MulticlassCdRun(Run):
                 progress = self._progress(began)
                 yield progress
                 if problem.stop.met(self.primal, self.lower):
+                    self._rooms, self._other = [], None
                     return
                 if self._stall.update(self.primal - self.lower) or descent.epochs >= MOST_EPOCHS:
                     break
@@ -144,6 +152,14 @@ class MulticlassCdRun(Run):
         self.fractions = None
         yield from self._then.steps(self, CuttingPlane(), problem, self._cuts)
 
+    def below(self) -> tuple[NDArray[np.float64], float] | None:
+        """W of alpha, formed afresh, and its dual value; None where cutting planes went on."""
+        if self._then.taken:
+            return None
+        v = self._problem.space.adjoint(self._alpha.ravel())
+        gain = float(self._alpha[self._rows, self._problem.risk.y].sum())
+        return v, gain - 0.5 * self._problem.space.dot(v, v)
+
     def _cuts(self) -> Start:
         """The best point, and alpha as one cut."""
         problem = self._problem
@@ -163,11 +179,24 @@ class MulticlassCdRun(Run):
             self._ratio * max(1 - relative, TINY)
         )  # the primal is the dual and the gap
 
-    def _scores(self, w):
+    def _scores(self, w, *used: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores of w in a room that is none of these."""
+        room = self._room(self._s, *used)
         if not w.any():
-            return np.zeros(self._s.shape)
+            room[:] = 0.0
+            return room
         self._looks += 1
-        return self._problem.space.scores(w)
+        self._problem.space.scores(w, room)
+        return room
+
+    def _room(self, *used: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n K,) numbers in memory of the run that is none of these; new only where there is
+        none."""
+        for room in self._rooms:
+            if not any(room is each for each in used):
+                return room
+        self._rooms.append(np.empty(self._s.shape))
+        return self._rooms[-1]
 
     def _look(self, last: bool = False):
         """Takes W in as a point and alpha as a bound; the scores of W. last: none follows."""
@@ -179,37 +208,55 @@ class MulticlassCdRun(Run):
         if problem.stop.met(
             self.primal, max(self._now, self.lower)
         ):  # sums of steps add up rounding
-            self._w[:] = space.adjoint(self._alpha.ravel())
+            space.adjoint(self._alpha.ravel(), self._w)
             self._looks += 1
             self._now = gain - 0.5 * space.dot(self._w, self._w)
-            self._offer(self.best, self._scores(self.best), again=True)
+            self._offer(self.best, self._scores(self.best, scores), again=True)
         self.lower = max(self.lower, self._now)
-        self.fractions = self._alpha / problem.C
+        self._parts = self.fractions = np.divide(self._alpha, problem.C, out=self._parts)
         return scores.reshape(self._shape)
 
     def _search(self, s, squared: float, last: bool) -> None:
         """Moves the best point to W, whose scores are s; near the end of the run, and last, to the
         best on the line from it to the best multiple of W."""
         problem, risk, C = self._problem, self._problem.risk, self._problem.C
+        before = self.best
         primal = self._offer(self._w, s)
         far = primal - max(self._now, self.lower) > SEARCHED * problem.stop.target(primal)
         if far and not last:
             return
-        scale = risk.line_minimum(np.zeros(len(s)), s, 0.0, squared, C)
-        rates, cross = scale * s - self._s, scale * problem.space.dot(self.best, self._w)
+        scale = risk.line_minimum(None, s, 0.0, squared, C)
+        rates = np.multiply(s, scale, out=self._room(self._s, s))
+        rates -= self._s
+        cross = scale * problem.space.dot(self.best, self._w)
         wd, dd = cross - self._squared, scale * scale * squared - 2 * cross + self._squared
         t = risk.line_minimum(self._s, rates, wd, dd, C)
         if t > 0:
-            self._offer((1 - t) * self.best + t * scale * self._w, self._s + t * rates)
+            fresh = self.best is not before  # a copy of W then, which no step has shown yet
+            room = self.best if fresh else self._spare()
+            sparse.blend(1 - t, self.best, t * scale, self._w, room)
+            sparse.blend(1.0, self._s, t, rates, rates)
+            self._offer(room, rates)
+            if fresh and self._s is not rates:
+                np.copyto(room, self._w)
+
+    def _spare(self) -> NDArray[np.float64]:
+        """Memory of the point before the best one."""
+        if self._other is None:
+            self._other = np.empty(len(self.best))
+        return self._other
 
     def _offer(self, w, s, again: bool = False) -> float:
         """Takes w with its scores for the best point if it is, or again, by scores computed afresh;
         its primal."""
-        squared, value = self._problem.space.dot(w, w), self._problem.risk.linearize(s).value
+        squared, value = self._problem.space.dot(w, w), self._problem.risk.value(s)
         primal = 0.5 * squared + self._problem.C * value
         if again or primal < self.primal:
-            w = w.copy() if w is self._w else w
-            self.best = w
+            if w is self._w:
+                w = self._spare()
+                np.copyto(w, self._w)
+            if w is not self.best:  # what the last step has shown stays as it is until the next one
+                self.best, self._other = w, self.best
             self._s = s
             self._squared = squared
             self.primal = primal

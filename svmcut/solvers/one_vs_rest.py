@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -38,16 +38,20 @@ from svmcut.solvers.protocol import (
     Solver,
     Start,
     StoppingRule,
-    kept,
 )
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record, replace
 from svmcut.spec.states import Form, State
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 #: Most alphas of machines side by side in memory at once, and nonzeros that are read between two
 #: steps.
 ALPHAS, ENTRIES = 1 << 25, 200_000_000
+#: Rounding of a gap in float64, as a part of the primal.
+SLIP = 1e-13
 
 
 class OneVsRestRun(Run):
@@ -120,6 +124,11 @@ class OneVsRestRun(Run):
             if self._met():
                 return
 
+    def radii(self) -> NDArray[np.float64]:
+        """(K,) how far every machine can be from its optimum: sqrt(2 gap)."""
+        gaps = self._found[:, 0] - self._found[:, 2]
+        return np.sqrt(2 * np.maximum(gaps + SLIP * np.abs(self._found[:, 0]), 0.0))
+
     def _met(self) -> bool:
         primal, _, dual = self._found.sum(axis=0)
         return self._problem.stop.met(float(primal), float(dual))
@@ -186,9 +195,9 @@ class OneVsRestRun(Run):
 
     def _progress(self, wave: Any) -> Progress:
         iteration, passes, cuts, support = self._counts
-        w = self._W.copy().ravel()
+        W = self._W  # the wave's too: a copy of all classes a step would cost more than the step
         return self._told(
-            iteration, passes + self._passes(wave), cuts, support, self._found, kept(w)
+            iteration, passes + self._passes(wave), cuts, support, self._found, lambda: W.ravel()
         )
 
     def _machine(self, start: Start | None, state: State | None) -> Watched:

@@ -43,7 +43,8 @@ class Progress(NamedTuple):
     evaluations : int or None
         Kernel values computed so far, where there is a kernel.
     extra : mapping of str to float, or None
-        What else a solver without certificate says of its state, by name.
+        What else a solver says of its state, by name: one without certificate what it stands for,
+        one of many machines how many there are and, as ``..._over``, how many are over.
     report : bool
         Whether this is worth a line; False where only time has passed.
     """
@@ -75,6 +76,15 @@ class Solution(NamedTuple):
 def kept(w: Any) -> Callable[[], Any]:
     """Gives this w whenever it is called, whatever the solver's own variable has become by then."""
     return lambda: w
+
+
+def over(progress: Progress) -> tuple[str, int, int] | None:
+    """What a run trains one after the other, how many are over, and all; None where it does not."""
+    for name, value in (progress.extra or {}).items():
+        if name.endswith("_over"):
+            unit = name.removesuffix("_over")
+            return unit, int(value), int((progress.extra or {})[unit])
+    return None
 
 
 class Unsaved:
@@ -151,7 +161,8 @@ class Problem:
 
     def value(self, w) -> float:
         """R(A w), its scores formed afresh."""
-        return self.risk.linearize(self.space.scores(w)).value
+        s = self.space.scores(w)
+        return self.risk.value(s) if hasattr(self.risk, "value") else self.risk.linearize(s).value
 
     def penalty(self, w) -> float:
         """l1 |w|_1 + l2/2 |w|^2."""
@@ -294,7 +305,8 @@ class Stall(Kept):
 
     def update(self, gap: float) -> bool:
         """True when the gap has not fallen by a thousandth in the last `patience` updates."""
-        if gap < 0.999 * self._best:
+        best = self._best  # below 0 where rounding has the dual value above the primal
+        if gap < (0.999 if best > 0 else 1.001) * best:
             self._best, self.since = gap, 0
         else:
             self.since += 1

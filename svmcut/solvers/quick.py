@@ -5,7 +5,8 @@ falls.
     problem      min_w  P(w) = 1/2 |w|^2 + C sum_n v_n H_n(w)
     first        the passes of ssg.py over nine tenths of the sequences; after each the average tags
                  the others
-    then         as many passes over all sequences as had the lowest error
+    then         as many passes over all sequences as had the lowest error: 100 - F1 of the chunks
+                 where the tags say chunks, else the share of wrong tags
     at the end   the best multiple of the average, where its P is above that of w = 0
     certificate  P at the average; after whole passes w = C sum_n v_n (mean of psi_n over the
                  passes) is a dual point, and so is every smaller multiple of it. The gap is what it
@@ -24,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from svmcut._native import chain, chain_ssg
+from svmcut.scoring.chunks import ChunkCounts, parts_of
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, kept
 from svmcut.spec import schemas
 from svmcut.spec.records import record
@@ -42,7 +44,17 @@ MOST_QUARTERS, HALVINGS = 20, 6
 
 class QuickRun(Run):
     """A step a pass; P is known of the average after 1, 2, 4, 8 ... passes over the part and at the
-    end."""
+    end.
+
+    Attributes
+    ----------
+    watched : ChainSequences
+        The sequences held out.
+    seen : (dim,) float64
+        The average of the part, which did not see them, after the passes of the lowest error.
+    scale : float
+        What the average of all sequences was multiplied by.
+    """
 
     def __init__(self, solver: Quick, problem: StructuredProblem, start: Start | None):
         super().__init__(solver, problem, start)
@@ -53,12 +65,16 @@ class QuickRun(Run):
         self._part, self._all = (
             np.flatnonzero(rows).astype(np.int32) for rows in (~held, held | ~held)
         )
-        self._watched = ChainSequences(model.sequences.take(held), model.shape, model.threads)
+        self.watched = ChainSequences(model.sequences.take(held), model.shape, model.threads)
+        names = model.sequences.names
+        self._chunks = None if names is None else parts_of(names.tags)
         zero = np.zeros(model.dim)
+        self.seen, self.scale = np.zeros(model.dim), 1.0
         self._best, self._risk = zero, model.summed(np.diff(model.parts).astype(np.float64))
         self._at_zero = self._risk
         self._primal, self._dual, self._passes = self._C * self._risk, 0.0, 0
         self._fewest, self._least, self._error = 0, math.inf, math.inf
+        self._told = math.inf
         self._refit = False
         self._clear()
 
@@ -66,10 +82,10 @@ class QuickRun(Run):
         w, beyond = schemas.weights(self._model.dim), schemas.real(infinite=True)
         return {
             "_rng": schemas.generator,
-            **dict.fromkeys(("_best", "_z", "_weighted"), w),
+            **dict.fromkeys(("_best", "_z", "_weighted", "seen"), w),
             **dict.fromkeys(("_passes", "_done", "_visits", "_fewest"), schemas.COUNT),
-            **dict.fromkeys(("_loss", "_primal", "_dual", "_risk"), schemas.REAL),
-            **dict.fromkeys(("_least", "_error"), beyond),
+            **dict.fromkeys(("_loss", "_primal", "_dual", "_risk", "scale"), schemas.REAL),
+            **dict.fromkeys(("_least", "_error", "_told"), beyond),
             "_refit": schemas.flag,
         }
 
@@ -81,11 +97,17 @@ class QuickRun(Run):
 
     def counts(self) -> dict[str, Any]:
         """What the report says of the part held out."""
-        return {
-            "held_out": self._watched.n_samples,
-            "held_out_error": self._least,
+        found = {
+            "held_out": self.watched.n_samples,
+            "held_out_error": self._told,
             "passes": self._fewest,
         }
+        return found if self._chunks is None else found | {"held_out_chunk_f1": 100 - self._least}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all passes over all sequences were made."""
+        return self._refit and self._done == self._fewest
 
     def __iter__(self) -> Iterator[Progress]:
         began = time.perf_counter()
@@ -104,7 +126,7 @@ class QuickRun(Run):
                 risk=self._risk,
                 extra={"held_out_error": self._error},
             )
-            if self._refit and self._done == self._fewest:
+            if self.is_whole:
                 return
 
     def _clear(self) -> None:
@@ -135,24 +157,31 @@ class QuickRun(Run):
         k = self._visits
         average = 2 * len(rows) * self._C / (k * (k + 1)) * (k * self._z - self._weighted)
         if not self._refit:
-            self._error = self._wrong(average)
-            if self._error < LOWER * self._least:
-                self._least, self._fewest = self._error, self._done
+            value, self._error = self._measured(average)
+            if value < LOWER * self._least:
+                self._least, self._told, self._fewest = value, self._error, self._done
+                self.seen = average
         if self._done == self._fewest if self._refit else self._done & (self._done - 1) == 0:
             self._look(average)
-        if self._refit and self._done == self._fewest:
+        if self.is_whole:
             self._bound()
             if self._primal > self._C * self._at_zero:
                 self._shorten(average)
 
-    def _wrong(self, w) -> float:
-        """Percent of the tokens held out with a wrong tag, by the weights of their sequences."""
-        watched = self._watched
+    def _measured(self, w) -> tuple[float, float]:
+        """What is to be low of the sequences held out, and percent of their tokens with a wrong
+        tag, by the weights of the sequences."""
+        watched = self.watched
         tags = run_argmax(watched.chains, w, chain.DECODE, 0, watched.threads)[0]
         wrong = np.add.reduceat(tags != watched.gold, watched.parts[:-1], dtype=np.float64)
-        return (
-            100 * watched.summed(wrong) / watched.summed(np.diff(watched.parts).astype(np.float64))
-        )
+        tokens = watched.summed(np.diff(watched.parts).astype(np.float64))
+        error = 100 * watched.summed(wrong) / tokens
+        if self._chunks is None:
+            return error, error
+        counts = ChunkCounts(self._chunks)
+        counts.add(watched.gold, tags, watched.parts)
+        f1 = counts.f1()
+        return 100 - f1 if f1 == f1 else 100.0, error
 
     def _look(self, w) -> None:
         self._best, self._risk = w, self._model.summed(self._model.separate(w).slacks)
@@ -171,10 +200,10 @@ class QuickRun(Run):
             risk = self._model.summed(found.slacks)
             primal = 0.5 * t * t * squared + self._C * risk
             if primal < self._primal:
-                self._best, self._risk, self._primal = t * w, risk, primal
+                self._best, self._risk, self._primal, self.scale = t * w, risk, primal, t
             return t * t * squared + self._C * (risk - self._model.summed(found.losses)) > 0
 
-        self._best = np.zeros(len(w))
+        self._best, self.scale = np.zeros(len(w)), 0.0
         self._risk = self._at_zero
         self._primal = self._C * self._at_zero
         for _ in range(MOST_QUARTERS):

@@ -60,6 +60,9 @@ from svmcut.spec.states import OWN, Form, State
 FIRST_PEEK = 500_000  # steps
 #: Refreshes without gain after which rounding is said to forbid progress.
 FUTILE = 2
+#: Steps after which the gains of steps are first held to a v that was formed anew, and so many a
+#: point.
+TRUSTED, TRUSTED_PER_POINT = 100_000, 50
 #: Points whose v is formed anew to see whether a refresh of all is due, where there are more than
 #: eight times as many.
 PROBED = 250
@@ -163,6 +166,8 @@ class SmoRun(Run):
             self._native = solver.native(problem, solver.cache_mb)
         run = self._native
         self._first, self._due, self._peek = run.iterations, 0, FIRST_PEEK
+        self._trusted = max(TRUSTED, TRUSTED_PER_POINT * len(problem.y))
+        self._held, self._claimed, self._borne = self._trusted, 0.0, -np.inf
         self._primal = problem.C * problem.risk(problem.y)
         self._unit = problem.unit(solver.free_bias)
         self._tolerance = problem.tolerance if problem.gap is None else 0.1 * self._unit
@@ -170,8 +175,9 @@ class SmoRun(Run):
         self._stepping = self._refreshing = 0.0
 
     def form(self) -> Form:
-        counts = dict.fromkeys(("_first", "_due", "_peek", "_futile"), schemas.COUNT)
-        reals = dict.fromkeys(("_primal", "_least"), schemas.real(infinite=True))
+        counts = dict.fromkeys(("_first", "_due", "_peek", "_futile", "_held"), schemas.COUNT)
+        infinite = "_primal", "_least", "_claimed", "_borne"
+        reals = dict.fromkeys(infinite, schemas.real(infinite=True))
         return {"_native": OWN, "_tolerance": schemas.real(0)} | counts | reals
 
     def restore(self, state: State) -> None:
@@ -185,7 +191,7 @@ class SmoRun(Run):
         while True:
             done = run.iterations - self._first
             if done >= self._due:
-                self._due = done + max(min(1000, done), 16, done // 20)  # for a curve
+                self._due = done + max(min(1000, done), 128, done // 20)  # for a curve
             steps = self._due - done
             if self._solver.max_steps is not None:
                 steps = max(1, min(steps, self._solver.max_steps - done))
@@ -194,20 +200,24 @@ class SmoRun(Run):
             self._stepping += time.perf_counter() - began
             self._peek_whole()
             progress = self._progress()
-            if not finished:
+            if not finished and not self._disproved():
                 yield progress._replace(report=self._looked())
                 continue
-            if self._claims(progress):
-                standing = self._standing()
-                if self._claims(standing) and self._exact_enough(standing):
-                    yield standing
-                    return
+            if not finished:
+                progress = self._refreshed()
+                self._judge(progress)
+            elif self._claims(progress):
+                if self._many:
+                    standing = self._standing()
+                    if self._claims(standing) and self._exact_enough(standing):
+                        yield standing
+                        return
                 progress = self._refreshed()
                 self._judge(progress)
             elif self._tolerance <= 4e-10 * self._unit:
                 progress, self._futile = self._refreshed(), FUTILE
             over = self._futile >= FUTILE or self._claims(progress)
-            if not over:
+            if finished and not over:
                 self._tolerance /= 4
             yield progress
             if over:
@@ -221,6 +231,11 @@ class SmoRun(Run):
         return progress.gap <= problem.gap * abs(
             progress.primal
         )  # below 0 where the kernel is not definite
+
+    @property
+    def _many(self) -> bool:
+        """Whether some points show an error more cheaply than all are formed anew."""
+        return len(self._problem.y) > 8 * PROBED
 
     def _exact_enough(self, progress: Progress) -> bool:
         """Whether float32 rows cannot have decided: eight times their error, as some points show
@@ -238,7 +253,7 @@ class SmoRun(Run):
         """Largest error of v that some points show, and eight times what it makes of the primal;
         inf for few points."""
         run, problem = self._native, self._problem
-        if len(problem.y) <= 8 * PROBED:
+        if not self._many:
             return np.inf, np.inf
         began = time.perf_counter()
         b, rho = self._edges()
@@ -304,6 +319,24 @@ class SmoRun(Run):
         self._native = copy
         self._progress()
         self._native = run
+
+    def _disproved(self) -> bool:
+        """Whether v formed anew, in a copy that changes nothing, bears out no more than half of
+        what the steps since the last such look claim to have gained: rounding chose them then, and
+        would for ever."""
+        run, problem = self._native, self._problem
+        done = run.iterations - self._first
+        if done < self._held or not self._looked():
+            return False
+        primal, self._native = self._primal, self._solver.native(problem, 1.0)
+        self._native.restore(run.state())
+        self._native.make_whole()
+        borne = self._refreshed().dual
+        self._primal, self._native = min(primal, self._primal), run
+        lost = borne - self._borne <= 0.5 * (run.dual - self._claimed)
+        self._held = done + (self._trusted if lost else done)
+        self._claimed, self._borne = borne if lost else run.dual, borne
+        return lost
 
     def settle(self) -> Progress:
         """The exact state of a run that was stopped: every point counts, primal and dual belong to
@@ -450,6 +483,9 @@ class Smo(Solver):
             "peek": FIRST_PEEK,
             "least": np.inf,
             "futile": 0,
+            "held": max(TRUSTED, TRUSTED_PER_POINT * n),
+            "claimed": 0.0,
+            "borne": -np.inf,
         }
 
     def native(self, problem: Any, cache_mb: float) -> NativeSmo:

@@ -40,20 +40,31 @@ class LabelSpace(LinearSpace):
         s = schemas.reals(self.X.n_rows * self._shape[1] + self.dim - self._n_weights)
         return schemas.Kinds(w, self._normals(w), s, s)
 
-    def scores(self, w):
-        """(n K + pairs,); O(nonzeros K)."""
+    def scores(self, w, out=None):
+        """(n K + pairs,); O(nonzeros K). out: where they go, without pairs."""
         W = np.ascontiguousarray(w[: self._n_weights]).reshape(self._shape)
-        nodes = multilabel.scores(self.rows, multilabel.Weights(W, None, self.bias), self.threads)
-        return np.concatenate([nodes.ravel(), w[self._n_weights :]])
+        weights = multilabel.Weights(W, None, self.bias)
+        if out is not None:
+            out = out.reshape(self.X.n_rows, self._shape[1])
+        nodes = multilabel.scores(self.rows, weights, self.threads, out)
+        pairs = w[self._n_weights :]
+        return np.concatenate([nodes.ravel(), pairs]) if len(pairs) else nodes.ravel()
 
-    def adjoint(self, coef):
-        """(dim,); O(n K), and K times the nonzeros of rows with a coefficient."""
+    def adjoint(self, coef, out=None):
+        """(dim,); O(n K), and K times the nonzeros of rows with a coefficient. out: where it goes,
+        without pairs."""
         n = self.X.n_rows
         nodes = np.ascontiguousarray(coef[: n * self._shape[1]]).reshape(n, self._shape[1])
         used = np.flatnonzero(nodes.any(axis=1))
-        W = np.zeros(self._shape)
-        multilabel.adjoint(self.rows, used, nodes[used], self.bias, W)
-        return np.concatenate([W.ravel(), coef[nodes.size :]])
+        if out is None:
+            W = np.zeros(self._shape)
+        else:
+            out[:] = 0.0
+            W = out.reshape(self._shape)
+        own = nodes if len(used) == n else nodes[used]
+        multilabel.adjoint(self.rows, used, own, self.bias, W, self.threads)
+        pairs = coef[nodes.size :]
+        return np.concatenate([W.ravel(), pairs]) if len(pairs) else W.ravel()
 
     def keep(self, a, coef):
         """a: the combinations of LinearSpace know one coefficient a row, not one a label."""

@@ -204,6 +204,10 @@ FORMATS = (
         where="svmcut.files.models.sparse_labels",
         models=("SparseLabelModel",),
     ),
+    *(
+        Format(first, where="svmcut.files.models.label_trees", models=("LabelTreeModel",))
+        for first in (b"svmcut label tree 1", b"svmcut label tree binary 1")
+    ),
     Format(
         b"svmcut multiclass 1",
         where="svmcut.files.models.kernel_classes",

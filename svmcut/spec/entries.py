@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the rows of svmcut.spec.catalog hold."""
 
-from __future__ import annotations
-
+# Annotations are not postponed: Python would compile each of a NamedTuple, which is a tenth of a
+# start.
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -24,130 +24,6 @@ PROPENSITIES = "propensities"
 #: What labels are.
 TWO_CLASSES, CLASSES, GRADES, NUMBERS = "two classes", "classes", "grades", "numbers"
 TAGS, SETS, ONE_CLASS = "tags", "sets", "one class"
-
-
-class Task(NamedTuple):
-    """One task.
-
-    Attributes
-    ----------
-    name : str
-    where : str
-        ``module:class`` of svmcut.tasks.
-    help : str
-        What is learnt, and from which files.
-    loss : str
-        The default.
-    losses : tuple of Loss
-    measure : str
-        What models are compared by where nothing is said.
-    measures : tuple of Measure
-    models : tuple of str
-        Classes of svmcut.models; where two tasks share one, the later is that of examples with
-        queries.
-    objects : str
-        What is trained, in the plural of a message.
-    objective, points : str
-        For help: the objective in C's unit, the unit of epsilon.
-    weighs : str
-        What of an example example_cost weighs.
-    labels : str
-        TWO_CLASSES, CLASSES, NUMBERS, GRADES that order the rows of a query, TAGS of the tokens of
-        a sequence, SETS of labels, or those of ONE_CLASS, which training does not look at.
-    command : str
-        Of svmcut, that trains it.
-    unit, plural : str
-        What has a weight; its plural, where it is not formed with an s.
-    marked : bool
-        Whether its models always name their loss, which tells them from those of other tasks.
-    plan, kernel_plan : str or None
-        ``module:class`` of svmcut.training that plans training on features, and on kernel values;
-        None for the plan of the solver.
-    joint_plan : str or None
-        The same of all classes at once on kernel values.
-    auto, auto_kernel : tuple of str
-        The solvers from small to large sets that AUTO stands for where the risk is the plain one of
-        the task's loss, on features and on kernel values.
-    takes : tuple of str
-        Parameters that not every task has.
-    lacks : tuple of str
-        Parameters of its solvers that have no effect here.
-    has_cost : bool
-        Whether a C weighs its loss.
-    defaults : mapping
-        Of the other parameters, where they are the task's own.
-    gap : float or None
-        Relative gap that ends training where neither gap nor epsilon is given.
-    parted : bool
-        Whether its rows may lie in parts, with the workers of a scheduler.
-    original : str or None
-        Whose -c it takes, and whose options.
-    algorithms : tuple of int
-        The original's -w.
-    like : str
-        Whose C it takes, where there is no original.
-    notes : mapping
-        What help says more of an option, by field.
-    reading : str
-        For help: what the lines of its files are.
-    examples : str
-        For help: command lines.
-    """
-
-    name: str
-    where: str
-    help: str
-    loss: str
-    losses: tuple[Loss, ...]
-    measure: str
-    measures: tuple[Measure, ...]
-    models: tuple[str, ...]
-    objects: str
-    objective: str
-    points: str
-    weighs: str = "loss"
-    labels: str = NUMBERS
-    command: str = "learn"
-    unit: str = "example"
-    plural: str = ""
-    marked: bool = False
-    plan: str = "svmcut.training.linear:plan_examples"
-    kernel_plan: str | None = None
-    joint_plan: str | None = None
-    auto: tuple[str, ...] = (CUTTING_PLANE,)
-    auto_kernel: tuple[str, ...] = (CUTTING_PLANE, SUBSPACE)
-    takes: tuple[str, ...] = ()
-    lacks: tuple[str, ...] = ()
-    has_cost: bool = True
-    defaults: Mapping[str, Any] = {}
-    gap: float | None = None
-    parted: bool = False
-    original: str | None = None
-    algorithms: tuple[int, ...] = ()
-    like: str = "svm_hmm"
-    notes: Mapping[str, str] = {}
-    reading: str = ""
-    examples: str = ""
-
-    @property
-    def units(self) -> str:
-        """The plural of `unit`."""
-        return self.plural or f"{self.unit}s"
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether a label names the class of a row, of two or more."""
-        return self.labels in (TWO_CLASSES, CLASSES)
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether a model gives each row one score."""
-        return self.labels in (TWO_CLASSES, GRADES, NUMBERS, ONE_CLASS)
-
-    @property
-    def of_rows(self) -> bool:
-        """Whether a row has one label, and none depends on another's."""
-        return self.has_scores or self.has_classes
 
 
 class Loss(NamedTuple):
@@ -394,6 +270,135 @@ class Measure(NamedTuple):
     of_chunks: bool = False
     of_counts: bool = False
     task: str = ""
+
+
+class Task(NamedTuple):
+    """One task.
+
+    Attributes
+    ----------
+    name : str
+    where : str
+        ``module:class`` of svmcut.tasks.
+    help : str
+        What is learnt, and from which files.
+    loss : str
+        The default.
+    losses : tuple of Loss
+    measure : str
+        What models are compared by where nothing is said.
+    measures : tuple of Measure
+    models : tuple of str
+        Classes of svmcut.models; where two tasks share one, the later is that of examples with
+        queries.
+    objects : str
+        What is trained, in the plural of a message.
+    objective, points : str
+        For help: the objective in C's unit, the unit of epsilon.
+    weighs : str
+        What of an example example_cost weighs.
+    labels : str
+        TWO_CLASSES, CLASSES, NUMBERS, GRADES that order the rows of a query, TAGS of the tokens of
+        a sequence, SETS of labels, or those of ONE_CLASS, which training does not look at.
+    command : str
+        Of svmcut, that trains it.
+    unit, plural : str
+        What has a weight; its plural, where it is not formed with an s.
+    marked : bool
+        Whether its models always name their loss, which tells them from those of other tasks.
+    plan, kernel_plan : str or None
+        ``module:class`` of svmcut.training that plans training on features, and on kernel values;
+        None for the plan of the solver.
+    joint_plan : str or None
+        The same of all classes at once on kernel values.
+    auto, auto_kernel : tuple of str
+        The solvers from small to large sets that AUTO stands for where the risk is the plain one of
+        the task's loss, on features and on kernel values.
+    takes : tuple of str
+        Parameters that not every task has.
+    lacks : tuple of str
+        Parameters of its solvers that have no effect here.
+    has_cost : bool
+        Whether a C weighs its loss.
+    example_cost, quick_cost : float
+        C as the weight of one example's loss where none is given, and with `quick`.
+    defaults : mapping
+        Of the other parameters, where they are the task's own.
+    gap : float or None
+        Relative gap that ends training where neither gap nor epsilon is given; epsilon does where C
+        is in the original's unit, and in the programs with the originals' names.
+    parted : bool
+        Whether its rows may lie in parts, with the workers of a scheduler.
+    original : str or None
+        Whose -c it takes, and whose options.
+    algorithms : tuple of int
+        The original's -w.
+    like : str
+        Whose C it takes, where there is no original.
+    notes : mapping
+        What help says more of an option, by field.
+    reading : str
+        For help: what the lines of its files are.
+    examples : str
+        For help: command lines.
+    """
+
+    name: str
+    where: str
+    help: str
+    loss: str
+    losses: tuple[Loss, ...]
+    measure: str
+    measures: tuple[Measure, ...]
+    models: tuple[str, ...]
+    objects: str
+    objective: str
+    points: str
+    weighs: str = "loss"
+    labels: str = NUMBERS
+    command: str = "learn"
+    unit: str = "example"
+    plural: str = ""
+    marked: bool = False
+    plan: str = "svmcut.training.linear:plan_examples"
+    kernel_plan: str | None = None
+    joint_plan: str | None = None
+    auto: tuple[str, ...] = (CUTTING_PLANE,)
+    auto_kernel: tuple[str, ...] = (CUTTING_PLANE, SUBSPACE)
+    takes: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    has_cost: bool = True
+    example_cost: float = 1.0
+    quick_cost: float = 1.0
+    defaults: Mapping[str, Any] = {}
+    gap: float | None = None
+    parted: bool = False
+    original: str | None = None
+    algorithms: tuple[int, ...] = ()
+    like: str = "svm_hmm"
+    notes: Mapping[str, str] = {}
+    reading: str = ""
+    examples: str = ""
+
+    @property
+    def units(self) -> str:
+        """The plural of `unit`."""
+        return self.plural or f"{self.unit}s"
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether a label names the class of a row, of two or more."""
+        return self.labels in (TWO_CLASSES, CLASSES)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether a model gives each row one score."""
+        return self.labels in (TWO_CLASSES, GRADES, NUMBERS, ONE_CLASS)
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether a row has one label, and none depends on another's."""
+        return self.has_scores or self.has_classes
 
 
 class QpRow(NamedTuple):

@@ -16,8 +16,8 @@ def check_blocks(settings: Settings) -> None:
     ------
     UsageError
     """
-    names = ("prune", "label_block", "model_format")
-    asked = next((name for name in names if getattr(settings, name) is not None), None)
+    names = ("tree", "prune", "label_block", "model_format")
+    asked = next((name for name in names if getattr(settings, name) not in (None, False)), None)
     if asked is None:
         return
     if settings.pairs != "none":

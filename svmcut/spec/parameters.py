@@ -54,8 +54,6 @@ from svmcut.spec.kinds import (
 from svmcut.spec.records import field, fields, record
 
 LARGEST_C = 1e12
-#: C as the weight of one example's loss, where none is given and the loss is a sum.
-EXAMPLE_COST = 1.0
 #: The originals' default, where an objective is trained to a gap of c epsilon.
 EPSILON = 0.1
 #: LIBSVM's tolerance of the KKT conditions, the default of smo.
@@ -109,6 +107,9 @@ class Settings:
     initial : str or None
         A model file of the same classes, or of numbers, from whose weights or support vectors
         training starts.
+    keep_multipliers : bool
+        Whether the model keeps the multipliers of its rows, from which `fit_more` and `forget`
+        bound the optimum of others.
     p : float
         k of the losses at k, as a fraction of the positives; 0 for the loss's own.
     at : int, float or None
@@ -185,6 +186,8 @@ class Settings:
         None for the first, with a kernel the last.
     pairs : {"all", "none"}
         Whether pairs of labels have weights.
+    tree : bool
+        Whether labels without pairs are learnt in a tree of clusters of labels.
     prune : float, "auto" or None
         Weights of labels below this become 0 in the model, which says what that costs; "auto" for
         as many of every label as the gap allows, None for none.
@@ -223,6 +226,7 @@ class Settings:
     class_weight: Any = param(None, class_weights())
     probability: bool = param(False, FLAG)
     initial: str | None = param(None, PATH)
+    keep_multipliers: bool = param(False, FLAG)
     p: float = param(0.0, number(0))
     at: Any = param(None, place())
     beta: float = param(1.0, number(0, 1e6, above=True))
@@ -266,6 +270,7 @@ class Settings:
     beam: int = param(0, integer(0))
     multiclass: str | None = param(None, one_of(MULTICLASS))
     pairs: str = param("all", one_of(PAIRS))
+    tree: bool = param(False, FLAG)
     prune: Any = param(None, number_or(number(0, above=True), AUTO_PRUNE))
     label_block: int | None = param(None, integer(1))
     model_format: str | None = param(None, one_of(MODEL_FORMATS))
@@ -374,6 +379,12 @@ class Settings:
         """Whether the labels decide between two classes and more."""
         named = self.given is not None and "task" in self.given
         return self.task == DEFAULTS["task"] and not named and self.positive is None
+
+    @property
+    def usual_cost(self) -> float:
+        """C as the weight of one example's loss, where none is given and the loss is a sum."""
+        row = TASKS[self.task]
+        return row.quick_cost if self.quick else row.example_cost
 
     def wishes(self) -> set[str]:
         """The parameters that were asked for."""

@@ -184,6 +184,7 @@ _ROWS = (
             "class_weight",
             "probability",
             "initial",
+            "keep_multipliers",
             "at",
             "beta",
             *_BASIS,
@@ -197,11 +198,11 @@ _ROWS = (
         weighs="loss, as in LIBLINEAR, LIBSVM and svm_light",
         points="percent points of the loss",
         examples="""\
-svmcut learn -c 20 train.dat model            svm_perf's unit of C
-svmcut learn --example-cost 1 train.dat model LIBLINEAR's unit of C
-svmcut learn -c 20 -l f1 train.dat model      best F1 instead of fewest errors
+svmcut learn people.csv model --label income    a table with column income
+svmcut learn --example-cost 1 train.dat model   LIBLINEAR's unit of C
+svmcut learn -c 20 -l f1 train.dat model        svm_perf's unit of C; best F1
 svmcut learn -c 1 --gap 1e-4 --report run.json train.dat.gz model
-zcat train.gz | svmcut learn -c 1 - model     from a pipe
+zcat train.gz | svmcut learn -c 1 - model       from a pipe
 """,
     ),
     Task(
@@ -307,6 +308,9 @@ svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
         auto_kernel=(CUTTING_PLANE, SAMPLED_CUTS),
         takes=("transitions", "emissions", "beam", "probability"),
         lacks=("polish", "basis", "free_bias"),
+        example_cost=0.1,
+        quick_cost=0.3,
+        gap=0.05,
         original="svm_hmm",
         algorithms=(0, 1, 2, 3, 4),
         objects="sequences",
@@ -502,10 +506,10 @@ svmcut classify test.dat model risks                           Harrell's c
             Measure("psp@3", line="PSP@3            ", of_counts=True),
             Measure("psp@5", line="PSP@5            ", of_counts=True),
         ),
-        models=("MultilabelModel", "SparseLabelModel"),
-        plan="svmcut.training.label_lanes:plan_label_sets",
+        models=("MultilabelModel", "SparseLabelModel", "LabelTreeModel"),
+        plan="svmcut.training.label_tree:plan_label_sets",
         auto=(DUAL_CD, NEWTON, BCFW, GDMM),
-        takes=("bias", "pairs", "prune", "label_block", "model_format"),
+        takes=("bias", "pairs", "tree", "prune", "label_block", "model_format"),
         lacks=("quick", "free_bias"),
         defaults={"bias": 1.0},
         objects="label sets",

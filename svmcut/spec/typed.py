@@ -23,6 +23,7 @@ class _Single(TypedDict, total=False):
     class_weight: str | Mapping[Any, float] | None
     probability: bool
     initial: Path | None
+    keep_multipliers: bool
     p: float
     at: float | tuple[float, float] | None
     beta: float
@@ -62,6 +63,7 @@ class _Single(TypedDict, total=False):
     beam: int
     multiclass: str | None
     pairs: str
+    tree: bool
     prune: float | str | None
     label_block: int | None
     model_format: str | None

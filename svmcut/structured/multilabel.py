@@ -120,7 +120,7 @@ class LabelSets(Samples):
             * weights[wrong, None]
         )
         W = np.zeros((self.n_rows, self.n_labels))
-        multilabel.adjoint(self.rows, wrong, np.ascontiguousarray(coef), self.bias, W)
+        multilabel.adjoint(self.rows, wrong, np.ascontiguousarray(coef), self.bias, W, self.threads)
         if not self.pairs:
             return W.ravel()
         v = np.zeros((self.n_labels, self.n_labels))

@@ -140,6 +140,10 @@ def as_texts(cells: Cells, name: str, path: str) -> Texts:
     return Texts.of(words)
 
 
+#: The refusal of a cell.
+NO_UTF_8 = "'{}' is no UTF-8; save the file as UTF-8, or convert it with iconv"
+
+
 def number_of(text: bytes) -> float:
     """The number in a cell; nan where there is none, or none that is finite."""
     try:

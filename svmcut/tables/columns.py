@@ -222,16 +222,33 @@ class Text:
     @classmethod
     def fit(cls, name: str, counts: Counts, options: TableOptions) -> Placed:
         """Of the training rows: words in too few of them are left out."""
-        n, bits = len(counts.ends) - 1, options.hash_bits
+        n = len(counts.ends) - 1
         if counts.texts is None or counts.order is None:
-            none = np.zeros(0, np.int64)
-            return Placed(cls(name, options.ngrams, False, "none", True, n, (), none, bits))
+            return Placed(cls.of(name, n, None, np.zeros(0, np.int64), options))
         df = np.bincount(counts.ids, minlength=len(counts.texts))
         chosen, places = _chosen(df >= options.min_count, counts.order)
+        return Placed(
+            cls.of(name, n, [counts.texts[k] for k in chosen], df[chosen], options), places
+        )
+
+    @classmethod
+    def of(
+        cls, name: str, n: int, terms: list[bytes] | None, df: NDArray, options: TableOptions
+    ) -> Text:
+        """Of n rows, with these words, in order, each in so many of them; None for hashes.
+
+        Raises
+        ------
+        UsageError
+            For what hashes of words cannot do, as HashingVectorizer.
+        """
+        options.check_hashing()
+        bits = options.hash_bits
+        if terms is None:
+            return cls(name, options.ngrams, False, "none", True, n, (), df, bits)
         idf = ("smooth" if options.smooth else "plain") if options.tf_idf else "none"
-        terms = tuple(counts.texts[k].decode() for k in chosen)
         how = options.ngrams, options.sublinear, idf, options.tf_idf
-        return Placed(cls(name, *how, n, terms, df[chosen]), places)
+        return cls(name, *how, n, tuple(term.decode() for term in terms), df)
 
     @property
     def width(self) -> int:

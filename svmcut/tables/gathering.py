@@ -12,11 +12,13 @@ import numpy as np
 
 from svmcut._native.words import CellFault, Words, numbers
 from svmcut.errors import DataError
-from svmcut.messages import Message
-from svmcut.tables.cells import Cells, Numbers, Sets, Texts, as_texts, dates
+from svmcut.messages import Message, Together
+from svmcut.tables.cells import NO_UTF_8, Cells, Numbers, Sets, Texts, as_texts, dates, number_of
 from svmcut.tables.columns import Category, Codes, Counts, Fitted, Gathered, Number, Text, Values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from svmcut.tables.options import TableOptions
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 #: rows, and more where in five.
 FEW, SHARE, MOST = 20, 5, 1000
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\d{1,2}:\d{2}.*)?")
+_COMMA = re.compile(rb"[-+]?\d[\d.]*(,\d+)?")
 _TRUE = {b"true": 1.0, b"false": 0.0}
+#: Texts of a column that are looked at, and columns that a refusal shows.
+_LOOKED_AT, _SHOWN = 1000, 6
 
 
 #: What texts of a column may be that nobody named.
@@ -40,19 +45,71 @@ def kind_of_texts(path: str, name: str, n: int, texts: list[bytes]) -> str:
     DataError
         Where they are too many.
     """
-    K = len(texts)
+    K, first = len(texts), texts[0].decode("utf-8", "backslashreplace")[:40] if texts else ""
     if all(text.lower() in _TRUE for text in texts):
         return BOOLEANS
     if max(min(FEW, (n + 1) // 2), min(MOST, n // SHARE)) >= K:
         return NAMES
-    first = texts[0].decode("utf-8", "backslashreplace")
     if _DATE.fullmatch(first):
-        raise DataError(path, dates(name))
+        raise Undecided(path, name, Message("dates, such as '{}'", first), dates(name))
+    values = [number_of(text) for text in texts[:_LOOKED_AT]]
+    others = [text for text, value in zip(texts, values) if value != value]
+    if others and 2 * len(others) <= len(values):
+        other = others[0].decode("utf-8", "backslashreplace")[:40]
+        message = (
+            "column '{}' holds numbers and '{}'; correct that or leave the cell empty, or take all "
+            "as {categories=}"
+        )
+        short = Message("numbers and '{}'", other)
+        raise Undecided(path, name, short, Message(message, name, other, name))
+    if all(_COMMA.fullmatch(text) for text in texts[:_LOOKED_AT]):
+        message = "column '{}' holds numbers with a decimal comma, such as '{}'; write points"
+        short = Message("decimal commas, such as '{}'", first)
+        raise Undecided(path, name, short, Message(message, name, first))
     message = (
         "column '{}' holds {} different texts in {} rows, such as '{}'; take them as {text=} "
         "or as {categories=}, or leave them out by {drop=}"
     )
-    raise DataError(path, Message(message, name, K, n, first[:40], *[name] * 3))
+    short = Message("{} different texts, such as '{}'", K, first)
+    told = Message(message, name, K, n, first, *[name] * 3)
+    raise Undecided(path, name, short, told, " " in first)
+
+
+class Undecided(DataError):
+    """A column that can be no feature as it is, unless an option says how.
+
+    Attributes
+    ----------
+    name : str
+    short : Message
+        What it holds.
+    worded : bool
+        Whether its cells have several words.
+    """
+
+    def __init__(self, path: str, name: str, short: Message, told: Message, worded: bool = False):
+        super().__init__(path, told)
+        self.name, self.short, self.worded, self._told = name, short, worded, told
+
+    def __reduce__(self):
+        return type(self), (self.path, self.name, self.short, self._told, self.worded)
+
+
+def refusal_of(faults: Sequence[Undecided]) -> DataError:
+    """One refusal of all such columns of a table, with options that take and leave them."""
+    if len(faults) == 1:
+        return faults[0]
+    held = [Message("'{}' ({})", fault.name, fault.short) for fault in faults]
+    texts = [fault.name for fault in faults if fault.worded]
+    rest = [fault.name for fault in faults if not fault.worded]
+    ways = [Message("{drop=}", Together(rest))] if rest else []
+    ways += [Message("{text=}", Together(texts))] if texts else []
+    message = "{} columns are neither numbers nor categories: {}{}; give {}{}"
+    more = [Message(", {}", one) for one in held[1:_SHOWN]]
+    more += [Message(" and {} more", len(held) - _SHOWN)] if len(held) > _SHOWN else []
+    tail = Message("{}" * len(more), *more)
+    last = Message(" {}", ways[1]) if len(ways) > 1 else ""
+    return DataError(faults[0].path, Message(message, len(faults), held[0], tail, ways[0], last))
 
 
 class Reread(Exception):
@@ -222,7 +279,7 @@ class Column:
         place = self._rows + fault.cell + 1, self.name
         shown = as_texts(cells, self.name, self.path).cell(fault.cell)[:40]
         what = {
-            "encoding": Message("'{}' is no UTF-8; convert the file to it", shown),
+            "encoding": Message(NO_UTF_8, shown),
             "overflow": Message("'{}' is no finite number", shown),
             "full": Message("more different words than 2^31"),
         }[fault.kind]

@@ -11,7 +11,7 @@ import numpy as np
 from svmcut._native.words import CellFault, Words
 from svmcut.errors import DataError
 from svmcut.messages import Message
-from svmcut.tables.cells import Cells, Sets, Texts, as_texts, number_of
+from svmcut.tables.cells import NO_UTF_8, Cells, Sets, Texts, as_texts, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Names:
         try:
             found = self._words.cells(texts.text, texts.offsets, texts.missing, self._grow)
         except CellFault as fault:
-            what = Message("'{}' is no UTF-8; convert the file to it", texts.cell(fault.cell)[:40])
+            what = Message(NO_UTF_8, texts.cell(fault.cell)[:40])
             raise self.refused(fault.cell, what) from None
         self._ids.append(found)
         self._rows += len(cells)

@@ -103,7 +103,20 @@ class TableOptions:
     hash_bits: int | None = param(None, integer(1, 30))
     template: str | None = param(None, PATH)
 
+    def check_hashing(self) -> None:
+        """Refuses what words by hash leave without effect, as no word is known or counted."""
+        if self.hash_bits is None:
+            return
+        for name in ("min_count", "tf_idf", "sublinear", "smooth"):
+            if getattr(self, name) != TABLE_DEFAULTS[name]:
+                raise UsageError(
+                    "{} has no effect on words beside {hash_bits}, which keeps none of them and "
+                    "scales rows to length 1; leave one of them out",
+                    Parameter(name),
+                )
 
+
+TABLE_DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(TableOptions)}
 OPTIONS = tuple(item.name for item in fields(TableOptions))
 #: Those of tokens in columns, and of tables.
 OF_TOKENS = ("template", "min_count", "hash_bits")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +10,12 @@ import numpy as np
 from svmcut.data.labels import SIGNS, classes_of, label_text, label_texts, labels_of, named_labels
 from svmcut.errors import TrainingError, UsageError
 from svmcut.messages import Message
-from svmcut.scoring.measures import (
-    Aims,
-    Measured,
-    classification_measures,
-    contingency_table,
-)
-from svmcut.spec.catalog import TASKS, losses, measures
-from svmcut.spec.entries import CLASSES, RANGE, TWO_CLASSES, Measure
+from svmcut.scoring.measures import Measured, classification_measures, contingency_table
+from svmcut.spec.entries import CLASSES
 from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
-from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
+from svmcut.tasks.protocol import words_of
+from svmcut.tasks.row_lines import ClassificationLines, aims_of
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
@@ -33,58 +27,6 @@ if TYPE_CHECKING:
     from svmcut.data.labels import Labels
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
-
-
-#: The task of this file.
-TASK = next(name for name, row in TASKS.items() if row.labels == TWO_CLASSES)
-
-
-class ClassificationLines(Presentation):
-    """svm_perf's lines, and a report that speaks of the classes by name."""
-
-    width, has_plain, no_probability, of_light = 5, True, NOT_CALIBRATED, True
-    note = """\
-NOTE: The loss reported above is the percentage of errors. The zero/one-error
-      is the multivariate zero/one-error regarding the whole prediction vector!
-"""
-
-    def objects(self, data: Any, driver: Any) -> str:
-        n, counts = len(data), driver.counts.get("class_counts")
-        positive = int(classes_of(data.y, None)[0].sum()) if counts is None else counts[1]
-        return f"{n} examples ({positive} pos / {n - positive} neg)"
-
-    def details(self, tally: Any, measured: Measured) -> str:
-        """What error rate, accuracy, precision, recall and F1 lack to the best, and the table."""
-        table, rows = contingency_table(*tally.of_classes()), list(measures(self.task).values())[:5]
-        lacking = (abs(100.0 * row.rises - measured.values[row.name]) for row in rows)
-        return "".join(f"    loss={loss:f}; contingency_table={table}\n" for loss in lacking)
-
-    def plain(self, tally: Any, measured: Measured, model: Any) -> str:
-        """The measures, and a table of the examples by their class and the predicted one."""
-        names = label_texts(tally.labels or SIGNS, tally.words)
-        lines = [f"Positive class: {names[1]}" + ("" if tally.labels else " (labels above 0)"), ""]
-        aim = None if tally.loss is None else measure_of(tally.loss)
-        parameter = ",".join(f"{number:g}" for number in tally.parameter or ())
-        for row in measures(self.task).values():
-            name = row.aimed.format(parameter) if row is aim and row.aimed else row.plain
-            if name:
-                value = measured.values[row.name]
-                number = f"{value:7.2f} %" if row.digits == 2 else f" {value:.{row.digits}f}"
-                lines.append(f"{name:<18}" + (" undefined" if math.isnan(value) else number))
-        table = [["true \\ predicted", *names]]
-        for name, counts in zip(tally.groups(names), tally.confusion(), strict=True):
-            table.append([name, *map(str, counts)])
-        told = self.caution(model)
-        return "\n".join([*lines, "", *aligned(table), *(["", told] if told else []), ""])
-
-    def caution(self, model: Any) -> str:
-        loss = None if model.loss is None else losses(self.task)[model.loss]
-        if loss is None or loss.table or loss.is_sum or model.threshold is not None:
-            return ""
-        return (
-            f"the model was trained for {model.loss}, which orders the examples: 0 is no threshold "
-            "of its scores"
-        )
 
 
 class Classification(VectorTask):
@@ -117,7 +59,11 @@ class Classification(VectorTask):
                 "above 0"
             )
             alone = (
-                label_text(labels[1]) if labels else sign if settings.positive else f"{data.y[0]:g}"
+                label_texts([labels[1]], words_of(data))[0]
+                if labels
+                else sign
+                if settings.positive
+                else label_texts([float(data.y[0])], words_of(data))[0]
             )
         if alone and not settings.is_sum:
             message = f"loss '{settings.loss}' needs two classes, but all {n} labels are {alone}"
@@ -174,23 +120,6 @@ class Classification(VectorTask):
                 f"{what}: {rule if tally.labels else 'a label is positive where it is above 0'}"
             )
         return found + super().warnings(tally, path)
-
-
-def measure_of(loss: str) -> Measure | None:
-    """The measure that says what a loss is worth; None where there is none."""
-    row = losses(TASK).get(loss)
-    return None if row is None else measures(TASK).get(row.measure or loss.replace("-", "_"))
-
-
-def aims_of(loss: str | None, parameter: tuple[float, ...] | None) -> Aims:
-    """What measures are taken at of a model that was trained for a loss with this parameter."""
-    row = losses(TASK)[loss] if loss is not None and loss in losses(TASK) else None
-    if row is None or parameter is None or "at" not in row.takes:
-        beta = parameter[0] if row is not None and parameter is not None else None
-        return Aims() if beta is None else Aims(f=beta, q=beta)
-    if row.place == RANGE:
-        return Aims(rates=(parameter[0], parameter[-1]))
-    return Aims(precision=parameter[0], recall=parameter[0])
 
 
 def _unknown(

@@ -13,9 +13,10 @@ from svmcut.data.labels import label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets, write_top_labels
 from svmcut.messages import Message
-from svmcut.models import LabelDecoder, SparseLabelModel
+from svmcut.models import LabelDecoder, LabelTreeModel, SparseLabelModel
+from svmcut.models.label_trees import BEAM, EVEN
 from svmcut.scoring.measures import Measured, label_measures
-from svmcut.scoring.tops import USUAL, Propensity, TopTally, best
+from svmcut.scoring.tops import TOP, USUAL, Propensity, TopTally, best
 from svmcut.spec.entries import SETS
 from svmcut.spec.records import replace
 from svmcut.tasks.presentation import Presentation
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from svmcut.models import SetModel
 
 #: (n, K) sets, (n, K) scores that rank the labels of a row, (n,) labels the relaxation left at one
-#: half.
+#: half, of a tree -1 where its best labels are others perhaps.
 Predicted: TypeAlias = "tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.int32]]"
 
 
@@ -41,6 +42,7 @@ class SetTally:
 
     def __init__(self, model: SetModel, propensity: Propensity = USUAL):
         names = model.names
+        self._of_tree, self._open = isinstance(model, LabelTreeModel), 0
         self._names, self._rows, self._exact, self._halves = names, 0, 0, 0
         inverse, unknown = None, 1.0
         if model.counts is not None:
@@ -67,7 +69,8 @@ class SetTally:
         ):
             self.others[int(name)] = self.others.get(int(name), 0) + int(count)
         self._rows += len(gold)
-        self._halves += int(halves.sum())
+        self._halves += int(np.maximum(halves, 0).sum())
+        self._open += int((halves < 0).sum())
         self._exact += int(((gold == sets).all(axis=1) & (beyond == 0)).sum())
         self._both += (gold & sets).sum(axis=0)
         self._right += gold.sum(axis=0)
@@ -75,7 +78,8 @@ class SetTally:
         self._tops.add(ranks, gold, beyond)
 
     def counts(self) -> dict[str, int]:
-        return {"examples": self._rows, "halves": self._halves}
+        counts = {"examples": self._rows, "halves": self._halves}
+        return counts | ({"best_of_tree": self._rows - self._open} if self._of_tree else {})
 
     def measured(self) -> Measured:
         """The measures; others rank nowhere."""
@@ -95,6 +99,13 @@ class LabelSetLines(Presentation):
     foreign = "a model of label sets; score with svmcut classify"
     no_labels = "has no meaning for label sets; their predictions are labels already"
     no_missing = "has no meaning for label sets; a line that starts with a blank has no labels"
+
+    def table(self, tally: Any) -> str:
+        """Of a tree, how many rows have its best labels for certain."""
+        counts = tally.counts()
+        if "best_of_tree" not in counts:
+            return ""
+        return f"Best of the tree : {counts['best_of_tree']} of {counts['examples']} rows\n"
 
     def objects(self, data: Any, driver: Any) -> str:
         return (
@@ -129,12 +140,14 @@ class Labelling(Task):
     #: Labels of a row that are written with their scores, 0 for the predicted sets.
     top: ClassVar[int] = 0
     propensity: ClassVar[Propensity] = USUAL
+    #: What the labels of the model are called; None for their numbers or words.
+    names: ClassVar[list[str] | None] = None
 
-    def ranking_as(self, top: int, propensity: Propensity) -> Self:
-        """The task that writes the `top` best labels of a row with their scores, 0 for the sets,
-        and measures by this propensity."""
+    def ranking_as(self, top: int, propensity: Propensity, names: list[str] | None) -> Self:
+        """The task that writes the `top` best labels of a row with their scores, 0 for the sets, by
+        these names, and measures by this propensity."""
         other: Any = type(self)()
-        other.top, other.propensity = top, propensity
+        other.top, other.propensity, other.names = top, propensity, names
         return other
 
     def read(
@@ -169,6 +182,8 @@ class Labelling(Task):
     def predictor(
         self, model: SetModel, threads: int = 1, beam: int = 0
     ) -> Callable[[MultilabelExamples], Predicted]:
+        if isinstance(model, LabelTreeModel):
+            return self._searching(model, threads, beam)
         if isinstance(model, SparseLabelModel):
             alone: SparseLabelModel = model
 
@@ -187,14 +202,31 @@ class Labelling(Task):
 
         return predict
 
+    def _searching(
+        self, model: LabelTreeModel, threads: int, beam: int
+    ) -> Callable[[MultilabelExamples], Predicted]:
+        beam, wanted = beam or max(BEAM, self.top), self.top or max(TOP)
+
+        def predict(part: MultilabelExamples) -> Predicted:
+            scores, left = model.search(part.X, beam, threads)
+            k = min(wanted, scores.shape[1])
+            last = -np.partition(-scores, k - 1, axis=1)[:, k - 1]
+            return scores > EVEN, scores, -(last < left).astype(np.int32)
+
+        return predict
+
     def write(
         self, output: Output, predicted: Predicted, model: SetModel, labels: bool = False
     ) -> None:
-        names = label_texts(model.names.tolist(), model.words)
+        names = self.names or label_texts(model.names.tolist(), model.words)
         if self.top:
             scores = predicted[1]
             row, _, place = best(scores, self.top)
-            write_top_labels(output, len(scores), row, place, scores[row, place], names)
+            reached = scores[row, place] > -np.inf
+            row, place = row[reached], place[reached]
+            ends = np.searchsorted(row, np.arange(len(scores) + 1))
+            between = "\t" if self.names else " "
+            write_top_labels(output, ends, place, scores[row, place], names, between)
         else:
             write_label_sets(output, predicted[0], names)
 

@@ -13,9 +13,8 @@ from svmcut.files.queries import find_queries, read_queries
 from svmcut.messages import printable
 from svmcut.risks.ordinal import query_starts
 from svmcut.scoring.measures import Measured, ranking_measures
-from svmcut.spec.catalog import losses
 from svmcut.spec.records import replace
-from svmcut.tasks.presentation import Presentation
+from svmcut.tasks.row_lines import RankingLines
 from svmcut.tasks.vectors import Scores, VectorTask, known_features
 
 if TYPE_CHECKING:
@@ -29,30 +28,6 @@ if TYPE_CHECKING:
 
 #: What messages call rows of a caller's arrays.
 OF_ARRAYS = "X"
-
-
-class RankingLines(Presentation):
-    """svm_rank's lines."""
-
-    always = of_light = True
-    note = """\
-NOTE: The loss reported above is the fraction of swapped pairs averaged over
-      all rankings. The zero/one-error is fraction of perfectly correct
-      rankings!
-"""
-
-    def objects(self, data: Any, driver: Any) -> str:
-        return f"{driver.plan.units.structures} rankings, {len(data)} examples"
-
-    def properties(self, data: Any, driver: Any) -> list[str]:
-        """The size of the training set, and epsilon where it is in another unit."""
-        lines = super().properties(data, driver)
-        if losses(self.task)[driver.settings.loss].in_pairs:
-            epsilon = driver.plan.units.epsilon
-            lines.append(
-                f"NOTE: Adjusted stopping criterion relative to maximum loss: eps={epsilon:.6f}"
-            )
-        return [*lines, *(f"NOTE: {note}" for note in driver.notes)]
 
 
 class Ranking(VectorTask):

@@ -133,6 +133,8 @@ class Tagging(Task):
     def calibrated(self, driver: Driver, data: Sequences) -> Driver:
         from svmcut.training.chain_calibration import CalibratedChains
 
+        if driver.settings.quick:  # which fits a temperature by itself
+            return driver
         return CalibratedChains(driver.plan, data)
 
     def bounds(self, data: Sequences) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ from svmcut.data.labels import by_labels, classes_of, labels_of
 from svmcut.errors import DataError
 from svmcut.files.weights import click_weights, shared_weights
 from svmcut.messages import Message
-from svmcut.spec.catalog import TASKS
+from svmcut.spec.catalog import SMO, TASKS
 from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.parameters import LARGEST_C
@@ -111,13 +111,16 @@ def weighed(
 
 
 def _may_stay(data: Any, keep: NDArray[np.bool_], settings: Settings, tight: bool) -> bool:
-    """Whether rows of weight 0 may stay: of an array, where no risk, class or part knows them."""
+    """Whether rows of weight 0 may stay: of an array, where no risk, class or part knows them;
+    of kernels smo never steps there."""
     if tight or not isinstance(data, Examples) or data.table is not None:
         return False
     few = data.X.nnz >= LARGE and keep.sum() >= (1 - FEW) * len(keep)
     row = TASKS[settings.task]
-    sums = row.labels in (*SINGLE, NUMBERS) and settings.is_sum and not settings.has_kernel
-    if not (few and sums) or settings.probability or settings.free_bias:
+    steps = not settings.has_kernel or (settings.solver == SMO and not settings.is_nu)
+    sums = row.labels in (*SINGLE, NUMBERS) and settings.is_sum and steps
+    free = settings.free_bias and not settings.has_kernel
+    if not (few and sums) or settings.probability or free:
         return False
     return row.labels == NUMBERS or len(np.unique(data.y)) == len(np.unique(data.y[keep]))
 

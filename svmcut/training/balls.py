@@ -23,13 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmcut.data.changes import row_keys
 from svmcut.errors import UsageError
 from svmcut.files.rounding import KEPT
 from svmcut.messages import Parameter
 from svmcut.models.bounds import lengths
-from svmcut.spec.catalog import KERNELS, SOLVERS
-from svmcut.spec.entries import CLASSES, L2, TWO_CLASSES
+from svmcut.spec.catalog import KERNELS, PAIRS, SOLVERS
+from svmcut.spec.entries import CLASSES, L2, SETS, TWO_CLASSES
 from svmcut.spec.records import replace
+from svmcut.training.gate import BOUNDED
 
 #: Rounding of a gap in float64, as a part of the primal.
 SLIP = 1e-13
@@ -37,6 +39,17 @@ SLIP = 1e-13
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Outcome
+
+
+def completed(outcome: Outcome, examples: Any, settings: Settings) -> Any:
+    """The model of a run with its certificate, and where they were to be kept with the multipliers
+    of the rows it was trained on."""
+    model = with_certificate(outcome.model, outcome, settings)
+    if outcome.fractions is None:
+        return model
+    used = np.flatnonzero(outcome.fractions)
+    keys = row_keys(examples.X, examples.y)[used]
+    return replace(model, multipliers=(outcome.objective.C, keys, outcome.fractions[used]))
 
 
 def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
@@ -65,7 +78,17 @@ def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
         near = math.sqrt(max(0.0, gap_of_v + slip - 0.25 * apart * apart)) + 0.5 * apart
         radius = min(radius, near) if math.isfinite(near) else radius
     radius += KEPT * _size(replace(model, certificate=(gap, 0.0, bias)), outcome)
-    return replace(model, certificate=(gap, min(math.sqrt(2.0 * gap), radius), bias))
+    radius = outcome.scale * min(math.sqrt(2.0 * gap), radius)
+    return replace(model, certificate=(gap, radius, bias, *_radii(model, outcome, radius)))
+
+
+def _radii(model: Any, outcome: Outcome, radius: float) -> list[float]:
+    """That of every machine, where each has been trained by itself: rounded up."""
+    if outcome.radii is None:
+        return []
+    known = replace(model, certificate=(0.0, 0.0, 0.0))
+    near = outcome.scale * (np.array(outcome.radii) + KEPT * _size(known, outcome))
+    return [float(f"{1.00001 * min(r, radius):.6g}") for r in near.tolist()]
 
 
 def _size(model: Any, outcome: Outcome) -> float:
@@ -73,7 +96,9 @@ def _size(model: Any, outcome: Outcome) -> float:
     what they were times this."""
     if not hasattr(model, "support"):
         return outcome.norm
-    return float(np.abs(model.alpha) @ lengths(model, model.support))
+    length = lengths(model, model.support)
+    places = getattr(model, "places", slice(None))  # of the vectors that machines share
+    return float(np.abs(model.alpha) @ length[places])
 
 
 def _has_ball(outcome: Outcome, settings: Settings) -> bool:
@@ -81,9 +106,11 @@ def _has_ball(outcome: Outcome, settings: Settings) -> bool:
     and its dual value one of the whole problem."""
     if settings.free_bias or settings.penalty != L2 or settings.nu is not None:
         return False
+    if settings.labels == SETS and settings.pairs != PAIRS[-1]:
+        return False
     if settings.beam:  # labellings that it misses may lie above the bound
         return False
-    return outcome.converged or not settings.has_kernel
+    return outcome.converged or outcome.stopped_by == BOUNDED or not settings.has_kernel
 
 
 def check_decidable(settings: Settings, asking: str) -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Weights of a part of a model that is written and read back where its digits cannot matter.
 SAMPLED = 1000
+#: Weights looked at together, so that what is made of them takes little memory.
+CHUNK = 1 << 18
 
 
 def scaled_bound(offset: float, squared: float, most: float = 1.0) -> float:
@@ -61,6 +63,8 @@ def in_columns(
         Those of the rows that are returned. One of them that has no weight gets 0, and where a
         weight belongs to none of them, all are nan.
     """
+    if own is None and wanted is None and len(values) == width and values.dtype == np.float64:
+        return values
     own = np.arange(len(values)) if own is None else own
     places = own if wanted is None else np.searchsorted(wanted, own)
     known = places < width
@@ -114,8 +118,16 @@ def weights_reading(
 
 def some(values: NDArray) -> NDArray[np.int64]:
     """Where some SAMPLED of these weights are that are not 0, spread over all."""
-    used = np.flatnonzero(values)
-    return used[:: max(1, len(used) // SAMPLED)]
+    step, before, found = (
+        max(1, int(np.count_nonzero(values)) // SAMPLED),
+        0,
+        [np.zeros(0, np.int64)],
+    )
+    for first in range(0, len(values), CHUNK):
+        used = first + np.flatnonzero(values[first : first + CHUNK])
+        found.append(used[-before % step :: step])
+        before += len(used)
+    return np.concatenate(found)
 
 
 def close(kept: Any, trained: Any) -> bool:
@@ -140,7 +152,7 @@ def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:
     """The sum over rows of the most by which scores of W (dim, K) change where no weight changes by
     more than the part e of it, over e: |x|.|W_k|, of all K where `each`, else of the k where it is
     largest."""
-    X, W = space.X, np.abs(w).reshape(-1, K)
+    X, W = space.X, w.reshape(-1, K)
     data, constant = np.abs(X.data[X.stored]), abs(space.bias) * total(weights, X.n_rows)
     if weights is not None:
         data = np.repeat(weights, np.diff(X.indptr)) * data
@@ -148,7 +160,11 @@ def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:
         np.bincount(X.indices[X.stored], data, X.n_features), [constant] * (space.bias != 0)
     )
     with np.errstate(over="ignore"):
-        return float((sizes @ W).sum() if each else (sizes @ W.max(axis=1)))
+        if not each:
+            return float(sizes @ np.maximum(W.max(axis=1), -W.min(axis=1)))
+        rows = max(1, CHUNK // K)
+        parts = (slice(first, first + rows) for first in range(0, len(W), rows))
+        return sum(float((sizes[part] @ np.abs(W[part])).sum()) for part in parts)
 
 
 CUTS = CuttingPlane()

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.folds import folds, split
-from svmcut.errors import TrainingError
-from svmcut.models.decoding import Held, Lattice, fit_temperature
-from svmcut.scoring.probabilities import Skill
-from svmcut.spec.records import replace
+from svmcut.models.decoding import Held, Lattice
 from svmcut.training.calibration import FOLDS, CalibratedDriver
 from svmcut.training.driver import Driver
+from svmcut.training.temperature import tempered
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Sequences
@@ -26,7 +24,7 @@ class CalibratedChains(CalibratedDriver):
     """Trains as a Driver does, then a chain on each of five parts, and fits a temperature to the
     sequences that these did not see.
 
-    Sequences with a tag that a part lacks are left out there. With `quick` one part is enough.
+    Sequences with a tag that a part lacks are left out there.
 
     Parameters
     ----------
@@ -44,8 +42,7 @@ class CalibratedChains(CalibratedDriver):
         Driver.__init__(self, plan)
         self.held_out: Any = None
         self._own, self._sequences = False, data
-        found = folds(self.settings.task, data, FOLDS, self.settings.seed)
-        self._folds = found[:1] if self.settings.quick else found
+        self._folds = folds(self.settings.task, data, FOLDS, self.settings.seed)
 
     def _scores(self, cost: float | None, example_cost: float | None) -> Any:
         """Of every part the lattice of the sequences that its chain did not see; None where the
@@ -67,14 +64,4 @@ class CalibratedChains(CalibratedDriver):
 
     def _calibrate(self, outcome: Outcome, scores: Any) -> None:
         """Fits the temperature, and says what the probabilities are worth on the same sequences."""
-        try:
-            temperature = fit_temperature(scores)
-        except ValueError as error:
-            raise TrainingError("{}: {}; scale the features", self.plan.path, error) from None
-        model: Any = outcome.model
-        outcome.model, skill = replace(model, temperature=temperature), Skill()
-        for one in scores:
-            marginals = one.lattice.sums(temperature, marginals=True)[2]
-            lengths = np.diff(one.lattice.sequences)
-            skill.add(marginals, one.tags, np.repeat(one.weights, lengths))
-        outcome.details |= skill.values()
+        tempered(outcome, scores, self.plan.path)

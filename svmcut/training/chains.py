@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, square_s
 from svmcut.solvers.auto import choose_chain
 from svmcut.spaces.chain import ChainSpace
 from svmcut.spec.catalog import losses
+from svmcut.spec.chosen import variant
 from svmcut.spec.parameters import Settings
-from svmcut.spec.refusals import variant
 from svmcut.structured.chain import ChainSequences
 from svmcut.training.certificate import in_columns
 from svmcut.training.checks import (
@@ -31,6 +31,9 @@ from svmcut.training.structured import Structured
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from svmcut.training.outcome import Objective, Outcome
+    from svmcut.training.stage import Ended
 
 
 class Chains(Structured):
@@ -66,7 +69,8 @@ class Chains(Structured):
         hashed = names is not None and names.hash_bits > 0
         X, self._columns = self._examples.X.compact(always=hashed)
         weights = checked_weights(sequences)
-        sequences = Sequences(X, sequences.indptr, sequences.tags, sequences.source, weights)
+        known = sequences.source, weights, names
+        sequences = Sequences(X, sequences.indptr, sequences.tags, *known)
         shape = ChainShape(n_tags, X.n_features, s.transitions, s.emissions)
         check_memory(path, shape.dim, s.max_memory)
         super().__init__(s, path, ChainSequences(sequences, shape, s.threads, s.beam), [])
@@ -86,6 +90,15 @@ class Chains(Structured):
     def made(self, w) -> ChainModel:
         kernel, highest = kernel_of(self.settings), self._examples.X.n_features
         return ChainModel(w, self.model.shape, kernel, self._columns, highest, self._loss)
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        """As Structured.finish; with `quick` the model has probabilities."""
+        outcome = super().finish(objective, found, ended)
+        if self.settings.quick and ended.run.is_whole:
+            from svmcut.training.temperature import temper
+
+            temper(outcome, ended.run, self.path, self.settings.threads)
+        return outcome
 
     def weights(self, model: ChainModel) -> NDArray[np.float64]:
         """Those of a model in the columns of training."""

@@ -175,6 +175,8 @@ class Driver:
         try:
             with watched_signals(), contextlib.ExitStack() as stack:
                 for progress in followed:
+                    if over is not None:
+                        over.ends_python = False
                     if observe is not None:
                         observe(progress, objective)
                     if self.late() or (most is not None and progress.iteration >= most):
@@ -182,6 +184,7 @@ class Driver:
                         break
                     if over is None:  # a step to keep: from here on the time ends others midway
                         over = stack.enter_context(deadline(self._left()))
+                    over.ends_python = True
                 else:
                     ended = "rounding" if followed.idle else None
         except KeyboardInterrupt:

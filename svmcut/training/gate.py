@@ -48,8 +48,10 @@ CLOSE = 0.01
 FAR = 0.5
 #: The end of training with a kernel that need not be definite, of which no dual bound is known.
 STATIONARY = "stationary"
+#: The end of what an earlier training bounds, where nothing was trained.
+BOUNDED = "bounded"
 #: Ends of training that are its aim and claim no certificate.
-ENDS = ("epochs", "span", "samples", "held-out", "pruned", STATIONARY)
+ENDS = ("epochs", "span", "samples", "held-out", "pruned", STATIONARY, BOUNDED)
 
 
 _STAYS = ContextVar("stays", default=False)

@@ -104,7 +104,8 @@ class GivenRoom(KernelRoom):
 
     def lowered(self, size: NDArray, most: Any) -> float:
         """What a gap lacks of that of a matrix that is certainly definite."""
-        return self.shift * float((size * np.maximum(size, most - size)).sum())
+        lost = self.shift * float((size * np.maximum(size, most - size)).sum())
+        return lost + super().lowered(size, most)
 
     def _scored(self, model: KernelModel) -> tuple[float, NDArray[np.float64]]:
         support, d = model.support, self.vectors.examples.X.n_features

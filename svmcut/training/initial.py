@@ -50,15 +50,9 @@ def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:
     own = set(losses(task.name)) if task.marked else MARKED
     if not isinstance(model, kind) or (model.loss in own) != task.marked:
         raise UsageError("{} of {}; {}", what, task.objects, remedy)
-    if isinstance(model, KernelModel) and kernel is not None and not _same(model.kernel, kernel):
+    if isinstance(model, KernelModel) and kernel is not None and not model.kernel.is_same(kernel):
         raise UsageError("{} of these parameters; {}", what, remedy)
     return model
-
-
-def _same(one: Kernel, other: Kernel) -> bool:
-    """Whether two kernels are the same, up to the digits of a model file."""
-    ours, others = ([*kernel.parameters.values()] for kernel in (one, other))
-    return one.name == other.name and np.allclose(ours, others, rtol=1e-7, atol=0)
 
 
 def coefficients(

@@ -281,6 +281,8 @@ class MachinesPlan(Plan):
             details={"machines": [self._told(j, outcome) for j, outcome in enumerate(done)]},
         )
         whole.warnings = list(dict.fromkeys(text for outcome in done for text in outcome.warnings))
+        if len(done) == len(self._machines):
+            whole.radii = np.array([*map(_radius, done)])
         missing = ended.stopped_by if len(done) < len(self._machines) else None
         return join(whole, done, missing, _part(whole.model), self.settings.original)
 
@@ -344,6 +346,14 @@ class MachinesPlan(Plan):
         places = np.zeros(len(self._y), np.int32)
         places[rows] = where
         return support, [places[part] for part in own]
+
+
+def _radius(outcome: Outcome) -> float:
+    """How far a machine can be from its optimum."""
+    slip = 1e-13 * abs(outcome.primal)
+    if outcome.apart is not None and outcome.apart[1] == 0:  # the dual value is that of its own w
+        return math.sqrt(max(0.0, outcome.apart[0] + slip))
+    return math.sqrt(2 * max(0.0, outcome.gap + slip))
 
 
 def _part(model: Any) -> Part:

@@ -20,13 +20,14 @@ from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import AUTO, AUTO_PRUNE, BINARY, DUAL_CD
 from svmcut.spec.parameters import Settings
 from svmcut.training.checks import checked_weights
-from svmcut.training.label_sets import LabelSetPlan
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.stage import Ended, Plan, Stage
 from svmcut.training.structured import units_of_structures
 
 if TYPE_CHECKING:
-    pass
+    from numpy.typing import NDArray
+
+    from svmcut.models import SetModel
 
 #: Labels from which machines are trained in wide lanes unless told otherwise.
 MANY = 256
@@ -38,13 +39,8 @@ LARGE = 1 << 20
 FINE = 1e-6
 
 
-def plan_label_sets(examples: MultilabelExamples, settings: Settings) -> Plan:
-    """The plan of examples in memory: by blocks where there are many labels, or where an option
-    asks for what blocks alone have."""
-    return (LabelBlockPlan if _in_blocks(examples, settings) else LabelSetPlan)(examples, settings)
-
-
-def _in_blocks(examples: MultilabelExamples, s: Settings) -> bool:
+def in_blocks(examples: MultilabelExamples, s: Settings) -> bool:
+    """Whether there are many labels, or an option asks for what blocks alone have."""
     if s.pairs == "all" or s.solver not in (AUTO, DUAL_CD) or not len(examples.names):
         return False
     asked = s.prune is not None or s.label_block is not None or s.model_format == BINARY
@@ -101,8 +97,7 @@ class LabelBlockPlan(Plan):
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """Dual coordinate descent in lanes."""
         s = self.settings
-        prune = 0.0 if s.prune is None else s.prune
-        solver = LabelLanes(self._block, prune, s.seed)
+        solver = LabelLanes(self._block, s.prune or 0.0, s.seed)
         # labels of like frequency need like numbers of epochs
         order = np.argsort(-self._counts, kind="stable").astype(np.int32)
         problem = LanesProblem(
@@ -116,28 +111,37 @@ class LabelBlockPlan(Plan):
         )
         return Stage(DUAL_CD, solver, problem, objective)
 
+    def _made(
+        self, problem: Any, kept: Any, constants: NDArray[np.float64]
+    ) -> tuple[SetModel, float]:
+        """The model, and |w|^2 of its features."""
+        model = SparseLabelModel(
+            kept.indptr,
+            kept.places,
+            kept.values,
+            constants,
+            self._examples.names,
+            self._counts.astype(np.int64),
+            len(self._examples),
+            self._binary(len(kept.values)),
+            self._columns,
+        )
+        return model, float(kept.values.astype(np.float64) @ kept.values)
+
+    def _binary(self, weights: int) -> bool:
+        """Whether a model of so many weights is written as a binary file."""
+        format_ = self.settings.model_format
+        return weights >= LARGE if format_ is None else format_ == BINARY
+
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights that are kept, and what pruning cost."""
         s, run, problem = self.settings, ended.run, ended.stage.problem
         pieces, constants = ended.progress.solution()
-        squared = float(pieces.values.astype(np.float64) @ pieces.values)
+        offsets = self._space.bias * constants.astype(np.float64)
+        model, squared = self._made(problem, pieces, offsets)
         squared += float(constants.astype(np.float64) @ constants)
-        binary = s.model_format == BINARY
-        if s.model_format is None:
-            binary = len(pieces.values) >= LARGE
-        model = SparseLabelModel(
-            pieces.indptr,
-            pieces.places,
-            pieces.values,
-            self._space.bias * constants.astype(np.float64),
-            self._examples.names,
-            self._counts.astype(np.int64),
-            len(self._examples),
-            binary,
-            self._columns,
-        )
         outcome = ended.outcome(ended.stage.name, model, squared)
-        outcome.details["weights_kept"] = len(pieces.values)
+        outcome.details |= self._told(model)
         stopped_by = ended.stopped_by
         if s.prune:
             before = float(run.trained.sum())
@@ -159,3 +163,7 @@ class LabelBlockPlan(Plan):
                 )
             )
         return outcome
+
+    def _told(self, model: Any) -> dict[str, Any]:
+        """What the report says of the model."""
+        return {"weights_kept": len(model.values)}

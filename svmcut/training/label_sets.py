@@ -14,7 +14,7 @@ from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.multilabel import LabelRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.solvers.auto import DUAL_CD, choose_labels
-from svmcut.solvers.one_vs_rest import OneVsRest
+from svmcut.solvers.one_vs_rest import OneVsRest, OneVsRestRun
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec.catalog import AUTO, SOLVERS
@@ -125,6 +125,8 @@ class LabelSetPlan(Structured):
         """As Structured.finish; a model without the weights of pairs that it was to have says
         so."""
         outcome = super().finish(objective, found, ended)
+        if isinstance(ended.run, OneVsRestRun):
+            outcome.radii = ended.run.radii()
         v = self.model.split(ended.progress.solution())[1]
         if v is not None and len(v) > 1 and not v.any():
             outcome.warnings.append(

@@ -17,6 +17,7 @@ from svmcut.risks.free_bias import FreeBias
 from svmcut.solvers.protocol import Problem, Start
 from svmcut.spaces.rows import RowSpace
 from svmcut.spec.catalog import AUTO, SOLVERS, TASKS
+from svmcut.spec.entries import DUAL_CD
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.certificate import close, in_columns, some, weights_reading
@@ -42,6 +43,11 @@ class Linear(Plan):
     Parameters
     ----------
     vectors : BoundRows
+
+    Attributes
+    ----------
+    begun : Start or None
+        What a solver begins with, where that is known before.
     """
 
     def __init__(self, vectors: BoundRows, settings: Settings):
@@ -52,13 +58,16 @@ class Linear(Plan):
         self.bias = settings.bias or 0.0
         self.initial = None if settings.initial is None else read_initial(settings)
         self.space = vectors.space(cuts and self.initial is None)
+        self.begun: Start | None = None
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """The solver of that name; of "auto" cutting planes, but for sums of losses the fastest
         certified trainer."""
         name, space = self.settings.solver, self.space
         several = self.settings.of_scores and len(TASKS[self.settings.task].auto) > 1
-        if name == AUTO and several:
+        if name == AUTO and self.settings.keep_multipliers:
+            name = DUAL_CD
+        elif name == AUTO and several:
             from svmcut.solvers.auto import NEWTON, choose
 
             mean = objective.C * (self.vectors.units.samples / space.X.n_rows)
@@ -76,14 +85,24 @@ class Linear(Plan):
 
             if isinstance(solver, DualCd):
                 solver = replace(solver, gram_mb=planned_memory(self.settings.max_memory))
+        if self.settings.keep_multipliers:  # Newton's method has none to go on with
+            stays = {"stays": True} if hasattr(solver, "stays") else {"max_epochs": math.inf}
+            solver = replace(solver, **stays)
         return Stage(name, solver, problem, objective, warm=True, start=self._start())
 
     def _start(self) -> Start | None:
-        """The weights of an old model, those of features that the data have not left out."""
-        model, columns = self.initial, self.vectors.columns
-        if model is None:
-            return None
-        w = self.space.zero()
+        """The weights of an old model."""
+        if self.initial is None:
+            return self.begun
+        return self.start_at(self.weights_of(self.initial))
+
+    def start_at(self, w: NDArray, fractions: NDArray | None = None) -> Start:
+        """What training begins with at a point, and at the multipliers of the rows."""
+        return Start(CutBundle(self.space, make_qp(self.settings.qp)), (w,), fractions)
+
+    def weights_of(self, model: LinearModel) -> NDArray[np.float64]:
+        """Those of a model, of features that the data have not left out."""
+        columns, w = self.vectors.columns, self.space.zero()
         own = np.arange(len(model.w)) if model.columns is None else model.columns
         places = (
             own if columns is None else np.minimum(np.searchsorted(columns, own), len(columns) - 1)
@@ -92,22 +111,32 @@ class Linear(Plan):
         w[places[known]] = model.w[known]
         if self.bias:
             w[-1] = (0.0 - model.b) / self.bias
-        return Start(CutBundle(self.space, make_qp(self.settings.qp)), (w,))
+        return w
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(
-            ended.stage.name, self._model(w, ended.progress.cuts), self.space.dot(w, w)
+            ended.stage.name, self.model(w, ended.progress.cuts), self.space.dot(w, w)
         )
-        model: Any = outcome.model
         if ended.run.bundle is not None and not (problem.l1 or self.settings.original):
             below = ended.run.bundle.solution(problem.C)
+            outcome.below = below.w, below.lower
             apart = self.space.blend(1.0, w, -1.0, below.w)
             outcome.apart = (
                 outcome.primal - below.lower,
                 math.sqrt(max(0.0, self.space.dot(apart, apart))),
             )
+        if self.settings.keep_multipliers:
+            known, n = ended.run.fractions, self.space.n_rows
+            outcome.fractions = np.zeros(n) if known is None else known.copy()
+        return self.judged(outcome, problem, w, ended.stopped_by)
+
+    def judged(
+        self, outcome: Outcome, problem: Problem, w: NDArray, stopped_by: str | None
+    ) -> Outcome:
+        """The outcome whose model has these weights, with the verdict of the gate."""
+        model: Any = outcome.model
         original = self.settings.original
         outcome.details |= self.vectors.details()
         if problem.l1:
@@ -122,7 +151,7 @@ class Linear(Plan):
         )
         if isinstance(problem.risk, FreeBias):
             reading = reading._replace(value=lambda kept: self._at_own_bias(kept, problem))
-        return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
+        return outcome.judge(problem.stop, stopped_by, reading=reading)
 
     def _at_own_bias(self, model: Any, problem: Problem) -> float:
         """The primal of a model whose bias is free, at the one it has."""
@@ -149,7 +178,8 @@ class Linear(Plan):
 
         return Part(part, holds)
 
-    def _model(self, w, cuts: int) -> LinearModel:
+    def model(self, w, cuts: int) -> LinearModel:
+        """That of weights in the plan's space."""
         weights, constant = self.space.split(w)
         risk = getattr(self.vectors, "risk", None)
         if isinstance(risk, FreeBias):

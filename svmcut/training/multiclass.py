@@ -17,7 +17,8 @@ from svmcut.risks.free_bias import FreeBiasRisk
 from svmcut.risks.multiclass import CrammerSingerRisk, SquaredCrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.weights import total
-from svmcut.solvers.one_vs_rest import OneVsRest
+from svmcut.solvers.multiclass_cd import MulticlassCdRun
+from svmcut.solvers.one_vs_rest import OneVsRest, OneVsRestRun
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, DUAL_CD, MULTICLASS, TASKS, losses
@@ -211,6 +212,14 @@ class MulticlassPlan(Plan):
             outcome.longest_cut = math.sqrt(self.space.dot(cut, cut))
         outcome.multipliers = self.units.original * outcome.multipliers
         outcome.details |= self.classes.details()
+        outcome.scale = self._written
+        if isinstance(ended.run, MulticlassCdRun) and (below := ended.run.below()) is not None:
+            v, lower = below
+            apart = self.space.blend(1.0, w, -1.0, v)
+            square = max(0.0, self.space.dot(apart, apart))
+            outcome.apart = outcome.primal - lower, math.sqrt(square)
+        if isinstance(ended.run, OneVsRestRun) and not self.settings.free_bias:
+            outcome.radii = ended.run.radii()
         if problem.l1:
             W = w.reshape(-1, len(self.names))[: self.space.X.n_features]
             outcome.details["features_used"] = int(W.any(axis=1).sum())
@@ -242,10 +251,12 @@ class MulticlassPlan(Plan):
     def _weights(self, model: Any) -> NDArray[np.float64]:
         """Those of a model in the unit and the columns of training."""
         W = in_columns(model.W, model.columns, self.classes.columns, self.space.X.n_features)
-        return (np.vstack([W, model.constant]) if self.bias else W).ravel() / self._written
+        w = (np.vstack([W, model.constant]) if self.bias else W).ravel()
+        return w if self._written == 1 else w / self._written
 
     def _model(self, w) -> MulticlassModel:
-        W = self._written * w.reshape(-1, len(self.names))
+        W = w.reshape(-1, len(self.names))
+        W = W if self._written == 1 else self._written * W
         constant, bias = W[-1] if self.bias else np.zeros(len(self.names)), self.bias
         if self.settings.free_bias:
             classes: Any = self.classes

@@ -184,8 +184,7 @@ class NuPlan(KernelPlan):
         room, run, C = self.room, ended.run, outcome.objective.C
         model: Any = outcome.model
         beta = ended.progress.solution().beta
-        if low := room.lowered(np.abs(beta), boxes(C, ended.stage.problem.weights)):
-            outcome.certificate = outcome.primal, outcome.dual - low
+        room.lower(outcome, beta, boxes(C, ended.stage.problem.weights), -np.inf)
         rule = self.stop(outcome.objective)
         if rule.relative is None:
             holds = run.violation() <= outcome.objective.epsilon

@@ -178,8 +178,9 @@ class Outcome:
         makes; "rounding" where float64 leaves no smaller gap, "float32" where kernel values in
         single precision do not, "basis" where the span of the basis does not, "file" where the
         digits of the model file do not; "mistake" where the certificate cannot be. "epochs",
-        "span", "samples" and "held-out" where training did what it was asked for, which was no gap
-        of the full problem; "stationary" where there is none, as the kernel need not be definite.
+        "span", "samples", "held-out" and "bounded" where training did what it was asked for, which
+        was no gap of the full problem; "stationary" where there is none, as the kernel need not be
+        definite.
     norm, longest_cut : float
         Length of w with the weight of the constant feature, and of the longest cut normal, in the
         unit of the risk.
@@ -202,6 +203,15 @@ class Outcome:
     apart : (float, float) or None
         P(w) - D of a dual vector v, and |w - v|, where v is known: a closer ball than that of the
         gap alone (svmcut.training.balls).
+    fractions : (n,) float64 or None
+        Multipliers of the rows as parts of C, where they are to be kept.
+    scale : float
+        The model's weights are those of training times this.
+    radii : (M,) float64 or None
+        Of machines that were trained one by one: how far each can be from its own optimum, before
+        the scale and the digits of the file.
+    below : (vector, float) or None
+        The dual vector of the last cuts on features, and its bound; a checkpoint has none.
     """
 
     model: Model | ChainModel
@@ -221,6 +231,10 @@ class Outcome:
     kernel_evaluations: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
     apart: tuple[float, float] | None = None
+    fractions: Any = None
+    scale: float = 1.0
+    radii: Any = None
+    below: Any = None
 
     def __repr__(self) -> str:
         end = "converged" if self.converged else f"ended: {self.stopped_by}"
@@ -236,7 +250,7 @@ class Outcome:
 
     def portable(self) -> Outcome:
         """This without the solver's callables, as a checkpoint keeps it."""
-        return replace(self, progress=self.progress._replace(solution=Unsaved()))
+        return replace(self, progress=self.progress._replace(solution=Unsaved()), below=None)
 
     def checked(self) -> Outcome:
         """This, where a checkpoint may hold it.
@@ -255,6 +269,8 @@ class Outcome:
                 warnings=schemas.many(schemas.text()),
                 certificate=schemas.maybe(numbers),
                 apart=schemas.maybe(numbers),
+                fractions=schemas.maybe(schemas.reals(None)),
+                radii=schemas.maybe(schemas.reals(None, low=0)),
                 stopped_by=stopped_by,
                 solver=schemas.text(),
             ),

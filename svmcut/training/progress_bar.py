@@ -11,6 +11,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from svmcut.solvers.protocol import over
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -54,6 +56,7 @@ class ProgressBar:
                 threading.RLock()
             )  # its own is shared between processes, for which there is no need
             self._first, self._fit_began, self._drawn = math.nan, time.perf_counter(), 0.0
+            self._over: int | None = None
             with self._forgiven():
                 self._bar = tqdm(
                     total=1.0,
@@ -93,8 +96,21 @@ class ProgressBar:
             self._first = gap
         if now - self._drawn < _REDRAWN_SECONDS:
             return
-        parts = self._parts(progress, target, now)
-        self._draw(now, share(self._first, gap, target), [told, *parts] if told else parts)
+        parts, reached = self._parts(progress, target, now), share(self._first, gap, target)
+        if (machines := over(progress)) is not None:
+            unit, done, number = machines
+            reached = done / number if number else None
+            parts.insert(0, f"{done} of {number} {unit}{self._left(done, number, now)}")
+        self._draw(now, reached, [told, *parts] if told else parts)
+
+    def _left(self, done: int, number: int, now: float) -> str:
+        """The time that the others take, once some are over in this fit."""
+        if self._over is None:
+            self._over = done
+        if done <= self._over:
+            return ""
+        left = (now - self._fit_began) * (number - done) / (done - self._over)
+        return f", {clock(left)} left"
 
     def tell(self, reached: float | None, text: str) -> None:
         """Draws how far a choice among models has come, ten times a second at most.

@@ -19,6 +19,7 @@ from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel, renumber
 from svmcut.resources import planned_memory
 from svmcut.risks.protocol import SignedRisk
+from svmcut.spaces.kernel_classes import ROUNDED
 from svmcut.spec.records import replace
 from svmcut.training.certificate import close, in_columns, scaled_bound, some
 from svmcut.training.gate import CLOSE, SLIP, Part, Reading
@@ -83,8 +84,17 @@ class KernelRoom:
 
     def lowered(self, size: NDArray, most: Any) -> float:
         """By how much a dual value of coefficients of this size, in boxes of `most`, has to be
-        lowered."""
-        return 0.0
+        lowered: half of what rounding can do to beta'K beta, as |K(x, z)|^2 <= K(x, x) K(z, z)."""
+        points = np.flatnonzero(size)
+        own = np.sqrt(np.abs(self.diagonal(points % self.X.n_rows)))
+        return 0.5 * ROUNDED * float(size[points] @ own) ** 2
+
+    def lower(self, outcome: Outcome, beta: NDArray, most: Any, least: float = 0.0) -> None:
+        """Lowers the dual of an outcome so, down to a known bound; nothing where that is none
+        beside the primal."""
+        low = self.lowered(np.abs(beta), most)
+        if not low <= SLIP * abs(outcome.primal):
+            outcome.certificate = outcome.primal, max(least, outcome.dual - low)
 
     @cached_property
     def rows(self) -> KernelRows:

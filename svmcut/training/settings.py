@@ -16,9 +16,10 @@ from svmcut.spec.catalog import (
     TASKS,
     losses,
 )
+from svmcut.spec.chosen import chosen_solver
 from svmcut.spec.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
 from svmcut.spec.records import replace
-from svmcut.spec.refusals import chosen_solver, plain
+from svmcut.spec.refusals import plain
 
 #: Rows up to which "auto" takes smo, and exact cutting planes, whose Gram matrix has n^2 values.
 SMO_ROWS, GRAM_ROWS = 50_000, 10_000
@@ -39,6 +40,8 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
         In place of the one there; 0 where it was over before the run.
     """
     s, task, solver = plain(settings), TASKS[settings.task], chosen_solver(settings)
+    original = s.original or (s.cost is not None and task.original is not None)
+    aimed = original or s.gap is not None or s.epsilon is not None
     named = SOLVERS.get(solver)
     if s.has_kernel and s.task in SOLVERS[SUBSPACE].kernel and not s.is_joint:
         exact = s.task in SOLVERS[SMO].kernel and s.is_usual
@@ -63,7 +66,7 @@ def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Set
         epochs=own.get("epochs") if s.epochs is None else s.epochs,
         multiclass=s.multiclass or MULTICLASS[-1 if s.has_kernel else 0],
         maintenance=s.maintenance or KERNELS[s.kernel].maintenance[0],
-        gap=task.gap if s.gap is None and s.epsilon is None else s.gap,
+        gap=s.gap if aimed else task.gap,
         certify=n < CERTIFIED_ROWS if s.certify is None else s.certify,
         time_limit=s.time_limit if time_limit is None else time_limit,
     )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.stage import Ended, Stage
 from svmcut.training.vectors import Vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class SmoPlan(KernelPlan):
@@ -39,6 +42,7 @@ class SmoPlan(KernelPlan):
         super().__init__(examples, settings)
         s = settings
         self._last: Any = None
+        self.begun: NDArray | None = None  # coefficients to begin with
         self._solver = Smo(bool(s.free_bias), s.cache_size, s.threads, s.max_iterations)
         self.initial = None if s.initial is None else read_initial(s, self.room.kernel)
 
@@ -60,7 +64,10 @@ class SmoPlan(KernelPlan):
             beta = coefficients(
                 self.initial, room.X, room.vectors.columns, problem, self._solver.free_bias
             )
-            self._last = self._solver.start(problem, None, self._solver.state_at(problem, beta))
+            self.begun = beta
+        if self.begun is not None and self._last is None:
+            state = self._solver.state_at(problem, self.begun)
+            self._last = self._solver.start(problem, None, state)
         return Stage(
             self.settings.solver, self._solver, problem, objective, start=Start(run=self._last)
         )
@@ -81,8 +88,11 @@ class SmoPlan(KernelPlan):
         }
         ended = ended._replace(progress=progress)
         outcome = ended.outcome(ended.stage.name, room.machine(f.beta, f.b), squared, **known)
-        if low := room.lowered(np.abs(f.beta), boxes(objective.C, room.vectors.risk.weights)):
-            outcome.certificate = outcome.primal, outcome.dual - low
+        room.lower(outcome, f.beta, boxes(objective.C, room.vectors.risk.weights))
+        if self.settings.keep_multipliers:
+            most = np.broadcast_to(boxes(objective.C, room.vectors.risk.weights), len(f.beta))
+            share = np.zeros(len(most))
+            outcome.fractions = np.divide(np.abs(f.beta), most, out=share, where=most > 0)
         outcome.apart = outcome.gap, 0.0  # the coefficients are those of the dual value
         rule = self.stop(objective)
         if (

@@ -23,6 +23,7 @@ from svmcut.spec.records import replace
 from svmcut.training.balls import check_decidable, with_certificate
 from svmcut.training.driver import Driver
 from svmcut.training.gate import aim
+from svmcut.training.update import UpdatingDriver
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,6 +66,7 @@ class DecidingDriver(Driver):
     def __init__(self, driver: Driver, X: Csr, fraction: float, path: str):
         check_decidable(driver.settings, "until_decided")
         super().__init__(driver.plan)
+        self._updating = driver if isinstance(driver, UpdatingDriver) else None
         self.marks, self.counts, self.notes = driver.marks, driver.counts, driver.notes
         if not X.n_rows:
             raise TrainingError("{}: no row has a label to decide; give some", path)
@@ -86,6 +88,12 @@ class DecidingDriver(Driver):
             known = schemas.fields(round=schemas.COUNT, round_gap=schemas.real(0, 1))
             schemas.checked(state, known)
             self._gap, rounds = state["round_gap"], state["round"]
+        elif self._updating is not None:
+            outcome = self._updating.bounded(cost, example_cost)
+            gap, count = self._look(outcome)
+            if count >= self._wanted:
+                return self._told(aim(outcome, True), count, 0)
+            self._gap = gap
         while True:
             self._round, rounds = rounds, rounds + 1
             self.plan.settings = replace(self.plan.settings, gap=self._gap)
@@ -97,14 +105,20 @@ class DecidingDriver(Driver):
                 self._gap = gap
                 continue
             aim(outcome, reached, "rounding" if gap < LEAST else "limit")
-            n = self._X.n_rows
-            outcome.details |= {
-                "decided": count,
-                "decided_fraction": count / n,
-                "decided_rounds": rounds,
-            }
             outcome.seconds = seconds
-            return outcome
+            return self._told(outcome, count, rounds)
+
+    def _told(self, outcome: Outcome, count: int, rounds: int) -> Outcome:
+        """The outcome, which says how many labels are decided."""
+        n, updating = self._X.n_rows, self._updating
+        shares = {"decided": count, "decided_fraction": count / n, "decided_rounds": rounds}
+        outcome.details |= shares
+        if updating is not None:
+            updating.told(outcome)
+            model = with_certificate(outcome.model, outcome, self.settings)
+            if model.certificate is not None:
+                outcome.details["unchanged"] = updating.unchanged(model, self._X)
+        return outcome
 
     def state(self) -> State:
         return super().state() | {"round": self._round, "round_gap": self._gap}
@@ -121,7 +135,7 @@ class DecidingDriver(Driver):
         model: Any = with_certificate(outcome.model, outcome, self.settings)
         if model.certificate is None:
             return 0.0, 0
-        gap, radius, _ = model.certificate
+        gap, radius = model.certificate[:2]
         found = self._reached(model)
         count = int((found > radius).sum())
         if not radius > 0:

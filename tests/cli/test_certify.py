@@ -177,3 +177,31 @@ def test_proven_tags_are_those_of_a_smaller_gap(folder, tmp_path, monkeypatch, c
     assert read_model("plain").certificate is None
     assert call("svmcut", "classify", "--certify", test, "plain", "tags") == 1
     assert "learn --certify writes one of chains" in capsys.readouterr().err
+
+
+def test_pairs_of_queries_are_counted_whatever_the_blocks(folder, tmp_path, monkeypatch, capsys):
+    from svmcut.tasks import ranking
+
+    data = Path(svmcut.__file__).parents[1] / "data"
+    model, report = tmp_path / "m", tmp_path / "r"
+    assert (
+        call("svmcut rank", "-v", 0, "-c", 1, "--gap", "1e-4", data / "ranking.train", model) == 0
+    )
+    X, _, qid = svmcut.load_svmlight_file(data / "ranking.test", query_id=True)
+    proven, pairs = svmcut.load(model).decided_pairs(X, qid).sum(axis=0).tolist()
+    whole = ranking.Ranking.stream
+
+    def halves(self, path, **how):
+        for block in whole(self, path, **how):
+            for part in (slice(0, 7), slice(7, None)):
+                own = np.zeros(len(block), bool)
+                own[part] = True
+                yield block.take(own)
+
+    for blocks in (whole, halves):
+        monkeypatch.setattr(ranking.Ranking, "stream", blocks)
+        words = ("--certify", "--report", report, data / "ranking.test", model, tmp_path / "p")
+        assert call("svmcut classify", *words) == 0
+        told = capsys.readouterr().out
+        assert f"Certified: {proven:,} of {pairs:,} orders of pairs" in told
+        assert json.loads(report.read_text())["decided"] == proven > 0.8 * pairs

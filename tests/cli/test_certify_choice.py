@@ -87,3 +87,28 @@ def test_without_C_the_interval_is_that_of_cv(tmp_path, capsys):
 def test_what_it_does_not_go_with_is_refused(words, said, tmp_path, capsys):
     assert learn(*words, TRAIN, tmp_path / "m") == 2
     assert said in capsys.readouterr().err and not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("held", [("--validate", TEST), ("--cv", "3")])
+def test_a_plain_grid_says_what_it_proves(held, tmp_path, capsys):
+    values = ",".join(f"{0.004 * 1.15**k:.4g}" for k in range(12))
+    model, report, page = tmp_path / "m", tmp_path / "r", tmp_path / "p.html"
+    asked = ("--example-cost", values, "--gap", "1e-4", "--report", report, *held)
+    assert learn(*asked, TRAIN, model) == 0
+    told, document = capsys.readouterr().out, json.loads(report.read_text())
+    choice = document["choice"]
+    least = 100 * (choice["errors"] - choice["within"])
+    assert least > 0 and len(choice["intervals"]) == 11 and "proven" not in choice
+    line = f"No C from 0.004 to {values.split(',')[-1]} has fewer than {least:.2f} % errors"
+    assert f"{line}: none is better by more than {100 * choice['within']:.2f} %" in told
+    if held[0] == "--validate":
+        shares = {row["C"]: row["validation"]["accuracy"] for row in document["path"]}
+        for row in choice["trained"]:
+            assert row["errors"] == pytest.approx(1 - shares[row["C"]] / 100)
+        assert learn(*asked, "--threads", "1", TRAIN, model) == 0
+        assert json.loads(report.read_text())["choice"] == choice
+        return
+    assert call("svmcut inspect", model, "--report", report, "--html", page) == 0
+    assert "Errors over C" in page.read_text()
+    assert learn("--no-certify", *asked, TRAIN, model) == 0
+    assert "choice" not in json.loads(report.read_text())

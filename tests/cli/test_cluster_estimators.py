@@ -242,7 +242,7 @@ def test_workers_fit_the_encoding_of_a_table(client, tmp_path, capsys):
     alone = svmcut.train(path, **how)
     assert there.dual <= alone.primal and alone.dual <= there.primal
     for more, text in (
-        ({"text": "c"}, "'text' does not spread"),
+        ({"group": "c"}, "'group' does not spread"),
         ({"cache": "x"}, "'cache' is for"),
     ):
         with pytest.raises(UsageError, match=text):

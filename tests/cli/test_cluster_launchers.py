@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The example of dask-jobqueue with a queue of this machine in the place of SLURM's."""
+"""The example of dask-jobqueue with a queue of this machine in the place of SLURM's, and the
+manifests of Kubernetes."""
 
 import contextlib
 import os
@@ -61,3 +62,24 @@ def test_workers_of_a_queue_train(queue, tmp_path):
     assert "--lifetime 110m" in script.read_text() and "#SBATCH -t 02:00:00" in script.read_text()
     here = trained(paths, example_cost=1.0, gap=1e-3)
     assert read_model(str(model)).w == pytest.approx(here.model.w, abs=1e-6)
+
+
+@pytest.mark.parametrize("version", ["1.28", "1.31"])
+def test_the_manifest_of_kubernetes_is_of_its_schema(version):
+    yaml, schemas = pytest.importorskip("yaml"), pytest.importorskip("kubernetes_validate")
+    text = (EXAMPLE.with_name("cluster_kubernetes.yaml")).read_text()
+    for one in yaml.safe_load_all(text):
+        schemas.validate(one, version, strict=True)
+        with pytest.raises(schemas.ValidationError, match="'nobody'"):
+            schemas.validate(one | {"spec": {**one["spec"], "nobody": 1}}, version, strict=True)
+
+
+@pytest.mark.slow
+def test_the_table_of_tight_gaps_holds_both_certificates_together(tmp_path):
+    (one,) = written(tmp_path, lines(), 1)
+    script = EXAMPLE.parents[1] / "benchmarks" / "tight_gaps.py"
+    words = ["--gaps", "0.01", "--losses", "logistic", "--workers", "1", one]
+    line = [sys.executable, str(script), *words]
+    done = subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[2].startswith("| logistic | 0.01 | ")
+    assert "| newton | " in done.stdout

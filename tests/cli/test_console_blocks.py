@@ -46,6 +46,29 @@ def test_pages_show_what_the_programs_print(name):
     assert replay.replay(name) == []
 
 
+def texts_of(path):
+    root = ElementTree.parse(path).getroot()
+    return ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_the_page_of_pictures_shows_todays_help(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    monkeypatch.setenv("COLUMNS", "88")
+    import screens
+
+    assert texts_of(screens.ASSETS / "help.svg") == [line for line in screens.help_lines() if line]
+    shown = texts_of(screens.ASSETS / "bar.svg")
+    assert shown[0].removeprefix("$ ") == screens.TRAINING and len(shown) == 6
+    assert all(
+        re.fullmatch(r"training +\d+%\|.+\| gap \S+, target \S+; .*", line) for line in shown[1:]
+    )
+    page = (ROOT / "docs" / "looks.md").read_text(encoding="utf-8")
+    assert {path.name for path in screens.ASSETS.iterdir() if path.suffix in (".png", ".svg")} == {
+        "icon.svg",
+        *re.findall(r"\(assets/([^)]+)\)", page),
+    }
+
+
 def test_the_picture_of_a_terminal_shows_what_the_programs_print(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     import terminal

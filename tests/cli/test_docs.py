@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The documentation says what the programs do today."""
 
+import importlib
 import importlib.util
 import json
 import os
@@ -314,3 +315,106 @@ def test_files_that_pages_name_are_there():
     }
     assert len(named) > 40
     assert [pair for pair in named if not any(ROOT.glob(pair[1]))] == []
+
+
+def test_words_of_pages_are_counted_apart_from_those_made_of_the_help(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import words
+
+    made = f"{generator().BEGIN}\nof the help\n{generator().END}"
+    found = words.counts({"README.md": "one two", "docs/a.md": f"# A b\n{made}\nend"})
+    options = found.pop("options, made of the help")
+    assert found == {"README.md": 2, "pages written by hand": 4}
+    assert options == len(made.split())
+    assert sum(words.counts(words.pages(None)).values()) > 10_000
+
+
+def test_a9a_is_told_as_its_three_tables_have_it():
+    """benchmarks.md: ahead by the clock and on the board, behind in the figure of gaps."""
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    board = (ROOT / "docs" / "board.md").read_text(encoding="utf-8")
+    told = re.search(
+        r"a9a is a tie: svmcut is ahead in this table and on\s+the \[board\]\(board.md\) "
+        r"\(([\d.]+) CPU seconds against ([\d.]+)\), LIBLINEAR in \[time to a gap\]"
+        r"\(#time-to-a-gap\) \(([\d.]+) against ([\d.]+)\)",
+        text,
+    )
+    ours, theirs, least, behind = map(float, told.groups())
+    row = re.search(r"^\| a9a \| 1 \| ([\d.]+) \| ([\d.]+), liblinear", board, re.MULTILINE)
+    assert (ours, theirs) == tuple(map(float, row.groups())) and ours < theirs and least < behind
+    clock = [
+        float(re.search(rf"^\| a9a \| {re.escape(name)} \| ([\d.]+)", text, re.MULTILINE)[1])
+        for name in ("svmcut auto --gap 1e-3", "LIBLINEAR -s 3 -e 0.1")
+    ]
+    assert clock[0] < clock[1]
+    points = (ROOT / "docs" / "plots" / "curves" / "gap.csv").read_text(encoding="utf-8")
+    seconds = {tuple(line.split(",")[:2]): line.split(",")[2] for line in points.splitlines()[1:]}
+    assert float(seconds["a9a", "LIBLINEAR -s 3 -e 0.1"]) == least
+    assert float(seconds["a9a", "svmcut auto --gap 1e-3"]) == behind
+    shown = text.split("### Time to a gap")[1].split("All points")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown]
+    rows = [row for row in rows if len(row) == 5 and (row[0], row[1]) in seconds]
+    assert len(rows) == 15 and all(float(seconds[row[0], row[1]]) == float(row[2]) for row in rows)
+
+
+def test_nothing_is_installed_by_a_name_that_no_index_has():
+    sources = [*PAGES, *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.*")]
+    sources += [*(ROOT / "svmcut").rglob("*.py")]
+    bad = re.compile(r"pip install (?:-\S+ )*['\"]?svmcut")
+    assert [path.name for path in sources if bad.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_what_is_said_of_three_labels_without_positive(tmp_path, capsys):
+    """CHANGELOG: classes; one label and a loss that is no sum is refused with 1."""
+    from svmcut.cli.start import main
+
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "three labels or more without\n  `--positive` are learnt as classes" in text
+    data, model, report = (str(tmp_path / name) for name in ("data", "model", "report"))
+    Path(data).write_text("".join(f"{k % 3} {k % 3 + 1}:1\n" for k in range(30)))
+    assert main(["learn", "-v", "0", "--report", report, data, model]) == 0
+    assert json.loads(Path(report).read_text())["task"] == "multiclass"
+    assert main(["learn", "-v", "0", "--positive", "2", "--report", report, data, model]) == 0
+    assert json.loads(Path(report).read_text())["task"] == "classification"
+    Path(data).write_text("1 1:1\n1 2:1\n")
+    assert main(["learn", "-l", "f1", "-c", "1", data, model]) == 1
+    assert "needs two classes" in capsys.readouterr().err
+
+
+def table_below(heading):
+    """Rows of the first table below a heading of the how-to for users of other programs."""
+    text = (ROOT / "docs/howto/from-another-program.md").read_text(encoding="utf-8")
+    lines = text.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0].split("\n")
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+    return [row for row in rows if len(row) == 2]
+
+
+def flags_of(cell):
+    """What stands in a cell as code and begins with a dash."""
+    return re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", " ".join(re.findall(r"`([^`]*)`", cell)))
+
+
+@pytest.mark.parametrize(
+    "program, module",
+    [("LIBLINEAR", "liblinear_train"), ("LIBSVM", "svm_train")],
+)
+def test_the_how_to_has_every_option_of_the_other_programs(program, module):
+    """Both columns are held to what the programs parse, -b to the one that predicts."""
+    import click
+
+    from svmcut.cli.main import svmcut
+
+    parsed = importlib.import_module(f"svmcut.libs.{module}")
+    (theirs, ours), *rows = table_below(f"{program}'s options in svmcut")
+    assert "-train" in theirs and "learn" in ours
+    trained = [row for row in rows if not re.match(r"`\S*(predict|scale)", row[0])]
+    named = {flag[1] for left, _ in trained for flag in flags_of(left)}
+    assert named == set(parsed.FLAGS + parsed.VALUED)
+    files = {"learn": ["data", "model"], "classify": [os.devnull] * 2, "scale": ["data"]}
+    for _, right in rows:
+        name = (re.search(r"svmcut (\w+)", right) or ["", "learn"])[1]
+        words = (re.search(r"--task [a-z-]+", right) or [""])[0].split() + files[name]
+        command = svmcut.get_command(click.Context(svmcut), name)
+        context = command.make_context(name, words, ignore_unknown_options=True)
+        known = {flag for param in command.get_params(context) for flag in param.opts}
+        assert set(flags_of(right)) <= known, right

@@ -324,7 +324,7 @@ def comma_locale(tmp_path):
 
 OF_QUERIES = (
     b"svmcut learn: warning: qid has no effect in classification; svmcut rank learns the order "
-    b"within queries\n"
+    b"within queries, --task sequence the tags of sequences\n"
 )
 
 

@@ -36,6 +36,8 @@ def test_row22_a_signal_while_reading_writes_nothing(program, number, svmcut, fo
     words = ("-c", "1", "-", "out") if program in LEARNERS else ("-", "model", "out")
     if program == "svmcut learn":
         words = ("--format", "original", *words)
+    if program == "svmcut classify":
+        words = ("-v", "2", *words)
     with start(program, *words) as child:
         child.stdin.write(b"1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n1 ")
         child.stdin.flush()

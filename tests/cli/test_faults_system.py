@@ -270,7 +270,7 @@ def test_row26_too_little_memory_is_a_message(program, folder):
     with open("many", "w", encoding="ascii") as file:
         file.write("1 1:1 2:0.5 3:1 4:1 5:1 6:1\n-1 1:1 2:0.7 3:1 4:1 5:1 6:1\n" * 250_000)
     statuses = []
-    for megabytes in (40, 100, 120, 140, 4000):
+    for megabytes in (40, 96, 100, 120, 140, 4000):
         limit = lambda size=megabytes << 20: resource.setrlimit(resource.RLIMIT_AS, (size, size))  # noqa: E731
         done = run(program, *words(program, "many", f"out{megabytes}"), preexec_fn=limit)
         statuses.append(done.returncode)

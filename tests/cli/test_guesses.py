@@ -44,7 +44,7 @@ def test_what_a_wrong_word_is_answered(capsys, line, told):
 def test_other_names_lead_to_what_there_is():
     assert {*_COMMANDS.values()} <= COMMANDS.keys() and not _COMMANDS.keys() & COMMANDS.keys()
     for other in _OPTIONS:
-        assert other.startswith("--")
+        assert other.startswith("-")
 
 
 def test_help_is_a_word_too(capsys):

@@ -323,7 +323,7 @@ def test_scores_and_curves_of_ties_and_of_what_is_not_finite(rng):
 
 def test_what_is_refused(capsys):
     Path("model").write_text("hello\n")
-    assert "version 'hello' is not supported" in refused(capsys, "model")
+    assert "no model; it starts with 'hello'" in refused(capsys, "model")
     write_model("model", LinearModel(np.ones(2), 0.0, kernel=Kernel()))
     assert "--names and --data cannot both be" in refused(
         capsys, "--names", "-", "--data", "-", "model", status=2

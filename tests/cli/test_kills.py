@@ -25,7 +25,7 @@ RBF = ("-t", "2", "-g", "0.05")
 LEARN = {
     "cutting-plane": ("--solver", "cutting-plane", "--example-cost", "100", "--gap", "1e-7"),
     "dual-cd": ("--solver", "dual-cd", "--example-cost", "100", "--gap", "1e-9"),
-    "newton": ("--solver", "newton", "--example-cost", "1", "--gap", "1e-13"),
+    "newton": ("--solver", "newton", "--example-cost", "1", "--gap", "1e-9"),
     "f1": ("-l", "f1", "-c", "1000", "--gap", "1e-2"),
     "roc-area, path": ("-l", "roc-area", "-c", "1,100", "--gap", "1e-4"),
     "smo": (*RBF, "--solver", "smo", "--example-cost", "100"),
@@ -35,7 +35,7 @@ LEARN = {
         "--solver",
         "subspace",
         "--basis",
-        "100",
+        "600",
         "--example-cost",
         "1",
         "--gap",
@@ -269,11 +269,7 @@ def test_row22_terminated_at_random_moments(name):
                 child.wait(choose.uniform(0, longest))
             child.send_signal(signal.SIGTERM)
             _, errors = child.communicate(timeout=TIMEOUT)
-        lines = [
-            line
-            for line in errors.decode().splitlines()
-            if not line.endswith("training starts afresh")
-        ]
+        lines = [line for line in errors.decode().splitlines() if ": warning: " not in line]
         assert child.returncode in (75, 0), errors
         if child.returncode == 75:
             known = f"the state is in state{GOES_ON}" if os.path.exists("state") else NO_STATE

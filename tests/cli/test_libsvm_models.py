@@ -79,6 +79,9 @@ def test_the_label_beside_probabilities_is_the_most_probable_class(capsys):
     coupled = np.loadtxt("coupled")
     assert np.loadtxt("votes").tolist() == [1, 1] and coupled[:, 0].tolist() == [3, 3]
     assert np.array_equal(coupled[:, 0], 1 + np.argmax(coupled[:, 1:], axis=1))
+    page = Path(__file__).parents[2] / "docs" / "formats.md"
+    told = " ".join(page.read_text(encoding="utf-8").split())
+    assert "vote over pairs, but with `--probability` the most probable class" in told
 
 
 def test_two_classes_of_libsvm_beside_probabilities():

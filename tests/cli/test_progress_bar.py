@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from programs import TIMEOUT, command, forked
 
-from svmcut.solvers.protocol import StoppingRule
+from svmcut.solvers.protocol import Progress, StoppingRule
 from svmcut.spec.parameters import Settings
+from svmcut.training.outcome import Objective
 from svmcut.training.progress_bar import ProgressBar, clock, fitted, share
 
 BAR = re.compile(
@@ -48,6 +49,25 @@ def test_texts_are_whole_and_of_one_length():
     ]
     assert {len(fitted(parts, 30)), len(fitted(parts[:1], 30))} == {30}
     assert [clock(seconds) for seconds in (-1, 0, 65, 7207)] == ["0:00", "0:00", "1:05", "2:00:07"]
+
+
+def test_machines_one_after_the_other_are_counted_with_the_time_left(monkeypatch):
+    shown, objective = io.StringIO(), Objective(1.0, 1.0, 1.0, 0.1)
+    monkeypatch.setattr(sys, "stderr", shown)
+    bar = ProgressBar(True, Settings(gap=0.01), lambda objective: StoppingRule(0.0, 0.01))
+    with bar:
+        bar._fit_began -= 60.0
+        for done in (64, 128, 256):
+            bar._drawn = -1.0
+            extra = {"labels_over": done, "labels": 640}
+            bar.show(Progress(2, 1.0, 90.0, 10.0, 80.0, 1.0, dict, extra=extra), objective)
+    first, *others = re.findall(
+        r"training +(\d+)%[^;]*\| (\d+ of 640 labels[^;]*)", shown.getvalue()
+    )
+    assert first == ("10", "64 of 640 labels")
+    # 64 labels took a minute, 192 too
+    assert others[0] == ("20", "128 of 640 labels, 8:00 left")
+    assert others[-1] == ("40", "256 of 640 labels, 2:00 left")
 
 
 def test_a_grid_counts_its_models(monkeypatch):

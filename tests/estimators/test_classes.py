@@ -513,3 +513,38 @@ def test_a_row_of_weight_0_does_not_copy_the_others(Estimator, how, monkeypatch)
     y[0] = 7  # a class of rows without weight alone is none
     again = Estimator(**made).fit(X, y, weights)
     assert again.primal_.tolist() == alone.primal_.tolist() or Estimator is not LinearSVM
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_of_a_dense_matrix_have_the_bytes_of_its_sparse_form(n_classes):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(301, 11))
+    X[rng.random(X.shape) < 0.4] = 0
+    y = np.argmax(X[:, :n_classes], axis=1)
+    machine = LinearSVM(random_state=0).fit(X, y)
+    scores = machine.decision_function(X)
+    for same in (sp.csr_matrix(X), X.astype(np.float32), np.asfortranarray(X)):
+        np.testing.assert_array_equal(machine.decision_function(same), scores)
+    np.testing.assert_array_equal(machine.decision_function(X[7:9]), scores[7:9])
+    np.testing.assert_array_equal(
+        clone(machine).set_params(n_jobs=2).fit(X, y).decision_function(X), scores
+    )
+    X[1, 1] = 1e39
+    with pytest.raises(ValueError, match="32 bits"):
+        machine.decision_function(X)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_a_row_of_weight_0_does_not_copy_the_rows_of_a_kernel(kernel, monkeypatch):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(60, 3))
+    y, v = (X[:, 0] * X[:, 1] > 0).astype(int), rng.integers(1, 3, 60).astype(np.float64)
+    X = rbf_kernel(X, gamma=0.5) if kernel == "precomputed" else X
+    v[17] = 0
+    taken = KernelSVM(kernel=kernel, tol=1e-6).fit(X, y, v)
+    monkeypatch.setattr(task_weights, "LARGE", 0)
+    monkeypatch.setattr(task_weights, "take", None)  # what would copy them
+    kept = KernelSVM(kernel=kernel, tol=1e-6).fit(X, y, v)
+    assert kept.converged_
+    np.testing.assert_allclose(kept.primal_, taken.primal_, rtol=1e-6)
+    np.testing.assert_allclose(kept.decision_function(X), taken.decision_function(X), atol=1e-3)

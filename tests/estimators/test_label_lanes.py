@@ -49,3 +49,16 @@ def test_the_best_labels_are_those_with_the_highest_scores(monkeypatch, given):
 def test_pruning_needs_labels_of_their_own():
     with pytest.raises(UsageError, match="prune"):
         MultilabelSVM(prune=0.1).fit(*data())
+
+
+def test_a_tree_predicts_sets_and_the_best_labels(tmp_path):
+    X, Y = data(2)
+    machine = MultilabelSVM(pairs="none", tree=True, tol=1e-2).fit(X, Y)
+    scores = machine.decision_function(X)
+    assert np.array_equal(machine.predict(X), scores > np.log(0.5))
+    labels, values = machine.predict_top_k(X, 3)
+    assert np.array_equal(values, -np.sort(-scores, axis=1)[:, :3])
+    assert np.array_equal(np.take_along_axis(scores, labels, 1), values)
+    assert not hasattr(machine, "coef_") and machine.pair_coef_ is None
+    machine.save(tmp_path / "model")
+    assert (tmp_path / "model").read_bytes().startswith(b"svmcut label tree 1\n")

@@ -46,7 +46,7 @@ def test_empty_sequences_and_generators_go_in_and_come_out(machine):
         ([3], "3 is no sequence"),
         ([[None]], "None is no token; expected a dict of features"),
         ([[b"the"]], "b'the' is no token"),
-        ([[{"w": None}]], "is no token; expected a dict of features, whose values are numbers"),
+        ([[{"w": None}]], "is no token; expected a dict of features, whose values are finite"),
         ([[{"w": b"x"}]], "is no token"),
         ([[["a", b"x"]]], "is no token"),
         ([[["a", None]]], "is no token"),
@@ -114,6 +114,20 @@ def test_probabilities_are_calibrated_where_they_are_asked_for(tmp_path):
     ).predict_confidences(X)
     fitted.save(tmp_path / "model")
     assert b"#@ temperature " in (tmp_path / "model").read_bytes()
+
+
+def test_values_that_are_not_finite_and_tags_of_two_kinds_are_refused(machine):
+    for value in (math.nan, math.inf):
+        with pytest.raises(DataError, match="whose values are finite numbers or texts"):
+            machine.predict([[{"word": value}]])
+    with pytest.raises(DataError, match="some tags are texts and others are not"):
+        ChainSVM().fit([[["a"], ["b"]]], [[1, "x"]])
+
+
+def test_quick_has_a_temperature_by_itself_and_its_own_c():
+    fitted = ChainSVM(quick=True, random_state=0).fit(X * 5, Y * 5)
+    assert fitted._model.temperature > 0 and fitted.C is None
+    assert all(0 < p <= 1 for one in fitted.predict_confidences(X) for p in one)
 
 
 def test_score_counts_tokens_or_chunks(machine):

@@ -82,3 +82,17 @@ def top_measures(scores, gold, beyond, inverse, unknown, tops):
         found[f"ndcg@{k}"] = 100 * gain / n
         found[f"psp@{k}"] = 100 * got / possible
     return found
+
+
+def tree_scores(f, first, leads, K):
+    """(n, K) of every label the sum of log sigma(4 f) over the children on its path, which are
+    sought from the label up."""
+    node = {int(lead): child for child, lead in enumerate(leads)}
+    above = np.searchsorted(first, np.arange(len(leads)), side="right") - 1
+    scores = np.zeros((len(f), K))
+    for k in range(K):
+        child = node[~k]
+        while child is not None:
+            scores[:, k] += np.log(1 / (1 + np.exp(-4 * f[:, child])))
+            child = node.get(int(above[child])) if above[child] else None
+    return scores

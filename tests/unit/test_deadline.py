@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A deadline ends long C calls once, and a time limit ends training within one, certified."""
 
+import contextlib
+import signal
 import threading
 import time
 
@@ -55,6 +57,47 @@ def test_a_deadline_of_another_thread_is_left_to_python(rng):
     thread.start()
     thread.join()
     assert found == [(True, False)]
+
+
+def run_for(seconds):
+    """Python code that looks at no flag."""
+    began = time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        pass
+
+
+def test_a_deadline_ends_python_code_where_it_may():
+    with watched_signals():
+        began = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt), deadline(0.02) as over:
+            over.ends_python = True
+            run_for(20)
+        assert over.passed and time.perf_counter() - began < 10
+        with deadline(0.0) as over:
+            run_for(0.05)
+        assert not over.passed
+
+
+def test_a_deadline_that_comes_too_late_ends_nothing():
+    """Between the last step and the end of the time."""
+    with watched_signals():
+        for seconds in np.linspace(0, 2e-3, 60):
+            with contextlib.suppress(KeyboardInterrupt), deadline(seconds) as over:
+                over.ends_python = True
+                run_for(1e-3)
+            run_for(1e-3)
+
+
+def test_a_handler_of_the_programs_own_is_not_called():
+    met = []
+    before = signal.signal(signal.SIGINT, lambda *what: met.append(what))
+    try:
+        with watched_signals(), deadline(0.0) as over:
+            over.ends_python = True
+            run_for(0.05)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert met == [] and not over.passed
 
 
 @pytest.mark.parametrize(

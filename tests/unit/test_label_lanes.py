@@ -99,6 +99,26 @@ def test_pruning_says_what_it_costs_and_auto_stays_within_the_gap():
     assert auto.primal == pytest.approx(machines(auto.model, X, Y, 0.5).sum(), rel=1e-9)
 
 
+@pytest.mark.parametrize("prune", [0.3, "auto"])
+def test_constants_are_fitted_to_the_weights_that_pruning_leaves(prune):
+    X, Y = data(5)
+    v = np.random.default_rng(1).uniform(0.2, 2, N)
+    outcome = train(X, Y, prune=prune, gap=0.02, weights=v)
+    model = outcome.model
+    signs = np.where(Y[:, model.names], 1, -1)
+    s = X.astype(float) @ dense(model).T
+
+    def objectives(b):
+        losses = v @ np.maximum(0, 1 - signs * (s + b))
+        return 0.5 * ((dense(model) ** 2).sum(axis=1) + b**2) + 0.5 * losses
+
+    own = objectives(model.constant)
+    assert outcome.primal == pytest.approx(own.sum(), rel=1e-9)
+    for step in (1e-4, 1e-2, 0.3):
+        for near in (model.constant + step, model.constant - step):
+            assert (own <= objectives(near) * (1 + 1e-7)).all()
+
+
 def test_models_survive_their_files(tmp_path):
     X, Y = data(6)
     model = train(X, Y, prune=0.02).model

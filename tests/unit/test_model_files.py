@@ -147,7 +147,7 @@ def test_truncation_at_every_byte_is_refused(file, kernel, lines):
     [
         ("", "1:1", "empty"),
         ("SVM-light Version V6.03\n", "1:1", "V6.03"),
-        ("\0" * 100_000, "1:1", "version"),
+        ("\0" * 100_000, "1:1", "no model"),
         (
             text_of(kernel=4),
             "2:1",

@@ -2,17 +2,27 @@
 """Training of chains that a part held out ends: what is chosen, what is claimed, what is
 refused."""
 
+import itertools
+
 import numpy as np
 import pytest
 from drivers import driver
 from reference.chain import noisy_chains
+from reference.chunks import scores
 
 from svmcut import ChainSVM
 from svmcut._native import chain_ssg
+from svmcut.data.examples import Csr, Names
 from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
+from svmcut.models import ChainModel, ChainShape
+from svmcut.models.decoding import Held, Lattice, fit_temperature
+from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
+from svmcut.spec.refusals import plain
 from svmcut.spec.state_classes import state_classes
+from svmcut.structured.chain import run_argmax
+from svmcut.training.settings import resolved
 
 
 def chains(rng, n=60, K=4):
@@ -146,3 +156,76 @@ def test_the_estimator_takes_it_whatever_its_tol(rng):
     machine = ChainSVM(C=0.3, quick=True, random_state=0).fit(parts, tags)
     assert machine.solver_ == "ssg" and not machine.converged_ and machine.gap_[0] > 0
     assert machine.score(parts, tags) > 0.6
+
+
+def test_chunks_decide_where_tags_say_chunks_and_the_part_held_out_gives_the_temperature(rng):
+    tags = ("B-NP", "I-NP", "B-VP", "O")
+    data = replace(chains(rng, 80), names=Names(tags, ()))
+    trainer, steps = quick(data, seed=1), []
+
+    def observe(progress, objective):
+        if "refit" in (state := trainer.state()["solver"]) and not state["refit"]:
+            steps.append(state["seen"])
+
+    outcome = trainer.fit(None, 0.3, observe)
+    told, run = outcome.details["quick"], trainer.run
+    watched, w = run.watched, steps[-1]
+    assert watched.n_samples == 8 and told["passes"] == len(steps) - 5
+    found = run_argmax(watched.chains, w, 0)[0]
+    bounds = [*zip(watched.parts, watched.parts[1:])]
+    named = [[[tags[k] for k in side[a:b]] for a, b in bounds] for side in (watched.gold, found)]
+    assert told["held_out_chunk_f1"] == pytest.approx(scores(*named)[0][2])
+    wrong = 100 * np.mean(found != watched.gold)
+    assert told["held_out_error"] == pytest.approx(wrong)
+
+    model = ChainModel(w * run.scale, watched.shape)
+    lattice = Lattice(model, watched.sequences.X, watched.parts)
+    held = [Held(lattice, watched.gold, np.ones(8))]
+    best = fit_temperature(held, smooth=True)
+    assert outcome.model.temperature == pytest.approx(best, rel=2e-3)
+    p = lattice.sums(outcome.model.temperature, marginals=True)[2]
+    loss = -np.log(p[np.arange(len(p)), watched.gold]).mean()
+    assert outcome.details["log_loss"] == pytest.approx(loss)
+
+
+def test_the_smoothed_temperature_has_the_least_loss_by_enumeration(rng):
+    K, lengths = 3, [2, 3]
+    nodes, V = 4 * rng.normal(size=(5, K)), rng.normal(size=(K, K))
+    w, shape = np.zeros(5 * 4 + K * 4), ChainShape(K, 5)
+    w[:20].reshape(5, 4)[:, :K], w[20:].reshape(K, 4)[:, :K] = nodes, V
+    X = Csr(np.ones(5, np.float32), np.arange(5, dtype=np.int32), np.arange(6), 5)
+    ends = np.cumsum([0, *lengths])
+
+    def score(a, y):
+        own = sum(nodes[a + t, k] for t, k in enumerate(y))
+        return own + sum(V[pair] for pair in itertools.pairwise(y))
+
+    scores = [
+        {y: score(a, y) for y in itertools.product(range(K), repeat=b - a)}
+        for a, b in itertools.pairwise(ends)
+    ]
+    gold = [max(found, key=found.__getitem__) for found in scores]
+
+    def loss(t):
+        share, total = 1 / 7, 0.0
+        for found, right in zip(scores, gold):
+            values = np.array([*found.values()])
+            aim = (1 - share) * found[right] + share * values.mean()
+            total += np.log(np.exp(t * values).sum()) - t * aim
+        return total
+
+    lattice = Lattice(ChainModel(w, shape), X, ends)
+    held = [Held(lattice, np.array([*itertools.chain(*gold)], np.int32), np.ones(2))]
+    t = fit_temperature(held, smooth=True)
+    assert 0.1 < t < 20 and loss(t) < min(loss(0.99 * t), loss(1.01 * t))
+    assert fit_temperature(held) > 5 * t  # where the right tags are the best ones
+
+
+def test_a_run_that_a_limit_ends_has_no_temperature(rng):
+    assert quick(chains(rng), max_iterations=3).fit(None, 0.3).model.temperature is None
+
+
+def test_the_usual_c_of_sequences_is_smaller_than_that_of_rows():
+    assert resolved(plain(Settings(task="sequence")), 10).example_cost == 0.1
+    assert resolved(plain(Settings(task="sequence", quick=True)), 10).example_cost == 0.3
+    assert resolved(plain(Settings()), 10).example_cost == 1.0

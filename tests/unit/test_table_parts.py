@@ -158,7 +158,33 @@ def test_weights_numbers_and_options_are_checked(tmp_path):
         trained(paths, options={"weight_column": "w", "drop": None})
     with pytest.raises(DataError, match="column 'y': 'down' is no number, and the task learns"):
         trained(paths, task="regression")
-    with pytest.raises(UsageError, match="parameter 'text' does not spread over parts in this"):
-        trained(paths, options={"text": "c"})
+    with pytest.raises(UsageError, match="parameter 'group' does not spread over parts in"):
+        trained(paths, options={"group": "c"})
     with pytest.raises(UsageError, match="name the label as in label='y'"):
         trained(paths, options={"label": None})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"min_count": 3, "ngrams": (1, 2), "sublinear": True}, {"hash_bits": 10}],
+    ids=["words", "pairs", "hashes"],
+)
+def test_parts_know_the_words_of_the_whole(tmp_path, options):
+    rng = np.random.default_rng(3)
+    words = np.array(["rain", "sun", "fog", "snow", "hail", "föhn", "mist", "ice"])
+    drawn = [rng.choice(words, 1 + k % 5, p=np.arange(1, 9) / 36) for k in range(300)]
+    texts = [None if k == 7 else " ".join(some) for k, some in enumerate(drawn)]
+    labels = ["wet" if {"rain", "hail", "mist"} & {*some} else "dry" for some in drawn]
+    whole = pa.table({"t": texts, "b": rng.random(300), "y": labels})
+    (one,) = files_in(tmp_path, whole, "parquet", 1)
+    given = {"text": ["t"], **options}
+    alone = svmcut.train(one, label="y", gap=1e-3, **given)
+    found = trained(files_in(tmp_path, whole), options=given | {"drop": None})
+    mine, other = (
+        next(column for column in one.model.table.columns if column.name == "t")
+        for one in (found, alone)
+    )
+    assert mine.terms == other.terms and mine.df.tolist() == other.df.tolist()
+    assert (mine.rows, mine.idf, mine.ngrams) == (other.rows, other.idf, other.ngrams)
+    assert (mine.hash_bits, mine.width) == (other.hash_bits, other.width)
+    assert found.dual <= alone.primal and alone.dual <= found.primal

@@ -187,7 +187,7 @@ def test_a_test_table_is_read_as_the_training_table_was(tmp_path, mail):
         ),
         ("a,b,c\n1,2,-1\n", {"weight_column": "c"}, "row 1, column 'c': no weight; expected"),
         ("a,b\n1,2\nx,2\n", {"kind": NUMBERS}, "row 2, column 'a': 'x' is no number"),
-        (b"\xff\xfea\0,\0", {}, "is UTF-16; convert it"),
+        (b"\xff\xfea\0,\0", {}, "is UTF-16; save the file as UTF-8"),
     ],
 )
 def test_what_a_table_must_not_hold(tmp_path, text, options, message):

@@ -8,7 +8,6 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import ModelError
-from svmcut.files.models import svm_light
 from svmcut.files.models.grammar import LINE_LIMIT
 from svmcut.files.models.tables import split_table, write_table
 from svmcut.files.output import write_atomically
@@ -93,6 +92,8 @@ def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tup
 def read_light(path: str) -> tuple[ScoringModel, int]:
     """A model of SVM-light V6.02 or V6.20 alone, and how many support vectors its file has; raises
     as `read_named`."""
+    from svmcut.files.models import svm_light
+
     try:
         with open_file(path) as file:
             first = file.readline(LINE_LIMIT)
@@ -106,6 +107,8 @@ def read_light(path: str) -> tuple[ScoringModel, int]:
 def write_light(path: str, model: KernelModel, comments: list[bytes]) -> None:
     """Write a model in V6.02 of SVM-light, as `write_model` does; the comments are those of the
     support vectors."""
+    from svmcut.files.models import svm_light
+
     with write_atomically(path) as output:
         svm_light.write_vectors(path, output, model, comments)
 
@@ -188,4 +191,8 @@ def _unknown(path: str, line: bytes) -> ModelError:
             1,
             1,
         )
-    return ModelError(path, f"version '{version}' is not supported; expected '{expected}'", 1, 1)
+    if _row(line) is not None or line.startswith((b"SVM", b"svm")):
+        return ModelError(
+            path, f"version '{version}' is not supported; expected '{expected}'", 1, 1
+        )
+    return ModelError(path, f"no model; it starts with '{version}'", 1, 1)

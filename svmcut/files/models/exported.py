@@ -103,5 +103,6 @@ def _kind(model: Any) -> str:
         "KernelChainModel": "machine of sequences with a kernel",
         "MultilabelModel": "machine of label sets",
         "SparseLabelModel": "machine of label sets",
+        "LabelTreeModel": "tree of labels",
     }
     return named.get(type(model).__name__, type(model).__name__)

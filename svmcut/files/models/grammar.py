@@ -4,13 +4,13 @@ their refusals."""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, BinaryIO
 
-import numpy as np
-
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.errors import MemoryLimitError, ModelError
+from svmcut.later import numpy as np
 from svmcut.models.kernels import Kernel
 from svmcut.resources import shortage
 from svmcut.spec.catalog import KERNELS
@@ -90,8 +90,8 @@ class HeaderLines:
     def real(self, number: int, name: str) -> float:
         """A finite number."""
         match = _FLOAT.fullmatch(self._lines[number - 1])
-        value = float(match.group(1)) if match else np.inf
-        if not np.isfinite(value):
+        value = float(match.group(1)) if match else math.inf
+        if not math.isfinite(value):
             raise self._refuse(number, "", f"refused; expected {name}, a finite number")
         return value
 
@@ -215,7 +215,12 @@ def write_weights(
     """The line of a linear model: alpha 1, a query where it has one, and its weights; columns from
     0."""
     output.write(b"1 " + query)
+    write_pairs(output, columns, weights)
+    output.write(b"#\n")
+
+
+def write_pairs(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32]) -> None:
+    """Weights behind their columns, which count from 0."""
     for start in range(0, len(columns), LINE_LIMIT):
         piece = slice(start, start + LINE_LIMIT)
         output.write(format_pairs(columns[piece], weights[piece]))
-    output.write(b"#\n")

@@ -138,6 +138,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
         found.get("loss"),
         sigmoids,
         temperature,
+        certificate=marks.certificate_of(path, found, M),
     )
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from svmcut._native.text import format_pairs
 from svmcut.errors import ModelError
+from svmcut.files.models import marks
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32
 from svmcut.models import MultilabelModel
 
@@ -52,6 +53,7 @@ def write(
     for k, name in enumerate(names):
         row = slice(bounds[k], bounds[k + 1])
         output.write(f"{name} ".encode() + format_pairs(second[row], v[row]) + b"#\n")
+    output.write(marks.certificate_line(model))
 
 
 def _write_head(output: Output, columns: np.ndarray, names: list[int]) -> None:
@@ -86,7 +88,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> MultilabelModel:
     d = lines.integer(3, "the number of features", 0)
     lines.integer(4, "the number of constant features", 0, 1)
     names = _names(path, lines.text(5), K)
-    body = file.read()
+    body, known = marks.split_certificate(file.read(), marks.certificates)
+    certificate = marks.certificate_of(path, {"certificate": known}, K)
     split, size = _end_of_line(body, K), lines.size + len(body)
     constant, indptr, indices, values = lines.vectors(body[:split], K, d)
     labels, starts, places, v = lines.vectors(body[split:], K, K, _HEADER_LINES + 1 + K)
@@ -105,7 +108,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> MultilabelModel:
     lines.check_fits(d * K)
     W = np.zeros((d, K))
     W[indices, np.repeat(np.arange(K), np.diff(indptr))] = values
-    return MultilabelModel(W, constant, left, places, v.astype(np.float64), names, columns)
+    v = v.astype(np.float64)
+    return MultilabelModel(W, constant, left, places, v, names, columns, certificate=certificate)
 
 
 def _names(path: str, line: bytes, K: int) -> np.ndarray:

@@ -12,10 +12,9 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from svmcut.data.labels import REST, label_text
 from svmcut.errors import ModelError
+from svmcut.later import numpy as np
 from svmcut.spec.catalog import TASKS, losses
 
 if TYPE_CHECKING:
@@ -45,6 +44,8 @@ def text_of(model: ScoringModel) -> bytes:
     if model.sigma is not None:
         found["sigma"] = [number_text(model.sigma)]
     found |= _certificate_of(model)
+    if model.multipliers is not None:
+        found["multipliers"] = _multiplier_words(*model.multipliers)
     return lines_of(
         found if model.sigmoid is None else {**found, "sigmoid": [*map(number_text, model.sigmoid)]}
     )
@@ -79,19 +80,54 @@ def certificate_line(model: Any) -> bytes:
     return " ".join(["#@ certificate", *found["certificate"]]).encode() + b"\n" if found else b""
 
 
-def split_certificate(text: bytes) -> tuple[bytes, tuple[float, float, float] | None]:
+def split_certificate(
+    text: bytes, read: Callable[[list[str]], tuple[float, ...] | None] | None = None
+) -> tuple[bytes, Any]:
     """The text without a last line of a certificate, and this."""
     place = text.rfind(b"\n", 0, -1) + 1
     words = text[place:].decode("ascii", "replace").split()
     if not text.endswith(b"\n") or words[:2] != ["#@", "certificate"]:
         return text, None
-    found = _certificate(words[2:])
+    found = (read or _certificate)(words[2:])
     return (text, None) if found is None else (text[:place], found)
 
 
 def _certificate_of(model: Any) -> dict[str, list[str]]:
     certificate = getattr(model, "certificate", None)
-    return {} if certificate is None else {"certificate": [*map(number_text, certificate)]}
+    if certificate is None:
+        return {}
+    head, radii = map(number_text, certificate[:3]), map(short_text, certificate[3:])
+    return {"certificate": [*head, *radii]}
+
+
+def _multiplier_words(C: float, keys: NDArray, parts: NDArray) -> list[str]:
+    pairs = zip(keys.view(np.uint64).tolist(), parts.tolist(), strict=True)
+    return [number_text(C), *(f"{key:x}:{short_text(part)}" for key, part in pairs)]
+
+
+def _multipliers(words: list[str]) -> tuple[float, NDArray, NDArray] | None:
+    try:
+        pairs = [word.split(":") for word in words[1:]]
+        keys = np.array([int(key, 16) for key, _ in pairs], np.uint64).view(np.int64)
+        C, *parts = _numbers([words[0], *(part for _, part in pairs)])
+    except (ValueError, IndexError, OverflowError):
+        return None
+    return (C, keys, np.array(parts)) if min([C, *parts]) >= 0 else None
+
+
+def certificate_of(path: str, found: dict[str, Any], M: int) -> tuple[float, ...] | None:
+    """The certificate among the fields of a model of M machines.
+
+    Raises
+    ------
+    ModelError
+        When it has radii of others.
+    """
+    certificate = found.get("certificate")
+    if certificate is not None and len(certificate) not in (3, 3 + M):
+        given = len(certificate) - 3
+        raise ModelError(path, f"'#@ certificate' has {given} radii; expected none, or {M}")
+    return certificate
 
 
 def names_of(path: str, found: dict[str, Any], K: int, line: int) -> NDArray[np.float64]:
@@ -210,6 +246,12 @@ def _certificate(words: list[str]) -> tuple[float, float, float] | None:
     return found[0], found[1], found[2]
 
 
+def certificates(words: list[str]) -> tuple[float, ...] | None:
+    """Of a model of several machines, which may have a radius each."""
+    found = _numbers(words)
+    return tuple(found) if len(found) >= 3 and min(found[:2] + found[3:]) >= 0 else None
+
+
 def _sigmoid(words: list[str]) -> tuple[float, float] | None:
     found = _numbers(words)
     return (found[0], found[1]) if len(found) == 2 else None
@@ -235,10 +277,12 @@ OF_SCORES = Marks(
         "threshold": _threshold,
         "sigma": _temperature,
         "certificate": _certificate,
+        "multipliers": _multipliers,
         "sigmoid": _sigmoid,
     },
     "'#@ labels NEGATIVE POSITIVE', '#@ loss NAME', '#@ parameter NUMBER ..', '#@ threshold T', "
-    "'#@ sigma S', '#@ certificate GAP RADIUS BIAS' or '#@ sigmoid A B'",
+    "'#@ sigma S', '#@ certificate GAP RADIUS BIAS', '#@ multipliers C KEY:PART ..' or "
+    "'#@ sigmoid A B'",
 )
 OF_CLASSES = Marks(
     {
@@ -246,14 +290,14 @@ OF_CLASSES = Marks(
         "bias": _bias,
         "loss": _loss_of("MulticlassModel"),
         "temperature": _temperature,
-        "certificate": _certificate,
+        "certificate": certificates,
     },
     "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER', '#@ loss NAME', '#@ temperature T' or "
-    "'#@ certificate GAP RADIUS BIAS'",
+    "'#@ certificate GAP RADIUS BIAS ..'",
 )
 OF_FUNCTIONS = Marks(
-    {"labels": _classes, "temperature": _temperature},
-    "'#@ labels L1 L2 ..', which rise, or '#@ temperature T'",
+    {"labels": _classes, "temperature": _temperature, "certificate": certificates},
+    "'#@ labels L1 L2 ..', which rise, '#@ temperature T' or '#@ certificate GAP RADIUS BIAS'",
 )
 OF_MACHINES = Marks(
     {
@@ -261,6 +305,8 @@ OF_MACHINES = Marks(
         "loss": _loss_of("KernelMulticlassModel"),
         "sigmoid": _sigmoids,
         "temperature": _temperature,
+        "certificate": certificates,
     },
-    "'#@ labels L1 L2 ..', which rise, '#@ loss NAME', '#@ sigmoid A B ..' or '#@ temperature T'",
+    "'#@ labels L1 L2 ..', which rise, '#@ loss NAME', '#@ sigmoid A B ..', '#@ temperature T' or "
+    "'#@ certificate GAP RADIUS BIAS ..'",
 )

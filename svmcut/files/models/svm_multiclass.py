@@ -33,7 +33,7 @@ from svmcut.files.models.grammar import (
     finite32,
     products,
     write_header,
-    write_weights,
+    write_pairs,
 )
 from svmcut.models import JointKernelModel, MulticlassModel
 from svmcut.models.kernels import Kernel
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 _HEADER_LINES = 14
 _QUERY = b"qid:0 "
+#: Weights written together.
+_TOGETHER = 1 << 20
 
 
 def write(
@@ -62,11 +64,17 @@ def write(
     columns = (
         np.arange(d, dtype=np.int64) if model.columns is None else model.columns.astype(np.int64)
     )
-    W = finite32(path, model.W)
     if model.bias:
-        W, columns = np.vstack([W, finite32(path, model.constant)]), np.append(columns, base - 1)
-    k, row = np.nonzero(W.T)
-    write_weights(output, (k * base + columns[row]).astype(np.int32), W[row, k], _QUERY)
+        columns = np.append(columns, base - 1)
+    output.write(b"1 " + _QUERY)
+    for start in range(0, len(model.names), max(1, _TOGETHER // max(1, d))):  # class by class
+        some = slice(start, start + max(1, _TOGETHER // max(1, d)))
+        W = finite32(path, model.W[:, some].T)
+        if model.bias:
+            W = np.column_stack([W, finite32(path, model.constant[some])])
+        k, row = np.nonzero(W)
+        write_pairs(output, ((start + k) * base + columns[row]).astype(np.int32), W[k, row])
+    output.write(b"#\n")
     bias = {"bias": [repr(model.bias).removesuffix(".0")]} if model.bias else {}
     output.write(marks.text_of_classes(model, **bias))
 
@@ -106,9 +114,11 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
         columns, feature = np.unique(feature, return_inverse=True)
         columns, d = columns.astype(np.int32), len(columns)
     lines.check_fits(d * K)
-    W = np.bincount(feature * K + k, weights, d * K).astype(np.float64).reshape(d, K)
+    feature *= K
+    feature += k
+    W = np.bincount(feature, weights, d * K).astype(np.float64, copy=False).reshape(d, K)
     if not (np.isfinite(W).all() and np.isfinite(constant).all()):
         raise ModelError(path, "the support vectors add up to weights that are not finite")
     rest = found.get("loss") or svm_multiclass_kernel.loss_of(lines), found.get("temperature")
     model = MulticlassModel(W, constant, bias, names, columns, base - (bias != 0), documents, *rest)
-    return replace(model, certificate=found.get("certificate"))
+    return replace(model, certificate=marks.certificate_of(path, found, K))

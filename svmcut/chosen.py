@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The choice of C from an interval, with a proof that no other C of it is better by much."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from svmcut.api import Choice, complete, examples_of, width_of
+from svmcut.choice import CertifiedChoice, Interval, check_choice
+from svmcut.errors import UsageError
+from svmcut.loading import Fitted
+from svmcut.messages import Parameter
+from svmcut.resources import one_blas_thread
+from svmcut.selection import held_out, parts_of
+from svmcut.spec.kinds import number
+from svmcut.spec.parameters import C as OF_C
+from svmcut.spec.records import replace
+from svmcut.tasks.protocol import names_beside
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from svmcut.spec.parameters import Settings
+    from svmcut.spec.typed import Training
+    from svmcut.tasks.protocol import Task
+
+
+@one_blas_thread()
+def certified_choice(
+    data: Any,
+    interval: tuple[float, float],
+    within: float,
+    *,
+    folds: int = 5,
+    validate: Any = None,
+    **parameters: Unpack[Training],
+) -> Choice:
+    """Chooses C, the weight of an example's loss, so that no other C of an interval has fewer
+    errors on rows held out by more than a share of them, and trains with it on all examples.
+
+    Parameters
+    ----------
+    data
+        As in `train`, of two classes.
+    interval : (float, float)
+        The lowest and the highest C.
+    within : float
+        The share of the rows: 0.01 is one in a hundred.
+    folds : int
+        Where errors are counted, unless `validate` is given.
+    validate : str, (X, y) or None
+        Rows held out; the data are all trained on then.
+    **parameters
+        As in `train`. Every training is to a relative gap of 1e-5 where `gap` is not given, and a
+        time_limit is that of the choice.
+
+    Returns
+    -------
+    Choice
+        .proof says what is proven: "errors" of the chosen C, "within", the share by which another C
+        may be better at most, "proven", whether that is at most what was asked for, and what was
+        trained. It is not where a limit came first, or rounding forbids it.
+
+    Raises
+    ------
+    UsageError, DataError, TrainingError, MemoryLimitError
+        As `train`.
+
+    Examples
+    --------
+    >>> import svmcut
+    >>> choice = svmcut.certified_choice("data/wine.train", (0.01, 1.0), 0.1, threads=1)
+    >>> choice.proof["proven"], choice.proof["within"] <= 0.1
+    (True, True)
+    """
+    low, high = _interval(interval)
+    try:
+        most = number(0, 1, above=True).take(within)
+    except ValueError:
+        expected = "a number above 0 and at most 1"
+        raise UsageError("{} is no share; expected {}", Parameter("within"), expected) from None
+    given: dict[str, Any] = {**parameters}
+    for name in ("cost", "example_cost", "until_decided", "probability"):
+        if given.get(name):
+            raise UsageError("{} does not go with an interval of C; leave it out", Parameter(name))
+    given["example_cost"] = low
+    own, examples, settings, idle = examples_of(data, given.pop("task", None), None, given)
+    check_choice(settings)
+    whole = own.plan(examples, settings)
+    warnings: list[str] = []
+    if validate is None:
+        parts, parted, warnings = parts_of(examples, whole.settings, folds)
+    else:
+        held = _held(validate, own, examples, settings)
+        parts, parted = held_out(examples, held, whole.settings)
+    limit = settings.time_limit
+    search = CertifiedChoice(own, parted, Interval(low, high, most), parts, whole, limit)
+    search.run()
+    C, _ = search.best
+    driver = own.plan(examples, replace(settings, example_cost=C, gap=search.gap, time_limit=None))
+    outcome = driver.fit(None, C)
+    outcome.model = complete(outcome, examples, driver.settings)
+    outcome.warnings = [*idle, *warnings, *driver.warnings, *outcome.warnings]
+    if search.stuck:
+        outcome.warnings.append(search.stuck)
+    proof = search.report()
+    return Choice(Fitted.of(outcome, width_of(data)), {"example_cost": C}, proof["trained"], proof)
+
+
+def _interval(interval: Any) -> tuple[float, float]:
+    """The two ends of an interval of C."""
+    try:
+        low, high = (OF_C.take(end) for end in interval)
+    except (TypeError, ValueError):
+        low = high = 0.0
+    if not low < high:
+        expected = "two numbers above 0, the lower one first"
+        raise UsageError("{} is no interval of C; expected {}", Parameter("interval"), expected)
+    return low, high
+
+
+def _held(validate: Any, own: Task, examples: Any, settings: Settings) -> Any:
+    """The rows held out."""
+    if not isinstance(validate, str | os.PathLike):
+        return own.from_arrays(*validate)
+    path = os.fspath(validate)
+    how = names_beside(examples, settings.task, settings.input, path)
+    how |= {"threads": settings.threads, "max_memory": settings.max_memory}
+    return own.read(path, test=True, **how, zero_based=settings.zero_based)

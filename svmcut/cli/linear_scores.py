@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""classify where a linear model of two classes scores a file and nothing else was asked for: the
+same predictions and lines as `svmcut.cli.scoring` has, sooner than NumPy is imported.
+
+Whatever is not usual, a fault above all, is left to that: nothing has been written or printed then.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from svmcut._native.scored import LinearScorer, Unusual
+from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lines
+from svmcut.errors import SvmcutError
+from svmcut.files.models import marks
+from svmcut.files.models.grammar import LINE_LIMIT, HeaderLines
+from svmcut.files.names import input_of
+from svmcut.files.output import write_atomically
+from svmcut.files.text import feed, open_text
+from svmcut.scoring.measures import ROUNDING, measures_of, negatives_of
+from svmcut.spec.catalog import FORMATS, MARKED
+from svmcut.tasks.row_lines import TASK, ClassificationLines, aims_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from svmcut.scoring.measures import Measured
+
+#: Bytes of examples from which on a run says what it does before it is done.
+LARGE = 1 << 28
+_BLOCK_BYTES = 1 << 18
+#: Rows from which on so many may have no feature of the model, as svmcut.cli.advice says.
+_FEW, _STRANGE = 10, 0.5
+
+
+class _Tally:
+    """What was counted of rows, as svmcut.tasks.vectors.Scores says it of them."""
+
+    words: Sequence[str] = ()
+
+    def __init__(self, model: Any, rows: int, worth: dict[str, Any]):
+        self.labels, self.loss, self.parameter = model.labels, model.loss, model.parameter
+        self._hits, self._predicted = worth["hits"], worth["predicted"]
+        self._counts = rows - worth["positives"], worth["positives"]
+
+    def groups(self, names: Sequence[str]) -> dict[str, int]:
+        """Rows of each class."""
+        return dict(zip(names, self._counts, strict=True))
+
+    def confusion(self) -> list[list[int]]:
+        """Of each class how many rows are predicted as negative and as positive."""
+        positive = self._predicted - self._hits, self._hits
+        return [[n - found, found] for n, found in zip(self._counts, positive, strict=True)]
+
+
+def score_linear(files: Files, options: ScoringOptions) -> bool:
+    """Does what `svmcut.cli.scoring.run_scoring` does, which has no warnings then.
+
+    Returns
+    -------
+    bool
+        False where nothing was done.
+
+    Raises
+    ------
+    OutputError, OSError
+        When the predictions or the lines cannot be written after all.
+    """
+    told = False
+    try:
+        if not _is_plain(files, options):
+            return False
+        check_files(files, options)
+        model, scorer = _read(files, options)
+        cpu_seconds = 0.0
+        with write_atomically(files.predictions) as output:
+            with open_text(files.examples) as text:
+                for _ in feed(scorer, text, _BLOCK_BYTES):
+                    began = time.process_time()
+                    scorer.score()
+                    cpu_seconds += time.process_time() - began
+                    output.write(scorer.lines())
+            _check_rows(scorer, model, options)
+            measured, tally = _counted(scorer, model)
+            shown, told = ClassificationLines(TASK), True
+            options.say("Reading model...done.")
+            options.say(f"Reading test examples...{shown.sizes(tally)}.")
+        predicted = SimpleNamespace(tally=tally, cpu_seconds=cpu_seconds)
+        print_lines(shown, predicted, measured, model, options)
+        return True
+    except (ValueError, SvmcutError, OSError, MemoryError):
+        if told:
+            raise
+        return False
+
+
+def _is_plain(files: Files, options: ScoringOptions) -> bool:
+    """Whether the files are such, and no option asks for more."""
+    usual = ScoringOptions(
+        task=options.task,
+        verbosity=options.verbosity,
+        threads=options.threads,
+        names=options.names,
+        light_verbosity=0,
+    )
+    if options != usual or options.verbosity > 1 or options.task not in (None, TASK):
+        return False
+    examples, model = os.stat(files.examples), os.stat(files.model)
+    if not (stat.S_ISREG(examples.st_mode) and stat.S_ISREG(model.st_mode)):
+        return False
+    if examples.st_size >= LARGE or input_of(files.examples) is not None:
+        return False
+    if files.predictions in ("-", os.devnull):
+        return files.predictions == os.devnull
+    try:
+        return stat.S_ISREG(os.stat(files.predictions).st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _read(files: Files, options: ScoringOptions) -> tuple[Any, LinearScorer]:
+    """The marks of a model, and what scores by its weights."""
+    with open(files.model, "rb") as file:
+        first = file.readline(LINE_LIMIT)
+        if first.rstrip() != FORMATS[0].first:
+            raise Unusual
+        lines = HeaderLines(files.model, first, file, 11)
+        text, found = marks.split(files.model, file.read(), 12)
+    highest = lines.integer(8, "the highest feature index", 0)
+    lines.integer(9, "the number of training documents", 0)
+    if not lines.kernel().is_linear or lines.integer(10, "vectors", 1) != 2:
+        raise Unusual
+    known = dict.fromkeys(("labels", "loss", "parameter", "threshold", "sigma"))
+    model = SimpleNamespace(**known | found, b=lines.real(11, "the threshold b"))
+    if options.task is not None:
+        model.labels = None  # the originals know one rule for labels
+    if model.loss in MARKED or (model.labels is not None and model.labels[0] is None):
+        raise Unusual
+    offset = model.b if model.threshold is None else model.b + model.threshold
+    scorer = LinearScorer(files.examples, text, highest, offset, model.labels, options.threads)
+    return model, scorer
+
+
+def _check_rows(scorer: LinearScorer, model: Any, options: ScoringOptions) -> None:
+    """Leaves to others what there is to warn of, and rankings."""
+    rows = scorer.rows
+    if scorer.positives in (0, rows) or (options.task is None and scorer.queries):
+        raise Unusual
+    if options.task is None and rows >= _FEW and scorer.count(-model.b) >= _STRANGE * rows:
+        raise Unusual
+
+
+def _counted(scorer: LinearScorer, model: Any) -> tuple[Measured, _Tally]:
+    """The measures of all rows, and what the report says beside them."""
+    aims = aims_of(model.loss, model.parameter)
+    negatives = scorer.rows - scorer.positives
+    floors = (floor * (1 - ROUNDING) for floor in (aims.precision, aims.recall))
+    worth = scorer.worth(*floors, *negatives_of(aims.rates, negatives))
+    return measures_of(worth, scorer.rows, aims), _Tally(model, scorer.rows, worth)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run of classify is asked, and what it prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from svmcut.files.roles import File, check_roles
+from svmcut.messages import printable
+from svmcut.spec.parameters import DEFAULTS
+from svmcut.spec.records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from svmcut.scoring.measures import Measured
+    from svmcut.tasks.presentation import Presentation
+
+
+class Files(NamedTuple):
+    """The three files of a run."""
+
+    examples: str
+    model: str
+    predictions: str
+
+
+#: How a command line names them.
+NAMES = Files("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE")
+
+
+@record
+class ScoringOptions:
+    """Options of a run; those that are not here are as of classify.
+
+    Attributes
+    ----------
+    task : str or None
+        Whose measures are printed; None lets the model and the file say: ranking where it has
+        queries.
+    verbosity : int
+        0 prints the measures alone; 2 adds the contingency table.
+    light_verbosity : int
+        From 1 on what the readers of svm_light say, where a task has them, is told too.
+    format : {"plain", "svm_perf"} or None
+        Of the measures of classes; None for svm_perf's where a task is given, else for plain words.
+    names : Files
+        Of the three files, in messages.
+    """
+
+    task: str | None = None
+    verbosity: int = 1
+    threads: int = 1
+    labels: bool = False
+    probability: bool = DEFAULTS["probability"]
+    unlabelled: bool = False
+    scheme: str | None = None
+    n_best: int = 0
+    top: int = 0
+    propensity: tuple[float, float] | None = None
+    label_names: str | None = None
+    confidence: bool = False
+    partial: bool = False
+    format: str | None = None
+    report: str | None = None
+    beam: int = 0
+    light_verbosity: int = 0
+    zero_based: bool = DEFAULTS["zero_based"]
+    input: str | None = None
+    progress: bool | None = None
+    certify: bool = False
+    bounds: str | None = None
+    names: Files = NAMES
+
+    def say(self, text: str = "", end: str = "\n") -> None:
+        """Prints what is more than measures; under svmcut's own name from verbosity 2 on."""
+        if self.verbosity >= (2 if self.is_own else 1):
+            print(text, end=end, flush=True)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether nobody asked for the lines of an original."""
+        return self.task is None and self.format != "svm_perf"
+
+    def say_light(self, text: str) -> None:
+        """Prints what the readers of svm_light say."""
+        from svmcut.tasks.protocol import presentation
+
+        if self.light_verbosity >= 1 and self.task and presentation(self.task).of_light:
+            print(text, flush=True)
+
+    def present(self, task: str) -> Presentation:
+        """The lines of a task: the original's where one was given."""
+        from svmcut.tasks.protocol import presentation
+
+        return presentation(task, self.task is not None)
+
+    def is_plain(self, shown: Presentation) -> bool:
+        """Whether measures are printed in plain words."""
+        return (
+            shown.has_plain and (self.format or ("svm_perf" if self.task else "plain")) == "plain"
+        )
+
+
+def check_files(
+    files: Files, options: ScoringOptions, spread: Sequence[Sequence[str]] = ()
+) -> list[File]:
+    """The files that are written, none of which is read.
+
+    Parameters
+    ----------
+    spread : (files, targets) or ()
+        What workers read and write in the place of the examples and predictions.
+
+    Raises
+    ------
+    UsageError
+    """
+    *inputs, output = map(File, options.names, files)
+    outputs = [output]
+    if options.label_names is not None:
+        inputs.append(File("--label-names", options.label_names))
+    if spread:
+        inputs += [File(options.names.examples, path) for path in spread[0]]
+        outputs = [File(options.names.predictions, path) for path in spread[1]]
+    outputs += [] if options.report is None else [File("--report", options.report)]
+    outputs += [] if options.bounds is None else [File("--bounds", options.bounds)]
+    check_roles(inputs, outputs)
+    return outputs
+
+
+def print_lines(
+    shown: Presentation,
+    predicted: Any,
+    measured: Measured | None,
+    scorer: Any,
+    options: ScoringOptions,
+) -> None:
+    """Prints what follows the predictions: seconds, and what was measured."""
+    tally = predicted.tally
+    plain = options.is_plain(shown)
+    details = ""
+    if options.verbosity > 1 and measured and not plain:
+        details = shown.details(tally, measured)
+    options.say(f"Classifying test examples...{details}done")
+    options.say(f"Runtime (without IO) in cpu-seconds: {predicted.cpu_seconds:.2f}")
+    if options.verbosity >= 1 and (noise := shown.noise(scorer)):
+        print(noise, end="", flush=True)
+    if options.certify and predicted.certifier is not None:
+        print(predicted.certifier.line(), end="", flush=True)
+    if not measured:
+        if options.is_own and options.verbosity >= 1:
+            print(f"{tally.counts()['examples']} predictions written", flush=True)
+        return
+    if not plain and options.verbosity >= 1:
+        print(shown.losses(measured), end="", flush=True)
+    text = shown.plain(tally, measured, scorer) if plain else shown.measures(measured)
+    print(printable(text + shown.table(tally), lines=True), end="", flush=True)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of --added and --removed: the rows that an earlier model was trained on, less some and with
+others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from svmcut.cli.deciding import deciding
+from svmcut.cli.training import Training, run
+from svmcut.data.changes import Change, places_of
+from svmcut.files.models import read_model
+from svmcut.messages import printable
+from svmcut.spec.kinds import Typed
+from svmcut.spec.records import replace
+from svmcut.tasks.protocol import names_beside
+from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherited
+
+if TYPE_CHECKING:
+    from svmcut.cli.options import LearnOptions
+    from svmcut.spec.parameters import Settings
+    from svmcut.training.driver import Driver
+
+
+def run_update(options: LearnOptions) -> int:
+    """As svmcut.cli.training.run, of the model that --initial names."""
+    if options.initial is None:
+        return run(options)  # which says what is missing
+    model = read_model(options.initial)
+    own = inherited(model, options.initial, options.given or frozenset())
+    values: dict[str, Any] = {
+        name: (Typed(f"{value:g}", value),) if name in _TYPED else value
+        for name, value in own.items()
+    }
+    options = replace(options, **values)
+    return run(options, make=lambda *given: UpdateTraining(model, *given))
+
+
+#: Options of several values.
+_TYPED = ("example_cost", "degree", "gamma", "scale_kernel", "coef0")
+
+
+class UpdateTraining(Training):
+    """Training on changed rows, which may be over before it begins."""
+
+    def __init__(self, model: Any, *given: Any):
+        self._model = model
+        super().__init__(*given)
+
+    def _examples(self, given: dict[str, Any]) -> Any:
+        options, before = self.options, super()._examples(given)
+
+        def read(path: str) -> Any:
+            names = names_beside(before, options.task, options.input, path)
+            return self._task.read(path, **(given | names), test=True, costs=options.reads_costs)
+
+        removed = np.zeros(0, np.int64)
+        if options.removed is not None:
+            removed = places_of(before, read(options.removed))
+        added = None if options.added is None else read(options.added)
+        self._change = Change(before, added, removed)
+        return self._change.examples()
+
+    def _driver_of(self, settings: Settings, time_limit: float | None) -> Driver:
+        driver = self._task.plan(self.examples, settings, time_limit)
+        options, model = self.options, self._model
+        name = printable(options.initial or "")
+        check_earlier(model, name, driver.settings, driver.marks.get("labels"))
+        earlier = Earlier.of(model, name, self._change, self.examples)
+        trains = not {"gap", "epsilon", "until_decided"}.isdisjoint(options.given or ())
+        updating = UpdatingDriver(driver, earlier, trains)
+        return updating if self._undecided is None else deciding(options, updating, self._undecided)

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Newton's method on rows in parts, for gaps to which cutting planes would crawl.
+
+    problem      min_w  P(w) = 1/2 |w|^2 + C R(w),   R a sum over the parts of losses of one score
+    update       that of svmcut/solvers/newton.py: losses with corners smoothed over a width that
+                 falls
+    rounds       a step is one for the gradient, one for the line and, of few features, one for the
+                 Hessian; else one for its diagonal and one for every product of conjugate gradients
+    certificate  the smoothed slopes are a cut, whose offset and normal are sums over the parts
+
+Every sum is that of svmcut/distributed/rows.py, so bytes do not depend on the workers, and a part
+keeps nothing that a step needs: one that is lost is read again.
+
+Losses without corners take a handful of steps, a fifth of the rounds of cutting planes. Where
+losses have corners cutting planes are the better beginning, for w and for the bundle, at two rounds
+an iteration. `Relay` has them go on until little of the primal is left.
+
+References
+----------
+As svmcut/solvers/newton.py; Zhang and Xiao, ICML 2015 (products with sums of Hessians over
+machines).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from svmcut._native import newton as native
+from svmcut.cutting.bundle import Cut, CutBundle
+from svmcut.distributed import bands
+from svmcut.distributed.oracle import Carried, Smooth
+from svmcut.qp import make_qp
+from svmcut.risks import make_risk
+from svmcut.risks.smoothed import FLAT, line_step
+from svmcut.solvers.compose import Then, Watched
+from svmcut.solvers.curvature import (
+    DENSE_DIM,
+    FEW_NONZEROS,
+    FULL_DIM,
+    conjugate_gradients,
+    preconditioner,
+)
+from svmcut.solvers.newton import FINAL, FULL, SHORT, Descent
+from svmcut.solvers.protocol import Progress, Run, Solver, Stall, Start, kept
+from svmcut.spec import schemas, states
+from svmcut.spec.catalog import NEWTON, SOLVERS
+from svmcut.spec.entries import CLASSES
+from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.distributed.oracle import PartedProblem
+    from svmcut.spec.parameters import Settings
+
+#: Part of the gradient that conjugate gradients may leave: more than where products cost no round,
+#: as bands move before the solution of their equations is of use.
+REST = 0.3
+#: Solutions a cut may stay without a multiplier.
+MAX_IDLE = 10
+#: Looks without progress that end a run.
+PATIENCE = 30
+#: Widths that a warm start tries, each half of the last.
+WIDTHS = 40
+#: Part of the primal that cutting planes leave, and their iterations at most. From there to 1e-5
+#: they take half the rounds of Newton's method on text and as much of processors, but more of it
+#: here, where nobody helps.
+NEAR, MOST_CUTS = 1e-4, 300
+
+
+def has_curvature(settings: Settings) -> bool:
+    """Whether Newton's method knows the loss."""
+    row = SOLVERS[NEWTON]
+    return settings.of_scores and settings.loss in (row.losses or ()) and settings.labels != CLASSES
+
+
+def smooth_of(settings: Settings, X: Any) -> Smooth:
+    """What it knows of the loss, and of rows of this shape."""
+    risk: Any = make_risk(settings).bind(np.ones(1))
+    dim = X.n_features + bool(settings.bias)
+    cheap = risk.narrow or X.nnz <= FEW_NONZEROS * X.n_rows
+    formed = dim <= FULL_DIM or (dim <= DENSE_DIM and cheap)
+    return Smooth(risk.widest() > 0, risk.foresees, X.n_rows, formed)
+
+
+class Look(NamedTuple):
+    """The sums of `bands.look`."""
+
+    value: float
+    offset: float
+    excess: float
+    bent: float
+
+
+class PartedDescent(Descent):
+    """The point of a minimisation over parts; see Descent.
+
+    Parameters
+    ----------
+    problem : PartedProblem
+    w : (dim,) float64
+    delta : float
+    """
+
+    def __init__(self, problem: Any, w: NDArray, delta: float, look: bool = True):
+        self.problem, self.space, self.C = problem, problem.space, problem.C
+        self._rows, self._smooth = problem.parts.rows, problem.smooth
+        self.w, self.delta, self.gain, self.passes = w, delta, math.inf, 0.0
+        self.ahead: Any = None
+        self._here = Carried(w)
+        if look:
+            self._look()
+
+    def form(self) -> Form:
+        width = schemas.real(1e-300) if self._smooth.corners else schemas.real(0, 0)
+        numbers = {"delta": width, "passes": schemas.REAL, "gain": schemas.real(infinite=True)}
+        return numbers | {"w": self.space.kinds().element}
+
+    def restore(self, state: State) -> None:
+        states.restore(self, self.form(), state, self.called)
+        self._here, passes = Carried(self.w), self.passes
+        self._look()
+        self.passes = passes
+
+    def begin(self, w: NDArray, gap: float) -> None:
+        """Goes to a point whose gap this is, with a width that hides no more than that."""
+        self.w, self._here = w, Carried(w)
+        if self.delta:
+            widths = self.delta * 0.5 ** np.arange(WIDTHS)
+            hidden = self.C * self._rows.sum(bands.excesses, [self._here], *map(float, widths))
+            self.delta = float(widths[min(WIDTHS - 1, int(np.count_nonzero(hidden > gap)))])
+
+    def _look(self) -> None:
+        found = self._rows.sum(bands.look, [self._here], self.delta)
+        self.at: Any = Look(*map(float, found[: bands.FACTS]))
+        self.a = found[bands.FACTS :].copy()
+        self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
+        self.smoothing = self.C * self.at.excess
+        self.unfinished = 0.5 * self.space.dot(self.gradient, self.gradient)
+        self.passes += 2
+
+    def step(self) -> bool:
+        """One Newton step with line search; False where there is none that helps."""
+        space, w, delta = self.space, self.w, self.delta
+        p = self._direction()
+        slope = space.dot(self.gradient, p)
+        if not slope < 0:
+            return False
+        self.gain = -0.5 * slope
+        wd, dd = space.dot(w, p), space.dot(p, p)
+        end = space.blend(1.0, w, 1.0, p)
+        there = Carried(end)
+
+        def rate(t: float) -> tuple[float, float]:
+            rise, bend = self._rows.sum(bands.slope, [self._here, there], t, delta)
+            return wd + t * dd + self.C * float(rise), dd + self.C * float(bend)
+
+        t = line_step(rate, -slope, 1.0, *((FULL, SHORT) if delta else (FLAT, FLAT)))
+        if self._smooth.foresees:
+            found = self._rows.sum(bands.ahead, [self._here, there], delta)
+            self.ahead = found[1:].copy(), float(found[0])
+        self.w = end if t == 1.0 else space.blend(1.0, w, t, p)
+        self._here = Carried(self.w)
+        self.passes += 1
+        self._look()
+        return True
+
+    def _direction(self) -> NDArray[np.float64]:
+        """p of (I + C A'BA) p = -gradient."""
+        rows, here, delta, C = self._rows, self._here, self.delta, self.C
+        share = self.at.bent / self._smooth.n_rows
+        if self._smooth.formed:
+            H, p = np.array(rows.sum(bands.gram, [here], delta)), -self.gradient
+            self.passes += share
+            if native.solve_shifted(H, C, p):
+                return p
+
+        def product(q: NDArray) -> NDArray[np.float64]:
+            self.passes += 2 * share
+            return q + C * rows.sum(bands.product, [here, Carried(q.copy())], delta)
+
+        ahead = preconditioner(np.array(rows.sum(bands.diagonal, [here], delta)), C)
+        self.passes += share
+        return conjugate_gradients(product, ahead, self.gradient, self.space, rest=REST)[0]
+
+
+class PartedNewtonRun(Run):
+    """A look after every step, from the best point and the cuts of the start."""
+
+    def __init__(self, solver: PartedNewton, problem: PartedProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        space = problem.space
+        self._start, self._stall = start, Stall(PATIENCE)
+        self.bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
+        self._iteration, self._lower, self._slack, self._going = 0, 0.0, 0.0, True
+        self._w, self._primal, self._risk = space.zero(), math.inf, 0.0
+        self._descent = PartedDescent(problem, space.zero(), 0.0, False)
+
+    def form(self) -> Form:
+        reals = dict.fromkeys(("_lower", "_slack", "_risk", "_primal"), schemas.REAL)
+        own = dict.fromkeys(("bundle", "_stall", "_descent"), OWN)
+        w = {"_w": self._problem.space.kinds().element}
+        return own | reals | w | {"_iteration": schemas.COUNT, "_going": schemas.flag}
+
+    def __iter__(self) -> Iterator[Progress]:
+        began, stop, descent = time.perf_counter(), self._problem.stop, self._descent
+        resumed, self._resumed = self._resumed, False
+        if not resumed:
+            self._begin()
+        while True:
+            if not resumed:
+                self._take_in(descent)
+                self._iteration += 1
+            resumed, gap = False, self._primal - self._lower
+            met = stop.met(self._primal, self._lower)
+            yield Progress(
+                self._iteration,
+                descent.passes,
+                self._primal,
+                self._lower,
+                gap,
+                time.perf_counter() - began,
+                kept(self._w),
+                len(self.bundle),
+                self.bundle.support,
+                self._slack,
+                self._risk,
+            )
+            if met or not self._going or self._stall.update(gap):
+                return
+            target = FINAL * stop.target(self._primal)
+            self._going = descent.lower(target) or descent.step()
+
+    def _begin(self) -> None:
+        """At the best point of the start, with a width that hides no more than what is left of the
+        gap."""
+        problem, descent = self._problem, self._descent
+        if problem.smooth.corners:  # the mean loss at 0, as risks themselves begin
+            descent.delta = problem.value(problem.space.zero()) / problem.smooth.n_rows or 1.0
+        if self._start is not None:
+            if len(self.bundle):
+                self._solve(math.inf)
+            points = self._start.points
+            values = [problem.penalty(w) + problem.C * problem.value(w) for w in points]
+            if values:
+                best = int(np.argmin(values))
+                descent.begin(points[best], values[best] - self._lower)
+        descent.smooth_over(descent.delta)
+
+    def _take_in(self, descent: PartedDescent) -> None:
+        """The point, its cut and the one foreseen for it."""
+        if descent.primal < self._primal:
+            self._w, self._primal, self._risk = descent.w, descent.primal, descent.at.value
+        cuts, descent.ahead = [(descent.a, descent.at.offset), descent.ahead], None
+        for a, b in filter(None, cuts):
+            self.bundle.add(Cut(a, b, self._risk))
+            self._solve(self._primal)
+            self.bundle.prune(MAX_IDLE)
+
+    def _solve(self, primal: float) -> None:
+        C, stop = self._problem.C, self._problem.stop
+        least = max(stop.target(primal), 1e-12 * primal) if math.isfinite(primal) else C
+        model = self.bundle.solve(C, 0.01 * least / C)
+        self._lower, self._slack = max(self._lower, model.lower), model.slack
+
+
+@record
+class PartedNewton(Solver):
+    """Newton's method on a sum of losses over parts."""
+
+    run = PartedNewtonRun
+    patience: ClassVar[int | None] = None  # it ends by itself
+
+
+class RelayRun(Run):
+    """Cutting planes, then Newton's method, counted on; the bound never falls back."""
+
+    def __init__(self, solver: Relay, problem: PartedProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        self._then, self._first = Then(), Watched(solver.first, problem, start)
+
+    @property
+    def handed(self) -> bool:
+        """Whether Newton's method has begun."""
+        return self._then.taken
+
+    def form(self) -> Form:
+        return {"_then": OWN} | ({} if self._then.taken else {"_first": OWN})
+
+    def restore(self, state: State) -> None:
+        states.restore(self, {"_then": OWN}, state)
+        super().restore(state)
+
+    def __iter__(self) -> Iterator[Progress]:
+        stop, last = self._problem.stop, None
+        if not self._then.taken:
+            first = self._first.run
+            for last in self._first:
+                self.bundle, self.longest_cut = first.bundle, first.longest_cut
+                yield last
+                if stop.met(last.primal, last.dual):
+                    return
+                if last.gap <= NEAR * last.primal or last.iteration >= MOST_CUTS:
+                    break
+            if last is None:
+                return
+            self._then.take(last)
+        yield from self._then.steps(self, PartedNewton(), self._problem, lambda: self._handed(last))
+
+    def _handed(self, last: Progress | None) -> Start | None:
+        return last and Start(self.bundle, (last.solution(),))
+
+
+@record
+class Relay(Solver):
+    """Cutting planes, and Newton's method from where they are slow."""
+
+    run = RelayRun
+    patience: ClassVar[int | None] = None  # it watches cutting planes itself
+    first: Solver

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an earlier training says of the optimum of other rows, before any training.
+
+    the earlier one   w, and multipliers alpha_i = c_i C v_i of its rows
+    the new rows      v = sum c_i C v_i y_i x_i over those that are still there, and over the added
+                      ones with c of a few rounds of descent on them alone
+    for any point p   1/2 |p - w*|^2 + 1/2 |v - w*|^2 <= P(p) - D
+    so                |w* - (p + v)/2| <= r,   r^2 = P(p) - D - |p - v|^2/4
+
+P and D are of the new problem, from its rows: the bound holds whatever w and c are, and is close
+where few rows changed. p is the point between w and v with the smallest r, which is convex along
+that line: half of |p|^2 and |p - v|^2/4 have the curvatures 1 and 1/2. Another C is no other case,
+as c are parts of it. Okumura, Suzuki and Takeuchi (KDD 2015) bound the optimum of changed rows so.
+
+The model is (p + v)/2 on features. With a kernel it is v, which has no row that was taken out, and
+w* is within r + |p - v|/2 of it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from svmcut._native import dual_cd
+from svmcut._native.losses import LOGISTIC
+from svmcut.data.changes import row_keys
+from svmcut.data.labels import SIGNS, label_text
+from svmcut.errors import UsageError
+from svmcut.models import KernelModel
+from svmcut.models.bounds import decided, reach
+from svmcut.risks.logistic import FAR, logits
+from svmcut.risks.protocol import LossRisk
+from svmcut.risks.weights import boxes
+from svmcut.solvers.descent import hinge_cut, squared_norms
+from svmcut.solvers.protocol import Progress, Solution, kept
+from svmcut.spaces.linear import LinearSpace
+from svmcut.spec.catalog import AUTO, TASKS
+from svmcut.spec.entries import DUAL_CD, SMO
+from svmcut.spec.records import replace
+from svmcut.training.driver import Driver
+from svmcut.training.gate import BOUNDED
+from svmcut.training.outcome import Outcome
+from svmcut.training.settings import kernel_of
+from svmcut.training.smo import SmoPlan
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.data.changes import Change
+    from svmcut.data.examples import Csr, Examples
+    from svmcut.solvers.protocol import State
+    from svmcut.spec.parameters import Settings
+    from svmcut.training.driver import Observe
+    from svmcut.training.linear import Linear
+    from svmcut.training.outcome import Objective
+
+#: Rounds of descent on the added rows; rows added to a kernel machine that have a multiplier before
+#: any training.
+ROUNDS, FEW = 10, 1000
+
+
+class Earlier(NamedTuple):
+    """What is known of the earlier training.
+
+    Attributes
+    ----------
+    model : LinearModel or KernelModel
+        Its certificate and its marks are of no account.
+    parts : (n,) float64
+        Multipliers of the rows that are trained on now, as parts of C.
+    added : (n,) bool
+        Which of them were not trained on before.
+    came, went : int
+        Rows that were added and removed, those among them that others are equal to.
+    """
+
+    model: Any
+    parts: NDArray[np.float64]
+    added: NDArray[np.bool_]
+    came: int
+    went: int
+
+    @classmethod
+    def of(cls, model: Any, where: str, change: Change, now: Examples) -> Earlier:
+        """What a model knows of the rows there are now.
+
+        Parameters
+        ----------
+        model
+            With multipliers.
+        where : str
+            What messages call it.
+        change : Change
+            From the rows that it was trained on.
+        now : Examples
+            As they are trained on, without those of weight 0.
+
+        Raises
+        ------
+        UsageError
+            Where it was trained on others.
+        """
+        _, keys, parts = model.multipliers
+        known, place = np.unique(keys, return_inverse=True)
+        sums = np.bincount(place, parts, len(known))
+        there = row_keys(change.before.X, change.before.y)
+        there = there[np.isin(there, known)]
+        counts = np.bincount(np.searchsorted(known, there), minlength=len(known))
+        if missing := int((counts == 0).sum()):
+            raise UsageError(
+                "{}: {} of the {} rows that have a multiplier in this model are not in {}; give "
+                "the rows that it was trained on",
+                where,
+                missing,
+                len(known),
+                change.before.source.path,
+            )
+        own = row_keys(now.X, now.y)
+        places = np.searchsorted(known, own)
+        same = np.append(known, 0)[places] == own
+        same &= places < len(known)
+        shares = np.append(sums / counts, 0.0)[np.where(same, places, len(known))]
+        came = 0 if change.added is None else len(change.added)
+        return cls(model, shares, change.fresh(now), came, len(change.removed))
+
+
+def inherited(model: Any, where: str, given: Collection[str]) -> dict[str, Any]:
+    """Parameters that a model was trained with, of those that are not given: of training it anew on
+    other rows.
+
+    Raises
+    ------
+    UsageError
+        Where the model has no multipliers.
+    """
+    if getattr(model, "multipliers", None) is None:
+        raise UsageError(
+            "{}: the model keeps no multipliers of its rows; train it with {keep_multipliers}",
+            where,
+        )
+    found: dict[str, Any] = {"example_cost": model.multipliers[0]}
+    if "cost" in given:
+        del found["example_cost"]
+    if model.loss is not None:
+        found["loss"] = model.loss
+    if isinstance(model, KernelModel):
+        found |= {"kernel": model.kernel.name, **model.kernel.parameters, "free_bias": False}
+    elif model.certificate is not None:
+        found["bias"] = model.certificate[2]
+    return {name: value for name, value in found.items() if name not in given}
+
+
+def check_earlier(model: Any, where: str, settings: Settings, labels: Any) -> None:
+    """Refuses, as a UsageError, a model of another problem.
+
+    Parameters
+    ----------
+    settings : Settings
+        Resolved, of the rows there are now.
+    labels : (float, float) or None
+        The classes of these.
+    """
+    usual = TASKS[settings.task].loss
+    if (model.loss or usual) != settings.loss:
+        raise UsageError(
+            "{}: the model was trained for loss '{}'; give {loss=} or leave it out",
+            where,
+            model.loss or usual,
+            model.loss or usual,
+        )
+    kernel = settings.has_kernel and settings.kernel != "linear"
+    if isinstance(model, KernelModel) != kernel or (
+        kernel and not model.kernel.is_same(kernel_of(settings))
+    ):
+        raise UsageError(
+            "{}: the model was trained with another kernel; leave out {kernel} and its parameters",
+            where,
+        )
+    if (model.labels or SIGNS) != (labels or SIGNS):
+        theirs, ours = (
+            " and ".join(map(label_text, each or SIGNS)) for each in (model.labels, labels)
+        )
+        raise UsageError(
+            "{}: a model of the classes {}, but those of the rows are {}; give rows of these "
+            "classes",
+            where,
+            theirs,
+            ours,
+        )
+
+
+class UpdatingDriver(Driver):
+    """Bounds the optimum of changed rows by what was trained before, and then trains if it is
+    asked to.
+
+    Parameters
+    ----------
+    driver : Driver
+        Of the rows there are now, just made; it is not to be used any more.
+    earlier : Earlier
+    trains : bool
+        Whether it is asked to where the bound does not meet the stopping rule.
+    """
+
+    def __init__(self, driver: Driver, earlier: Earlier, trains: bool):
+        super().__init__(driver.plan)
+        self.marks, self.counts, self.notes = driver.marks, driver.counts, driver.notes
+        self._earlier, self._trains = earlier, trains
+
+    def bounded(self, cost: float | None, example_cost: float | None) -> Outcome:
+        """What is known before any training, and where it would begin is known to the plan."""
+        began, plan, earlier = time.perf_counter(), self.plan, self._earlier
+        objective = plan.units.objective(cost, example_cost)
+        bound: Any = _bounded_kernel if isinstance(plan, SmoPlan) else _bounded
+        outcome = bound(plan, objective, earlier)
+        outcome.model = replace(outcome.model, **self.marks)
+        outcome.seconds = time.perf_counter() - began
+        return self.told(outcome)
+
+    def told(self, outcome: Outcome) -> Outcome:
+        """The outcome, which says how many rows changed."""
+        outcome.details |= {"rows_added": self._earlier.came, "rows_removed": self._earlier.went}
+        return outcome
+
+    def fit(
+        self,
+        cost: float | None,
+        example_cost: float | None,
+        observe: Observe | None = None,
+        state: State | None = None,
+    ) -> Outcome:
+        """As Driver.fit; `stopped_by` is "bounded" where nothing was trained."""
+        outcome = self.bounded(cost, example_cost)
+        if state is None and (outcome.converged or not self._trains):
+            return outcome
+        return self.told(super().fit(cost, example_cost, observe, state))
+
+    def unchanged(self, model: Any, X: Csr) -> int:
+        """How many rows of X have a label that is proven to be both the exact optimum's and that of
+        the earlier model."""
+        sure = decided(model, model.scores(X), reach(model, X))
+        assert sure is not None
+        same = (model.scores(X) > 0) == (self._earlier.model.scores(X) > 0)
+        return int((sure & same).sum())
+
+
+def _bounded(plan: Linear, objective: Objective, earlier: Earlier) -> Outcome:
+    """The middle of the ball of a machine on features."""
+    space, vectors, C = plan.space, plan.vectors, objective.C
+    problem = vectors.problem(space, C, plan.stop(objective))
+    w = plan.weights_of(earlier.model)
+    s = space.scores(w)
+    best: Any = None
+    for parts in _candidates(problem, earlier):
+        coef, offset = _cut(problem.risk, parts)
+        v = space.blend(-C, space.adjoint(coef), 0.0, w)
+        step, rates = space.blend(1.0, v, -1.0, w), space.scores(v) - s
+        dd = space.dot(step, step)
+        line = _Line(0.5 * space.dot(w, w), space.dot(w, step), dd, s, rates)
+        t, squared = line.best(problem.risk, C, C * offset - 0.5 * space.dot(v, v))
+        if best is None or squared < best[0]:
+            best = squared, t, parts, step, rates, C * offset - 0.5 * space.dot(v, v)
+    squared, t, parts, step, rates, dual = best
+    middle = space.blend(1.0, w, 0.5 * (1 + t), step)
+    scores = s + 0.5 * (1 + t) * rates
+    risk = problem.risk.linearize(scores).value
+    primal = 0.5 * space.dot(middle, middle) + C * risk
+    progress = Progress(0, 0.0, primal, dual, primal - dual, 0.0, kept(middle), risk=risk)
+    model, norm = plan.model(middle, 0), math.sqrt(space.dot(middle, middle))
+    outcome = Outcome(model, objective, progress, _solver(plan), norm, math.nan)
+    outcome.apart = max(0.0, squared), 0.0
+    outcome.fractions = parts if plan.settings.keep_multipliers else None
+    plan.begun = plan.start_at(middle, parts)
+    return plan.judged(outcome, problem, middle, BOUNDED)
+
+
+class _Line(NamedTuple):
+    """The points w + t (v - w)."""
+
+    half: float  # 1/2 |w|^2
+    wd: float  # w.(v - w)
+    dd: float  # |v - w|^2
+    s: Any  # scores of w
+    rates: Any  # and by how much they rise to those of v
+
+    def best(self, risk: Any, C: float, dual: float) -> tuple[float, float]:
+        """The t of the smallest ball, and its squared radius."""
+        wd, dd = self.wd, self.dd
+        found = risk.line_minimum(self.s, self.rates, wd + 0.5 * dd, 0.5 * dd, C) if dd > 0 else 0.0
+        balls = []
+        for t in {0.0, min(1.0, float(found))}:
+            value = risk.linearize(self.s + t * self.rates).value
+            gap = self.half + t * wd + 0.5 * t * t * dd + C * value - dual
+            balls.append((gap - 0.25 * (1 - t) ** 2 * dd, t))
+        squared, t = min(balls)
+        return t, squared
+
+
+def _cut(risk: Any, parts: NDArray) -> tuple[NDArray, float]:
+    """Coefficients and offset of the cut that multipliers are."""
+    if isinstance(risk, LossRisk):
+        return risk.dual_cut(parts, logits(parts) if risk.number == LOGISTIC else None)
+    return hinge_cut(parts, risk.signs, risk.weights)
+
+
+def _candidates(problem: Any, earlier: Earlier) -> list[NDArray[np.float64]]:
+    """Multipliers to choose from: those of the earlier training in their boxes, and of added rows
+    what a descent on them alone gives, and twice that."""
+    space, risk, C = problem.space, problem.risk, problem.C
+    bounded = not isinstance(risk, LossRisk) or risk.number == LOGISTIC
+    parts = np.clip(earlier.parts, 0.0, 1.0) if bounded else np.maximum(earlier.parts, 0.0)
+    rows = np.flatnonzero(earlier.added)
+    if not len(rows):
+        return [parts]
+    parts[rows] = 0.0
+    coef, _ = _cut(risk, parts)
+    w = np.multiply(space.adjoint(coef), -C)
+    some, bound = LinearSpace(space.X.take(rows), space.bias, space.threads), risk.take(rows)
+    alpha, n = np.zeros(len(rows)), len(rows)
+    more: list[Any] = []
+    if isinstance(risk, LossRisk):
+        logit = np.full(n, -FAR) if risk.number == LOGISTIC else None
+        more = [bound.number, bound.tube, logit]
+    labels = bound.targets if isinstance(risk, LossRisk) else bound.signs
+    known = some.rows, labels, squared_norms(some), some.bias, alpha, w, 0, bound.weights
+    dual_cd.Descent(*known, *more).run(C, ROUNDS, 0.0)
+    box = boxes(C, bound.weights)
+    own = np.divide(alpha, box, out=np.zeros(n), where=box > 0)
+    found = []
+    for factor in (1.0, 2.0):
+        each = parts.copy()
+        each[rows] = np.minimum(factor * own, 1.0) if bounded else factor * own
+        found.append(each)
+    return found
+
+
+def _bounded_kernel(plan: SmoPlan, objective: Objective, earlier: Earlier) -> Outcome:
+    """The dual vector of a kernel machine, or the middle of its ball where every row is there."""
+    room, C = plan.room, objective.C
+    risk = room.vectors.risk
+    most, old = boxes(C, risk.weights), replace(earlier.model, threshold=None)
+    beta = before = np.minimum(earlier.parts, 1.0) * most * risk.signs
+    if earlier.added.any():
+        beta = before + _descended(plan, before, most, np.flatnonzero(earlier.added))
+    vv, sv = room.scored(room.machine(beta, 0.0))
+    dual = float(np.abs(beta).sum()) - 0.5 * vv
+
+    def from_point(model: Any) -> tuple[float, float, float]:
+        """t, the radius of its ball, and |p - v|, on the line from a model's w."""
+        ww, s = room.scored(model)
+        wv = float(beta @ s)
+        dd = max(0.0, ww - 2 * wv + vv)
+        line = _Line(0.5 * ww, wv - ww, dd, s, sv - s)
+        t, squared = line.best(risk, C, dual)
+        return t, math.sqrt(max(0.0, squared)), (1 - t) * math.sqrt(dd)
+
+    _, radius, apart = from_point(old)
+    found, radius = beta, radius + 0.5 * apart
+    if earlier.added.any():
+        t, near, _ = from_point(room.machine(before, 0.0))
+        if near < radius:
+            found, radius = before + 0.5 * (1 + t) * (beta - before), near
+    squared, s = (vv, sv) if found is beta else room.scored(room.machine(found, 0.0))
+    value = risk.linearize(s).value
+    primal = 0.5 * squared + C * value
+    known = (primal, dual, primal - dual, 0.0, kept(Solution(found, 0.0)))
+    progress = Progress(0, 0.0, *known, support=int(np.count_nonzero(found)), risk=value)
+    model, norm = room.machine(found, 0.0), math.sqrt(max(0.0, squared))
+    outcome = Outcome(model, objective, progress, SMO, norm, 0.0, np.abs(found))
+    if found is beta:
+        radius = min(radius, math.sqrt(max(0.0, primal - dual)))
+    outcome.apart = radius**2, 0.0
+    if plan.settings.keep_multipliers:
+        outcome.fractions = np.divide(np.abs(beta), most, out=np.zeros(len(beta)), where=most > 0)
+    plan.begun = beta
+    rule = plan.stop(objective)
+    if rule.relative is None:
+        rule = replace(rule, absolute=0.0)
+    return outcome.judge(rule, BOUNDED, reading=room.reading(outcome, rule))
+
+
+def _descended(plan: SmoPlan, beta: NDArray, most: Any, rows: NDArray) -> NDArray[np.float64]:
+    """(n,) coefficients of the added rows: descent on them alone, where they are few."""
+    room, found = plan.room, np.zeros(len(beta))
+    if len(rows) > FEW:
+        return found
+    X, y = room.X.take(rows), room.vectors.risk.signs[rows]
+    K, box = room.rows_of(X).gram(True), np.broadcast_to(most, len(beta))[rows]
+    used = np.flatnonzero(beta)
+    f = room.kernel.expansion(X, room.X.take(used), beta[used], 0.0, plan.settings.threads)
+    own = np.zeros(len(rows))
+    for _ in range(ROUNDS):
+        for i in range(len(rows)):
+            step = (1 - y[i] * f[i]) / max(K[i, i], 1e-300)
+            change = min(max(own[i] + step, 0.0), box[i]) - own[i]
+            if change:
+                own[i] += change
+                f += change * y[i] * K[i]
+    found[rows] = own * y
+    return found
+
+
+def _solver(plan: Linear) -> str:
+    """Who would train."""
+    return DUAL_CD if plan.settings.solver == AUTO else plan.settings.solver
