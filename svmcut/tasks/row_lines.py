@@ -76,8 +76,11 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
 """
 
     def objects(self, data: Any, driver: Any) -> str:
-        number = driver.plan.units.structures
-        return f"{number} ranking{'s' * (number != 1)}, {len(data)} examples"
+        return f"{driver.plan.units.structures} rankings, {len(data)} examples"
+
+    def summary(self, data: Any, driver: Any) -> str:
+        text = super().summary(data, driver)
+        return text.replace("rankings", "ranking") if driver.plan.units.structures == 1 else text
 
     def properties(self, data: Any, driver: Any) -> list[str]:
         """The size of the training set, and epsilon where it is in another unit."""

@@ -205,7 +205,9 @@ def unread():
 @pytest.mark.parametrize("program", ["svmcut classify", "svm_rank_classify"])
 @pytest.mark.parametrize("target", ["out", "/dev/stdout"], ids=["row21-report", "row21-result"])
 def test_a_pipe_nobody_reads_is_quiet(program, target, unread):
-    before = sorted(os.listdir())
+    """Predictions that are whole when the measures meet the pipe stay."""
+    before = os.listdir()
+    whole = ["out"] if (program, target) == ("svmcut classify", "out") else []
     done = run(
         program,
         *words(program, target=target),
@@ -214,7 +216,7 @@ def test_a_pipe_nobody_reads_is_quiet(program, target, unread):
         stderr=subprocess.PIPE,
     )
     assert (done.returncode, done.stderr) == (1, "")
-    assert sorted(os.listdir()) == before
+    assert sorted(os.listdir()) == sorted([*before, *whole])
 
 
 @pytest.mark.parametrize("program", ["svmcut rank", "svm_perf_learn"])

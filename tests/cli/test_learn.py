@@ -182,23 +182,23 @@ def test_usage_is_refused_with_a_remedy(folder, words, says, capsys):
 @pytest.mark.parametrize(
     "words", [("learn", "train"), ("rank", "rank"), ("learn", "--task", "sequence", "tags")]
 )
-def test_without_a_C_it_is_1_per_example_and_told_in_both_units(folder, words):
+def test_without_a_C_it_is_the_default_per_example_and_told_in_both_units(folder, words):
+    default = 0.1 if words[-1] == "tags" else 1
     (folder / "tags").write_text(
         "".join(f"{1 + i % 2} qid:{1 + i // 4} {1 + i % 3}:1\n" for i in range(24))
     )
     status, output = call(*words, "model", "--format", "original", "--report", "report")
     assert status == 0
-    assert (
-        report(folder)["options"]["example_cost"] == 1 and report(folder)["options"]["cost"] is None
-    )
+    options = report(folder)["options"]
+    assert options["example_cost"] == default and options["cost"] is None
     told = next(line for line in output.splitlines() if line.startswith("C: "))
     rows = len((folder / "train").read_text().splitlines())
-    value, one = {"train": (rows / 100, "example"), "rank": (6, "query"), "tags": (6, "sequence")}[
+    value, one = {"train": (rows / 100, "example"), "rank": (6, "query"), "tags": (0.6, "sequence")}[
         words[-1]
     ]
     c = told.split()[1]
-    assert float(c) == value and told.endswith(f", 1 per {one} (--example-cost)")
-    call(*words, "other", "--example-cost", 1)
+    assert float(c) == value and told.endswith(f", {default} per {one} (--example-cost)")
+    call(*words, "other", "--example-cost", default)
     assert (folder / "model").read_bytes() == (folder / "other").read_bytes()
     _, output = call(*words, "other", "--format", "original", "-c", c)
     assert told in output
