@@ -193,9 +193,8 @@ def test_without_a_C_it_is_the_default_per_example_and_told_in_both_units(folder
     assert options["example_cost"] == default and options["cost"] is None
     told = next(line for line in output.splitlines() if line.startswith("C: "))
     rows = len((folder / "train").read_text().splitlines())
-    value, one = {"train": (rows / 100, "example"), "rank": (6, "query"), "tags": (0.6, "sequence")}[
-        words[-1]
-    ]
+    units = {"train": (rows / 100, "example"), "rank": (6, "query"), "tags": (0.6, "sequence")}
+    value, one = units[words[-1]]
     c = told.split()[1]
     assert float(c) == value and told.endswith(f", {default} per {one} (--example-cost)")
     call(*words, "other", "--example-cost", default)
