@@ -60,30 +60,9 @@ def logistic(loss):
     )
 
 
-def liblinear(number):
-    """LIBLINEAR as its Python package has it; what copies the rows to its own form is not
+def in_c(convert, fit, save):
+    """Runs a C library as its Python package has it; what copies the rows to its own form is not
     charged."""
-    from liblinear.liblinearutil import parameter, problem, save_model, train
-
-    def run(path, _, C, e, output):
-        from sklearn.datasets import load_svmlight_file
-
-        began = time.process_time()
-        X, y = load_svmlight_file(path)
-        spent = time.process_time() - began
-        given = problem(y, X)
-        began = time.process_time()
-        model = train(given, parameter(f"-s {number} -c {C!r} -e {e!r} -B 1 -q"))
-        spent += time.process_time() - began
-        save_model(output, model)
-        return {"cpu": spent}
-
-    return run
-
-
-def libsvm(_):
-    """LIBSVM as its Python package has it, likewise."""
-    from libsvm.svmutil import svm_parameter, svm_problem, svm_save_model, svm_train
 
     def run(path, gamma, C, e, output):
         from sklearn.datasets import load_svmlight_file
@@ -91,14 +70,32 @@ def libsvm(_):
         began = time.process_time()
         X, y = load_svmlight_file(path)
         spent = time.process_time() - began
-        given = svm_problem(y, X)
+        given = convert(y, X)
         began = time.process_time()
-        model = svm_train(given, svm_parameter(f"-c {C!r} -g {gamma} -e {e!r} -m 200 -q"))
+        model = fit(given, gamma, C, e)
         spent += time.process_time() - began
-        svm_save_model(output, model)
+        save(output, model)
         return {"cpu": spent}
 
     return run
+
+
+def liblinear(number):
+    from liblinear.liblinearutil import parameter, problem, save_model, train
+
+    def fit(given, _, C, e):
+        return train(given, parameter(f"-s {number} -c {C!r} -e {e!r} -B 1 -q"))
+
+    return in_c(problem, fit, save_model)
+
+
+def libsvm(_):
+    from libsvm.svmutil import svm_parameter, svm_problem, svm_save_model, svm_train
+
+    def fit(given, gamma, C, e):
+        return svm_train(given, svm_parameter(f"-c {C!r} -g {gamma} -e {e!r} -m 200 -q"))
+
+    return in_c(svm_problem, fit, svm_save_model)
 
 
 def skglm(_):

@@ -37,7 +37,7 @@ from svmcut.distributed.oracle import Carried, Smooth
 from svmcut.qp import make_qp
 from svmcut.risks import make_risk
 from svmcut.risks.smoothed import FLAT, line_step
-from svmcut.solvers.compose import Then, Watched
+from svmcut.solvers.compose import HandOverRun
 from svmcut.solvers.curvature import (
     DENSE_DIM,
     FEW_NONZEROS,
@@ -278,31 +278,18 @@ class PartedNewton(Solver):
     patience: ClassVar[int | None] = None  # it ends by itself
 
 
-class RelayRun(Run):
+class RelayRun(HandOverRun):
     """Cutting planes, then Newton's method, counted on; the bound never falls back."""
-
-    def __init__(self, solver: Relay, problem: PartedProblem, start: Start | None):
-        super().__init__(solver, problem, start)
-        self._then, self._first = Then(), Watched(solver.first, problem, start)
 
     @property
     def handed(self) -> bool:
         """Whether Newton's method has begun."""
         return self._then.taken
 
-    def form(self) -> Form:
-        return {"_then": OWN} | ({} if self._then.taken else {"_first": OWN})
-
-    def restore(self, state: State) -> None:
-        states.restore(self, {"_then": OWN}, state)
-        super().restore(state)
-
     def __iter__(self) -> Iterator[Progress]:
         stop, last = self._problem.stop, None
         if not self._then.taken:
-            first = self._first.run
-            for last in self._first:
-                self.bundle, self.longest_cut = first.bundle, first.longest_cut
+            for last in self._lead():
                 yield last
                 if stop.met(last.primal, last.dual):
                     return

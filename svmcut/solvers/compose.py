@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, Watch
-from svmcut.spec import schemas
-from svmcut.spec.states import Form, Kept, State
+from svmcut.spec import schemas, states
+from svmcut.spec.states import OWN, Form, Kept, State
 
 
 class Watched(Kept):
@@ -132,3 +132,28 @@ class Then(Kept):
                 dual=dual,
                 gap=p.primal - dual,
             )
+
+
+class HandOverRun(Run):
+    """A run of `solver.first`, and what goes on from it; a subclass says when, in __iter__."""
+
+    def __init__(
+        self, solver: Any, problem: Any, start: Start | None, patience: int | None = None
+    ) -> None:
+        super().__init__(solver, problem, start)
+        self._then = Then()
+        self._first = Watched(solver.first, problem, start, patience=patience)
+
+    def form(self) -> Form:
+        return {"_then": OWN} | ({} if self._then.taken else {"_first": OWN})
+
+    def restore(self, state: State) -> None:
+        states.restore(self, {"_then": OWN}, state)
+        super().restore(state)
+
+    def _lead(self) -> Iterator[Progress]:
+        """The steps of the first run, whose cuts are those of the whole."""
+        first = self._first.run
+        for progress in self._first:
+            self.bundle, self.longest_cut = first.bundle, first.longest_cut
+            yield progress

@@ -16,12 +16,10 @@ from typing import Any, ClassVar
 from svmcut.cutting.bundle import CutBundle
 from svmcut.errors import MemoryLimitError
 from svmcut.qp import make_qp
-from svmcut.solvers.compose import Then, Watched
+from svmcut.solvers.compose import HandOverRun
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.protocol import Progress, Run, Solver, Start
-from svmcut.spec import states
+from svmcut.solvers.protocol import Progress, Solver, Start
 from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, State
 from svmcut.structured.protocol import StructuredProblem
 
 MOST_PASSES = 10_000
@@ -29,28 +27,17 @@ PATIENCE = 200  # passes
 LARGEST_DIM = 250_000  # of w: beyond it the cuts would take memory that the trainer does not
 
 
-class RelayRun(Run):
+class RelayRun(HandOverRun):
     """The steps of the trainer, then those of cutting planes, counted on; the bound never falls
     back."""
 
     def __init__(self, solver: Relay, problem: StructuredProblem, start: Start | None):
-        super().__init__(solver, problem, start)
-        self._then = Then()
-        self._first = Watched(solver.first, problem, start, patience=PATIENCE)
-
-    def form(self) -> Form:
-        return {"_then": OWN} | ({} if self._then.taken else {"_first": OWN})
-
-    def restore(self, state: State) -> None:
-        states.restore(self, {"_then": OWN}, state)
-        super().restore(state)
+        super().__init__(solver, problem, start, PATIENCE)
 
     def __iter__(self) -> Iterator[Progress]:
         stop, last = self._problem.stop, None
         if not self._then.taken:
-            first = self._first.run
-            for last in self._first:
-                self.bundle, self.longest_cut = first.bundle, first.longest_cut
+            for last in self._lead():
                 yield last
                 if last.iteration >= MOST_PASSES:
                     break

@@ -23,7 +23,7 @@ import numpy as np
 from svmcut._native.text import format_pairs
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines
-from svmcut.files.models.mapped import read_arrays, write_arrays
+from svmcut.files.models.mapped import check_finite, read_arrays, write_arrays
 from svmcut.models import LabelTreeModel
 from svmcut.spec.schemas import StateError
 
@@ -55,9 +55,7 @@ def write(
     path: str, first: bytes, output: Output, model: LabelTreeModel, original: bool = False
 ) -> None:
     """The whole file; see svmcut.spec.entries.Format."""
-    for values in (model.values, model.constant):
-        if not np.isfinite(values).all():
-            raise ModelError(path, "a weight is not finite; the model is not written")
+    check_finite(path, model.values, model.constant)
     if model.binary:
         arrays = {name: getattr(model, name) for name in _ARRAYS}
         write_arrays(

@@ -30,6 +30,13 @@ _HEADER_LIMIT = 1 << 12
 _PIECE = 1 << 22
 
 
+def check_finite(path: str, *weights: NDArray) -> None:
+    """Refuses weights that are not finite before a file is written."""
+    for values in weights:
+        if not np.isfinite(values).all():
+            raise ModelError(path, "a weight is not finite; the model is not written")
+
+
 def write_arrays(
     first: bytes,
     output: Output,

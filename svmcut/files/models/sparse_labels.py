@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-import numpy as np
-
 from svmcut.errors import ModelError
-from svmcut.files.models.mapped import read_arrays, write_arrays
+from svmcut.files.models.mapped import check_finite, read_arrays, write_arrays
 from svmcut.models import SparseLabelModel
 from svmcut.spec.schemas import StateError
 
@@ -33,9 +31,7 @@ def write(
     path: str, first: bytes, output: Output, model: SparseLabelModel, original: bool = False
 ) -> None:
     """The whole file; see svmcut.spec.entries.Format."""
-    for values in (model.values, model.constant):
-        if not np.isfinite(values).all():
-            raise ModelError(path, "a weight is not finite; the model is not written")
+    check_finite(path, model.values, model.constant)
     if not model.binary:
         from svmcut.files.models import label_sets
 
