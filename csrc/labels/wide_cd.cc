@@ -189,6 +189,23 @@ bool advance(const WideGroup& group, int64_t epochs, const volatile int* cancel)
     return true;
 }
 
+/// Calls work(group, place of the group, chunk) for every chunk of machines that is used.
+template <class Work>
+int for_chunks(const svmcut_wide_cd& run, int threads, const Work& work) {
+    std::atomic<bool> failed{false};
+    for_pieces(run.groups * kChunks, threads, [&](int64_t piece) {
+        const int64_t g = piece / kChunks, c = piece % kChunks;
+        const WideGroup group(run, g);
+        if (c >= group.chunks()) return;
+        try {
+            work(group, g, c);
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+    });
+    return failed ? SVMCUT_NO_MEMORY : SVMCUT_OK;
+}
+
 }  // namespace
 
 extern "C" {
@@ -245,41 +262,23 @@ int svmcut_wide_cd_run_all(const svmcut_wide_cd* const* runs, int64_t count, int
 }
 
 int svmcut_wide_cd_risk(const svmcut_wide_cd* run, const float* W, double* risk, int threads) {
-    std::atomic<bool> failed{false};
-    for_pieces(run->groups * kChunks, threads, [&](int64_t piece) {
-        const int64_t g = piece / kChunks, c = piece % kChunks;
-        const WideGroup group(*run, g);
-        if (c >= group.chunks()) return;
-        try {
-            Room room(*run);
-            wide_code(SVMCUT_FASTEST)
-                .risk(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.V.data(),
-                      risk + piece * kChunk);
-        } catch (const std::bad_alloc&) {
-            failed = true;
-        }
+    return for_chunks(*run, threads, [&](const WideGroup& group, int64_t g, int64_t c) {
+        Room room(*run);
+        wide_code(SVMCUT_FASTEST)
+            .risk(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.V.data(),
+                  risk + (g * kChunks + c) * kChunk);
     });
-    return failed ? SVMCUT_NO_MEMORY : SVMCUT_OK;
 }
 
 int svmcut_wide_cd_refit(const svmcut_wide_cd* run, float* W, double* risk, int threads) {
     if (run->bias == 0) return svmcut_wide_cd_risk(run, W, risk, threads);
-    std::atomic<bool> failed{false};
-    for_pieces(run->groups * kChunks, threads, [&](int64_t piece) {
-        const int64_t g = piece / kChunks, c = piece % kChunks;
-        const WideGroup group(*run, g);
-        if (c >= group.chunks()) return;
-        try {
-            Room room(*run);
-            std::vector<double> apart(static_cast<size_t>(group.n * kChunk));
-            wide_code(SVMCUT_FASTEST)
-                .refit(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.V.data(),
-                       apart.data(), risk + piece * kChunk);
-        } catch (const std::bad_alloc&) {
-            failed = true;
-        }
+    return for_chunks(*run, threads, [&](const WideGroup& group, int64_t g, int64_t c) {
+        Room room(*run);
+        std::vector<double> apart(static_cast<size_t>(group.n * kChunk));
+        wide_code(SVMCUT_FASTEST)
+            .refit(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.V.data(),
+                   apart.data(), risk + (g * kChunks + c) * kChunk);
     });
-    return failed ? SVMCUT_NO_MEMORY : SVMCUT_OK;
 }
 
 }  // extern "C"
