@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from svmcut.choice import CertifiedChoice, Interval
-from svmcut.selection import held_out
+from svmcut.selection.grid import held_out
+from svmcut.selection.interval import CertifiedChoice, Interval
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
 from svmcut.tasks.protocol import named

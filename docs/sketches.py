@@ -264,8 +264,8 @@ def proven_shares(to: Sketch, left: float):
 
 def proven_choice(to: Sketch, left: float):
     """Errors over C on data/text, and the bound below them."""
-    from svmcut.choice import CertifiedChoice, Interval
-    from svmcut.selection import held_out
+    from svmcut.selection.grid import held_out
+    from svmcut.selection.interval import CertifiedChoice, Interval
     from svmcut.spec.parameters import Settings
     from svmcut.spec.refusals import plain
     from svmcut.tasks.protocol import named

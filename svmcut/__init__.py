@@ -11,7 +11,8 @@ from svmcut._version import __version__
 
 if TYPE_CHECKING:
     from svmcut.api import cross_validate, train
-    from svmcut.chosen import certified_choice
+    from svmcut.api.choice import certified_choice
+    from svmcut.api.updates import fit_more, forget
     from svmcut.estimators.kernel import KernelSVM, KernelSVMRegressor
     from svmcut.estimators.linear import LinearSVM, PerfClassifier
     from svmcut.estimators.one_class import OneClassSVM
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
     from svmcut.estimators.structured import ChainSVM, MultilabelSVM
     from svmcut.estimators.survival import SurvivalSVM
     from svmcut.loading import load, load_svmlight_file
-    from svmcut.updates import fit_more, forget
 
 _WHERE = {
     "train": "svmcut.api",
-    "certified_choice": "svmcut.chosen",
+    "certified_choice": "svmcut.api.choice",
     "cross_validate": "svmcut.api",
-    "fit_more": "svmcut.updates",
-    "forget": "svmcut.updates",
+    "fit_more": "svmcut.api.updates",
+    "forget": "svmcut.api.updates",
     "load": "svmcut.loading",
     "load_svmlight_file": "svmcut.loading",
     "KernelSVM": "svmcut.estimators.kernel",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.cli.options import LearnOptions
-    from svmcut.selection import Search
+    from svmcut.selection.grid import Search
 
 #: Rows of a kernel machine, and the share of support vectors that is too large.
 ROWS, NEARLY_ALL = 50, 0.98

@@ -4,11 +4,11 @@ are trained ahead.
 
 A chain is values of C in the order given, each of which starts from the solution before; the first
 of a chain starts from nothing, with one thread too. So the threads change no model. There are as
-many chains as of `svmcut.selection.CHAIN` values each, but the largest C takes most of the work:
-chains are of about equal sums of sqrt(C), and the longest are trained first. The largest C alone is
-often one of them, and loses little: of 100,000 rows like RCV1's it takes 152 passes from nothing
-and 133 from a third of it, half of a path of eight either way. With a kernel all are one chain:
-what is known of the kernel serves every C, and the threads go to its values.
+many chains as of `svmcut.selection.grid.CHAIN` values each, but the largest C takes most of the
+work: chains are of about equal sums of sqrt(C), and the longest are trained first. The largest C
+alone is often one of them, and loses little: of 100,000 rows like RCV1's it takes 152 passes from
+nothing and 133 from a third of it, half of a path of eight either way. With a kernel all are one
+chain: what is known of the kernel serves every C, and the threads go to its values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svmcut._native.interrupt import Cancelled
-from svmcut.selection import CHAIN, Crew
+from svmcut.selection.grid import CHAIN, Crew
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from svmcut.choice import GridProof
 from svmcut.cli import advice
-from svmcut.selection import Part, Search, cells_of, held_out, parts_of
+from svmcut.selection.grid import Part, Search, cells_of, held_out, parts_of
+from svmcut.selection.interval import GridProof
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.records import replace
 
@@ -34,7 +34,7 @@ def choice(
     driver : Driver
         Of all examples.
     how : dict
-        time_limit, state and keep, as of svmcut.selection.Search, and who makes one, search.
+        time_limit, state and keep, as of svmcut.selection.grid.Search, and who makes one, search.
     """
     examples, validation = data
     known = parts(options, examples, validation, driver.settings)

@@ -20,7 +20,7 @@ from svmcut.data.labels import beside_classes, label_text
 from svmcut.errors import UsageError
 from svmcut.files.text import open_text
 from svmcut.messages import Parameter
-from svmcut.spec import chosen, refusals
+from svmcut.spec import refusals, trainers
 from svmcut.spec.catalog import (
     AUTO,
     CUTTING_PLANE,
@@ -63,12 +63,14 @@ def check(options: LearnOptions) -> list[str]:
         refusals.check_weights(settings, "weights")
     _check_preimages(options)
     if options.alphas and options.labels == TAGS:
-        by_cuts = settings.solver == CUTTING_PLANE or chosen.variant(options)
+        by_cuts = settings.solver == CUTTING_PLANE or trainers.variant(options)
         if not by_cuts:
             raise UsageError("-a writes the multipliers of cuts; add {solver=}", CUTTING_PLANE)
     given = options.given or frozenset()
     read = {
-        name for solver in chosen.candidates(settings) for name in chosen.reads(settings, solver)
+        name
+        for solver in trainers.candidates(settings)
+        for name in trainers.reads(settings, solver)
     }
     if options.basis != DEFAULTS["basis"] and "basis" not in given | read:
         idle.append("--k has no effect without a subspace or a polish")
@@ -214,7 +216,7 @@ def _check_grid(options: LearnOptions) -> None:
     grid = {name: [typed.value for typed in getattr(options, name)] for name in names}
     lists = {name: values for name, values in grid.items() if len(values) > 1}
     if lists:
-        from svmcut.selection import check_grid
+        from svmcut.selection.grid import check_grid
 
         check_grid(options.kernel, lists)
         if options.cv is None and not (options.validate and options.select):

@@ -43,7 +43,6 @@ from svmcut.spec.catalog import (
     takers,
     task_inputs,
 )
-from svmcut.spec.chosen import chosen_solver
 from svmcut.spec.entries import (
     CDN,
     CLASSES,
@@ -90,6 +89,7 @@ from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, PLACE_KINDS
 from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.solver_refusals import OF_TASKS, STEERING
 from svmcut.spec.spellings import OF_NO_TUBE, respelt
+from svmcut.spec.trainers import chosen_solver
 from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions, options_for
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 

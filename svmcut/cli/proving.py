@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.options import LearnOptions
-    from svmcut.selection import Part
+    from svmcut.selection.grid import Part
     from svmcut.spec.parameters import Settings
     from svmcut.tasks.protocol import Task
     from svmcut.training.driver import Driver
@@ -30,7 +30,7 @@ def check_proving(options: LearnOptions) -> None:
                 "0.1,1,10"
             )
         return
-    from svmcut.choice import check_choice
+    from svmcut.selection.interval import check_choice
 
     if options.span is None:
         raise UsageError("{certify_choice} chooses from an interval; give C as LOW:HIGH")
@@ -65,7 +65,7 @@ class ProvenChoice:
         driver: Driver,
         how: dict[str, Any],
     ):
-        from svmcut.choice import CertifiedChoice, Interval
+        from svmcut.selection.interval import CertifiedChoice, Interval
 
         self._options, (parts, settings, self.warnings) = options, known
         assert options.span is not None and options.certify_choice is not None

@@ -47,10 +47,10 @@ from svmcut.training.progress_bar import ProgressBar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from svmcut.choice import CertifiedChoice
     from svmcut.cli.ahead import Ahead
     from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.selection import Search
+    from svmcut.selection.grid import Search
+    from svmcut.selection.interval import CertifiedChoice
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
@@ -325,7 +325,7 @@ class Training:
 
     def _searching(self) -> type[Search]:
         """Who trains the cells of a grid."""
-        from svmcut.selection import Search
+        from svmcut.selection.grid import Search
 
         return Search
 

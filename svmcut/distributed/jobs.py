@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from svmcut._native.interrupt import Cancelled
 from svmcut.distributed import work
 from svmcut.errors import ClusterError
-from svmcut.selection import Search
+from svmcut.selection.grid import Search
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
-    from svmcut.selection import Chain, Grid
+    from svmcut.selection.grid import Chain, Grid
     from svmcut.spec.parameters import Settings
 
 #: Seconds between looks at what is done, and without a worker before a run ends.

@@ -12,7 +12,6 @@ from typing import Any
 from svmcut.errors import UsageError
 from svmcut.messages import Message, Parameter
 from svmcut.spec.catalog import KERNELS, TASKS, losses, task_inputs
-from svmcut.spec.chosen import variant
 from svmcut.spec.entries import CLASSES, TAGS, Loss
 from svmcut.spec.kept import check_keeping
 from svmcut.spec.kinds import ANY
@@ -24,6 +23,7 @@ from svmcut.spec.records import replace
 from svmcut.spec.solver_refusals import OF_TASKS, check_definite, check_effects, check_solver
 from svmcut.spec.spellings import nearest, respelt
 from svmcut.spec.task_refusals import check_chain, check_classes, check_nu, check_vectors
+from svmcut.spec.trainers import variant
 
 
 def check(settings: Settings) -> list[str]:

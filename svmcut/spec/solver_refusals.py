@@ -18,9 +18,9 @@ from svmcut.spec.catalog import (
     takers,
 )
 from svmcut.spec.certified import certifies_tags
-from svmcut.spec.chosen import candidates, chosen_solver, reads, serves, trainer, variant
 from svmcut.spec.entries import SETS, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.parameters import Settings
+from svmcut.spec.trainers import candidates, chosen_solver, reads, serves, trainer, variant
 
 #: Parameters that some solvers take, and some tasks; they are refused where they have no effect.
 STEERING = {name for row in SOLVERS.values() for name in row.takes} - {"gap"}

@@ -20,10 +20,10 @@ from svmcut.spec.catalog import (
     losses,
     solvers,
 )
-from svmcut.spec.chosen import chosen_solver, trainer, variant
 from svmcut.spec.entries import GRADES
 from svmcut.spec.parameters import Settings
 from svmcut.spec.solver_refusals import check_stepping
+from svmcut.spec.trainers import chosen_solver, trainer, variant
 
 
 def check_vectors(settings: Settings) -> None:

@@ -16,11 +16,11 @@ from svmcut.solvers.smo import KernelProblem
 from svmcut.spec import schemas
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
-from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.span import Span, judged
 from svmcut.training.stage import Ended, make_solver
+from svmcut.training.two_stages import Chosen
 from svmcut.training.vectors import Vectors
 
 #: Megabytes of features in the polish; more rows than that allows are represented by a sample.

@@ -15,8 +15,8 @@ from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, square_s
 from svmcut.solvers.auto import choose_chain
 from svmcut.spaces.chain import ChainSpace
 from svmcut.spec.catalog import losses
-from svmcut.spec.chosen import variant
 from svmcut.spec.parameters import Settings
+from svmcut.spec.trainers import variant
 from svmcut.structured.chain import ChainSequences
 from svmcut.training.certificate import in_columns
 from svmcut.training.checks import (

@@ -16,10 +16,10 @@ from svmcut.spaces.kernel import DrawnSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import SOLVERS, SUBSPACE, solver_class
 from svmcut.training.certificate import scaled_bound
-from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import FULL, Objective, Outcome
 from svmcut.training.span import Span
 from svmcut.training.stage import Ended
+from svmcut.training.two_stages import Chosen
 
 
 class DrawPlan(Chosen):

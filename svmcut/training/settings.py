@@ -16,10 +16,10 @@ from svmcut.spec.catalog import (
     TASKS,
     losses,
 )
-from svmcut.spec.chosen import chosen_solver
 from svmcut.spec.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import plain
+from svmcut.spec.trainers import chosen_solver
 
 #: Rows up to which "auto" takes smo, and exact cutting planes, whose Gram matrix has n^2 values.
 SMO_ROWS, GRAM_ROWS = 50_000, 10_000

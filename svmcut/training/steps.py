@@ -17,9 +17,9 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import scaled_bound
-from svmcut.training.chosen import Chosen
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.stage import Ended, make_solver
+from svmcut.training.two_stages import Chosen
 
 
 class StepPlan(Chosen):

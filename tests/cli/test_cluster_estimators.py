@@ -20,7 +20,7 @@ from svmcut.distributed import jobs, saved
 from svmcut.distributed.connection import here
 from svmcut.distributed.jobs import SpreadSearch
 from svmcut.errors import CheckpointError, DataError, UsageError
-from svmcut.selection import Search, cells_of, parts_of
+from svmcut.selection.grid import Search, cells_of, parts_of
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
 from svmcut.tasks.protocol import named

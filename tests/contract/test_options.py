@@ -20,11 +20,11 @@ from svmcut.cli.start import main
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.spec.catalog import AUTO, KERNELS, LOSSES, SOLVERS, TASKS, measures, solvers
-from svmcut.spec.chosen import candidates, chosen_solver, reads
 from svmcut.spec.kinds import FLAG
 from svmcut.spec.parameters import DEFAULTS, KINDS, UNASKED, Settings, task_defaults
 from svmcut.spec.refusals import check, plain
 from svmcut.spec.solver_refusals import OF_TASKS, STEERING
+from svmcut.spec.trainers import candidates, chosen_solver, reads
 
 RUNS = [
     (task, kernel, solver)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import svmcut
-from svmcut.choice import CertifiedChoice, GridProof, Interval, check_choice
 from svmcut.errors import UsageError
 from svmcut.scoring.path_errors import wrong
-from svmcut.selection import Search, cells_of, held_out, parts_of
+from svmcut.selection.grid import Search, cells_of, held_out, parts_of
+from svmcut.selection.interval import CertifiedChoice, GridProof, Interval, check_choice
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import plain
@@ -177,7 +177,7 @@ def test_no_grid_proves_what_is_no_sum_of_two_classes():
 
 
 def test_large_examples_are_not_kept(monkeypatch):
-    monkeypatch.setattr("svmcut.choice.ROOM", 100)
+    monkeypatch.setattr("svmcut.selection.interval.ROOM", 100)
     choice = svmcut.cross_validate(rows(), 2, example_cost=[0.05, 0.1], threads=1)
     assert choice.proof is None
 

@@ -11,7 +11,7 @@ import svmcut
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.folds import folds
 from svmcut.errors import TrainingError, UsageError
-from svmcut.selection import CHAIN, Search, cells_of, chains_of, parts_of
+from svmcut.selection.grid import CHAIN, Search, cells_of, chains_of, parts_of
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure

@@ -7,12 +7,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from svmcut.api import Choice, complete, examples_of, width_of
-from svmcut.choice import CertifiedChoice, Interval, check_choice
 from svmcut.errors import UsageError
 from svmcut.loading import Fitted
 from svmcut.messages import Parameter
 from svmcut.resources import one_blas_thread
-from svmcut.selection import held_out, parts_of
+from svmcut.selection.grid import held_out, parts_of
+from svmcut.selection.interval import CertifiedChoice, Interval, check_choice
 from svmcut.spec.kinds import number
 from svmcut.spec.parameters import C as OF_C
 from svmcut.spec.records import replace

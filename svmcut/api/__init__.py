@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svmcut.choice import GridProof
 from svmcut.data.arrays import as_rows, given_weights
 from svmcut.data.coarse import coarse_warning
 from svmcut.data.gamma import gamma_of
@@ -21,7 +20,8 @@ from svmcut.files.weights import read_weights
 from svmcut.loading import Fitted
 from svmcut.messages import Parameter
 from svmcut.resources import one_blas_thread
-from svmcut.selection import Search, cells_of, check_grid, parts_of
+from svmcut.selection.grid import Search, cells_of, check_grid, parts_of
+from svmcut.selection.interval import GridProof
 from svmcut.spec.catalog import COLUMNS, KERNEL_PARAMETERS, KERNELS, TABLES, TASKS, measures
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.parameters import Settings

@@ -30,7 +30,7 @@ from svmcut.models import LinearModel
 from svmcut.models.bounds import lengths
 from svmcut.qp import make_qp
 from svmcut.scoring.path_errors import Anchor, Lowest, lowest, united, wrong
-from svmcut.selection import Crew, Part, costs_of
+from svmcut.selection.grid import Crew, Part, costs_of
 from svmcut.solvers.protocol import Start
 from svmcut.spec import schemas
 from svmcut.spec.catalog import SOLVERS, TASKS, losses
@@ -426,9 +426,9 @@ class CertifiedChoice(Proof):
         As `check_choice` leaves them, resolved.
     interval : Interval
     parts : list of callables
-        As svmcut.selection.parts_of and held_out give them.
+        As svmcut.selection.grid.parts_of and held_out give them.
     whole : Driver
-        As of svmcut.selection.Search.
+        As of svmcut.selection.grid.Search.
     time_limit : float or None
         Seconds.
 
