@@ -197,6 +197,13 @@ class NuPlan(KernelPlan):
             outcome.certificate = self._exact(outcome, value(model), beta)
         reading = room.reading_of(outcome, value, weight)
         outcome.judge(rule, ended.stopped_by, otherwise, reading)
+        if self._labels != NUMBERS or room.is_definite:
+            return outcome
+        least, b = run.at_zero()
+        outcome = room.least(outcome, b, least)
+        if outcome.model is not model:
+            rho, _ = ended.stage.problem.levels(ended.stage.problem.y)
+            outcome.details |= {"tube": max(0.0, -rho), "at_bound": 0}
         return outcome
 
     def _exact(self, outcome: Outcome, primal: float, beta: NDArray) -> tuple[float, float]:

@@ -217,13 +217,14 @@ class KernelRoom:
         most = change * float(np.abs(model.alpha).sum()) + (steepness * rise if rise else 0.0)
         return Reading(value, most, lambda: self._part(model), original, self.is_definite)
 
-    def least(self, outcome: Outcome, b: float = 0.0) -> Outcome:
-        """A judged outcome, or that of the constant b where its primal is lower, as it may be of a
-        kernel that is not definite."""
+    def least(self, outcome: Outcome, b: float = 0.0, at_zero: float | None = None) -> Outcome:
+        """A judged outcome, or that of the constant b where its primal, `at_zero` if it is no sum
+        of the risk, is lower, as it may be of a kernel that is not definite."""
         if self.is_definite or self.settings.original:
             return outcome
         C, b, n = outcome.objective.C, read_back_number(b), self.X.n_rows
-        at_zero = C * self.vectors.risk.linearize(np.full(n, b)).value
+        if at_zero is None:
+            at_zero = C * self.vectors.risk.linearize(np.full(n, b)).value
         if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
         outcome.warnings.append(

@@ -119,3 +119,17 @@ def test_w_0_with_its_best_threshold_is_a_candidate(rows):
     assert outcome.primal == 2 * min((y > 0).sum(), (y < 0).sum())
     assert abs(outcome.model.b) == 1 and not len(outcome.model.alpha)
     assert any("w = 0 has a lower primal" in text for text in outcome.warnings)
+
+
+def test_w_0_with_its_best_tube_is_a_candidate():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    outcome = svmcut.train(
+        (X, y), task="regression", kernel="sigmoid", scale_kernel=0.05, coef0=-0.1, nu=0.2, cost=2e4
+    )
+    assert not len(outcome.model.alpha) and outcome.details["tube"] > 1
+    tubes = np.linspace(0, 3, 1501)
+    levels = np.linspace(-1, 1, 201)[:, None, None]
+    losses = np.maximum(0, np.abs(y - levels) - tubes[:, None]).sum(axis=2) + 0.2 * 40 * tubes
+    assert outcome.primal == pytest.approx(2e4 * losses.min(), rel=1e-3)
+    assert any("w = 0 has a lower primal" in text for text in outcome.warnings)
