@@ -55,6 +55,13 @@ def parts(
     return *held_out(examples, validation, settings), []
 
 
+#: Said of a grid whose models were not all trained here.
+APART = (
+    "What a grid proves of the values of C between is known where one machine trains it in one "
+    "run; --certify-choice E on one machine proves it, in resumed runs too"
+)
+
+
 class GridChoice:
     """The best cell of a grid.
 
@@ -90,8 +97,10 @@ class GridChoice:
         self._values = [typed.value for typed in options.path]
         self._proof: GridProof | None = None
         self._proven: dict[str, Any] | None = None
+        proves = GridProof.suits(settings, self._values, self._measure)
         local = made is Search and how["state"] is None
-        if local and GridProof.suits(settings, self._values, self._measure):
+        self._apart = proves and not local
+        if proves and local:
             self._proof = GridProof(len(parts))
             how["taken"] = self._proof.take
         self.search: Search = made(task, settings, self._cells, parts, driver, **how)
@@ -140,6 +149,8 @@ class GridChoice:
         """What the grid proves of the values of C between, where that is something."""
         if self._proof is not None and self.search.complete:
             self._proven, self._proof = self._proof.finish(self._values), None
+        if self._apart and self.search.complete:
+            return [APART]
         return _told(self._options, self._proven)
 
     def say(self, log: Callable[[str], None]) -> None:

@@ -112,3 +112,13 @@ def test_a_plain_grid_says_what_it_proves(held, tmp_path, capsys):
     assert "Errors over C" in page.read_text()
     assert learn("--no-certify", *asked, TRAIN, model) == 0
     assert "choice" not in json.loads(report.read_text())
+
+
+def test_a_resumed_grid_says_where_it_proves_something(tmp_path, capsys):
+    words = ("--cv", "2", "--example-cost", "0.1,1", "--checkpoint", tmp_path / "k")
+    words = (*words, "--report", tmp_path / "r", TRAIN, tmp_path / "m")
+    assert learn("--time-limit", "1e-9", *words) == 3
+    capsys.readouterr()
+    assert learn("--resume", *words) == 0
+    assert "known where one machine trains it in one run" in capsys.readouterr().out
+    assert "choice" not in json.loads((tmp_path / "r").read_text())
