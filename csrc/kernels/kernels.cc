@@ -155,11 +155,56 @@ void to_distances(int64_t m, const double* norm, double own_norm, double* dot) {
     for (int64_t k = 0; k < m; ++k) dot[k] = std::max(norm[k] - 2 * dot[k] + own_norm, 0.0);
 }
 
+// Rows so few that columns would not pay.
+constexpr int64_t kFewRows = 4;
+
+// As over_rows, of few rows without columns: every product adds the same numbers in the same order,
+// and 0 for features that the row has not. False where distances have to be summed up as such.
+template <bool Narrow, class Score>
+bool over_few_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_kernel& kernel,
+                   Score&& score, int* status) {
+    const int64_t m = support.n_rows, d = support.n_features;
+    const auto values = allocate<double>(m), norm = allocate<double>(m), x = allocate<double>(d);
+    if (!values || !norm || !x) {
+        *status = SVMCUT_NO_MEMORY;
+        return true;
+    }
+    double largest = 0, largest_row = 0;
+    for (int64_t k = 0; k < m; ++k)
+        largest = std::max(largest, norm[k] = squared_norm<Narrow>(support, k));
+    for (int64_t i = 0; i < rows.n_rows; ++i)
+        largest_row = std::max(largest_row, squared_norm<Narrow>(rows, i));
+    if (!Narrow && far_from_zero(kernel, largest, largest_row)) return false;
+    std::fill_n(x.get(), d, 0.0);
+    for (int64_t i = 0; i < rows.n_rows; ++i) {
+        const int64_t first = rows.indptr[i], last = rows.indptr[i + 1];
+        for (int64_t e = first; e < last; ++e)
+            if (rows.indices[e] < d) x[rows.indices[e]] = rows.data[e];
+        for (int64_t k = 0; k < m; ++k) {
+            double sum = 0;
+            for (int64_t e = support.indptr[k]; e < support.indptr[k + 1]; ++e)
+                sum += product<Narrow>(x[support.indices[e]], support.data[e]);
+            values[k] = sum;
+        }
+        for (int64_t e = first; e < last; ++e)
+            if (rows.indices[e] < d) x[rows.indices[e]] = 0;
+        if (of_distance(kernel))
+            to_distances(m, norm.get(), squared_norm<Narrow>(rows, i), values.get());
+        with_form(kernel, [&](auto form) { to_values<decltype(form)>(kernel, m, values.get()); });
+        score(i, values.get());
+    }
+    *status = SVMCUT_OK;
+    return true;
+}
+
 // Calls score(row, kernel values with the support vectors) for every row.
 template <bool Narrow, class Score>
 int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_kernel& kernel,
               int threads, Score&& score) {
     const int64_t n = rows.n_rows, m = support.n_rows;
+    int status = SVMCUT_OK;
+    if (n <= kFewRows && over_few_rows<Narrow>(rows, support, kernel, score, &status))
+        return status;
     Columns<Narrow> columns;
     if (!columns.build(support)) return SVMCUT_NO_MEMORY;
     std::atomic<bool> starved{false};

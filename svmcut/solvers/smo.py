@@ -191,7 +191,7 @@ class SmoRun(Run):
         while True:
             done = run.iterations - self._first
             if done >= self._due:
-                self._due = done + max(min(1000, done), 32, done // 20)  # for a curve
+                self._due = done + max(min(1000, done), 128, done // 20)  # for a curve
             steps = self._due - done
             if self._solver.max_steps is not None:
                 steps = max(1, min(steps, self._solver.max_steps - done))
