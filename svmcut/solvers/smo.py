@@ -50,7 +50,6 @@ from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
-from svmcut.risks.protocol import LossRisk, SignedRisk
 from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start
 from svmcut.spec import schemas
@@ -108,11 +107,10 @@ class KernelProblem:
     given: bool = False
 
     @classmethod
-    def of(
-        cls, risk: SignedRisk | LossRisk, X: Csr, kernel: Kernel, C: float, **how: Any
-    ) -> KernelProblem:
-        """That of the risk of labels or of targets."""
-        y, tube = (risk.signs, None) if isinstance(risk, SignedRisk) else (risk.targets, risk.tube)
+    def of(cls, risk: Any, X: Csr, kernel: Kernel, C: float, **how: Any) -> KernelProblem:
+        """That of a SignedRisk, of labels, or a LossRisk, of targets."""
+        signed = hasattr(risk, "signs")  # isinstance asks a Protocol's base at length
+        y, tube = (risk.signs, None) if signed else (risk.targets, risk.tube)
         return cls(
             X,
             np.ascontiguousarray(y, np.float64),

@@ -80,6 +80,8 @@ class KernelRoom:
 
     def diagonal(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """K(x, x) of these rows."""
+        if self.kernel.row.of_distances:
+            return np.ones(len(rows))
         return self.rows_of(self.X.take(rows)).diagonal
 
     def lowered(self, size: NDArray, most: Any) -> float:
