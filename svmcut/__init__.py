@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from svmcut.api import cross_validate, train
     from svmcut.api.choice import certified_choice
     from svmcut.api.updates import fit_more, forget
+    from svmcut.compat import SVC as SVC
+    from svmcut.compat import SVR as SVR
+    from svmcut.compat import LinearSVC as LinearSVC
+    from svmcut.compat import LinearSVR as LinearSVR
+    from svmcut.compat import NuSVC as NuSVC
+    from svmcut.compat import NuSVR as NuSVR
     from svmcut.estimators.kernel import KernelSVM, KernelSVMRegressor
     from svmcut.estimators.linear import LinearSVM, PerfClassifier
     from svmcut.estimators.one_class import OneClassSVM
@@ -42,6 +48,9 @@ _WHERE = {
     "SurvivalSVM": "svmcut.estimators.survival",
 }
 
+#: Those of svmcut.compat, which are looked for here too.
+_THEIRS = ("LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "SVC", "SVR")
+
 __all__ = [
     "ChainSVM",
     "KernelSVM",
@@ -65,11 +74,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
+    if name not in _WHERE and name not in _THEIRS:
         raise AttributeError(f"module 'svmcut' has no attribute {name!r}")
     from importlib import import_module
 
-    globals()[name] = found = getattr(import_module(_WHERE[name]), name)
+    room = _WHERE.get(name, "svmcut.compat")
+    globals()[name] = found = getattr(import_module(room), name)
     return found
 
 

@@ -178,3 +178,11 @@ def test_models_of_classes_predict_labels_and_those_of_numbers_predict_numbers()
         model, written = svmcut.load(folder / "model"), np.loadtxt(folder / "predictions", ndmin=2)
         np.testing.assert_allclose(model.decision_function(X), written[:, column], atol=1e-7)
         np.testing.assert_allclose(model.predict(X), written[:, 0], atol=1e-7)
+
+
+def test_the_names_of_scikit_learn_are_found_at_the_top_too():
+    from svmcut import SVC, LinearSVR, compat
+
+    assert (SVC, LinearSVR) == (compat.SVC, compat.LinearSVR)
+    theirs = set(compat.__all__) - {"OneClassSVM"}  # which svmcut has of its own
+    assert theirs == set(svmcut._THEIRS) and not hasattr(svmcut, "SVCs")
