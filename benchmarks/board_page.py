@@ -31,22 +31,20 @@ TITLES = {
 }
 INTRODUCTION = """# The whole board
 
-For readers who want every number, losses included.
-Every set, loss and C, with svmcut and every peer that can be installed. A figure is the CPU seconds, on one core and
-from the text file to the written model, of the quickest run that came within 1e-3 of the least objective that any
-program found; all objectives are computed in float64 from the written weights. Every program was tried with tolerances
-from loose to tight. Peers called from Python (scikit-learn, vowpal wabbit, crfsuite, LightGBM, XGBoost) are not charged
-for importing their libraries, svmcut is for its own start. Ratios below 1 are won; what is lost is **bold**, with the
-reason. In sequences and rankings the figure is the time to the least error that a peer reached.
+For readers who want every number, losses included. Every set, loss and C, with svmcut and every peer that can be installed.
+A figure is the CPU seconds, on one core and from the text file to the written model, of the quickest run that came within
+1e-3 of the least objective that any program found, computed in float64 from the written weights; every program was tried
+with tolerances from loose to tight. Peers called from Python (scikit-learn, vowpal wabbit, crfsuite, LightGBM, XGBoost)
+are not charged for their start, svmcut is. Ratios below 1 are won; what is lost is **bold**, with the reason. In sequences
+and rankings the figure is the time to the least error that a peer reached.
 
     python benchmarks/board.py runs.jsonl --data FOLDER --made FOLDER
     python benchmarks/board_page.py runs.jsonl
 
-Sets named rcv1, w8a, url-day, news20-binary, skin, cod-rna and news20 are stand-ins in the size and shape of the public
-ones (benchmarks/make_board_sets.py says how they are made); the others are the public ones, covtype a part of it. Runs
-were made one at a time on each of two cores with little else on them. No tighter tolerance was tried behind a run of
-5 CPU seconds (25 for the hinges of news20-binary at C = 100), and runs of more than 20 were ended (60 there):
-"not reached" says that no peer came near before. Jobs that no program ended in time are left out.
+Sets named rcv1, w8a, url-day, news20-binary, skin, cod-rna and news20 are generated stand-ins in the size and shape of the
+public ones (benchmarks/make_board_sets.py); the others are public, covtype a part of it. Runs of more than 20 CPU seconds
+were ended (60 for the hinges of news20-binary at C = 100): "not reached" says that no peer came near before. Jobs that no
+program ended in time are left out.
 """  # noqa: E501
 
 
