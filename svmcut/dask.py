@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmcut.api import Asked, Choice, choose, make_settings, weights_of
+from svmcut.api import Asked, Choice, choose, examples_of, make_settings, weights_of, width_of
 from svmcut.distributed.blocks import blocks_of, is_blocks
 from svmcut.distributed.engine import DaskRows, here
 from svmcut.distributed.gathered import MOST_GATHERED
-from svmcut.distributed.jobs import SpreadSearch
+from svmcut.distributed.jobs import Hands, SpreadSearch
 from svmcut.distributed.parts import Reading
-from svmcut.distributed.plan import Files, make_driver
+from svmcut.distributed.plan import Files, holds_all, make_driver
 from svmcut.distributed.saved import Saving, fit_all
 from svmcut.errors import UsageError
 from svmcut.files.encoded import TrainingTable
@@ -27,6 +27,7 @@ from svmcut.messages import Parameter
 from svmcut.spec.refusals import check_names, check_weights
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tables.options import table_options
+from svmcut.training.pieces import split
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from svmcut.estimators.clusters import LinearSVM, LinearSVMRegressor, RankSVM
     from svmcut.solvers.protocol import Progress
     from svmcut.spec.typed import Lists
+    from svmcut.training.driver import Driver
 
 __all__ = ["LinearSVM", "LinearSVMRegressor", "RankSVM", "cross_validate", "train"]
 
@@ -124,6 +126,10 @@ def train(
     unit, values = _list_in(named)
     first = named | ({unit: values[0]} if unit else {})
     settings = make_settings(task, "rank" if _has_queries(data) else USUAL, first, threads=1)
+    if holds_all(settings):
+        asked = Asked(data, 0, None, task, weights, {**table, **first})
+        outcomes = _in_pieces(client, asked, cache, (unit, values), saving, callback)
+        return outcomes if unit else outcomes[0]
     reading = Reading(settings.zero_based, settings.max_memory, 1, cache)
     parts = _parts(client, data, weights, settings, reading)._replace(
         table=_table(data, table, cache)
@@ -131,17 +137,50 @@ def train(
     rows = DaskRows(client, work_dir)
     try:
         parted, driver = make_driver(rows, parts, settings, most_gathered=most_gathered)
-        costs = [(driver.settings.cost, driver.settings.example_cost)]
-        if unit:
-            costs = [(C, None) if unit == "cost" else (None, C) for C in map(float, values)]
+        costs = _costs(driver, unit, values)
         outcomes = fit_all(driver, parted, costs, saving, callback)
     finally:
         rows.close()
-    before = [*rows.warnings, *driver.warnings]
-    for outcome in outcomes:
-        outcome.warnings = [*before, *outcome.warnings, *driver.underfitted(outcome)]
-    found = [Fitted.of(outcome) for outcome in outcomes]
+    found = _finished(outcomes, rows.warnings, driver)
     return found if unit else found[0]
+
+
+def _costs(
+    driver: Driver, unit: str, values: Sequence[Any]
+) -> list[tuple[float | None, float | None]]:
+    """C of every fit, as Driver.fit takes it."""
+    if not unit:
+        return [(driver.settings.cost, driver.settings.example_cost)]
+    return [(C, None) if unit == "cost" else (None, C) for C in map(float, values)]
+
+
+def _finished(
+    outcomes: Sequence[Any], before: Sequence[str], driver: Driver, width: int | None = None
+) -> list[Fitted]:
+    """What is given back, with all warnings."""
+    for outcome in outcomes:
+        more = driver.underfitted(outcome)
+        outcome.warnings = [*before, *driver.warnings, *outcome.warnings, *more]
+    return [Fitted.of(outcome, width) for outcome in outcomes]
+
+
+def _in_pieces(
+    client: Client,
+    asked: Asked,
+    cache: str | None,
+    lists: tuple[str, Sequence[Any]],
+    saving: Saving,
+    callback: Callable[[Progress], None] | None,
+) -> list[Fitted]:
+    """As train, on rows that every worker holds."""
+    data, _, _, task, weights, given = asked
+    own, examples, settings, idle = examples_of(data, task, weights, given, cache)
+    rows = DaskRows(client)
+    rows.workers()
+    driver = own.plan(examples, settings)
+    split(driver, examples, Hands(client))
+    outcomes = fit_all(driver, examples, _costs(driver, *lists), saving, callback)
+    return _finished(outcomes, [*idle, *rows.warnings], driver, width_of(data))
 
 
 def cross_validate(

@@ -5,7 +5,6 @@ from it, signals."""
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import signal
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from svmcut.cli.guard import warn
 from svmcut.cli.options import options as table
 from svmcut.cli.termination import STOPPED, Terminated, pending_signal
 from svmcut.errors import CheckpointError, ClusterError, OutputError
-from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
+from svmcut.files.checkpoints import fingerprint, read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold, previous
 from svmcut.files.remote import exists
 from svmcut.messages import printable
@@ -281,21 +280,3 @@ def settings(options: LearnOptions) -> dict[str, str]:
         if values[name]:
             values[name] = ",".join(repr(typed.value) for typed in values[name])
     return {name: str(value) for name, value in values.items() if name not in FREE}
-
-
-def fingerprint(examples: Any) -> str:
-    """A digest of all that was read of the examples; rows in parts have their own."""
-    if hasattr(examples, "digest"):
-        return examples.digest
-    digest = hashlib.sha256()
-    X, *others = (
-        getattr(examples, field.name)
-        for field in records.fields(examples)
-        if field.name != "source"
-    )
-    for part in (X.indptr, X.indices, X.data, *others):
-        array = (
-            b"none" if part is None else repr(part).encode() if isinstance(part, tuple) else part
-        )
-        digest.update(memoryview(array).cast("B"))
-    return digest.hexdigest()

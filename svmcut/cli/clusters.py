@@ -16,14 +16,15 @@ from svmcut.cli.training import Training, run
 from svmcut.cli.words import in_options
 from svmcut.data.labels import named_labels
 from svmcut.distributed.gathered import tallied
-from svmcut.distributed.jobs import SpreadSearch
+from svmcut.distributed.jobs import Hands, SpreadSearch
 from svmcut.distributed.parts import Reading
-from svmcut.distributed.plan import Files, Parted, make_driver, refuse
+from svmcut.distributed.plan import Files, Parted, holds_all, make_driver, refuse
 from svmcut.files.patterns import files_of
 from svmcut.files.table_parts import check_options
 from svmcut.models import MulticlassModel
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import named, presentation, words_of
+from svmcut.training.pieces import falls_apart, split
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -38,7 +39,7 @@ def run_on(options: LearnOptions) -> int:
     check(options)
     from svmcut.distributed.engine import DaskRows, connected
 
-    if options.searches:
+    if options.searches or holds_all(options.settings()):
         with connected(options.scheduler, options.scheduler_file) as client:
             return run(options, make=lambda *given: SpreadTraining(client, *given))
     refuse(options.settings())
@@ -54,7 +55,8 @@ def run_on(options: LearnOptions) -> int:
 
 
 class SpreadTraining(Training):
-    """Training on rows in memory here, of which workers train the cells of a grid."""
+    """Training on rows in memory here, of which workers train the cells of a grid, and the
+    machines of classes."""
 
     def __init__(self, client: Any, *given: Any):
         self._client = client
@@ -67,6 +69,12 @@ class SpreadTraining(Training):
         rows = DaskRows(self._client)
         rows.workers()
         return driver, [*hinted, *map(in_options, rows.warnings)]
+
+    def _driver_of(self, settings: Settings, time_limit: float | None) -> Driver:
+        driver = super()._driver_of(settings, time_limit)
+        if not self.options.searches or falls_apart(driver):
+            split(driver, self.examples, Hands(self._client))
+        return driver
 
     def _searching(self) -> Any:
         return partial(SpreadSearch, self._client)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from svmcut._native.interrupt import Cancelled
@@ -19,6 +19,8 @@ from svmcut.spec.records import replace
 if TYPE_CHECKING:
     from svmcut.selection.grid import Chain, Grid
     from svmcut.spec.parameters import Settings
+    from svmcut.training.outcome import Objective, Outcome
+    from svmcut.training.pieces import Work
 
 #: Seconds between looks at what is done, and without a worker before a run ends.
 LOOK, WITHOUT_WORKERS = 0.05, 600
@@ -48,16 +50,27 @@ class Jobs:
         took: Callable[[Any, Any], None],
         look: Callable[[], None],
     ) -> None:
+        """As `ended`; took is called here with a job and what came of it, and look several times a
+        second: what it raises ends all jobs."""
+        for over in self.ended(task, jobs, arguments):
+            if over is not None:
+                took(*over)
+            look()
+
+    def ended(
+        self, task: Callable[..., Any], jobs: Sequence[Any], arguments: Callable[[Any], tuple]
+    ) -> Iterator[tuple[Any, Any] | None]:
         """task(shared, *arguments(job)) of every job.
 
         Parameters
         ----------
         arguments : callable
             Asked when a job is given out.
-        took : callable
-            Called here with a job and what came of it, in the order in which they end.
-        look : callable
-            Called several times a second; what it raises ends all jobs.
+
+        Yields
+        ------
+        (job, what came of it), or None
+            In the order in which they end; None several times a second.
 
         Raises
         ------
@@ -84,8 +97,8 @@ class Jobs:
                         waiting.insert(0, job)
                         self._held = None
                     else:
-                        took(job, future.result())
-                look()
+                        yield job, work.whole(future.result())
+                yield None
                 if not ended:
                     time.sleep(LOOK)
         finally:
@@ -103,7 +116,7 @@ class Jobs:
                 if tries == TRIES or self._client.status != "running":
                     raise
                 time.sleep(1.0)
-        return self._client.submit(task, self._held, *arguments, pure=False)
+        return self._client.submit(work.checked, task, self._held, *arguments, pure=False)
 
 
 class SpreadSearch(Search):
@@ -144,6 +157,44 @@ class SpreadSearch(Search):
             Jobs(self._client, self._grid).run(trained, open_now, arguments, took, watched)
 
 
+class Hands:
+    """Hands of svmcut.training.pieces that are workers: a piece for a thread of one.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    """
+
+    def __init__(self, client: Any):
+        self._client = client
+
+    def __call__(
+        self,
+        work: Work,
+        objective: Objective,
+        open_now: Sequence[int],
+        left: Callable[[], float | None],
+    ) -> Iterator[tuple[int, Outcome]]:
+        from svmcut.distributed.engine import told  # which needs Dask
+
+        arguments = lambda k: (objective, k, left())  # noqa: E731
+        with told(self._client):
+            for over in Jobs(self._client, work).ended(piece, open_now, arguments):
+                if over is not None:
+                    yield over
+
+
+def piece(work: Work, objective: Objective, k: int, left: float | None) -> Outcome:
+    """The outcome of a piece, trained where it is sent."""
+    wanted = _wanted()
+
+    def look() -> None:
+        if not wanted():
+            raise Cancelled
+
+    return work.train(objective, k, left, look)
+
+
 class _Over(Exception):
     """The time is."""
 
@@ -158,8 +209,7 @@ def trained(
         if not wanted():
             raise Cancelled
 
-    with work.named():
-        return list(grid.trained(chain, left, standing, observe))
+    return list(grid.trained(chain, left, standing, observe))
 
 
 def _wanted() -> Callable[[], bool]:

@@ -248,6 +248,12 @@ def refuse(settings: Settings) -> None:
         )
 
 
+def holds_all(settings: Settings) -> bool:
+    """Whether every worker holds all rows, and they share machines of classes."""
+    several = settings.is_open or TASKS[settings.task].labels == CLASSES
+    return settings.has_kernel and several
+
+
 class Files(NamedTuple):
     """What is trained on.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut._version import __version__
 from svmcut.errors import CheckpointError, UsageError
-from svmcut.files.checkpoints import read_checkpoint, unfit, write_checkpoint
+from svmcut.files.checkpoints import fingerprint, read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold
 from svmcut.spec import records, schemas
 from svmcut.spec.state_classes import state_classes
@@ -20,7 +20,6 @@ from svmcut.training.outcome import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from svmcut.distributed.plan import Parted
     from svmcut.solvers.protocol import Progress
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
@@ -56,7 +55,7 @@ class Saving(NamedTuple):
 
 def fit_all(
     driver: Driver,
-    parted: Parted,
+    examples: Any,
     costs: Sequence[tuple[float | None, float | None]],
     saving: Saving,
     observe: Callable[[Progress], None] | None = None,
@@ -65,6 +64,7 @@ def fit_all(
 
     Parameters
     ----------
+    examples : Parted, or examples in memory
     costs : sequence of (cost, example_cost)
         As Driver.fit takes them.
     saving : Saving
@@ -77,14 +77,14 @@ def fit_all(
     UsageError, TrainingError, ClusterError
         After the last state was written.
     """
-    encoding = None if parted.table is None else parted.table.encoding
+    encoding = None if examples.table is None else examples.table.encoding
     if saving.path is None:
         tell = lambda outcomes, progress: _tell(observe, progress)  # noqa: E731
         return _fitted(_Fits(driver, costs, encoding), [], None, tell)
     path = os.fspath(saving.path)
     check_ours(path)
     with hold(path):
-        keeper = _Keeper(path, saving.every, driver, _identity(driver.settings, parted, costs))
+        keeper = _Keeper(path, saving.every, driver, _identity(driver.settings, examples, costs))
         done, state = keeper.resume() if saving.resume else ([], None)
 
         def look(outcomes: list[Outcome], progress: Progress) -> None:
@@ -129,12 +129,12 @@ def _tell(observe: Callable[[Progress], None] | None, progress: Progress) -> Non
         observe(progress)
 
 
-def _identity(settings: Settings, parted: Parted, costs: Sequence[Any]) -> dict[str, Any]:
+def _identity(settings: Settings, examples: Any, costs: Sequence[Any]) -> dict[str, Any]:
     """What a run shares with the one that goes on from its checkpoint."""
     values = {item.name: getattr(settings, item.name) for item in records.fields(settings)}
     values |= {"cost": [cost for cost, _ in costs], "example_cost": [cost for _, cost in costs]}
     options = {name: str(value) for name, value in values.items() if name not in FREE}
-    return {"version": __version__, "examples": parted.digest, "options": options}
+    return {"version": __version__, "examples": fingerprint(examples), "options": options}
 
 
 class _Keeper:

@@ -280,3 +280,21 @@ def _fields(cls: type) -> list[str]:
     if records.is_record(cls):
         return [field.name for field in records.fields(cls)]
     return [name for base in cls.__mro__ for name in getattr(base, "__slots__", ())]
+
+
+def fingerprint(examples: Any) -> str:
+    """A digest of all that was read of the examples; rows in parts have their own."""
+    if hasattr(examples, "digest"):
+        return examples.digest
+    digest = hashlib.sha256()
+    X, *others = (
+        getattr(examples, field.name)
+        for field in records.fields(examples)
+        if field.name != "source"
+    )
+    for part in (X.indptr, X.indices, X.data, *others):
+        array = (
+            b"none" if part is None else repr(part).encode() if isinstance(part, tuple) else part
+        )
+        digest.update(memoryview(array).cast("B"))
+    return digest.hexdigest()

@@ -9,6 +9,7 @@ certificates add up.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from svmcut.resources import shortage
 from svmcut.risks import make_risk
 from svmcut.risks.weights import total
 from svmcut.solvers.one_of_many import OneOfMany, Others
-from svmcut.solvers.protocol import StoppingRule
+from svmcut.solvers.protocol import Progress, StoppingRule, kept
 from svmcut.spec import schemas
 from svmcut.spec.catalog import MULTICLASS, PLANS, SOLVERS, SUBSPACE, TASKS, load
 from svmcut.spec.parameters import DEFAULTS, Settings
@@ -125,16 +126,43 @@ class MachinesPlan(Plan):
         )
         for outcome in found["done"]:
             outcome.checked().model.checked(self._examples.X.n_features)
-        self._begin(found["done"])
+        self._begin(len(found["done"]), found["done"])
         self._plan.check_found(found["machine"])
+
+    @property
+    def pieces(self) -> int:
+        """As svmcut.training.pieces.Splits: the machines."""
+        return len(self._machines)
+
+    def piece(self, objective: Objective, k: int) -> tuple[Plan, tuple[None, float]]:
+        """The plan of a machine."""
+        self._begin(k, ())
+        return self._plan, (None, objective.C)
+
+    def check_piece(self, k: int, outcome: Outcome) -> None:
+        schemas.require(isinstance(outcome.model, KernelModel), "model", "one of a kernel")
+        outcome.model.checked(self._examples.X.n_features)
+
+    def sums(self, objective: Objective, done: Mapping[int, Outcome]) -> Progress:
+        """Of the machines that are trained, and of the others at w = 0."""
+        o = self._others(objective, done)
+        primal, left = o.primal + o.own, o.primal + o.own - o.dual
+        counts: dict[str, Any] = {"cuts": o.cuts, "support": o.support, "risk": o.risk}
+        counts["evaluations"] = o.evaluations
+        return Progress(o.iteration, o.passes, primal, o.dual, left, 0.0, kept(None), **counts)
+
+    def whole(self, objective: Objective, done: Mapping[int, Outcome], ended: Ended) -> Outcome:
+        """The machines up to the first that is missing."""
+        count = next((k for k in range(self.pieces) if k not in done), self.pieces)
+        return self._outcome(objective, [done[k] for k in range(count)], ended)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         done, inner = (found["done"], found["machine"]) if found else ([], None)
         if inner is None or self._at != len(done):
-            self._begin(done)
+            self._begin(len(done), done)
         self._aim = self._plan.units.objective(None, objective.C)
         self._stage = stage = self._plan.next(self._aim, inner)
-        solver = OneOfMany(stage.solver, self._others(objective, done))
+        solver = OneOfMany(stage.solver, self._others(objective, dict(enumerate(done))))
         return Stage(stage.name, solver, stage.problem, objective, start=stage.start)
 
     def finish(
@@ -159,9 +187,9 @@ class MachinesPlan(Plan):
     def failure(self, error: Exception) -> Exception:
         return error if self._plan is None else self._plan.failure(error)
 
-    def _begin(self, done: list[Outcome]) -> None:
-        """The plan of the next machine."""
-        s, self._at = self.settings, len(done)
+    def _begin(self, at: int, done: Sequence[Outcome]) -> None:
+        """The plan of a machine; done: those whose steps count, too."""
+        s, self._at = self.settings, at
         rows, first = self._rows(self._at), self._machines[self._at][0]
         X = self._X.take(rows) if self._paired else self._X
         v = None if self._weights is None else self._weights[rows]
@@ -238,16 +266,19 @@ class MachinesPlan(Plan):
             self._evaluations = rows.evaluations
         return self._values
 
-    def _others(self, objective: Objective, done: list[Outcome]) -> Others:
-        at_zero = [weight * self._at_zero for weight in self._totals[len(done) :]]
+    def _others(self, objective: Objective, done: Mapping[int, Outcome]) -> Others:
+        """Beside the first machine that is not done."""
+        missing = [weight for k, weight in enumerate(self._totals) if k not in done]
+        at_zero = [weight * self._at_zero for weight in missing]
         left = sum(at_zero[1:])
-        steps = [outcome.progress for outcome in done]
-        values = [outcome.kernel_evaluations or 0 for outcome in done]
+        outcomes = [done[k] for k in sorted(done)]
+        steps = [outcome.progress for outcome in outcomes]
+        values = [outcome.kernel_evaluations or 0 for outcome in outcomes]
         return Others(
             sum(p.iteration for p in steps),
             sum(p.passes for p in steps),
-            sum(outcome.primal for outcome in done) + objective.C * left,
-            sum(outcome.dual for outcome in done),
+            sum(outcome.primal for outcome in outcomes) + objective.C * left,
+            sum(outcome.dual for outcome in outcomes),
             sum(p.risk for p in steps) + left,
             sum(p.cuts for p in steps),
             sum(p.support for p in steps),
@@ -258,7 +289,7 @@ class MachinesPlan(Plan):
     def _outcome(self, objective: Objective, done: list[Outcome], ended: Ended) -> Outcome:
         """The machines as one model, with the sums of their certificates; those that are missing
         are 0."""
-        others = self._others(objective, done)
+        others = self._others(objective, dict(enumerate(done)))
         primal = others.primal + others.own
         files = [
             outcome.primal if outcome.primal_of_file is None else outcome.primal_of_file

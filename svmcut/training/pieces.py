@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Work that falls into pieces none of which hangs on another: a plan says what they are, whoever is
+there trains them, in any order, and the plan puts them together as one machine would.
+
+A plan takes part by the attributes of `Splits`: a number of `pieces`, for each of them a plan of
+its own, and what the whole is worth and is when some are over. `split(driver, data, hands)` has the
+pieces of a driver's plan trained by `hands`: `here`, in this process, or
+svmcut.distributed.jobs.Hands, on workers. The driver's checkpoint keeps the pieces that are over;
+limits, signals and failures are those of every run. A piece is trained by a Driver of its own with
+one thread, so nothing of it may hang on threads, and its outcome travels without callables.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+from svmcut.errors import UsageError
+from svmcut.solvers.protocol import Progress, Run, Solver, Start
+from svmcut.spec import schemas
+from svmcut.spec.catalog import load, plan_of
+from svmcut.spec.records import record, replace
+from svmcut.spec.states import Form, State
+from svmcut.training.driver import Driver
+from svmcut.training.outcome import Outcome
+from svmcut.training.stage import Ended, Plan, Stage
+
+if TYPE_CHECKING:
+    from svmcut.spec.parameters import Settings
+    from svmcut.training.outcome import Objective
+
+    Costs = tuple[float | None, float | None]
+    Done = Mapping[int, Outcome]
+
+
+class Splits(Protocol):
+    """What a plan has whose work falls into pieces.
+
+    Attributes
+    ----------
+    pieces : int
+        How many there are.
+    """
+
+    pieces: int
+
+    def piece(self, objective: Objective, k: int) -> tuple[Plan, Costs]:
+        """A plan of piece k alone, and C for it, as Driver.fit takes it."""
+        ...
+
+    def check_piece(self, k: int, outcome: Outcome) -> None:
+        """Refuses an outcome that is none of piece k, as a StateError."""
+        ...
+
+    def sums(self, objective: Objective, done: Done) -> Progress:
+        """Where the whole stands with these pieces; the others stand where training begins."""
+        ...
+
+    def whole(self, objective: Objective, done: Done, ended: Ended) -> Outcome:
+        """The judged outcome of these pieces, which are all unless a limit ended the run."""
+        ...
+
+
+class Work:
+    """What pieces are trained on; whoever has it makes the plan once.
+
+    Parameters
+    ----------
+    settings : Settings
+        Resolved.
+    data : Examples or MultilabelExamples
+    """
+
+    def __init__(self, settings: Settings, data: Any):
+        self._settings, self._data = replace(settings, threads=1), data
+        self._lock, self._plan = threading.Lock(), None
+
+    def __reduce__(self):
+        return Work, (self._settings, self._data)
+
+    def train(
+        self,
+        objective: Objective,
+        k: int,
+        left: float | None,
+        look: Callable[[], None] = lambda: None,
+    ) -> Outcome:
+        """The outcome of piece k, for which so many seconds are left; look: called at every step,
+        and what it raises ends the training."""
+        s = self._settings
+        with self._lock:
+            if self._plan is None:
+                name = plan_of(s.task, s.has_kernel, s.solver, s.multiclass)
+                self._plan = load(name)(self._data, s)
+            plan, costs = self._plan.piece(objective, k)
+        driver = Driver(plan)
+        driver.settings = replace(driver.settings, time_limit=left)
+        return driver.fit(*costs, lambda *step: look()).portable()
+
+
+#: Gives pieces and their outcomes, in the order in which they end: (work, objective, those that
+#: are open, a function that gives the seconds that are left).
+Hands = Callable[
+    [Work, "Objective", Sequence[int], Callable[[], float | None]], Iterator[tuple[int, Outcome]]
+]
+
+
+def here(
+    work: Work, objective: Objective, open_now: Sequence[int], left: Callable[[], float | None]
+) -> Iterator[tuple[int, Outcome]]:
+    """Hands of this process: a piece after the other."""
+    for k in open_now:
+        yield k, work.train(objective, k, left())
+
+
+def falls_apart(driver: Driver) -> bool:
+    """Whether the work of its plan falls into pieces that do not hang on each other."""
+    return getattr(driver.plan, "pieces", 1) > 1 and driver.settings.max_iterations is None
+
+
+def split(driver: Driver, data: Any, hands: Hands) -> None:
+    """Has the pieces of a driver's plan trained by these hands.
+
+    Parameters
+    ----------
+    driver : Driver
+        As make_driver gives it.
+    data
+        What it was made of.
+
+    Raises
+    ------
+    UsageError
+        Where there is one piece alone, or pieces hang on each other.
+    """
+    plan: Any = driver.plan
+    if getattr(plan, "pieces", 1) < 2:
+        raise UsageError(
+            "{}: this training is one piece of work, which workers cannot share; leave out "
+            "{scheduler}",
+            plan.path,
+        )
+    if driver.settings.max_iterations is not None:
+        raise UsageError(
+            "{max_iterations} counts the steps of one machine after the other; leave it out beside "
+            "{scheduler}"
+        )
+    driver.plan = SplitPlan(plan, Work(driver.settings, data), hands)
+
+
+class SplitPlan(Plan):
+    """One stage: the pieces of another plan."""
+
+    def __init__(self, plan: Any, work: Work, hands: Hands):
+        super().__init__(plan.settings, plan.path, plan.units, plan.warnings)
+        self._plan, self._solver = plan, Pieces(hands, work, self._left)
+        self._began = time.perf_counter()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_plan"], name)
+
+    def _left(self) -> float | None:
+        limit = self.settings.time_limit
+        return None if limit is None else max(0.0, self._began + limit - time.perf_counter())
+
+    def stop(self, objective: Objective) -> Any:
+        return self._plan.stop(objective)
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        problem = PiecesProblem(self._plan, objective, objective.C)
+        return Stage("pieces", self._solver, problem, objective)
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        outcome: Outcome = self._plan.whole(objective, ended.run.done, ended)
+        return outcome
+
+
+class PiecesProblem(NamedTuple):
+    """Pieces of a plan for one C."""
+
+    plan: Any
+    objective: Objective
+    C: float
+
+
+class PiecesRun(Run):
+    """A step for every piece that is over.
+
+    Attributes
+    ----------
+    done : dict of int to Outcome
+    """
+
+    def __init__(self, solver: Pieces, problem: PiecesProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        self.done: dict[int, Outcome] = {}
+
+    @property
+    def _over(self) -> list[tuple[int, Outcome]]:
+        return sorted(self.done.items())
+
+    @_over.setter
+    def _over(self, over: list[tuple[int, Outcome]]) -> None:
+        self.done = dict(over)
+
+    def form(self) -> Form:
+        place = schemas.count(0, self._problem.plan.pieces - 1)
+        piece = schemas.row(place, schemas.instance(Outcome))
+        return {"_over": schemas.many(piece, most=self._problem.plan.pieces)}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        for k, outcome in self.done.items():
+            self._problem.plan.check_piece(k, outcome.checked())
+
+    def __iter__(self) -> Iterator[Progress]:
+        began = time.perf_counter()
+        plan, objective, _ = self._problem
+        yield self._told(began)
+        open_now = [k for k in range(plan.pieces) if k not in self.done]
+        solver = self._solver
+        for k, outcome in solver.hands(solver.work, objective, open_now, solver.left):
+            self.done[k] = outcome
+            yield self._told(began)
+
+    def _told(self, began: float) -> Progress:
+        plan, objective, _ = self._problem
+        told: Progress = plan.sums(objective, self.done)
+        extra = {"pieces_over": len(self.done), "pieces": plan.pieces}
+        return told._replace(seconds=time.perf_counter() - began, extra=extra)
+
+
+@record
+class Pieces(Solver):
+    """Pieces that are trained by others.
+
+    Parameters
+    ----------
+    hands : Hands
+    work : Work
+    left : callable
+        Gives the seconds that are left, None without a limit.
+    """
+
+    run = PiecesRun
+    patience: ClassVar[int | None] = None  # every piece is watched on its own
+    hands: Any
+    work: Work
+    left: Callable[[], float | None]
