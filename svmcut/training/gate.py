@@ -225,8 +225,9 @@ def _holds(part: Part, original: bool) -> bool:
         return False
 
 
-def primal_of_file(model: Any, reading: Reading, room: float) -> float | None:
-    """The primal of the model as its file has it; None where its digits cannot change it by `room`.
+def primal_of_file(model: Any, reading: Reading, room: float = -math.inf) -> float | None:
+    """The primal of the model as its file has it; None where its digits cannot change it by a
+    `room` that is given.
 
     inf where the file cannot have the model, or memory does not allow to read it back.
     """

@@ -30,7 +30,7 @@ from svmcut.spec.parameters import DEFAULTS, Settings
 from svmcut.spec.records import replace
 from svmcut.training.certificate import close, some
 from svmcut.training.checks import check_nu, checked_weights, class_warnings
-from svmcut.training.gate import Part, join
+from svmcut.training.gate import Part, join, primal_of_file
 from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
 from svmcut.training.room import kernel_warnings
 from svmcut.training.settings import kernel_of
@@ -189,8 +189,11 @@ class MachinesPlan(Plan):
 
     def _begin(self, at: int, done: Sequence[Outcome]) -> None:
         """The plan of a machine; done: those whose steps count, too."""
-        s, self._at = self.settings, at
-        rows, first = self._rows(self._at), self._machines[self._at][0]
+        self._at = at
+        self._plan = self._plan_of(at, done)
+
+    def _plan_of(self, j: int, done: Sequence[Outcome]) -> Any:
+        s, rows, first = self.settings, self._rows(j), self._machines[j][0]
         X = self._X.take(rows) if self._paired else self._X
         v = None if self._weights is None else self._weights[rows]
         signs = np.where(self._y[rows] == first, 1.0, -1.0)
@@ -214,8 +217,9 @@ class MachinesPlan(Plan):
             own = replace(
                 own, cache_size=max(DEFAULTS["cache_size"], s.cache_size - values.nbytes / 1e6)
             )
-        self._plan = self._planned(X, signs, v, own, **self._spanned_for(rows, own))
-        self._plan.shared = None if values is None else (values, rows)
+        plan = self._planned(X, signs, v, own, j, **self._spanned_for(rows, own))
+        plan.shared = None if values is None else (values, rows)
+        return plan
 
     def _rows(self, j: int) -> NDArray[np.int64]:
         """Those that a machine is trained on."""
@@ -225,11 +229,11 @@ class MachinesPlan(Plan):
         return np.flatnonzero((self._y == first) | (self._y == second))
 
     def _planned(
-        self, X: Csr, signs: NDArray, v: NDArray | None, own: Settings, **shared: Any
+        self, X: Csr, signs: NDArray, v: NDArray | None, own: Settings, j: int, **shared: Any
     ) -> Any:
         plan, serials = load(PLANS[SOLVERS[own.solver].plan]), self._examples.serials
         if serials is not None:
-            serials = serials[self._rows(self._at)]
+            serials = serials[self._rows(j)]
         examples = Examples(X, signs, None, v, self._examples.source, serials=serials)
         return plan(examples, own, **shared)
 
@@ -241,7 +245,7 @@ class MachinesPlan(Plan):
             return {}
         if self._spanned is None:
             signs = np.where(self._y == 0, 1.0, -1.0)
-            whole = self._planned(self._X, signs, None, own)
+            whole = self._planned(self._X, signs, None, own, self._at)
             self._spanned = (whole.span.basis, whole.span.space.F)
             self._evaluations = whole.room.evaluations
         basis, F = self._spanned
@@ -291,10 +295,6 @@ class MachinesPlan(Plan):
         are 0."""
         others = self._others(objective, dict(enumerate(done)))
         primal = others.primal + others.own
-        files = [
-            outcome.primal if outcome.primal_of_file is None else outcome.primal_of_file
-            for outcome in done
-        ]
         rewritten = any(outcome.primal_of_file is not None for outcome in done)
         whole = Outcome(
             self._model(done),
@@ -306,9 +306,7 @@ class MachinesPlan(Plan):
             np.concatenate([np.zeros(0), *(outcome.multipliers for outcome in done)]),
             certificate=(primal, others.dual),
             kernel_evaluations=others.evaluations,
-            primal_of_file=primal - sum(outcome.primal for outcome in done) + sum(files)
-            if rewritten
-            else None,
+            primal_of_file=primal + self._change_in_file(done) if rewritten else None,
             details={"machines": [self._told(j, outcome) for j, outcome in enumerate(done)]},
         )
         whole.warnings = list(dict.fromkeys(text for outcome in done for text in outcome.warnings))
@@ -316,6 +314,17 @@ class MachinesPlan(Plan):
             whole.radii = np.array([*map(_radius, done)])
         missing = ended.stopped_by if len(done) < len(self._machines) else None
         return join(whole, done, missing, _part(whole.model), self.settings.original)
+
+    def _change_in_file(self, done: list[Outcome]) -> float:
+        """By how much the digits of the file change the sum, of machines too that they matter
+        little to."""
+        change = 0.0
+        for j, outcome in enumerate(done):
+            file = outcome.primal_of_file
+            if file is None:
+                file = primal_of_file(outcome.model, self._plan_of(j, done[:j]).in_file(outcome))
+            change += (file or 0.0) - outcome.primal
+        return change
 
     def _told(self, j: int, outcome: Outcome) -> dict[str, Any]:
         """What the report says of a machine."""

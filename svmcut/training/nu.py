@@ -23,6 +23,7 @@ from svmcut.spec.entries import NUMBERS, ONE_CLASS
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.checks import check_nu
+from svmcut.training.gate import Reading
 from svmcut.training.given import GivenRoom, room_of
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan, KernelRoom
@@ -205,6 +206,13 @@ class NuPlan(KernelPlan):
             rho, _ = ended.stage.problem.levels(ended.stage.problem.y)
             outcome.details |= {"tube": max(0.0, -rho), "at_bound": 0}
         return outcome
+
+    def in_file(self, outcome: Outcome) -> Reading:
+        """At the rho or the tube of the run."""
+        rho = outcome.details["rho"] if self._of_classes else -outcome.details["tube"]
+        scale = rho if self._of_classes and rho > 0 else 1.0
+        value = self._primal(outcome.objective.C, rho, scale)
+        return self.room.reading_of(outcome, value, math.inf)
 
     def _exact(self, outcome: Outcome, primal: float, beta: NDArray) -> tuple[float, float]:
         """The primal of the model itself, and the dual, which may be above it by rounding alone."""

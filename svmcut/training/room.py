@@ -382,6 +382,10 @@ class KernelPlan(Plan):
     def _room(self, vectors: Vectors, settings: Settings) -> KernelRoom:
         return KernelRoom(vectors, settings, self.exact_work)
 
+    def in_file(self, outcome: Outcome) -> Reading:
+        """How the gate reads the model of an outcome again."""
+        return self.room.reading(outcome, self.stop(outcome.objective))
+
     def failure(self, error: Exception) -> Exception:
         """What a user is told of a failure of compiled loops over kernel values."""
         from svmcut._native.expansion import NoLevel

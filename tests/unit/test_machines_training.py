@@ -184,6 +184,31 @@ def test_a_kernel_names_one_against_one_and_three_labels_the_task(rng):
         trained(X, y + 0.5)
 
 
+def test_the_primal_of_the_file_is_that_of_all_machines_where_digits_of_one_matter(tmp_path):
+    rng = np.random.default_rng(5)
+    rng.normal(size=90)
+    y = np.repeat([0, 1, 2], [8, 12, 20])
+    X = (rng.normal(size=(40, 3)) * [4, 8, 6] + [-90, 20, 5]).astype(np.float32)
+    X[y == 2, 1] += 60
+    rows = (" ".join(f"{j + 1}:{x:.9g}" for j, x in enumerate(row)) for row in X)
+    (tmp_path / "train").write_text("".join(f"{k} {row}\n" for k, row in zip(y + 1, rows)))
+    outcome = svmcut.train(
+        tmp_path / "train",
+        task="multiclass",
+        multiclass="one-vs-one",
+        solver="smo",
+        kernel="rbf",
+        gamma=1e-3,
+        example_cost=3e5,
+        gap=0.1,
+        threads=1,
+    )
+    outcome.save(tmp_path / "model")
+    file = sum(risks(read_model(str(tmp_path / "model")), X.astype(float), y, 3e5))
+    assert abs(outcome.primal - file) > 1e-7 * file
+    assert outcome.primal_of_file == pytest.approx(file, rel=1e-9)
+
+
 def test_the_unit_of_c_is_svm_multiclass_s_and_epsilon_counts_on_the_sums(rng):
     X, y = examples(rng)
     ours, plain = trained(X, y, cost=400.0 * N), trained(X, y, example_cost=4.0)
