@@ -157,7 +157,7 @@ class FunctionsPlan(Plan):
 
     def _least(self, outcome: Outcome, C: float) -> Outcome:
         """A judged outcome, or that of w = 0 where the digits of the file leave a higher primal."""
-        if outcome.stopped_by != "file" or self.settings.original:
+        if outcome.primal_of_file is None or self.settings.original:
             return outcome
         at_zero = C * self._risk.linearize(np.zeros(self._labellings.dim)).value
         if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):

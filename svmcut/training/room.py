@@ -18,11 +18,11 @@ from svmcut.files.rounding import KEPT, change_in_file, model_read_back, read_ba
 from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel, renumber
 from svmcut.resources import planned_memory
-from svmcut.risks.protocol import SignedRisk
+from svmcut.risks.protocol import ExactLineRisk, SignedRisk
 from svmcut.spaces.kernel_classes import ROUNDED
 from svmcut.spec.records import replace
 from svmcut.training.certificate import close, in_columns, scaled_bound, some
-from svmcut.training.gate import CLOSE, SLIP, Part, Reading
+from svmcut.training.gate import CLOSE, ENDS, SLIP, Part, Reading
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
 from svmcut.training.stage import Plan
@@ -220,15 +220,21 @@ class KernelRoom:
         return Reading(value, most, lambda: self._part(model), original, self.is_definite)
 
     def least(self, outcome: Outcome, b: float = 0.0, at_zero: float | None = None) -> Outcome:
-        """A judged outcome, or that of the constant b where its primal, `at_zero` if it is no sum
-        of the risk, is lower, as it may be of a kernel that is not definite."""
-        if self.is_definite or self.settings.original:
+        """A judged outcome that is not worse than w = 0, unless its file is an original's.
+
+        A definite kernel's of a run that ended early gives way to its best multiple; others
+        to the constant b, whose primal is `at_zero` if it is no sum of the risk.
+        """
+        if self.settings.original:
             return outcome
         C, b, n = outcome.objective.C, read_back_number(b), self.X.n_rows
         if at_zero is None:
             at_zero = C * self.vectors.risk.linearize(np.full(n, b)).value
         if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
+        if self.is_definite:
+            early = outcome.stopped_by not in ENDS and isinstance(self.vectors.risk, ExactLineRisk)
+            return self._scaled(outcome) if early else outcome
         outcome.warnings.append(
             Message(WORSE, Message("use {kernel=rbf}, or smaller parameters of the kernel"))
         )
@@ -237,6 +243,23 @@ class KernelRoom:
         outcome.norm = 0.0
         outcome.multipliers = np.zeros_like(outcome.multipliers)
         outcome.primal_of_file = None if outcome.primal_of_file is None else at_zero
+        return outcome
+
+    def _scaled(self, outcome: Outcome) -> Outcome:
+        """The best multiple of a machine; its dual value is still that of the machine's own
+        coefficients."""
+        model, C, risk = outcome.model, outcome.objective.C, self.vectors.risk
+        assert isinstance(model, KernelModel)
+        squared, s = self._scored(model)
+        t = risk.line_minimum(np.zeros(len(s)), s, 0.0, squared, C)
+        if t == 0:
+            outcome.warnings.append(Message(WORSE, "scale the features or lower C"))
+        model = replace(model, alpha=t * model.alpha, b=read_back_number(t * model.b))
+        outcome.model, outcome.norm = model, t * outcome.norm
+        outcome.multipliers, outcome.apart = t * outcome.multipliers, None
+        outcome.certificate = self.primal(model, C), outcome.dual
+        if outcome.primal_of_file is not None:
+            outcome.primal_of_file = outcome.primal
         return outcome
 
     def _read_primal(self, read: LinearModel | KernelModel, C: float) -> float:

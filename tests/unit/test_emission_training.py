@@ -10,7 +10,7 @@ from reference import kernel_chain as truth
 from reference.chain import noisy_chains
 from reference.kernel_rows import gram
 
-from svmcut.data.examples import Csr
+from svmcut.data.examples import Csr, Sequences, Source
 from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.models.kernels import Kernel
 from svmcut.spec import records
@@ -119,6 +119,17 @@ def test_sampled_cuts_come_near_the_exact_objective_and_all_draws_reach_it(rng):
     assert few.primal <= 1.25 * exact.primal
     assert most.primal <= 1.02 * exact.primal
     assert most.dual >= 0.95 * exact.dual
+
+
+def test_sampled_cuts_whose_digits_make_them_worse_than_nothing_are_w_0():
+    """Features at 20,254: scores of float32 kernel values have one digit left."""
+    rows = "3.4434 4.1621 4.0996 3.2188 3.373 4.5918 4.3086 5.4238 3.918 3.7949 5.0371 2.8496 "
+    X = np.float32([*rows.split(), "4.4199", "4.9434", "4.1465", "5.7734"]).reshape(8, 2) + 20250
+    tags = np.int32([1, 1, 0, 0, 1, 1, 0, 0])
+    data = Sequences(Csr.from_dense(X), np.int64([0, 4, 6, 8]), tags, Source("made"))
+    outcome = fit(data, 5.783, 0, solver="sampled-cuts", gap=1e-4, r=400)
+    assert outcome.written <= 5.783 * 8 * (1 + 1e-6)
+    assert any("w = 0 has a lower primal" in text for text in outcome.warnings)
 
 
 @pytest.mark.parametrize("solver", ["cutting-plane", "sampled-cuts"])

@@ -33,3 +33,24 @@ def test_training_ends_where_rounding_is_all_that_is_left_of_the_violation():
     outcome = svmcut.train((X, y), weights=v, time_limit=20, **words, **how)
     assert outcome.stopped_by == "rounding"
     assert outcome.progress.iteration < 2_000_000
+
+
+@pytest.mark.parametrize("free_bias", [False, True])
+def test_a_run_that_ends_early_is_the_best_multiple_of_its_machine(free_bias):
+    """Squares of products of 30s: five steps of C = 1000 have left most margins far below 0."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)).astype(np.float32) * 30
+    y = np.where(rng.random(40) < 0.5, 1, -1)
+    words = {"kernel": "polynomial", "degree": 2, "solver": "smo", "example_cost": 1e3}
+    how = {"free_bias": free_bias, "max_iterations": 5, "gap": 1e-3}
+    outcome = svmcut.train((X, y), **words, **how)
+    model = outcome.model
+    assert outcome.stopped_by == "limit" and 0 < outcome.primal < 4e4
+    Z, alpha = model.support.to_dense().astype(float), model.alpha
+    f, squared = (X @ Z.T + 1) ** 2 @ alpha, alpha @ (Z @ Z.T + 1) ** 2 @ alpha
+
+    def primal(t):
+        return 0.5 * t * t * squared + 1e3 * np.maximum(0, 1 - t * y * (f - model.b)).sum()
+
+    assert outcome.primal == pytest.approx(primal(1.0), rel=1e-6)
+    assert primal(1.0) <= min(primal(0.99), primal(1.01)) * (1 + 1e-9)
