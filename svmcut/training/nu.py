@@ -23,7 +23,7 @@ from svmcut.spec.entries import NUMBERS, ONE_CLASS
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.checks import check_nu
-from svmcut.training.gate import Reading
+from svmcut.training.gate import Reading, primal_of_file
 from svmcut.training.given import GivenRoom, room_of
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan, KernelRoom
@@ -205,6 +205,8 @@ class NuPlan(KernelPlan):
         if outcome.model is not model:
             rho, _ = ended.stage.problem.levels(ended.stage.problem.y)
             outcome.details |= {"tube": max(0.0, -rho), "at_bound": 0}
+            if outcome.primal_of_file is not None:  # the best threshold has more digits
+                outcome.primal_of_file = primal_of_file(outcome.model, self.in_file(outcome))
         return outcome
 
     def in_file(self, outcome: Outcome) -> Reading:

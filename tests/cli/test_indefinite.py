@@ -133,3 +133,16 @@ def test_w_0_with_its_best_tube_is_a_candidate():
     losses = np.maximum(0, np.abs(y - levels) - tubes[:, None]).sum(axis=2) + 0.2 * 40 * tubes
     assert outcome.primal == pytest.approx(2e4 * losses.min(), rel=1e-3)
     assert any("w = 0 has a lower primal" in text for text in outcome.warnings)
+
+
+def test_the_primal_of_w_0_counts_the_digits_of_its_threshold(tmp_path, monkeypatch):
+    """The best threshold of equal targets of nine digits has nine, that of the file eight."""
+    monkeypatch.chdir(tmp_path)
+    rows = (f"1.66023802 0:{i + 1} 1:{-1e-6 * (i == 0):g} 2:0" for i in range(2))
+    Path("train").write_text("".join(f"{row}\n" for row in rows))
+    words = ("-t", 4, "--task", "regression", "--nu", 0.2, "-c", 100, "-v", 0, *TOLD)
+    call("svmcut", "learn", *words, "train", "m")
+    report, model = json.loads(Path("r").read_text()), read_model("m")
+    losses = 2 * abs(1.66023802 + model.b)
+    assert not len(model.alpha) and losses > 1e-9
+    assert report["primal_of_file"] == pytest.approx(100 * losses, rel=1e-3)
