@@ -21,7 +21,7 @@ from svmcut.distributed.saved import Saving, fit_all
 from svmcut.errors import UsageError
 from svmcut.files.encoded import TrainingTable
 from svmcut.files.names import input_of
-from svmcut.files.patterns import files_of
+from svmcut.files.patterns import files_of, is_pattern
 from svmcut.loading import Fitted
 from svmcut.messages import Parameter
 from svmcut.spec.refusals import check_names, check_weights
@@ -126,10 +126,10 @@ def train(
     unit, values = _list_in(named)
     first = named | ({unit: values[0]} if unit else {})
     settings = make_settings(task, "rank" if _has_queries(data) else USUAL, first, threads=1)
-    if holds_all(settings):
+    if holds_all(settings, _in_one_place(data)):
         asked = Asked(data, 0, None, task, weights, {**table, **first})
-        outcomes = _in_pieces(client, asked, cache, (unit, values), saving, callback)
-        return outcomes if unit else outcomes[0]
+        pieced = _in_pieces(client, asked, cache, (unit, values), saving, callback)
+        return pieced if unit else pieced[0]
     reading = Reading(settings.zero_based, settings.max_memory, 1, cache)
     parts = _parts(client, data, weights, settings, reading)._replace(
         table=_table(data, table, cache)
@@ -235,6 +235,13 @@ def _table(data: Any, given: dict[str, Any], cache: str | None) -> TrainingTable
     if cache is not None:
         raise UsageError("{cache} is for examples in LIBSVM's text; leave it out")
     return TrainingTable(table_options(given), input)
+
+
+def _in_one_place(data: Any) -> bool:
+    """Whether it is one file, or rows in memory."""
+    if isinstance(data, tuple):
+        return bool(data) and not is_blocks(data[0])
+    return isinstance(data, str | os.PathLike) and not is_pattern(os.fspath(data))
 
 
 def _has_queries(data: Any) -> bool:

@@ -19,7 +19,7 @@ from svmcut.distributed.gathered import tallied
 from svmcut.distributed.jobs import Hands, SpreadSearch
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, Parted, holds_all, make_driver, refuse
-from svmcut.files.patterns import files_of
+from svmcut.files.patterns import files_of, is_pattern
 from svmcut.files.table_parts import check_options
 from svmcut.models import MulticlassModel
 from svmcut.spec.records import replace
@@ -39,7 +39,8 @@ def run_on(options: LearnOptions) -> int:
     check(options)
     from svmcut.distributed.engine import DaskRows, connected
 
-    if options.searches or holds_all(options.settings()):
+    one_file = not is_pattern(options.example_file)
+    if options.searches or holds_all(options.settings(), one_file):
         with connected(options.scheduler, options.scheduler_file) as client:
             return run(options, make=lambda *given: SpreadTraining(client, *given))
     refuse(options.settings())

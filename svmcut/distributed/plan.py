@@ -34,7 +34,7 @@ from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import WeightSpace
-from svmcut.spec.catalog import AUTO, CUTTING_PLANE, NEWTON, PARTED, TASKS
+from svmcut.spec.catalog import AUTO, CUTTING_PLANE, MULTICLASS, NEWTON, PARTED, TASKS
 from svmcut.spec.entries import CLASSES, GRADES, L2, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.places import loss_marks
@@ -248,10 +248,11 @@ def refuse(settings: Settings) -> None:
         )
 
 
-def holds_all(settings: Settings) -> bool:
-    """Whether every worker holds all rows, and they share machines of classes."""
+def holds_all(settings: Settings, one_place: bool) -> bool:
+    """Whether every worker holds all rows, and they share machines of classes: of kernels, and
+    against the rest where the rows are in one place, a file or memory."""
     several = settings.is_open or TASKS[settings.task].labels == CLASSES
-    return settings.has_kernel and several
+    return several and (settings.has_kernel or (one_place and settings.multiclass == MULTICLASS[1]))
 
 
 class Files(NamedTuple):

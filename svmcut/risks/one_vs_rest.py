@@ -46,6 +46,11 @@ class OneVsRestRisk:
         """Of one right class a row, y (n,) from 0."""
         return cls(risk, np.asarray(y)[:, None] == np.arange(n_classes), threads, weights)
 
+    def only(self, labels: range) -> OneVsRestRisk:
+        """The risk of some labels."""
+        positive = np.ascontiguousarray(self.positive[:, labels.start : labels.stop])
+        return OneVsRestRisk(self._risk, positive, self._threads, self.weights)
+
     def machine(self, k: int) -> BoundRisk:
         """R_k, whose positive examples are those where k is right."""
         return self._risk.bind(

@@ -54,6 +54,22 @@ ALPHAS, ENTRIES = 1 << 25, 200_000_000
 SLIP = 1e-13
 
 
+def lanes_of(K: int) -> int:
+    """Machines of a group, of so many in all."""
+    return label_cd.LANES[label_cd.LANES[0] * 2 < K]
+
+
+def machines_at_once(n: int, lanes: int) -> int:
+    """Of a wave: as many as alphas of n rows may be kept of, in whole groups."""
+    return max(2, ALPHAS // (n * lanes)) * lanes
+
+
+def looks_until(looks: int, entries: int) -> int:
+    """How many looks groups have had after the step that follows so many, for which so many
+    nonzeros were read."""
+    return looks + min(max(1, ENTRIES * looks // max(1, entries)), max(1, looks))
+
+
 class OneVsRestRun(Run):
     """The steps of all machines, counted on, with the sums over the machines; those that are to
     come stand at w = 0.
@@ -134,13 +150,17 @@ class OneVsRestRun(Run):
         return self._problem.stop.met(float(primal), float(dual))
 
     def _labels(self) -> range:
-        """The machines of the wave at `next`: as many as alphas may be kept of, in whole groups."""
-        most = max(2, ALPHAS // (self._space.X.n_rows * self._lanes)) * self._lanes
+        """The machines of the wave at `next`."""
+        most = machines_at_once(self._space.X.n_rows, self._lanes)
         return range(self._next, min(self._K, self._next + most))
 
     @property
     def _lanes(self) -> int:
-        return label_cd.LANES[label_cd.LANES[0] * 2 < self._K]
+        return lanes_of(self._K)
+
+    def _until(self, looks: int, entries: int) -> int:
+        """Looks of the next step of a wave; see looks_until."""
+        return looks_until(looks, entries)
 
     def _begin_wave(self) -> Any:
         problem, space, stop, labels = self._problem, self._space, self._binary.stop, self._labels()
@@ -168,9 +188,8 @@ class OneVsRestRun(Run):
             looks, entries = wave.counts()
             if not resumed:
                 self._counts = (self._counts[0] + 1, *self._counts[1:])
-                more = min(max(1, ENTRIES * looks // max(1, entries)), max(1, looks))
                 try:
-                    wave.run(looks + more, self._space.threads)
+                    wave.run(self._until(looks, entries), self._space.threads)
                 except KeyboardInterrupt:
                     self._found[labels] = wave.found()[:, :3]
                     raise Interrupted(self._progress(wave)) from None

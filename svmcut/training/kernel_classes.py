@@ -56,6 +56,8 @@ class MachinesPlan(Plan):
     stages of the present machine leave to each other.
     """
 
+    splits = True
+
     def __init__(self, examples: Examples, settings: Settings):
         self._examples, s = examples.checked(), settings
         self.names, self._y = np.unique(self._examples.y, return_inverse=True)
@@ -129,8 +131,7 @@ class MachinesPlan(Plan):
         self._begin(len(found["done"]), found["done"])
         self._plan.check_found(found["machine"])
 
-    @property
-    def pieces(self) -> int:
+    def pieces(self, objective: Objective) -> int:
         """As svmcut.training.pieces.Splits: the machines."""
         return len(self._machines)
 
@@ -139,7 +140,7 @@ class MachinesPlan(Plan):
         self._begin(k, ())
         return self._plan, (None, objective.C)
 
-    def check_piece(self, k: int, outcome: Outcome) -> None:
+    def check_piece(self, objective: Objective, k: int, outcome: Outcome) -> None:
         schemas.require(isinstance(outcome.model, KernelModel), "model", "one of a kernel")
         outcome.model.checked(self._examples.X.n_features)
 
@@ -153,7 +154,8 @@ class MachinesPlan(Plan):
 
     def whole(self, objective: Objective, done: Mapping[int, Outcome], ended: Ended) -> Outcome:
         """The machines up to the first that is missing."""
-        count = next((k for k in range(self.pieces) if k not in done), self.pieces)
+        most = len(self._machines)
+        count = next((k for k in range(most) if k not in done), most)
         return self._outcome(objective, [done[k] for k in range(count)], ended)
 
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:

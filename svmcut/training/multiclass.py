@@ -5,6 +5,7 @@ rest."""
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,10 +18,12 @@ from svmcut.risks.free_bias import FreeBiasRisk
 from svmcut.risks.multiclass import CrammerSingerRisk, SquaredCrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.weights import total
+from svmcut.solvers.apart import Apart, Piece, Together, check_piece, waves_of
 from svmcut.solvers.multiclass_cd import MulticlassCdRun
-from svmcut.solvers.one_vs_rest import OneVsRest, OneVsRestRun
-from svmcut.solvers.protocol import Problem
+from svmcut.solvers.one_vs_rest import OneVsRest, OneVsRestRun, lanes_of
+from svmcut.solvers.protocol import Problem, Progress
 from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spec import schemas
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, DUAL_CD, MULTICLASS, TASKS, losses
 from svmcut.spec.entries import MARGIN, SLACK
 from svmcut.spec.parameters import DEFAULTS, Settings
@@ -36,7 +39,7 @@ from svmcut.training.checks import (
     checked_weights,
     class_warnings,
 )
-from svmcut.training.outcome import PERCENT, Objective, Outcome, Units, class_units
+from svmcut.training.outcome import PERCENT, STOPS, Objective, Outcome, Units, class_units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.vectors import BoundRows
 
@@ -200,6 +203,61 @@ class MulticlassPlan(Plan):
             return Stage(name, OneVsRest(solver), problem, objective)
         return Stage(name, make_solver(name, s), problem, objective, warm=True)
 
+    @property
+    def splits(self) -> bool:
+        """As svmcut.training.pieces.Splits: groups of machines against the rest."""
+        return self.classes.apart
+
+    def _groups(self, stage: Any) -> list[list[range]]:
+        return waves_of(stage.solver, self.space.X.n_rows, len(self.names))
+
+    def _group(self, objective: Objective, k: int) -> tuple[Stage, range]:
+        stage = self.next(objective, None)
+        return stage, [labels for wave in self._groups(stage) for labels in wave][k]
+
+    def pieces(self, objective: Objective) -> int:
+        return sum(map(len, self._groups(self.next(objective, None))))
+
+    def piece(self, objective: Objective, k: int) -> tuple[Plan, tuple[None, float]]:
+        stage, labels = self._group(objective, k)
+        space = LabelSpace(self.space.X, len(labels), 0, self.bias, self.settings.threads)
+        machine: Any = stage.solver
+        solver = Apart(machine.machine, lanes_of(len(self.names)))
+        problem = solver.of_group(stage.problem, space, labels)
+        return GroupPlan(self, Stage(stage.name, solver, problem, objective)), (None, objective.C)
+
+    def check_piece(self, objective: Objective, k: int, outcome: Outcome) -> None:
+        schemas.require("piece" in outcome.details, "details", "a piece")
+        labels = self._group(objective, k)[1]
+        check_piece(outcome.details["piece"], self.space.dim // len(self.names), len(labels))
+
+    def sums(self, objective: Objective, done: Mapping[int, Outcome]) -> Progress:
+        return self._together(objective, done)[1]
+
+    def whole(self, objective: Objective, done: Mapping[int, Outcome], ended: Ended) -> Outcome:
+        stage, progress, run = self._together(objective, done)
+        stopped = [one.stopped_by for one in done.values() if one.stopped_by in STOPS[:2]]
+        stopped_by = ended.stopped_by or next(iter(stopped), None)
+        progress = progress._replace(seconds=ended.progress.seconds)
+        return self.finish(objective, None, Ended(stage, run, progress, stopped_by))
+
+    def _together(
+        self, objective: Objective, done: Mapping[int, Outcome]
+    ) -> tuple[Stage, Progress, Any]:
+        """A run of all machines, as it stands after these pieces."""
+        stage = self.next(objective, None)
+        run = stage.solver.start(stage.problem)
+        pieces = {k: Piece(**outcome.details["piece"]) for k, outcome in done.items()}
+
+        def again(k: int, looks: int) -> NDArray[np.float64]:
+            plan, _ = self.piece(objective, k)
+            part: Any = plan.next(objective, None)
+            group = part.solver.start(part.problem)
+            return group.so_far(looks)
+
+        progress = Together(run, self._groups(stage), pieces, again).take()
+        return stage, progress, run
+
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
@@ -267,3 +325,23 @@ class MulticlassPlan(Plan):
         shape = classes.examples.X.n_features, len(classes.examples)
         known = self.names, classes.columns, *shape, self._loss
         return MulticlassModel(features, constant, bias, *known)
+
+
+class GroupPlan(Plan):
+    """One stage: some machines against the rest."""
+
+    def __init__(self, plan: MulticlassPlan, stage: Stage):
+        super().__init__(plan.settings, plan.path, plan.units, [])
+        self._plan, self._stage = plan, stage
+
+    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+        return self._stage
+
+    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+        """What the run found, beside a model without features."""
+        K, none = self._stage.problem.risk.n_classes, np.zeros(0, np.int32)
+        model = MulticlassModel(np.zeros((0, K)), np.zeros(K), 0.0, np.arange(1.0, K + 1), none)
+        outcome = ended.outcome(self._stage.name, model, 0.0)
+        outcome.stopped_by = ended.stopped_by
+        outcome.details["piece"] = ended.run.piece()._asdict()
+        return outcome

@@ -2,8 +2,8 @@
 """Work that falls into pieces none of which hangs on another: a plan says what they are, whoever is
 there trains them, in any order, and the plan puts them together as one machine would.
 
-A plan takes part by the attributes of `Splits`: a number of `pieces`, for each of them a plan of
-its own, and what the whole is worth and is when some are over. `split(driver, data, hands)` has the
+A plan takes part by the attributes of `Splits`: how many `pieces` there are, for each a plan of its
+own, and what the whole is worth and is when some are over. `split(driver, data, hands)` has the
 pieces of a driver's plan trained by `hands`: `here`, in this process, or
 svmcut.distributed.jobs.Hands, on workers. The driver's checkpoint keeps the pieces that are over;
 limits, signals and failures are those of every run. A piece is trained by a Driver of its own with
@@ -40,17 +40,21 @@ class Splits(Protocol):
 
     Attributes
     ----------
-    pieces : int
-        How many there are.
+    splits : bool
+        True; a plan without it is one piece.
     """
 
-    pieces: int
+    splits: bool
+
+    def pieces(self, objective: Objective) -> int:
+        """How many there are."""
+        ...
 
     def piece(self, objective: Objective, k: int) -> tuple[Plan, Costs]:
         """A plan of piece k alone, and C for it, as Driver.fit takes it."""
         ...
 
-    def check_piece(self, k: int, outcome: Outcome) -> None:
+    def check_piece(self, objective: Objective, k: int, outcome: Outcome) -> None:
         """Refuses an outcome that is none of piece k, as a StateError."""
         ...
 
@@ -75,7 +79,8 @@ class Work:
 
     def __init__(self, settings: Settings, data: Any):
         self._settings, self._data = replace(settings, threads=1), data
-        self._lock, self._plan = threading.Lock(), None
+        self._lock = threading.Lock()
+        self._plan: Any = None
 
     def __reduce__(self):
         return Work, (self._settings, self._data)
@@ -97,7 +102,8 @@ class Work:
             plan, costs = self._plan.piece(objective, k)
         driver = Driver(plan)
         driver.settings = replace(driver.settings, time_limit=left)
-        return driver.fit(*costs, lambda *step: look()).portable()
+        cost, example_cost = costs
+        return driver.fit(cost, example_cost, lambda progress, objective: look()).portable()
 
 
 #: Gives pieces and their outcomes, in the order in which they end: (work, objective, those that
@@ -117,7 +123,7 @@ def here(
 
 def falls_apart(driver: Driver) -> bool:
     """Whether the work of its plan falls into pieces that do not hang on each other."""
-    return getattr(driver.plan, "pieces", 1) > 1 and driver.settings.max_iterations is None
+    return getattr(driver.plan, "splits", False) and driver.settings.max_iterations is None
 
 
 def split(driver: Driver, data: Any, hands: Hands) -> None:
@@ -136,7 +142,7 @@ def split(driver: Driver, data: Any, hands: Hands) -> None:
         Where there is one piece alone, or pieces hang on each other.
     """
     plan: Any = driver.plan
-    if getattr(plan, "pieces", 1) < 2:
+    if not getattr(plan, "splits", False):
         raise UsageError(
             "{}: this training is one piece of work, which workers cannot share; leave out "
             "{scheduler}",
@@ -196,6 +202,7 @@ class PiecesRun(Run):
     def __init__(self, solver: Pieces, problem: PiecesProblem, start: Start | None):
         super().__init__(solver, problem, start)
         self.done: dict[int, Outcome] = {}
+        self._count = problem.plan.pieces(problem.objective)
 
     @property
     def _over(self) -> list[tuple[int, Outcome]]:
@@ -206,20 +213,20 @@ class PiecesRun(Run):
         self.done = dict(over)
 
     def form(self) -> Form:
-        place = schemas.count(0, self._problem.plan.pieces - 1)
-        piece = schemas.row(place, schemas.instance(Outcome))
-        return {"_over": schemas.many(piece, most=self._problem.plan.pieces)}
+        piece = schemas.row(schemas.count(0, self._count - 1), schemas.instance(Outcome))
+        return {"_over": schemas.many(piece, most=self._count)}
 
     def restore(self, state: State) -> None:
         super().restore(state)
         for k, outcome in self.done.items():
-            self._problem.plan.check_piece(k, outcome.checked())
+            plan, objective, _ = self._problem
+            plan.check_piece(objective, k, outcome.checked())
 
     def __iter__(self) -> Iterator[Progress]:
         began = time.perf_counter()
-        plan, objective, _ = self._problem
+        _, objective, _ = self._problem
         yield self._told(began)
-        open_now = [k for k in range(plan.pieces) if k not in self.done]
+        open_now = [k for k in range(self._count) if k not in self.done]
         solver = self._solver
         for k, outcome in solver.hands(solver.work, objective, open_now, solver.left):
             self.done[k] = outcome
@@ -228,7 +235,7 @@ class PiecesRun(Run):
     def _told(self, began: float) -> Progress:
         plan, objective, _ = self._problem
         told: Progress = plan.sums(objective, self.done)
-        extra = {"pieces_over": len(self.done), "pieces": plan.pieces}
+        extra = {"pieces_over": len(self.done), "pieces": self._count}
         return told._replace(seconds=time.perf_counter() - began, extra=extra)
 
 
