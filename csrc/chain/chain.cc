@@ -56,6 +56,7 @@ inline double wrong_tags(const int32_t* gold, const int32_t* labels, int64_t T) 
     return static_cast<double>(wrong);
 }
 
+template <int B>
 SVMCUT_INLINE void score_sequence(const Job& job, int64_t begin, int64_t T, double* nodes) {
     const ChainLayout& at = job.at;
     const double start = job.loss == SVMCUT_CHAIN_HAMMING ? 1.0 : 0.0;
@@ -75,12 +76,13 @@ SVMCUT_INLINE void score_sequence(const Job& job, int64_t begin, int64_t T, doub
                 for (int64_t c = at.K; c < at.S; ++c)
                     node[b * at.S + c] = -std::numeric_limits<double>::infinity();
         } else {
-            svmcut::score_token<double>(at, job.chain->X, begin + i, job.w, start, i == 0, node);
+            svmcut::score_token<B>(at, job.chain->X, begin + i, job.w, start, i == 0, node);
         }
         if (start != 0.0) node[job.chain->tags[begin + i]] -= start;
     }
 }
 
+template <int B>
 SVMCUT_INLINE void argmax_body(const Job& job, int64_t first, int64_t last,
                                ChainRoom<double>& room) {
     const ChainLayout& at = job.at;
@@ -94,12 +96,12 @@ SVMCUT_INLINE void argmax_body(const Job& job, int64_t first, int64_t last,
         }
         if (static_cast<int64_t>(room.nodes.size()) < T * at.blocks * at.S)
             room.nodes.resize(T * at.blocks * at.S);
-        score_sequence(job, begin, T, room.nodes.data());
+        score_sequence<B>(job, begin, T, room.nodes.data());
         Lattice<double> lattice(at, room.nodes.data(), transitions, job.beam);
         lattice.turned = job.turned;
         lattice.ends = job.ends;
         lattice.alive = &room.alive;
-        double value = svmcut::viterbi(lattice, T, room, job.labels + begin);
+        double value = svmcut::viterbi<B>(lattice, T, room, job.labels + begin);
         if (job.loss == SVMCUT_CHAIN_HAMMING) {
             value = std::max(0.0, value - svmcut::score_of(lattice, T, gold));
             if (job.losses) job.losses[n] = wrong_tags(gold, job.labels + begin, T);
@@ -114,6 +116,7 @@ SVMCUT_INLINE void argmax_body(const Job& job, int64_t first, int64_t last,
     }
 }
 
+template <int B>
 SVMCUT_INLINE void nodes_body(const Job& job, int64_t first, int64_t last, ChainRoom<double>&) {
     const ChainLayout& at = job.at;
     const int64_t size = at.blocks * at.S;
@@ -121,7 +124,7 @@ SVMCUT_INLINE void nodes_body(const Job& job, int64_t first, int64_t last, Chain
         for (int64_t i = job.chain->sequences[n]; i < job.chain->sequences[n + 1]; ++i) {
             double* node = job.nodes + i * size;
             const bool start = i == job.chain->sequences[n];
-            svmcut::score_token<double>(at, job.chain->X, i, job.w, 0.0, start, node);
+            svmcut::score_token<B>(at, job.chain->X, i, job.w, 0.0, start, node);
             for (int64_t b = 0; b < at.blocks; ++b)
                 std::fill(node + b * at.S + (start && b ? 0 : at.K), node + (b + 1) * at.S, 0.0);
         }
@@ -130,23 +133,23 @@ SVMCUT_INLINE void nodes_body(const Job& job, int64_t first, int64_t last, Chain
 using Work = void (*)(const Job&, int64_t, int64_t, ChainRoom<double>&);
 
 void argmax_portable(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) {
-    argmax_body(j, a, b, r);
+    argmax_body<16>(j, a, b, r);
 }
 void nodes_portable(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) {
-    nodes_body(j, a, b, r);
+    nodes_body<16>(j, a, b, r);
 }
 #if defined(SVMCUT_FOR_TARGETS)
 SVMCUT_AVX2 void argmax_avx2(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) {
-    argmax_body(j, a, b, r);
+    argmax_body<32>(j, a, b, r);
 }
 SVMCUT_AVX2 void nodes_avx2(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) {
-    nodes_body(j, a, b, r);
+    nodes_body<32>(j, a, b, r);
 }
 SVMCUT_AVX512 void argmax_avx512(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) {
-    argmax_body(j, a, b, r);
+    argmax_body<64>(j, a, b, r);
 }
 SVMCUT_AVX512 void nodes_avx512(const Job& j, int64_t a, int64_t b, ChainRoom<double>& r) {
-    nodes_body(j, a, b, r);
+    nodes_body<64>(j, a, b, r);
 }
 #endif
 

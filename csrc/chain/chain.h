@@ -50,7 +50,7 @@ struct ChainLayout {
 
 // Node scores of token i: row 0, and with emission order 1 the rows of the previous tags. Padding
 // is lowest.
-template <class Real>
+template <int B, class Real>
 SVMCUT_INLINE void score_token(const ChainLayout& at, const svmcut_csr& X, int64_t i, const Real* w,
                                Real start, bool first, Real* node) {
     const int64_t begin = X.indptr[i], count = X.indptr[i + 1] - begin;
@@ -59,8 +59,8 @@ SVMCUT_INLINE void score_token(const ChainLayout& at, const svmcut_csr& X, int64
         Real* out = node + b * at.S;
         for (int64_t c = 0; c < at.S; ++c)
             out[c] = c >= at.K ? -std::numeric_limits<Real>::infinity() : b == 0 ? start : Real(0);
-        emit<Real>(X.data + begin, X.indices + begin, count, at.D, w + b * at.S, at.blocks * at.S,
-                   at.S, out);
+        emit<Real, B>(X.data + begin, X.indices + begin, count, at.D, w + b * at.S,
+                      at.blocks * at.S, at.S, out);
     }
 }
 
@@ -145,7 +145,8 @@ struct Lattice {
     int64_t size(int64_t i) const { return at.power[length(i) - 1] * at.S; }
     const Real* node(int64_t i) const { return nodes + i * at.blocks * at.S; }
 
-    // Values of the states at position i from those at i - 1.
+    // Values of the states at position i from those at i - 1, in vectors of B bytes.
+    template <int B>
     SVMCUT_INLINE void step(int64_t i, const Real* old, Real* now, std::vector<Real>& room) const {
         const int64_t K = at.K, S = at.S;
         const Real* token = node(i);
@@ -154,9 +155,9 @@ struct Lattice {
             const int64_t best = i == 0 ? 0 : std::max_element(old, old + K) - old;
             for (int64_t c = 0; c < S; ++c) now[c] = token[c] + (i == 0 ? Real(0) : old[best]);
         } else if (at.memory() == 1) {
-            if (emissions) advance<Real, true>(old, 1, K, V[1], S, token + S, S, now);
-            else if (ends && few(old)) advance_few(old, alive->data(), left, V[1], S, now);
-            else advance<Real, false>(old, 1, K, V[1], S, nullptr, S, now);
+            if (emissions) advance<Real, B, true>(old, 1, K, V[1], S, token + S, S, now);
+            else if (ends && few(old)) advance_few<Real, B>(old, alive->data(), left, V[1], S, now);
+            else advance<Real, B, false>(old, 1, K, V[1], S, nullptr, S, now);
             add_row(token, S, now);
         } else {
             const int64_t before = length(i - 1), rest = at.power[length(i) - 1];
@@ -168,8 +169,8 @@ struct Lattice {
                 Real* out = now + r * S;
                 if (full) {
                     const int64_t apart = at.power[at.memory() - 2] * S;
-                    advance<Real, false>(old + prefix * S + last, apart, K, V[at.memory()] + r * S,
-                                         rest * S, nullptr, S, out);
+                    advance<Real, B, false>(old + prefix * S + last, apart, K,
+                                            V[at.memory()] + r * S, rest * S, nullptr, S, out);
                 } else {
                     for (int64_t c = 0; c < S; ++c) out[c] = old[prefix * S + last];
                 }
@@ -227,9 +228,10 @@ struct Lattice {
     }
 
     // The same where V_1 is turned.
+    template <int B>
     SVMCUT_INLINE int32_t oldest(const Real* old, int64_t c, std::vector<Real>& room) const {
         if (static_cast<int64_t>(room.size()) < at.S) room.resize(at.S);
-        return first_largest(old, turned + c * at.S, at.S, room.data());
+        return first_largest<B>(old, turned + c * at.S, at.S, room.data());
     }
 
     // How many numbers the states of the first i positions are.
@@ -265,7 +267,7 @@ struct Lattice {
 };
 
 // The best labelling of T tokens and its value; states: all positions, kept.
-template <class Real>
+template <int B, class Real>
 SVMCUT_INLINE Real viterbi(const Lattice<Real>& lattice, int64_t T, ChainRoom<Real>& room,
                            int32_t* labels) {
     const int64_t m = lattice.at.memory(), total = lattice.total(T);
@@ -273,7 +275,7 @@ SVMCUT_INLINE Real viterbi(const Lattice<Real>& lattice, int64_t T, ChainRoom<Re
     const Real* old = nullptr;
     Real* now = room.states.data();
     for (int64_t i = 0; i < T; ++i) {
-        lattice.step(i, old, now, room.sorted);
+        lattice.template step<B>(i, old, now, room.sorted);
         old = now;
         now += lattice.size(i);
     }
@@ -281,7 +283,7 @@ SVMCUT_INLINE Real viterbi(const Lattice<Real>& lattice, int64_t T, ChainRoom<Re
     for (int64_t i = T - 1; i >= m; --i) {
         const Real* before = old - lattice.size(i - 1);
         labels[i - m] = lattice.turned
-                            ? lattice.oldest(before, labels[i], room.sorted)
+                            ? lattice.template oldest<B>(before, labels[i], room.sorted)
                             : lattice.oldest(i, before, lattice.history(i, labels), labels[i]);
         old = before;
     }

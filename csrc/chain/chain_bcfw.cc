@@ -20,6 +20,7 @@
 
 namespace {
 
+template <int B>
 SVMCUT_INLINE void visit_body(svmcut_bcfw& run, int64_t n) {
     const ChainLayout& at = run.at;
     const svmcut_chain* chain = run.chain;
@@ -31,13 +32,13 @@ SVMCUT_INLINE void visit_body(svmcut_bcfw& run, int64_t n) {
     const int32_t* gold = chain->tags + begin;
     for (int64_t i = 0; i < T; ++i) {
         Real* node = room.nodes.data() + i * size;
-        svmcut::score_token<Real>(at, chain->X, begin + i, run.w.data(), Real(1), i == 0, node);
+        svmcut::score_token<B>(at, chain->X, begin + i, run.w.data(), Real(1), i == 0, node);
         node[gold[i]] -= Real(1);
     }
     const Real* V = run.w.data() + at.emissions();
     Lattice<Real> lattice(at, room.nodes.data(), V, 0);
     lattice.read_ends(T, room);
-    svmcut::viterbi(lattice, T, room, room.tags.data());
+    svmcut::viterbi<B>(lattice, T, room, room.tags.data());
 
     Block& block = run.blocks[n];
     auto value_of = [&](const Labelling& y) {
@@ -70,10 +71,10 @@ SVMCUT_INLINE void visit_body(svmcut_bcfw& run, int64_t n) {
     if (block.gap > 0) run.drop_idle(block);
 }
 
-void visit_portable(svmcut_bcfw& run, int64_t n) { visit_body(run, n); }
+void visit_portable(svmcut_bcfw& run, int64_t n) { visit_body<16>(run, n); }
 #if defined(SVMCUT_FOR_TARGETS)
-SVMCUT_AVX2 void visit_avx2(svmcut_bcfw& run, int64_t n) { visit_body(run, n); }
-SVMCUT_AVX512 void visit_avx512(svmcut_bcfw& run, int64_t n) { visit_body(run, n); }
+SVMCUT_AVX2 void visit_avx2(svmcut_bcfw& run, int64_t n) { visit_body<32>(run, n); }
+SVMCUT_AVX512 void visit_avx512(svmcut_bcfw& run, int64_t n) { visit_body<64>(run, n); }
 #endif
 
 }  // namespace

@@ -77,6 +77,7 @@ struct Counting {
     }
 };
 
+template <int B>
 SVMCUT_INLINE double find(const Counting& run, const Job& job, std::vector<double>& room,
                           int32_t* labels, int64_t* count) {
     const Lattice<double>& lattice = run.lattice;
@@ -88,7 +89,7 @@ SVMCUT_INLINE double find(const Counting& run, const Job& job, std::vector<doubl
     for (int64_t i = 0; i < T; ++i) {
         const int64_t size = lattice.size(i), size_before = i ? lattice.size(i - 1) : 0;
         for (int64_t d = 0; d < (i ? run.rows(i - 1) : 1); ++d)
-            lattice.step(i, old + d * size_before, now + d * size, unused);
+            lattice.step<B>(i, old + d * size_before, now + d * size, unused);
         run.move_up(i, now);
         old = now;
         now += run.rows(i) * size;
@@ -119,6 +120,7 @@ SVMCUT_INLINE double find(const Counting& run, const Job& job, std::vector<doubl
     return best;
 }
 
+template <int B>
 SVMCUT_INLINE void counted_body(const Job& job, int64_t first, int64_t last) {
     const ChainLayout& at = job.at;
     std::vector<double> room;
@@ -126,16 +128,16 @@ SVMCUT_INLINE void counted_body(const Job& job, int64_t first, int64_t last) {
         const int64_t begin = job.chain->sequences[n], T = job.chain->sequences[n + 1] - begin;
         const Lattice<double> lattice(at, job.nodes + begin * at.blocks * at.S, job.transitions, 0);
         const Counting run{lattice, job.chain->tags + begin, T, job.most};
-        job.values[n] = find(run, job, room, job.labels + begin, job.counts + n);
+        job.values[n] = find<B>(run, job, room, job.labels + begin, job.counts + n);
     }
 }
 
 using Work = void (*)(const Job&, int64_t, int64_t);
 
-void counted_portable(const Job& j, int64_t a, int64_t b) { counted_body(j, a, b); }
+void counted_portable(const Job& j, int64_t a, int64_t b) { counted_body<16>(j, a, b); }
 #if defined(SVMCUT_FOR_TARGETS)
-SVMCUT_AVX2 void counted_avx2(const Job& j, int64_t a, int64_t b) { counted_body(j, a, b); }
-SVMCUT_AVX512 void counted_avx512(const Job& j, int64_t a, int64_t b) { counted_body(j, a, b); }
+SVMCUT_AVX2 void counted_avx2(const Job& j, int64_t a, int64_t b) { counted_body<32>(j, a, b); }
+SVMCUT_AVX512 void counted_avx512(const Job& j, int64_t a, int64_t b) { counted_body<64>(j, a, b); }
 #endif
 
 }  // namespace

@@ -5,19 +5,25 @@
 // Sums and maxima have one order, and there is no fused multiply-add: the bytes are the same on
 // every processor.
 //
-// S, the stride of a row of tags, is 4, 8 or a multiple of 16; entries K to S - 1 are padding.
+// S, the stride of a row of tags, is 4, 8 or a multiple of 16; entries K to S - 1 are padding. B is
+// the bytes of a vector of the instruction set: wider ones would be compared number by number.
 #ifndef SVMCUT_CHAIN_KERNELS_H
 #define SVMCUT_CHAIN_KERNELS_H
 
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #define SVMCUT_INLINE inline __attribute__((always_inline))
+#define SVMCUT_LAMBDA __attribute__((always_inline))
 
 namespace svmcut {
 
-// N numbers side by side; of 16, 32 or 64 bytes.
+template <int N>
+using Count = std::integral_constant<int, N>;
+
+// N numbers side by side, of 16, 32 or 64 bytes.
 template <class Real, int N>
 struct Lanes {
     typedef Real Vector __attribute__((vector_size(N * sizeof(Real))));
@@ -73,9 +79,9 @@ SVMCUT_INLINE void advance_columns(const Real* from, int64_t apart, int64_t K, c
 
 // The first of the largest a[p] + b[p] over S numbers, a multiple of 16 or 4 or 8; sums: room for
 // S.
-template <class Real>
+template <int B, class Real>
 SVMCUT_INLINE int32_t first_largest(const Real* a, const Real* b, int64_t S, Real* sums) {
-    constexpr int N = 64 / sizeof(Real) < 8 ? 64 / sizeof(Real) : 8;
+    constexpr int N = B / sizeof(Real) < 8 ? B / sizeof(Real) : 8;
     Real best = -std::numeric_limits<Real>::infinity();
     if (S % N == 0) {
         Lanes<Real, N> most, x, y;
@@ -101,38 +107,35 @@ SVMCUT_INLINE int32_t first_largest(const Real* a, const Real* b, int64_t S, Rea
     return 0;
 }
 
-// The whole rows of S columns, in groups of up to four vectors.
-template <class Real>
-SVMCUT_INLINE void emit(const float* x, const int32_t* f, int64_t count, int64_t d, const Real* W,
-                        int64_t row, int64_t S, Real* out) {
-    constexpr int N = 64 / sizeof(Real);
-    if (S == 4) return emit_columns<Real, 4, 1>(x, f, count, d, W, row, out);
-    if (S == 8) return emit_columns<Real, 8, 1>(x, f, count, d, W, row, out);
+// work(a number of columns in a vector, vectors, first column) over the whole rows of S columns, in
+// groups of up to four vectors; both numbers are constants.
+template <class Real, int B, class Work>
+SVMCUT_INLINE void in_groups(int64_t S, Work&& work) {
+    constexpr int N = B / sizeof(Real);
+    if (N > 4 && S == 4) return work(Count<4>{}, Count<1>{}, 0);
+    if (N > 8 && S == 8) return work(Count<8>{}, Count<1>{}, 0);
     int64_t c = 0;
-    for (; c + 4 * N <= S; c += 4 * N)
-        emit_columns<Real, N, 4>(x, f, count, d, W + c, row, out + c);
+    for (; c + 4 * N <= S; c += 4 * N) work(Count<N>{}, Count<4>{}, c);
     const int64_t left = (S - c) / N;
-    if (left == 3) emit_columns<Real, N, 3>(x, f, count, d, W + c, row, out + c);
-    if (left == 2) emit_columns<Real, N, 2>(x, f, count, d, W + c, row, out + c);
-    if (left == 1) emit_columns<Real, N, 1>(x, f, count, d, W + c, row, out + c);
+    if (left == 3) work(Count<N>{}, Count<3>{}, c);
+    if (left == 2) work(Count<N>{}, Count<2>{}, c);
+    if (left == 1) work(Count<N>{}, Count<1>{}, c);
 }
 
-template <class Real, bool Second>
+template <class Real, int B>
+SVMCUT_INLINE void emit(const float* x, const int32_t* f, int64_t count, int64_t d, const Real* W,
+                        int64_t row, int64_t S, Real* out) {
+    in_groups<Real, B>(S, [&](auto n, auto m, int64_t c) SVMCUT_LAMBDA {
+        emit_columns<Real, n, m>(x, f, count, d, W + c, row, out + c);
+    });
+}
+
+template <class Real, int B, bool Second>
 SVMCUT_INLINE void advance(const Real* from, int64_t apart, int64_t K, const Real* T, int64_t row,
                            const Real* U, int64_t S, Real* out) {
-    constexpr int N = 64 / sizeof(Real);
-    if (S == 4) return advance_columns<Real, 4, 1, Second>(from, apart, K, T, row, U, S, out);
-    if (S == 8) return advance_columns<Real, 8, 1, Second>(from, apart, K, T, row, U, S, out);
-    int64_t c = 0;
-    for (; c + 4 * N <= S; c += 4 * N)
-        advance_columns<Real, N, 4, Second>(from, apart, K, T + c, row, U + c, S, out + c);
-    const int64_t left = (S - c) / N;
-    if (left == 3)
-        advance_columns<Real, N, 3, Second>(from, apart, K, T + c, row, U + c, S, out + c);
-    if (left == 2)
-        advance_columns<Real, N, 2, Second>(from, apart, K, T + c, row, U + c, S, out + c);
-    if (left == 1)
-        advance_columns<Real, N, 1, Second>(from, apart, K, T + c, row, U + c, S, out + c);
+    in_groups<Real, B>(S, [&](auto n, auto m, int64_t c) SVMCUT_LAMBDA {
+        advance_columns<Real, n, m, Second>(from, apart, K, T + c, row, U + c, S, out + c);
+    });
 }
 
 // As advance_columns over `count` previous tags alone.
@@ -153,14 +156,12 @@ SVMCUT_INLINE void advance_few_columns(const Real* from, const int32_t* tags, in
     for (int k = 0; k < M; ++k) best[k].store(out + k * N);
 }
 
-template <class Real>
+template <class Real, int B>
 SVMCUT_INLINE void advance_few(const Real* from, const int32_t* tags, int64_t count, const Real* T,
                                int64_t S, Real* out) {
-    constexpr int N = 64 / sizeof(Real);
-    int64_t c = 0;
-    for (; c + 4 * N <= S; c += 4 * N)
-        advance_few_columns<Real, N, 4>(from, tags, count, T + c, S, out + c);
-    for (; c < S; c += N) advance_few_columns<Real, N, 1>(from, tags, count, T + c, S, out + c);
+    in_groups<Real, B>(S, [&](auto n, auto m, int64_t c) SVMCUT_LAMBDA {
+        advance_few_columns<Real, n, m>(from, tags, count, T + c, S, out + c);
+    });
 }
 
 // out[c] += row[c]

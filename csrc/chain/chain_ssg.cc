@@ -18,6 +18,7 @@ struct Step {
     double* z;
 };
 
+template <int B>
 SVMCUT_INLINE void label_body(const Step& step, int64_t n, svmcut::ChainRoom<double>& room) {
     const ChainLayout& at = step.at;
     const int64_t begin = step.chain->sequences[n], T = step.chain->sequences[n + 1] - begin,
@@ -26,21 +27,23 @@ SVMCUT_INLINE void label_body(const Step& step, int64_t n, svmcut::ChainRoom<dou
     if (static_cast<int64_t>(room.tags.size()) < T) room.tags.resize(T);
     for (int64_t i = 0; i < T; ++i) {
         double* node = room.nodes.data() + i * size;
-        svmcut::score_token<double>(at, step.chain->X, begin + i, step.z, step.start, i == 0, node);
+        svmcut::score_token<B>(at, step.chain->X, begin + i, step.z, step.start, i == 0, node);
         node[step.chain->tags[begin + i]] -= step.start;
     }
     Lattice<double> lattice(at, room.nodes.data(), step.z + at.emissions(), 0);
     lattice.read_ends(T, room);
-    svmcut::viterbi(lattice, T, room, room.tags.data());
+    svmcut::viterbi<B>(lattice, T, room, room.tags.data());
 }
 
-void label_portable(const Step& s, int64_t n, svmcut::ChainRoom<double>& r) { label_body(s, n, r); }
+void label_portable(const Step& s, int64_t n, svmcut::ChainRoom<double>& r) {
+    label_body<16>(s, n, r);
+}
 #if defined(SVMCUT_FOR_TARGETS)
 SVMCUT_AVX2 void label_avx2(const Step& s, int64_t n, svmcut::ChainRoom<double>& r) {
-    label_body(s, n, r);
+    label_body<32>(s, n, r);
 }
 SVMCUT_AVX512 void label_avx512(const Step& s, int64_t n, svmcut::ChainRoom<double>& r) {
-    label_body(s, n, r);
+    label_body<64>(s, n, r);
 }
 #endif
 
