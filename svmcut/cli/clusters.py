@@ -45,7 +45,7 @@ def run_on(options: LearnOptions) -> int:
             return run(options, make=lambda *given: SpreadTraining(client, *given))
     refuse(options.settings())
     if options.reads_table:
-        check_options(options.table, options.input)
+        check_options(options.input)
     files_of(options.example_file)
     with connected(options.scheduler, options.scheduler_file) as client:
         rows = DaskRows(client, options.work_dir)

@@ -12,6 +12,7 @@ from svmcut.files.table_parts import (
     mixed,
     pieces_in,
     summarise,
+    whole_groups,
 )
 from svmcut.spec.entries import NUMBERS
 from svmcut.spec.records import replace
@@ -44,7 +45,7 @@ def encoded_parts(
         As `svmcut.files.table_parts.summarise` and `fit`.
     """
     options, kind = table.options, named(settings.task).label_kind
-    check_options(options, table.input)
+    check_options(table.input)
     found = rows.each(pieces_in, [(name, table.input) for name in paths])
     pieces: list[Any] = [piece for several in found for piece in several]
     names: frozenset[str] = frozenset()
@@ -52,7 +53,10 @@ def encoded_parts(
         summaries = rows.each(summarise, [(piece, options, names) for piece in pieces])
         check_alike(pieces, summaries)
         more = mixed(summaries)
-        if not more - names:
+        count = len(pieces)
+        if options.group:
+            pieces = whole_groups(pieces, summaries)
+        if not more - names and len(pieces) == count:
             break
         names |= more
     encoding = fit(path, summaries, options, kind == NUMBERS, table.input)

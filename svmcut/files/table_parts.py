@@ -21,6 +21,7 @@ from svmcut.files import tables
 from svmcut.files.encoded import (
     DROPPED,
     EMPTY,
+    GROUP,
     LABEL,
     WEIGHT,
     TestTable,
@@ -28,7 +29,7 @@ from svmcut.files.encoded import (
     join_examples,
     roles_of,
 )
-from svmcut.messages import Message, Parameter
+from svmcut.messages import Message
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.records import record, replace
 from svmcut.tables.cells import number_of
@@ -42,7 +43,7 @@ from svmcut.tables.gathering import (
     kind_of_texts,
     refusal_of,
 )
-from svmcut.tables.labels import Names, by_code_point
+from svmcut.tables.labels import Names, by_code_point, queries_of
 from svmcut.tables.options import TableOptions
 
 #: Bytes of row groups that are one part, and a share of all: so many parts a file has, where it has
@@ -66,6 +67,8 @@ class Piece:
         Once it is fitted.
     kind : str
         What labels are.
+    before : int
+        Groups of rows in the parts before it.
     """
 
     path: str
@@ -74,6 +77,7 @@ class Piece:
     weights: str | None = None
     encoding: Encoding | None = None
     kind: str = CLASSES
+    before: int = 0
 
     @property
     def name(self) -> str:
@@ -98,6 +102,8 @@ class Piece:
         with tables.open_table(self.path, self.input, self.groups) as table:
             blocks = [*test.blocks(self.name, self._watched(table, weights), self.kind, False)]
         examples = replace(join_examples(blocks), source=Source(self.name))
+        if examples.qid is not None:
+            examples = replace(examples, qid=examples.qid + self.before)
         if self.weights is None:
             return examples
         values = np.array([*map(number_of, weights.texts()), math.nan])[weights.ids()]
@@ -182,12 +188,14 @@ class Terms(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a part says of its table: its columns and rows, and the texts of its labels."""
+    """What a part says of its table: its columns and rows, the texts of its labels, and those of
+    its groups as they come."""
 
     names: tuple[str, ...]
     rows: int
     columns: dict[str, Told | Terms]
     labels: tuple[bytes, ...]
+    groups: tuple[bytes, ...] = ()
 
 
 def pieces_in(path: str, input: str) -> list[Piece]:
@@ -239,9 +247,11 @@ def _summarised(piece: Piece, options: TableOptions, named: set[str]) -> Summary
             if role in ("names", "open", "text")
         }
         labels, rows = Names(piece.name, str(options.label)), 0
+        groups = Names(piece.name, str(options.group))
+        takers = {LABEL: labels, GROUP: groups}
         for batch in table.batches:
             for (name, role), cells in zip(roles.items(), batch, strict=True):
-                taker: Any = labels if role == LABEL else columns.get(name)
+                taker: Any = takers.get(role, columns.get(name))
                 if taker is not None:
                     taker.add(tables.read_cells(piece.name, name, cells))
             rows += len(batch[0])
@@ -250,7 +260,10 @@ def _summarised(piece: Piece, options: TableOptions, named: set[str]) -> Summary
         row = int(np.argmax(unlabelled)) + 1
         raise DataError(piece.name, Message(message, row, options.label))
     found = {name: _column(column.gathered()) for name, column in columns.items()}
-    return Summary(tuple(table.names), rows, found, tuple(labels.texts()))
+    if options.group:
+        queries_of(groups)
+    told = tuple(labels.texts()), tuple(groups.texts())
+    return Summary(tuple(table.names), rows, found, *told)
 
 
 def _column(gathered: Any) -> Told | Terms:
@@ -273,16 +286,45 @@ def _column(gathered: Any) -> Told | Terms:
     return Told(len(values), mean, squares, missing, gathered.boolean)
 
 
-def check_options(options: TableOptions, input: str) -> None:
+def check_options(input: str) -> None:
     """Refuses what does not spread over parts, as a UsageError."""
-    if options.group:
-        raise UsageError(
-            "{} does not spread over parts in this version; train on one machine, or write "
-            "the rows with svmcut convert",
-            Parameter("group"),
-        )
     if input == "text":
         raise UsageError("{input=text} does not spread over parts in this version")
+
+
+def whole_groups(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> list[Piece]:
+    """The parts with what groups there are before each; row groups of a file that share a group of
+    rows are one part, which is not yet summarised.
+
+    Raises
+    ------
+    DataError
+        For a group of rows in two files, or one that returns.
+    """
+    found: list[Piece] = []
+    before, last, seen = 0, b"", set[bytes]()
+    for piece, one in zip(pieces, summaries, strict=True):
+        if one.groups and one.groups[0] == last and found:
+            previous = found[-1]
+            if piece.groups is None or previous.groups is None or piece.path != previous.path:
+                message = (
+                    "begins with the group '{}', with which {} ends; a group stands in one file"
+                )
+                raise DataError(piece.name, Message(message, _shown(last), previous.name))
+            found[-1] = replace(previous, groups=(previous.groups[0], piece.groups[1]))
+        else:
+            found.append(replace(piece, before=before))
+        own = [text for text in one.groups if text != last]
+        if again := seen.intersection(own):
+            message = "the group '{}' returns; sort the tables by this column"
+            raise DataError(piece.name, Message(message, _shown(min(again))))
+        seen.update(own)
+        before, last = before + len(own), one.groups[-1] if one.groups else last
+    return found
+
+
+def _shown(text: bytes) -> str:
+    return text.decode("utf-8", "backslashreplace")[:40]
 
 
 def check_alike(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> None:
@@ -337,7 +379,7 @@ def fit(
     unused: list[Unused] = []
     undecided: list[Undecided] = []
     for name, role in roles_of(list(full[0].names), options, path).items():
-        if role in (LABEL, WEIGHT, DROPPED):
+        if role in (LABEL, GROUP, WEIGHT, DROPPED):
             unused.append(Unused(name, role))
             continue
         merged: Any = full[0].columns[name]

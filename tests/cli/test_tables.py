@@ -261,7 +261,6 @@ def test_a_table_given_as_svm_is_answered_with_what_reads_it(tmp_path, capsys, t
     ("words", "status", "message"),
     [
         (("--cache", "kept"), 2, "--cache is for examples in LIBSVM's text"),
-        (("--scheduler", "local:2", "--group", "text"), 2, "--group does not spread over parts"),
         (("--initial", "other"), 2, "--initial has the features of its own table"),
         (("--hash-bits", "4", "--min-count", "2"), 2, "--min-count has no effect on words beside"),
         (("--hash-bits", "4", "--tf-idf", "off"), 2, "--tf-idf has no effect on words beside"),

@@ -151,6 +151,38 @@ def test_parts_that_do_not_fit_are_refused(tmp_path, change, error, text):
         trained(paths)
 
 
+def rankings(n=300, queries=40):
+    """Grades of rows in queries of several lengths, whose names do not rise."""
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=n), rng.normal(size=n)
+    query = np.sort(rng.integers(queries, size=n))
+    names = [f"q{7 * k % queries}" for k in query]
+    return pa.table({"a": a, "b": b, "q": names, "y": np.digitize(a - b, [-0.5, 0.5])})
+
+
+def test_groups_stay_whole(tmp_path):
+    whole, path = rankings(), str(tmp_path / "all.parquet")
+    parquet.write_table(whole, path, row_group_size=50)
+    how = {"task": "rank", "options": {"group": "q", "drop": None}}
+    found = trained([path], **how)
+    alone = svmcut.train(path, task="rank", label="y", group="q", example_cost=1.0, gap=1e-3)
+    assert found.converged and found.objective.structures == alone.objective.structures == 40
+    assert found.primal >= alone.dual and alone.primal >= found.dual
+    cut = [k for k in range(1, 300) if whole["q"][k] != whole["q"][k - 1]]
+    pieces = [whole.slice(0, cut[10]), whole.slice(cut[10])]
+    paths = [str(tmp_path / f"part-{k}.csv") for k in range(2)]
+    for piece, name in zip(pieces, paths, strict=True):
+        csv.write_csv(piece, name)
+    files = trained(paths, "csv", **how)
+    assert files.primal >= alone.dual and alone.primal >= files.dual
+    csv.write_csv(whole.slice(0, cut[10] + 1), paths[0])
+    with pytest.raises(DataError, match=r"part-1.csv: begins with the group '.*', with which .*0"):
+        trained(paths, "csv", **how)
+    csv.write_csv(pieces[1].slice(0, 5), paths[0])
+    with pytest.raises(DataError, match=r"part-0.csv: the group 'q.*' returns; sort the tables"):
+        trained([paths[1], paths[0]], "csv", **how)
+
+
 def test_weights_numbers_and_options_are_checked(tmp_path):
     whole = table()
     paths = files_in(tmp_path, whole.set_column(6, "w", pa.array([1.0] * 299 + [-1.0])))
@@ -158,8 +190,6 @@ def test_weights_numbers_and_options_are_checked(tmp_path):
         trained(paths, options={"weight_column": "w", "drop": None})
     with pytest.raises(DataError, match="column 'y': 'down' is no number, and the task learns"):
         trained(paths, task="regression")
-    with pytest.raises(UsageError, match="parameter 'group' does not spread over parts in"):
-        trained(paths, options={"group": "c"})
     with pytest.raises(UsageError, match="name the label as in label='y'"):
         trained(paths, options={"label": None})
 
