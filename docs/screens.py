@@ -5,9 +5,10 @@
     python docs/screens.py text               help and progress bar, docs/assets/*.svg
     python docs/screens.py pages site         pages of `make site` in a browser, docs/assets/*.png
     python docs/screens.py widths site        how wide each page is at 1280 and 390 pixels
+    python docs/screens.py dashboard          that of Dask in a training, docs/assets/dashboard.png
 
-Pages need Chromium, playwright (`pip install playwright`) and Pillow. `widths` ends with 1 where a
-page is wider than its window.
+Pages need Chromium, playwright (`pip install playwright`) and Pillow, the dashboard bokeh too.
+`widths` ends with 1 where a page is wider than its window.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,14 +121,14 @@ def widths(site: Path) -> list[tuple[str, int, int]]:
     return wide
 
 
-def shot(opened: Any, page: str, target: str, width: int, height: int, scale: float = 1.0) -> None:
-    """The top of a page, in few colours."""
+def shot(opened: Any, page: str, target: str, width: int, height: int, wait: int = 500) -> None:
+    """The top of a page after so many milliseconds, in few colours."""
     from PIL import Image
 
     view = {"width": width, "height": height}
-    tab = opened.new_page(viewport=view, device_scale_factor=scale)
+    tab = opened.new_page(viewport=view)
     tab.goto(page)
-    tab.wait_for_timeout(500)
+    tab.wait_for_timeout(wait)
     tab.screenshot(path=ASSETS / target)
     tab.close()
     with Image.open(ASSETS / target) as image:
@@ -146,6 +148,37 @@ def pages(site: Path) -> None:
         shot(opened, (folder / "page.html").as_uri(), "inspect-page.png", 900, 1000)
 
 
+def cut(folder: Path) -> None:
+    """data/text.train, several times over, in eight parts."""
+    lines = (folder / "data" / "text.train").read_text().splitlines(keepends=True) * 8
+    for k in range(8):
+        (folder / f"part-{k}.svm").write_text("".join(lines[k::8]))
+
+
+def dashboard() -> None:
+    """What Dask shows of a run on two workers."""
+    from dask.distributed import Client, LocalCluster
+
+    import svmcut.dask
+
+    over = threading.Event()
+
+    def train(client: Client) -> None:
+        while not over.is_set():
+            svmcut.dask.train(client, "part-*.svm", loss="f1", cost=100.0, gap=1e-3)
+
+    address = "127.0.0.1:0"
+    with in_folder() as folder:
+        cut(folder)
+        cluster = LocalCluster(2, threads_per_worker=1, dashboard_address=address)
+        with cluster, Client(cluster) as client, browser() as opened:
+            training = threading.Thread(target=train, args=(client,))
+            training.start()
+            shot(opened, cluster.dashboard_link, "dashboard.png", 1100, 620, wait=15_000)
+            over.set()
+            training.join()
+
+
 def text() -> None:
     """Pictures of a terminal."""
     for name, lines in (("help.svg", help_lines()), ("bar.svg", bar_lines())):
@@ -155,9 +188,10 @@ def text() -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("text", "pages", "widths"))
+    parser.add_argument("what", choices=("text", "pages", "widths", "dashboard"))
     parser.add_argument("site", nargs="?", type=Path, default=ROOT / "site")
     arguments = parser.parse_args()
     if arguments.what == "widths":
         sys.exit("\n".join(map(str, widths(arguments.site))) or None)
-    pages(arguments.site) if arguments.what == "pages" else text()
+    of_site = {"pages": lambda: pages(arguments.site), "text": text, "dashboard": dashboard}
+    of_site[arguments.what]()
