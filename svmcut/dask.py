@@ -34,18 +34,32 @@ if TYPE_CHECKING:
 
     from dask.distributed import Client
 
-    from svmcut.estimators.clusters import LinearSVM, LinearSVMRegressor, RankSVM
+    from svmcut.estimators.clusters import (
+        LinearSVM,
+        LinearSVMRegressor,
+        MultilabelSVM,
+        RankSVM,
+    )
     from svmcut.solvers.protocol import Progress
     from svmcut.spec.typed import Lists
     from svmcut.training.driver import Driver
 
-__all__ = ["LinearSVM", "LinearSVMRegressor", "RankSVM", "cross_validate", "train"]
+ESTIMATORS = ("LinearSVM", "LinearSVMRegressor", "MultilabelSVM", "RankSVM")
+
+__all__ = [
+    "LinearSVM",
+    "LinearSVMRegressor",
+    "MultilabelSVM",
+    "RankSVM",
+    "cross_validate",
+    "train",
+]
 
 USUAL = "classification"
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("LinearSVM", "LinearSVMRegressor", "RankSVM"):
+    if name not in ESTIMATORS:
         raise AttributeError(f"module 'svmcut.dask' has no attribute {name!r}")
     from svmcut.estimators import clusters
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows in memory as parts: blocks of Dask's arrays and DataFrames, delayed and computed pieces.
 
-A part is a dict of X, y and, where there are such, weights, qid and classes: futures of a client
-where it stands, and what they hold where a worker reads it. Dask computes what is lost again.
+A part is a dict of X, y and, where there are such, weights, qid and classes or label sets: futures
+of a client where it stands, and what they hold where a worker reads it. Dask computes what is lost
+again.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def blocks_of(client: Any, X: Any, **beside: Any) -> list[Block]:
                 )
         else:
             lengths = lengths or _lengths(client, X, pieces)
-            own = _slices(np.asarray(values), lengths, BESIDE[name])
+            own = _slices(values, lengths, BESIDE[name])
         for block, piece in zip(found, own, strict=True):
             block[name] = piece
     return found
@@ -94,8 +95,41 @@ def classes_in(client: Any, blocks: Sequence[Block]) -> NDArray:
         raise DataError("y", text) from None
 
 
+def sets_in(client: Any, blocks: Sequence[Block]) -> NDArray[np.bool_]:
+    """(S, K) the sets of labels that rows have, in order.
+
+    Raises
+    ------
+    DataError
+        For blocks that are no indicator matrices of as many labels.
+    """
+    found = client.gather([client.submit(_packed, one["y"], pure=False) for one in blocks])
+    for block, (packed, K) in zip(blocks, found, strict=True):
+        if packed is None:
+            text = "Y: an entry is neither 0 nor 1; expected an indicator matrix"
+            raise DataError(block["name"], text)
+        if found[0][1] != K:
+            raise DataError(block["name"], f"Y: has {K} labels, and other blocks {found[0][1]}")
+    packed = np.unique(np.concatenate([packed for packed, _ in found]), axis=0)
+    return np.unpackbits(packed, axis=1, count=found[0][1]).astype(bool)
+
+
+def _packed(Y: Any) -> tuple[NDArray[np.uint8] | None, int]:
+    """The sets of the rows, each once, bit by bit; None where they are none. How many labels."""
+    on = _indicators(Y)
+    return (None, 0) if on is None else (np.unique(np.packbits(on, axis=1), axis=0), on.shape[1])
+
+
+def _indicators(Y: Any) -> NDArray[np.bool_] | None:
+    Y = Y.toarray() if hasattr(Y, "toarray") else np.asarray(Y)
+    if Y.ndim != 2 or Y.dtype.kind not in "fiub" or not ((Y == 0) | (Y == 1)).all():
+        return None
+    return Y.astype(bool)
+
+
 def block_examples(block: Block) -> Examples:
-    """The rows of a part whose pieces are there; with classes labels are their places in these.
+    """The rows of a part whose pieces are there; with classes or sets labels are their places in
+    these.
 
     Raises
     ------
@@ -106,7 +140,8 @@ def block_examples(block: Block) -> Examples:
     try:
         if hasattr(X, "columns"):
             check_columns(X)
-        y: Any = np.asarray(block["y"])
+        sets = block.get("sets")
+        y: Any = np.asarray(block["y"]) if sets is None else _set_places(block)
         if (classes := block.get("classes")) is not None:
             y = _places(y, classes)
         qid = block.get("qid")
@@ -124,6 +159,16 @@ def _places(y: NDArray, classes: NDArray) -> NDArray[np.float64]:
     """(n,) of each label among the classes; of one that is none, whose row weighs nothing, 0."""
     found = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return np.where(classes[found] == y, found, 0).astype(np.float64)
+
+
+def _set_places(block: Block) -> NDArray[np.float64]:
+    """(n,) of the set of each row among those that there are."""
+    sets, Y = block["sets"], _indicators(block["y"])
+    places = {one.tobytes(): k for k, one in enumerate(np.packbits(sets, axis=1))}
+    assert Y is not None
+    packed = np.packbits(Y, axis=1)
+    own, inverse = np.unique(packed, axis=0, return_inverse=True)
+    return np.array([places[one.tobytes()] for one in own], np.float64)[inverse.ravel()]
 
 
 def _is_piece(one: Any) -> bool:
@@ -166,9 +211,11 @@ def _rows(piece: Any) -> int:
     return int(np.shape(piece)[0])
 
 
-def _slices(values: NDArray, lengths: Sequence[int], name: str) -> list[NDArray]:
+def _slices(values: Any, lengths: Sequence[int], name: str) -> list[Any]:
+    """A vector, or a matrix of label sets, cut at these lengths."""
     bounds = np.cumsum([0, *lengths])
-    if values.shape != (bounds[-1],):
+    values = values.tocsr() if hasattr(values, "tocsr") else np.asarray(values)
+    if values.ndim > 2 or values.shape[:1] != (bounds[-1],):
         raise DataError(name, f"has shape {values.shape}; expected ({bounds[-1]},), one a row of X")
     return [values[start:stop] for start, stop in pairwise(bounds)]
 

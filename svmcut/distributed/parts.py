@@ -25,6 +25,7 @@ from svmcut.files.table_parts import Piece
 from svmcut.files.weights import click_weights
 from svmcut.risks import make_risk
 from svmcut.risks.hinge import BoundHinge
+from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.protocol import GridRisk
 from svmcut.risks.weights import total
 from svmcut.spaces.linear import LinearSpace
@@ -125,6 +126,8 @@ class Bound:
         Of two classes; see svmcut.data.labels.
     names : (K,) float64 or None
         Labels of several classes, increasing.
+    sets : (S, K) bool or None
+        Which of K labels are on in the set that a row's label names by its place.
     factors : tuple of (float, float)
         Labels and what a row with them weighs beside its own weight.
     digest : int
@@ -139,6 +142,7 @@ class Bound:
     factors: tuple[tuple[float, float], ...] = ()
     digest: int = 0
     given: NDArray[np.float64] | None = None
+    sets: NDArray[np.bool_] | None = None
 
 
 class Sizes(NamedTuple):
@@ -264,7 +268,10 @@ class Part:
             y = np.where(classes_of(y, bound.labels)[0], *reversed(SIGNS))
         self.examples, self._read = replace(examples, y=y), None
         self._risk: Any = None
-        if len(examples) and bound.names is not None:
+        if len(examples) and bound.sets is not None:
+            on, threads = bound.sets[y.astype(np.intp)], self.reading.threads
+            self._risk = OneVsRestRisk(make_risk(s), on, threads, examples.weights)
+        elif len(examples) and bound.names is not None:
             places = np.minimum(np.searchsorted(bound.names, y), len(bound.names) - 1)
             if (bound.names[places] != y).any():
                 raise DataError(

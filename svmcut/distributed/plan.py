@@ -284,6 +284,11 @@ class Files(NamedTuple):
         return self.path or (self.names[0] if len(self.paths) == 1 else f"{len(self.paths)} files")
 
     @property
+    def sets(self) -> NDArray[np.bool_] | None:
+        """Of blocks of label sets all that there are."""
+        return self.paths[0].get("sets") if isinstance(self.paths[0], dict) else None
+
+    @property
     def names(self) -> list[str]:
         """What messages call each."""
         return [*map(name_of, self.paths)]
@@ -331,6 +336,8 @@ def make_driver(
         if several
         else np.unique(np.concatenate([part.labels for part in parts]))
     )
+    if (sets := files.sets) is not None:
+        y = np.arange(float(sets.shape[1]))
     labels = labels_of(y, settings.positive, path) if settings.labels == TWO_CLASSES else None
     n = sum(part.rows for part in parts)
     settings = resolved(settings, n, time_limit)
@@ -339,7 +346,7 @@ def make_driver(
     if not settings.is_sum and any(part.weighed for part in parts):
         raise TrainingError("{}: cost: {}; leave it out", path, no_sum(settings.loss))
     factors = _factors(settings, labels, parts, y, path, files.weights is not None)
-    bound = Bound(settings, labels, y if several else None, factors)
+    bound = Bound(settings, labels, y if several else None, factors, sets=sets)
     sizes = rows.bind(_bound(bound, parts, files))
     parted = Parted(path, sizes, "-".join(f"{part.digest:08x}" for part in parts), y)
     parted.table = table
@@ -347,8 +354,9 @@ def make_driver(
         raise DataError(path, NO_WEIGHT)
     if several:
         driver = Driver(MulticlassPlan(PartedClasses(rows, parted, settings), settings))
-        counts = [sum(part.counts[part.labels == name].sum() for part in parts) for name in y]
-        driver.counts = {"labels": y.tolist(), "class_counts": [*map(int, counts)]}
+        if sets is None:
+            counts = [sum(part.counts[part.labels == name].sum() for part in parts) for name in y]
+            driver.counts = {"labels": y.tolist(), "class_counts": [*map(int, counts)]}
     else:
         vectors = PartedVectors(rows, parted, settings, most_gathered)
         driver = Driver(PartedLinear(vectors, settings))

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.arrays import given_weights
-from svmcut.distributed.blocks import blocks_of, classes_in, is_blocks
+from svmcut.distributed.blocks import blocks_of, classes_in, is_blocks, sets_in
 from svmcut.distributed.engine import DaskRows, here
 from svmcut.distributed.gathered import NO_ROWS
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.saved import Saving, fit_all
 from svmcut.errors import DataError, UsageError
-from svmcut.estimators import linear, ranking, regression
+from svmcut.estimators import linear, ranking, regression, structured
 from svmcut.estimators.base import MULTI_CLASS, Trained, warn, weights_of, whole
 from svmcut.files.patterns import files_of
+from svmcut.models import MultilabelModel
 from svmcut.spec.catalog import TASKS
 from svmcut.training.progress_bar import ProgressBar
 
@@ -387,6 +388,93 @@ class RankSVM(OnWorkers, ranking.RankSVM):
         return super().predict(X)
 
     decision_function = predict
+
+
+class MultilabelSVM(OnWorkers, structured.MultilabelSVM):
+    """svmcut.MultilabelSVM without weights of pairs, on rows that lie with the workers of Dask.
+
+    Parameters
+    ----------
+    C, tol, fit_intercept, intercept_scaling, max_iter, verbose
+        As of svmcut.MultilabelSVM.
+    client, checkpoint, resume
+        As of LinearSVM.
+
+    Attributes
+    ----------
+    coef_, intercept_, primal_, dual_, gap_, converged_, solver_, n_iter_
+        As of svmcut.MultilabelSVM.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        tol: float = 1e-3,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        max_iter: int | None = None,
+        verbose: int = 0,
+        client: Any = None,
+        checkpoint: Any = None,
+        resume: bool = False,
+    ):
+        super().__init__(
+            C,
+            pairs="none",
+            tol=tol,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            max_iter=max_iter,
+            verbose=verbose,
+        )
+        self.client, self.checkpoint, self.resume = client, checkpoint, resume
+
+    @whole
+    def fit(self, X: Any, Y: Any = None, sample_weight: Any = None) -> Self:
+        """Trains on rows in blocks and the indicator matrix of their labels.
+
+        Parameters
+        ----------
+        X : dask array or DataFrame, or list of delayed or computed pieces
+        Y : dask array, list of pieces, array or sparse matrix
+            (n, K) of 0 and 1; dense with the workers, a block at a time.
+        sample_weight : as of LinearSVM.fit
+
+        Raises
+        ------
+        ValueError, MemoryError, CheckpointError, ClusterError
+            As LinearSVM.fit.
+        """
+        client = here(self.client)
+        if not (is_blocks(X) or hasattr(X, "shape")):
+            raise UsageError("label sets train on workers from blocks of rows; give X and Y")
+        files = self._files(client, X, y=Y, weights=_checked(sample_weight))
+        sets = sets_in(client, files.paths)
+        self._labels = sets.shape[1]
+        for block in files.paths:
+            block["sets"] = sets
+        bias = self.intercept_scaling if self.fit_intercept else 0.0
+        how = {"task": "multiclass", "multiclass": MULTI_CLASS["ovr"]}
+        settings = self._settings(example_cost=self.C, bias=bias, **how, **_OF_PARTS)
+        outcome, _ = self._fit_parts(client, files, settings)
+        model: Any = outcome.model
+        none, names = np.zeros(0, np.int32), np.arange(self._labels)
+        constant = model.bias * model.constant
+        self._model = MultilabelModel(model.W, constant, none, none, np.zeros(0), names)
+        return self._certify([outcome])
+
+    def decision_function(self, X: Any) -> Any:
+        """(n, K) scores: of a dask array an array, block by block."""
+        if hasattr(X, "rechunk"):
+            return self._mapped(X, self.decision_function, np.float64, self._labels)
+        return super().decision_function(X)
+
+    def predict(self, X: Any) -> Any:
+        """(n, K) labels, 0 or 1: of a dask array an array, block by block."""
+        if hasattr(X, "rechunk"):
+            return self._mapped(X, self.predict, np.int64, self._labels)
+        return super().predict(X)
 
 
 #: What settings of parts have beside the parameters of an estimator; nothing is drawn there.

@@ -111,6 +111,29 @@ def test_numbers_and_rankings(client, blocks):
     assert ranker.decision_function(blocks).compute() == pytest.approx(ranker.predict(X))
 
 
+@pytest.mark.parametrize("kind", ["dask", "sparse"])
+def test_sets_of_labels(client, blocks, kind):
+    sparse = pytest.importorskip("scipy.sparse")
+    Y = np.column_stack([SCORES > 0.5, np.zeros(400, bool)]).astype(int)
+    given = {
+        "dask": lambda: da.from_array(Y, chunks=(100, 2)),
+        "sparse": lambda: sparse.csr_matrix(Y),
+    }[kind]()
+    machine = svmcut.dask.MultilabelSVM(C=2.0, client=client).fit(blocks, given, WEIGHTS)
+    here = svmcut.MultilabelSVM(C=2.0, pairs="none").fit(X, Y, WEIGHTS)
+    meet(machine, here)
+    assert machine.predict(blocks).compute().tolist() == machine.predict(X).tolist()
+    assert (machine.predict(X) == here.predict(X)).mean() > 0.99
+
+
+def test_what_are_no_sets_of_labels_is_refused(client, blocks):
+    machine = svmcut.dask.MultilabelSVM(client=client)
+    with pytest.raises(DataError, match="block 1 of 3 of X: Y: an entry is neither 0 nor 1"):
+        machine.fit(blocks, SCORES)
+    with pytest.raises(UsageError, match="from blocks of rows; give X and Y"):
+        machine.fit("part-*.dat")
+
+
 @pytest.mark.slow
 def test_data_frames_keep_their_names(client):
     frames, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
