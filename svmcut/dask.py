@@ -14,7 +14,8 @@ from svmcut.api import Asked, Choice, choose, examples_of, make_settings, weight
 from svmcut.distributed.blocks import blocks_of, is_blocks
 from svmcut.distributed.engine import DaskRows, here
 from svmcut.distributed.gathered import MOST_GATHERED
-from svmcut.distributed.jobs import Hands, SpreadSearch
+from svmcut.distributed.jobs import SpreadSearch
+from svmcut.distributed.label_blocks import share
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, holds_all, make_driver
 from svmcut.distributed.saved import Saving, fit_all
@@ -27,7 +28,6 @@ from svmcut.messages import Parameter
 from svmcut.spec.refusals import check_names, check_weights
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tables.options import table_options
-from svmcut.training.pieces import split
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -93,7 +93,8 @@ def train(
         beside X the others may be arrays in memory.
     task : str or None
         classification, rank, regression or multiclass; None for classification, of three or more
-        labels multiclass.
+        labels multiclass. multilabel takes data as `svmcut.train` does; with pairs="none", and
+        label_block or tree, workers train blocks of labels.
     weights : str, array or None
         As `svmcut.train` takes them; beside blocks also in pieces as these.
     callback
@@ -192,7 +193,7 @@ def _in_pieces(
     rows = DaskRows(client)
     rows.workers()
     driver = own.plan(examples, settings)
-    split(driver, examples, Hands(client))
+    share(driver, examples, client)
     outcomes = fit_all(driver, examples, _costs(driver, *lists), saving, callback)
     return _finished(outcomes, [*idle, *rows.warnings], driver, width_of(data))
 

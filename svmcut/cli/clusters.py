@@ -16,7 +16,8 @@ from svmcut.cli.training import Training, run
 from svmcut.cli.words import in_options
 from svmcut.data.labels import named_labels
 from svmcut.distributed.gathered import tallied
-from svmcut.distributed.jobs import Hands, SpreadSearch
+from svmcut.distributed.jobs import SpreadSearch
+from svmcut.distributed.label_blocks import share
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, Parted, holds_all, make_driver, refuse
 from svmcut.files.patterns import files_of, is_pattern
@@ -24,7 +25,7 @@ from svmcut.files.table_parts import check_options
 from svmcut.models import MulticlassModel
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import named, presentation, words_of
-from svmcut.training.pieces import falls_apart, split
+from svmcut.training.pieces import falls_apart
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -56,8 +57,8 @@ def run_on(options: LearnOptions) -> int:
 
 
 class SpreadTraining(Training):
-    """Training on rows in memory here, of which workers train the cells of a grid, and the
-    machines of classes."""
+    """Training on rows in memory here, of which workers train the cells of a grid, the machines
+    of classes, or blocks of labels."""
 
     def __init__(self, client: Any, *given: Any):
         self._client = client
@@ -74,7 +75,7 @@ class SpreadTraining(Training):
     def _driver_of(self, settings: Settings, time_limit: float | None) -> Driver:
         driver = super()._driver_of(settings, time_limit)
         if not self.options.searches or falls_apart(driver):
-            split(driver, self.examples, Hands(self._client))
+            share(driver, self.examples, self._client)
         return driver
 
     def _searching(self) -> Any:

@@ -259,9 +259,7 @@ ROWS = (
         "scheduler",
         ("--scheduler",),
         RUNNING,
-        "Train on the workers of this Dask scheduler; local:N starts N workers here. "
-        "EXAMPLE_FILE may be a quoted pattern: every file is a part that a worker reads by the "
-        "same name. Cutting planes or Newton's method; same bytes for any number of workers. "
+        "Train on the workers of this Dask scheduler; local:N starts N workers here. {spread} "
         "With --cv and grids the workers train the cells, by any solver.",
     ),
     Option(

@@ -21,6 +21,13 @@ AT_HELP = {
     RANGE: "LOW,HIGH, the range of false-positive rates of {}",
 }
 
+#: What workers do, of rows that lie in parts or of sets of labels.
+SPREAD = {
+    True: "EXAMPLE_FILE may be a quoted pattern: every file is a part that a worker reads by the "
+    "same name. Cutting planes or Newton's method; same bytes for any number of workers.",
+    False: "Each trains blocks of labels or of the nodes of a tree, to the bytes of one machine.",
+}
+
 
 def placed(rows: Sequence[Loss]) -> str:
     """What --at is of these losses."""

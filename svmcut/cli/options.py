@@ -16,7 +16,7 @@ from typing import Any
 from svmcut.cli import table_rows
 from svmcut.cli.option_entry import COMPATIBILITY, Option
 from svmcut.cli.option_rows import ROWS as OWN_ROWS
-from svmcut.cli.option_texts import AT_HELP, biased, placed
+from svmcut.cli.option_texts import AT_HELP, SPREAD, biased, placed
 from svmcut.errors import UsageError
 from svmcut.files.names import input_of
 from svmcut.messages import join_names
@@ -49,6 +49,7 @@ from svmcut.spec.entries import (
     NUMBERS,
     ONE_CLASS,
     PROPENSITIES,
+    SETS,
     TAGS,
     TWO_CLASSES,
 )
@@ -187,7 +188,7 @@ class LearnOptions(Settings):
 
     @property
     def scheduled(self) -> bool:
-        """Whether the rows lie in parts on the workers of a scheduler."""
+        """Whether the workers of a scheduler train."""
         return self.scheduler is not None or self.scheduler_file is not None
 
     @property
@@ -287,10 +288,10 @@ def offered(task: str) -> set[str]:
         "propensities": any(loss.of_clicks for loss in rows),
         "slack_norm": any(len(loss.norms) > 1 for loss in rows),
         "rescaling": row.original is not None,
-        **dict.fromkeys(("scheduler", "scheduler_file", "work_dir", "cache"), task in PARTED),
-        **{
-            name: name in (OF_TOKENS if row.labels == TAGS else OF_TABLES) for name in TABLE_OPTIONS
-        },
+        **dict.fromkeys(("scheduler", "scheduler_file"), task in PARTED or row.labels == SETS),
+        **dict.fromkeys(("work_dir", "cache"), task in PARTED),
+        **dict.fromkeys(TABLE_OPTIONS, False),
+        **dict.fromkeys(OF_TOKENS if row.labels == TAGS else OF_TABLES, True),
         **dict.fromkeys(("cost", "example_cost"), row.has_cost),
         **dict.fromkeys(CHOICE, row.labels == TWO_CLASSES),
         PROVING: row.labels == TWO_CLASSES,
@@ -369,6 +370,7 @@ def _words(task: str) -> dict[str, Any]:
             "tasks": join_names([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
             "first": DEFAULTS["task"],
             "objective": row.objective,
+            "spread": SPREAD[task in PARTED],
             "original": row.original or row.like,
             "one": f"{row.unit}'s {row.weighs}",
             "points": row.points,
@@ -572,9 +574,7 @@ def named_task(command: str | None, words: Sequence[str]) -> str:
 def collected(command: str | None, words: Sequence[str], values: dict[str, Any]) -> LearnOptions:
     """The options of a run of learn or rank, whose command line gave these values."""
     asked = {*values}
-    if any(
-        word.partition("=")[0] == "--k" for word in words
-    ):  # svm_perf's, not refused as --basis is
+    if any(word.partition("=")[0] == "--k" for word in words):  # svm_perf's, not refused
         asked.discard("basis")
     own = task_defaults(named_task(command, words))
     if values.get("propensities") and values.setdefault("loss", PROPENSITIES) != PROPENSITIES:

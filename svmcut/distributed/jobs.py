@@ -52,18 +52,20 @@ class Jobs:
     ) -> None:
         """As `ended`; took is called here with a job and what came of it, and look several times a
         second: what it raises ends all jobs."""
-        for over in self.ended(task, jobs, arguments):
+        for over in self.ended(task, list(jobs), arguments):
             if over is not None:
                 took(*over)
             look()
 
     def ended(
-        self, task: Callable[..., Any], jobs: Sequence[Any], arguments: Callable[[Any], tuple]
+        self, task: Callable[..., Any], waiting: list[Any], arguments: Callable[[Any], tuple]
     ) -> Iterator[tuple[Any, Any] | None]:
         """task(shared, *arguments(job)) of every job.
 
         Parameters
         ----------
+        waiting : list
+            The jobs; what is put into it meanwhile is one, too.
         arguments : callable
             Asked when a job is given out.
 
@@ -79,7 +81,7 @@ class Jobs:
         ClusterError
             Where there is no worker for long.
         """
-        waiting, without = list(jobs), 0.0
+        without = 0.0
         try:
             while waiting or self._running:
                 threads = sum(self._client.nthreads().values())
@@ -106,16 +108,23 @@ class Jobs:
                 self._client.cancel([*self._running])
             self._running, self._held = {}, None
 
-    def _submit(self, task: Callable[..., Any], arguments: tuple) -> Any:
+    def put(self, value: Any) -> Any:
+        """A future of a value on some worker, for what is too large for messages of the
+        scheduler."""
         tries = 0
-        while self._held is None:
+        while True:
             try:
-                (self._held,) = self._client.scatter([self._shared], hash=False)
+                (held,) = self._client.scatter([value], hash=False)
+                return held
             except (OSError, KeyError):  # a worker is just going
                 tries += 1
                 if tries == TRIES or self._client.status != "running":
                     raise
                 time.sleep(1.0)
+
+    def _submit(self, task: Callable[..., Any], arguments: tuple) -> Any:
+        if self._held is None:
+            self._held = self.put(self._shared)
         return self._client.submit(work.checked, task, self._held, *arguments, pure=False)
 
 
@@ -179,17 +188,17 @@ class Hands:
 
         arguments = lambda k: (objective, k, left())  # noqa: E731
         with told(self._client):
-            for over in Jobs(self._client, work).ended(piece, open_now, arguments):
+            for over in Jobs(self._client, work).ended(piece, list(open_now), arguments):
                 if over is not None:
                     yield over
 
 
 def piece(work: Work, objective: Objective, k: int, left: float | None) -> Outcome:
     """The outcome of a piece, trained where it is sent."""
-    wanted = _wanted()
+    is_wanted = wanted()
 
     def look() -> None:
-        if not wanted():
+        if not is_wanted():
             raise Cancelled
 
     return work.train(objective, k, left, look)
@@ -203,23 +212,23 @@ def trained(
     grid: Grid, chain: Chain, left: float | None, standing: tuple[int, Any]
 ) -> list[tuple[int, dict[str, Any]]]:
     """The results of a chain, trained where it is sent; see Grid.trained."""
-    wanted = _wanted()
+    is_wanted = wanted()
 
     def observe(at: int, driver: Any) -> None:
-        if not wanted():
+        if not is_wanted():
             raise Cancelled
 
     return list(grid.trained(chain, left, standing, observe))
 
 
-def _wanted() -> Callable[[], bool]:
+def wanted() -> Callable[[], bool]:
     """Says whether the task of this thread is still waited for."""
     modules = sys.modules
     worker = modules["distributed"].get_worker()
     key = modules["distributed.worker"].thread_state.key
 
-    def wanted() -> bool:
+    def is_wanted() -> bool:
         task = worker.state.tasks.get(key)
         return task is not None and task.state != "cancelled"
 
-    return wanted
+    return is_wanted

@@ -35,7 +35,7 @@ from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import WeightSpace
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, MULTICLASS, NEWTON, PARTED, TASKS
-from svmcut.spec.entries import CLASSES, GRADES, L2, TWO_CLASSES
+from svmcut.spec.entries import CLASSES, GRADES, L2, SETS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
@@ -249,8 +249,10 @@ def refuse(settings: Settings) -> None:
 
 
 def holds_all(settings: Settings, one_place: bool) -> bool:
-    """Whether every worker holds all rows, and they share machines of classes: of kernels, and
-    against the rest where the rows are in one place, a file or memory."""
+    """Whether every worker holds all rows, and they share machines of classes, of kernels, and
+    against the rest where the rows are in one place, a file or memory; or blocks of labels."""
+    if TASKS[settings.task].labels == SETS:
+        return True
     several = settings.is_open or TASKS[settings.task].labels == CLASSES
     return several and (settings.has_kernel or (one_place and settings.multiclass == MULTICLASS[1]))
 

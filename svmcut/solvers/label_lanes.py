@@ -18,7 +18,7 @@ Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008; pruning as in Babbar and
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -144,6 +144,78 @@ class LanesProblem:
         )
 
 
+class Known(NamedTuple):
+    """What is known of the machines of a block, one behind the other.
+
+    Attributes
+    ----------
+    found : (m, 3) float64
+        Primal values, losses and duals.
+    trained : (m,) float64
+        Primal values before weights were pruned.
+    entries : int
+        Nonzeros read, once for sixteen machines.
+    constants : (m,) float32
+        Weights of the constant feature, once the block is over.
+    pieces : list of Pieces or None
+        The weights that are kept; None of a block that is not over.
+    """
+
+    found: NDArray[np.float64]
+    trained: NDArray[np.float64]
+    entries: int
+    constants: NDArray[np.float32]
+    pieces: list[Any] | None
+
+
+class Side:
+    """Machines of a block, which are trained side by side: descents of rows of their own."""
+
+    def __init__(self, descents: list[Any]):
+        self.descents = descents
+
+    def found(self) -> NDArray[np.float64]:
+        """As of wide_cd.Descent, one descent behind the other."""
+        return np.concatenate([descent.found() for descent in self.descents])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every machine is."""
+        return not (self.found()[:, 3] == wide_cd.OPEN).any()
+
+    def counts(self) -> tuple[int, int]:
+        """Most epochs of a descent; nonzeros read by all."""
+        epochs, entries = zip(*(descent.counts() for descent in self.descents), strict=True)
+        return max(epochs), sum(entries)
+
+    def advance(self, threads: int) -> None:
+        """A step: ENTRIES nonzeros or so."""
+        epochs, entries = self.counts()
+        more = max(1, min(ENTRIES * epochs // max(1, entries), max(4, epochs)))
+        wide_cd.run_all(self.descents, epochs + more, threads)
+
+    def bests(self) -> list[NDArray[np.float32]]:
+        """As `weights_of_groups` of every descent."""
+        return [descent.weights_of_groups() for descent in self.descents]
+
+    def known(self) -> Known:
+        """Of machines that go on."""
+        found = self.found()[:, :3]
+        none = np.zeros(0, np.float32)
+        return Known(found, found[:, 0], self.counts()[1], none, None)
+
+    def state(self) -> list[Any]:
+        """That of every descent."""
+        return [descent.state() for descent in self.descents]
+
+    def restore(self, states: Any) -> None:
+        """Goes on from a `state`; raises StateError."""
+        count = len(self.descents)
+        schemas.checked(states, schemas.many(schemas.anything, count, count), "block")
+        for descent, state in zip(self.descents, states, strict=True):
+            descent.restore(state)
+
+
 class LanesRun(Run):
     """The steps of all machines, counted on, with the sums over them; those that are to come stand
     at w = 0.
@@ -152,138 +224,183 @@ class LanesRun(Run):
     ----------
     unit : str
         What the machines are called where it is told how many are over.
-    trained : (K,) float64
-        Primal of every machine before its weights were pruned.
-    pieces : list of Pieces
-        The weights of the labels of the blocks that are over.
+    blocks : int
+        How many there are.
+    known : dict of int to Known
+        What is known of those that have begun.
+    going : dict of int to Side
+        The machines of those that are not over: `state` and `bests` of each are asked for.
     """
 
     unit: ClassVar[str] = "labels"
 
     def __init__(self, solver: LabelLanes, problem: LanesProblem, start: Start | None):
         super().__init__(solver, problem, start)
-        K, zero = problem.n_labels, problem.losses()
-        self._found = np.column_stack([problem.C * zero, zero, np.zeros(K)])
-        self.trained = problem.C * zero
-        self.pieces: list[Any] = []
-        self.constants = np.zeros(K, np.float32)
-        self._next, self._iteration, self._entries = 0, 0, 0
-        self._block: Any = None
+        zero = problem.losses()
+        self._zero = np.column_stack([problem.C * zero, zero, np.zeros(problem.n_labels)])
+        self._ends = self._bounds()
+        self.blocks = len(self._ends) - 1
+        self.known: dict[int, Known] = {}
+        self.going: dict[int, Any] = {}
+        self._iteration = 0
 
-    def form(self) -> Form:
+    def _bounds(self) -> NDArray[np.int64]:
+        """(blocks + 1,) places in `order` where blocks begin, and where the last ends."""
+        K, block = self._problem.n_labels, self._solver.block
+        return np.append(np.arange(0, K, block), K)
+
+    def _piece_form(self) -> schemas.Check:
         K, features = self._problem.n_labels, self._problem.space.X.n_features
-        piece = schemas.row(
+        return schemas.row(
             schemas.array(np.int64, features + 1, low=0),
             schemas.array(np.int32, None, low=0, high=K - 1),
             schemas.array(np.float32, None),
         )
-        return {
-            "_found": schemas.reals(K, 3),
-            "trained": schemas.reals(K),
-            "constants": schemas.array(np.float32, K),
-            "_next": schemas.count(0, K),
-            "_iteration": schemas.COUNT,
-            "_entries": schemas.COUNT,
-        } | {"_saved": schemas.many(piece)}
+
+    def form(self) -> Form:
+        one = schemas.row(
+            schemas.count(0, self.blocks - 1),
+            schemas.reals(None, 3),
+            schemas.reals(None),
+            schemas.COUNT,
+            schemas.array(np.float32, None),
+            schemas.maybe(schemas.many(self._piece_form())),
+        )
+        return {"_iteration": schemas.COUNT, "_saved": schemas.many(one)}
+
+    #: What pieces are made of again.
+    piece: ClassVar[Any] = Pieces
 
     @property
-    def _saved(self) -> list[tuple[NDArray, ...]]:
-        return [tuple(piece) for piece in self.pieces]
+    def _saved(self) -> list[tuple[Any, ...]]:
+        return [
+            (b, *known[:4], None if known.pieces is None else [*map(tuple, known.pieces)])
+            for b, known in self.known.items()
+        ]
 
     @_saved.setter
-    def _saved(self, pieces: list[tuple[NDArray, ...]]) -> None:
-        self.pieces = [Pieces(*piece) for piece in pieces]
+    def _saved(self, saved: list[tuple[Any, ...]]) -> None:
+        for b, found, trained, entries, constants, pieces in saved:
+            made = None if pieces is None else [self.piece(*piece) for piece in pieces]
+            self.known[b] = Known(found, trained, entries, constants, made)
 
     def state(self) -> State:
-        return super().state() | {"block": self._block and self._block.state()}
+        return super().state() | {"going": [(b, block.state()) for b, block in self.going.items()]}
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        fits = all(len(piece.places) == len(piece.values) for piece in self.pieces)
-        schemas.require(fits, "saved", "as many places as values")
-        if state["block"] is not None:
-            schemas.require(self._next < self._problem.n_labels, "block and next", "labels left")
-            self._block = self._begin()
-            self._block.restore(state["block"])
+        for b, known in self.known.items():
+            sizes = {len(known.found), len(known.trained), len(self.labels(b))}
+            if known.pieces is not None:
+                sizes.add(len(known.constants))
+                fits = all(len(piece.places) == len(piece.values) for piece in known.pieces)
+                schemas.require(fits, "saved", "as many places as values")
+            schemas.require(len(sizes) == 1, "saved", "one number for each label of a block")
+        one = schemas.row(schemas.count(0, self.blocks - 1), schemas.anything)
+        schemas.checked(state, schemas.fields(going=schemas.many(one)), self.called)
+        for b, found in state["going"]:
+            schemas.require(b in self.known and not self.is_over(b), "going", "blocks not over")
+            self.going[b] = self._begin(b)
+            self.going[b].restore(found)
+
+    def is_over(self, b: int) -> bool:
+        """Whether a block is."""
+        return b in self.known and self.known[b].pieces is not None
 
     def __iter__(self) -> Iterator[Progress]:
         self._began = time.perf_counter()
-        if self._resumed and self._block is None:  # the step after which the state was taken
+        if self._resumed:  # the step after which the state was taken
             self._resumed = False
-            yield self._progress()
-            if self._met():
-                return
-        while self._next < self._problem.n_labels:
-            yield from self._train()
-            if self._met():
-                return
+            yield self.progress()
+        if self._solver.crew is not None:
+            yield from self._solver.crew(self)
+            return
+        for b in range(self.blocks):
+            while not self.is_over(b):
+                yield self._step(b)
 
-    def _met(self) -> bool:
-        primal, _, dual = self._found.sum(axis=0)
-        return self._problem.stop.met(float(primal), float(dual))
+    def labels(self, b: int) -> NDArray[np.int32]:
+        """Those of a block."""
+        return self._problem.order[self._ends[b] : self._ends[b + 1]]
 
-    def _labels(self) -> NDArray[np.int32]:
-        """The labels of the block at `next`."""
-        return self._problem.order[self._next : self._next + self._solver.block]
-
-    def _begin(self) -> Any:
-        """The machines of the block at `next`."""
-        problem, solver, labels = self._problem, self._solver, self._labels()
+    def _begin(self, b: int) -> Side:
+        """The machines of a block."""
+        problem, labels = self._problem, self.labels(b)
         spans = [problem.rows[problem.indptr[k] : problem.indptr[k + 1]] for k in labels]
         indptr = np.concatenate([[0], np.cumsum([len(span) for span in spans])])
-        lists = indptr, np.concatenate(spans)
-        return problem.descent(problem.space, lists, problem.weights, solver.seed, self._part)
+        lists, seed = (indptr, np.concatenate(spans)), self._solver.seed
+        return Side([problem.descent(problem.space, lists, problem.weights, seed, self._part)])
 
     @property
     def _part(self) -> float:
         """Of the gap that training may leave."""
         return LEFT if self._solver.prune == AUTO_PRUNE else 1.0
 
-    def _train(self) -> Iterator[Progress]:
-        """A block, until each of its machines is over; then what is kept of it."""
-        labels, resumed, self._resumed = self._labels(), self._resumed, False
-        block = self._block = self._block or self._begin()
+    def _step(self, b: int) -> Progress:
+        """A block goes on; where it is over then, what is kept of it stays alone."""
+        if b not in self.going:
+            self.going[b] = self._begin(b)
+        block = self.going[b]
+        try:
+            self.took(b, self._advanced(b, block), block)
+        except KeyboardInterrupt:
+            self.known[b] = block.known()
+            raise Interrupted(self.progress()) from None
+        return self.progress()
+
+    def _advanced(self, b: int, block: Side) -> Known:
+        block.advance(self._problem.space.threads)
+        return self._kept(b, block) if block.is_over else block.known()
+
+    def took(self, b: int, known: Known, block: Any) -> None:
+        """Counts a step of a block, whose machines are these where they go on."""
+        self._iteration += 1
+        if known.pieces is None:
+            self.going[b] = block
+        self.known[b] = known
+        if known.pieces is not None:
+            self.going.pop(b, None)
+
+    def stretch(self, b: int, state: Any, goes_on: Callable[[], bool]) -> tuple[Known, Any]:
+        """A block alone, from the state of its machines or their beginning: what is known of it
+        once it is over or is not to go on, and its state then."""
+        block = self._begin(b)
+        if state is not None:
+            block.restore(state)
         while True:
-            if not resumed:
-                epochs, entries = block.counts()
-                self._iteration += 1
-                more = max(1, min(ENTRIES * epochs // max(1, entries), max(4, epochs)))
-                try:
-                    block.run(epochs + more, self._problem.space.threads)
-                except KeyboardInterrupt:
-                    self._take(labels)
-                    raise Interrupted(self._progress()) from None
-                self._take(labels)
-            resumed = False
-            open_ = (block.found()[:, 3] == wide_cd.OPEN).any()
-            if not open_:
-                self._keep(labels)
-            yield self._progress()
-            if not open_:
-                return
+            known = self._advanced(b, block)
+            if known.pieces is not None:
+                return known, None
+            if not goes_on():
+                return known, block.state()
 
-    def _take(self, labels: NDArray[np.int32]) -> None:
-        self._found[labels] = self._block.found()[:, :3]
-        self.trained[labels] = self._found[labels, 0]
+    def _kept(self, b: int, block: Side) -> Known:
+        """Prunes the weights of a block that is over."""
+        parts: list[tuple[NDArray, ...]] = []
+        pieces = []
+        for place, descent in enumerate(block.descents):
+            W, found = descent.weights_of_groups(), descent.found()[:, :3]
+            n = len(found)
+            trained, risk = self._at(descent, W, n)
+            primal = trained
+            if self._solver.prune:
+                W, primal, risk = self._pruned(descent, W, found[:, 2])
+            parts.append((np.column_stack([primal, risk, found[:, 2]]), trained, self._tail(W, n)))
+            pieces.append(self._piece(b, place, W))
+        found, trained, constants = map(np.concatenate, zip(*parts, strict=True))
+        return Known(found, trained, block.counts()[1], constants, pieces)
 
-    def _keep(self, labels: NDArray[np.int32]) -> None:
-        """Prunes the weights of a block that is over, and keeps them."""
-        self._keep_part(self._block, labels, labels)
-        self._entries += self._block.counts()[1]
-        self._next, self._block = self._next + len(labels), None
+    def _piece(self, b: int, place: int, W: NDArray) -> Any:
+        """The weights of features of a descent of a block."""
+        return piece_of(self._features(W), self.labels(b))
 
-    def _keep_part(self, block: Any, labels: NDArray[np.int32], places: NDArray[np.int32]) -> None:
-        """Prunes the weights of machines, and adds a piece of labels at these places."""
-        W, n = block.weights_of_groups(), len(labels)
-        self.trained[labels], risk = self._at(block, W, n)
-        primal = self.trained[labels]
-        if self._solver.prune:
-            W, primal, risk = self._pruned(block, W, labels)
-        self._found[labels, 0], self._found[labels, 1] = primal, risk
-        self.constants[labels] = 0
-        if self._problem.space.bias:
-            self.constants[labels] = W[:, -1, :].ravel()[:n]
-        self.pieces.append(piece_of(self._features(W), places))
+    def _unknown(self, b: int) -> list[Any]:
+        """The pieces of a block that has not begun."""
+        return []
+
+    def _tail(self, W: NDArray, n: int) -> NDArray[np.float32]:
+        """(n,) the weights of the constant feature."""
+        return W[:, -1, :].ravel()[:n] if self._problem.space.bias else np.zeros(n, np.float32)
 
     def _features(self, W: NDArray) -> NDArray:
         """The weights of features, without the constant's."""
@@ -305,15 +422,15 @@ class LanesRun(Run):
         return kept
 
     def _pruned(
-        self, block: Any, W: NDArray, labels: NDArray[np.int32]
+        self, block: Any, W: NDArray, dual: NDArray[np.float64]
     ) -> tuple[NDArray, NDArray, NDArray]:
         """The weights that are kept, their primal values and losses."""
-        n, shape = len(labels), (W.shape[0], W.shape[2])
+        n, shape = len(dual), (W.shape[0], W.shape[2])
         if self._solver.prune != AUTO_PRUNE:
             kept = self._cut(W, np.full(shape, self._solver.prune))
             return kept, *self._at(block, kept, n, True)
         # bisection over the ladder: low is allowed, high is not known to be
-        stop, dual = self._problem.stop, self._found[labels, 2]
+        stop = self._problem.stop
         low, high = np.full(n, -1), np.full(n, len(LADDER))
         while (high - low > 1).any():
             middle = (low + high) // 2
@@ -333,25 +450,61 @@ class LanesRun(Run):
         out[: len(steps)] = np.concatenate([LADDER, [0.0]])[steps]
         return out.reshape(shape)
 
-    def weights(self) -> tuple[Any, NDArray[np.float32]]:
-        """All that is kept, and what is known of the block that is not over; the weights of the
-        constant feature."""
-        features = self._problem.space.X.n_features
-        pieces, constants = list(self.pieces), self.constants.copy()
-        if self._block is not None:
-            W, labels = self._block.weights_of_groups(), self._labels()
-            if self._problem.space.bias:
-                constants[labels] = W[:, -1, :].ravel()[: len(labels)]
-            pieces.append(piece_of(self._features(W), labels))
-        return joined(pieces, features), constants
+    def _weights(self) -> tuple[list[Any], NDArray[np.float32]]:
+        """The pieces of all blocks, and the weights of the constant feature."""
+        pieces, constants = [], np.zeros(self._problem.n_labels, np.float32)
+        for b in range(self.blocks):
+            labels = self.labels(b)
+            if self.is_over(b):
+                constants[labels] = self.known[b].constants
+                pieces += self.known[b].pieces or []
+            elif b in self.going:
+                bests, at = self.going[b].bests(), 0
+                for place, W in enumerate(bests):
+                    piece = self._piece(b, place, W)
+                    n = self._count(b, place)
+                    constants[labels[at : at + n]] = self._tail(W, n)
+                    pieces.append(piece)
+                    at += n
+            else:
+                pieces += self._unknown(b)
+        return pieces, constants
 
-    def _progress(self) -> Progress:
-        primal, risk, dual = map(float, self._found.sum(axis=0))
-        entries = self._entries + (self._block.counts()[1] if self._block is not None else 0)
+    def _count(self, b: int, place: int) -> int:
+        """How many machines a descent of a block has."""
+        return len(self.labels(b))
+
+    def weights(self) -> tuple[Any, NDArray[np.float32]]:
+        """All that is kept, and what is known of blocks that are not over; the weights of the
+        constant feature."""
+        pieces, constants = self._weights()
+        return joined(pieces, self._problem.space.X.n_features), constants
+
+    @property
+    def asked(self) -> tuple[LabelLanes, LanesProblem]:
+        """The solver and the problem."""
+        return self._solver, self._problem
+
+    @property
+    def trained(self) -> NDArray[np.float64]:
+        """(K,) primal of every machine before its weights were pruned."""
+        found = self._zero[:, 0].copy()
+        for b, known in self.known.items():
+            found[self.labels(b)] = known.trained
+        return found
+
+    def progress(self) -> Progress:
+        """Where all machines stand."""
+        sums, entries, over = self._zero.copy(), 0, 0
+        for b, known in self.known.items():
+            sums[self.labels(b)] = known.found
+            entries += known.entries
+            over += len(known.found) if known.pieces is not None else 0
+        primal, risk, dual = map(float, sums.sum(axis=0))
         space, K = self._problem.space, self._problem.n_labels
         passes = wide_cd.LANES / 4 * entries / max(1, space.X.nnz * K)
         return Progress(
-            self._iteration,
+            max(1, self._iteration),
             passes,
             primal,
             dual,
@@ -362,7 +515,7 @@ class LanesRun(Run):
             0,
             risk,
             risk,
-            extra={f"{self.unit}_over": self._next, self.unit: K},
+            extra={f"{self.unit}_over": over, self.unit: K},
         )
 
 
@@ -378,10 +531,13 @@ class LabelLanes(Solver):
         Weights below become 0; "auto" for the most of every label that the gap allows.
     seed : int
         Of the order of the rows.
+    crew : callable or None
+        Gives the steps of a run whose blocks are trained elsewhere.
     """
 
-    run = LanesRun
+    run: ClassVar[type[LanesRun]] = LanesRun
     patience: ClassVar[int | None] = None  # every machine is watched on its own
     block: int = wide_cd.LANES
     prune: float | str = 0.0
     seed: int = 0
+    crew: Callable[[LanesRun], Iterator[Progress]] | None = None

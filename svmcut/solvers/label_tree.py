@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 
 from svmcut._native import wide_cd
 from svmcut.data.label_clusters import in_use
-from svmcut.solvers.label_lanes import LabelLanes, LanesProblem, LanesRun, piece_of
+from svmcut.solvers.label_lanes import LabelLanes, LanesProblem, LanesRun, Side, piece_of
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record
-from svmcut.spec.states import Form
 
 
 class NodePieces(NamedTuple):
@@ -75,91 +74,47 @@ class TreeProblem(LanesProblem):
         return np.repeat(below[self.parents], np.diff(self.first))
 
 
-class Side:
-    """Machines of several nodes that are trained side by side."""
-
-    def __init__(self, descents: list[Any]):
-        self.descents = descents
-
-    def found(self) -> NDArray[np.float64]:
-        """As of wide_cd.Descent, one node behind the other."""
-        return np.concatenate([descent.found() for descent in self.descents])
-
-    def counts(self) -> tuple[int, int]:
-        """Most epochs of a node; nonzeros read by all."""
-        epochs, entries = zip(*(descent.counts() for descent in self.descents), strict=True)
-        return max(epochs), sum(entries)
-
-    def run(self, epochs: int, threads: int) -> None:
-        """As of wide_cd.Descent."""
-        wide_cd.run_all(self.descents, epochs, threads)
-
-    def state(self) -> list[Any]:
-        """That of every node."""
-        return [descent.state() for descent in self.descents]
-
-    def restore(self, states: Any) -> None:
-        """Goes on from a `state`; raises StateError."""
-        count = len(self.descents)
-        schemas.checked(states, schemas.many(schemas.anything, count, count), "block")
-        for descent, state in zip(self.descents, states, strict=True):
-            descent.restore(state)
-
-
 class TreeRun(LanesRun):
-    """Nodes, level after level, as many at once as a block has groups of 64.
-
-    Attributes
-    ----------
-    pieces : list of NodePieces
-        Of the nodes that are over.
-    """
+    """Nodes, level after level, as many at once as a block has groups of 64; pieces are
+    NodePieces."""
 
     unit = "machines"
+    piece = NodePieces
 
-    def form(self) -> Form:
+    def _bounds(self) -> NDArray[np.int64]:
+        nodes, step = len(self._problem.first) - 1, self._solver.block // wide_cd.LANES
+        # the root alone: all others have fewer rows
+        self._node_ends = np.concatenate([[0], np.arange(1, nodes, step), [nodes]])
+        return self._problem.first[self._node_ends]
+
+    def _piece_form(self) -> schemas.Check:
         features = self._problem.space.X.n_features
-        piece = schemas.row(
+        return schemas.row(
             schemas.array(np.int32, None, low=0, high=features - 1, rising=True),
             schemas.array(np.int64, None, low=0),
             schemas.array(np.int32, None, low=0, high=wide_cd.LANES - 1),
             schemas.array(np.float32, None),
         )
-        return super().form() | {"_saved": schemas.many(piece)}
-
-    @property
-    def _saved(self) -> list[tuple[NDArray, ...]]:
-        return [tuple(piece) for piece in self.pieces]
-
-    @_saved.setter
-    def _saved(self, pieces: list[tuple[NDArray, ...]]) -> None:
-        self.pieces = [NodePieces(*piece) for piece in pieces]
 
     def restore(self, state: Any) -> None:
         super().restore(state)
-        first = self._problem.first
-        over = len(self.pieces) < len(first) and first[len(self.pieces)] == self._next
-        schemas.require(over, "saved", "a piece of every node that is over")
-        for piece in self.pieces:
-            fits = len(piece.indptr) == len(piece.columns) + 1 and piece.indptr[0] == 0
-            fits = fits and bool((np.diff(piece.indptr) >= 0).all())
-            fits = fits and piece.indptr[-1] == len(piece.places)
-            schemas.require(fits, "saved", "bounds of its weights")
+        for b, known in self.known.items():
+            pieces = known.pieces or []
+            whole = known.pieces is None or len(pieces) == len(self._nodes(b))
+            schemas.require(whole, "saved", "a piece of every node that is over")
+            for piece in pieces:
+                fits = len(piece.indptr) == len(piece.columns) + 1 and piece.indptr[0] == 0
+                fits = fits and bool((np.diff(piece.indptr) >= 0).all())
+                fits = fits and piece.indptr[-1] == len(piece.places)
+                schemas.require(fits, "saved", "bounds of its weights")
 
-    def _nodes(self) -> range:
-        """Those of the block at `next`."""
-        start, first = len(self.pieces), self._problem.first
-        if not start:
-            return range(1)  # all others have fewer rows
-        return range(start, min(len(first) - 1, start + self._solver.block // wide_cd.LANES))
+    def _nodes(self, b: int) -> range:
+        """Those of a block."""
+        return range(int(self._node_ends[b]), int(self._node_ends[b + 1]))
 
-    def _labels(self) -> NDArray[np.int32]:
-        nodes, first = self._nodes(), self._problem.first
-        return self._problem.order[first[nodes.start] : first[nodes.stop]]
-
-    def _begin(self) -> Side:
-        """The machines of the nodes at `next`."""
-        return Side([self._machines(node) for node in self._nodes()])
+    def _begin(self, b: int) -> Side:
+        """The machines of the nodes of a block."""
+        return Side([self._machines(node) for node in self._nodes(b)])
 
     def _machines(self, node: int) -> Any:
         problem, rows = self._problem, self._problem.rows_of(node)
@@ -174,15 +129,6 @@ class TreeRun(LanesRun):
             space = LinearSpace(X, space.bias, space.threads)
         return problem.descent(space, (bounds, own), weights, self._solver.seed, self._part)
 
-    def _keep(self, labels: NDArray[np.int32]) -> None:
-        """Prunes the weights of nodes that are over, and keeps them."""
-        for node, descent in zip(self._nodes(), self._block.descents, strict=True):
-            own = self._problem.order[self._problem.first[node] : self._problem.first[node + 1]]
-            self._keep_part(descent, own, np.arange(len(own), dtype=np.int32))
-            self.pieces[-1] = NodePieces(self._columns(node), *self.pieces[-1])
-        self._entries += self._block.counts()[1]
-        self._next, self._block = self._next + len(labels), None
-
     def _columns(self, node: int) -> NDArray[np.int32]:
         """The features of the rows of a node."""
         rows, X = self._problem.rows_of(node), self._problem.space.X
@@ -190,20 +136,24 @@ class TreeRun(LanesRun):
             return np.arange(X.n_features, dtype=np.int32)
         return in_use(X.take(rows))[1]
 
+    def _count(self, b: int, place: int) -> int:
+        node = self._nodes(b)[place]
+        return int(self._problem.first[node + 1] - self._problem.first[node])
+
+    def _piece(self, b: int, place: int, W: NDArray) -> NodePieces:
+        own = np.arange(self._count(b, place), dtype=np.int32)
+        columns = self._columns(self._nodes(b)[place])
+        return NodePieces(columns, *piece_of(self._features(W), own))
+
+    def _unknown(self, b: int) -> list[NodePieces]:
+        none = np.zeros(0, np.int32)
+        empty = NodePieces(none, np.zeros(1, np.int64), none, np.zeros(0, np.float32))
+        return len(self._nodes(b)) * [empty]
+
     def weights(self) -> tuple[list[NodePieces], NDArray[np.float32]]:
         """Of every node what is kept, what is known, or nothing; the weights of the constant
         feature."""
-        pieces, constants, first = list(self.pieces), self.constants.copy(), self._problem.first
-        for node, descent in zip(self._nodes(), self._block.descents if self._block else []):
-            W, own = descent.weights_of_groups(), slice(first[node], first[node + 1])
-            places = np.arange(own.stop - own.start, dtype=np.int32)
-            if self._problem.space.bias:
-                constants[own] = W[:, -1, :].ravel()[: len(places)]
-            pieces.append(NodePieces(self._columns(node), *piece_of(self._features(W), places)))
-        none = np.zeros(0, np.int32)
-        left = len(first) - 1 - len(pieces)
-        empty = NodePieces(none, np.zeros(1, np.int64), none, np.zeros(0, np.float32))
-        return pieces + left * [empty], constants
+        return self._weights()
 
 
 @record

@@ -50,10 +50,17 @@ def in_blocks(examples: MultilabelExamples, s: Settings) -> bool:
 class LabelBlockPlan(Plan):
     """One stage: all labels, block after block.
 
+    Attributes
+    ----------
+    crew : callable or None
+        As of LabelLanes.
+
     Raises
     ------
     MemoryLimitError
     """
+
+    crew: Any = None
 
     def __init__(self, examples: MultilabelExamples, settings: Settings):
         self._examples = examples.checked()
@@ -97,7 +104,7 @@ class LabelBlockPlan(Plan):
     def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
         """Dual coordinate descent in lanes."""
         s = self.settings
-        solver = LabelLanes(self._block, s.prune or 0.0, s.seed)
+        solver = LabelLanes(self._block, s.prune or 0.0, s.seed, self.crew)
         # labels of like frequency need like numbers of epochs
         order = np.argsort(-self._counts, kind="stable").astype(np.int32)
         problem = LanesProblem(

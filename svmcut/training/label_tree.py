@@ -59,7 +59,7 @@ class LabelTreePlan(LabelBlockPlan):
             tree.first,
             tree.parents(),
         )
-        solver = LabelTreeLanes(self._block, s.prune or 0.0, s.seed)
+        solver = LabelTreeLanes(self._block, s.prune or 0.0, s.seed, self.crew)
         return Stage(DUAL_CD, solver, problem, objective)
 
     def _made(

@@ -3,6 +3,7 @@
 workers are threads here."""
 
 import asyncio
+import pickle
 
 import numpy as np
 import pytest
@@ -16,10 +17,11 @@ from dask.distributed import Client
 
 import svmcut
 import svmcut.dask
-from svmcut.distributed import jobs, saved
+from svmcut.distributed import jobs, label_blocks, saved
 from svmcut.distributed.connection import here
 from svmcut.distributed.jobs import SpreadSearch
 from svmcut.errors import CheckpointError, DataError, UsageError
+from svmcut.files.models import write_model
 from svmcut.selection.grid import Search, cells_of, parts_of
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
@@ -320,3 +322,57 @@ def test_an_asynchronous_client_is_refused(client):
                 here(other)
 
     asyncio.run(refused())
+
+
+def label_sets(labels=140, n=90, d=10):
+    """Rows, and sets of labels that two blocks of 64 do not hold."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
+    Y = rows @ rng.normal(size=(d, labels)) > 1.5
+    Y[0] = True
+    return rows, Y
+
+
+IN_BLOCKS = {"pairs": "none", "label_block": 64, "example_cost": 0.5, "gap": 1e-3}
+
+
+@pytest.mark.parametrize("given", [{"prune": "auto"}, {"tree": True}])
+def test_blocks_of_labels_on_workers_have_the_bytes_of_one_machine(client, tmp_path, given):
+    data, steps = label_sets(), []
+    known = IN_BLOCKS | given | {"task": "multilabel", "model_format": "binary"}
+    here = svmcut.train(data, **known)
+    there = svmcut.dask.train(client, data, callback=steps.append, **known)
+    written = []
+    for outcome in (here, there):
+        write_model(str(tmp_path / "model"), outcome.model)
+        written.append((tmp_path / "model").read_bytes())
+    assert written[0] == written[1] and (here.primal, here.dual) == (there.primal, there.dual)
+    unit = "machines" if "tree" in given else "labels"
+    over = [step.extra[f"{unit}_over"] for step in steps]
+    assert over == sorted(over) and over[-1] == steps[-1].extra[unit] and len(set(over)) > 2
+
+
+def test_blocks_on_workers_go_on_on_one_machine(client, monkeypatch):
+    monkeypatch.setattr(label_blocks, "STRETCH", 0.0)
+    own = named("multilabel")
+    data = own.from_arrays(*label_sets())
+    settings = plain(Settings(task="multilabel", given=frozenset(), **IN_BLOCKS))
+    whole = own.plan(data, settings).fit(None, 0.5)
+    driver, states = own.plan(data, settings), []
+    label_blocks.share(driver, data, client)
+    driver.fit(None, 0.5, lambda *_: states.append(pickle.dumps(driver.state())))
+    assert any(pickle.loads(state)["solver"]["going"] for state in states)
+    for spread, state in ((False, states[4]), (True, states[len(states) // 2])):
+        driver = own.plan(data, settings)
+        if spread:
+            label_blocks.share(driver, data, client)
+        again = driver.fit(None, 0.5, state=pickle.loads(state))
+        assert again.model.values.tobytes() == whole.model.values.tobytes()
+        assert again.model.places.tobytes() == whole.model.places.tobytes()
+        assert (again.primal, again.dual) == (whole.primal, whole.dual)
+
+
+def test_labels_that_are_not_in_blocks_are_refused(client):
+    known = {"task": "multilabel", "pairs": "none"}
+    with pytest.raises(UsageError, match=r"scheduler.*spreads blocks of labels.*label_block"):
+        svmcut.dask.train(client, label_sets(), **known)

@@ -10,6 +10,7 @@ import subprocess
 import time
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from parted import lines, trained, written
 from programs import command
@@ -182,3 +183,39 @@ def test_settings_that_matter_are_named(parts, tmp_path):
         "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=60s dask scheduler",
         "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES=30 dask scheduler",
     ]
+
+
+def test_blocks_of_labels_go_on_where_workers_and_runs_are_killed(tmp_path):
+    """A worker dies inside a block, then the run itself; it goes on from its checkpoint with one
+    worker, to the bytes of one machine."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1500, 60)) * (rng.random((1500, 60)) < 0.5)
+    Y = X @ rng.normal(size=(60, 192)) > 6
+    rows = [
+        ",".join(map(str, np.flatnonzero(y)))
+        + "".join(f" {j + 1}:{x[j]:.5f}" for j in np.flatnonzero(x))
+        for x, y in zip(X, Y, strict=True)
+    ]
+    (tmp_path / "train").write_text("\n".join(rows) + "\n")
+    words = "learn --task multilabel --pairs none --example-cost 1 --gap 1e-3 --label-block 64"
+    words = [*words.split(), "--checkpoint-every", "0.1", "--max-iterations", "100000"]
+    alone = command("svmcut", *words[:-4], "train", "alone")
+    subprocess.run(alone, cwd=tmp_path, check=True, timeout=300)
+
+    def start(there, *more):
+        line = [*words, "--scheduler-file", there.file, "--checkpoint", "state", *more]
+        return subprocess.Popen(command("svmcut", *line, "train", "model"), cwd=tmp_path)
+
+    with cluster(tmp_path) as there:
+        process = start(there)
+        while not (tmp_path / "state").exists():  # a block came back
+            assert process.poll() is None
+            time.sleep(0.1)
+        there.workers[0].kill()
+        time.sleep(8)
+        assert process.poll() is None and not (tmp_path / "model").exists()
+        process.kill()
+        process.wait()
+    with cluster(tmp_path, 1) as there:
+        assert start(there, "--resume").wait(300) == 0
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "alone").read_bytes()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Blocks of labels, or of nodes of a tree of them, on workers: whoever trains a block finds the
+same bytes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from svmcut._native.interrupt import Cancelled
+from svmcut.distributed.jobs import Hands, Jobs, wanted
+from svmcut.errors import UsageError
+from svmcut.solvers.protocol import Interrupted, Progress
+from svmcut.spaces.linear import LinearSpace
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.entries import SETS
+from svmcut.spec.records import replace
+from svmcut.training.label_lanes import LabelBlockPlan
+from svmcut.training.pieces import split
+
+if TYPE_CHECKING:
+    from svmcut.data.examples import Csr
+    from svmcut.solvers.label_lanes import Known, LabelLanes, LanesProblem, LanesRun
+    from svmcut.training.driver import Driver
+
+#: Seconds after which a block that is not over comes back, to stand in a checkpoint.
+STRETCH = 5.0
+
+
+class Shared(NamedTuple):
+    """What all blocks need; the rows go without what C++ made of them.
+
+    Attributes
+    ----------
+    solver : LabelLanes
+    problem : LanesProblem
+        Without its space.
+    X, bias
+        Of the space.
+    """
+
+    solver: LabelLanes
+    problem: LanesProblem
+    X: Csr
+    bias: float
+
+
+class Sent:
+    """The machines of a block, as a worker last sent them."""
+
+    def __init__(self, states: list[Any]):
+        self._states = states
+
+    def state(self) -> list[Any]:
+        """As of label_lanes.Side."""
+        return self._states
+
+    def bests(self) -> list[Any]:
+        """As of label_lanes.Side."""
+        return [state["best"] for state in self._states]
+
+
+class Crew:
+    """Trains the blocks of a run on workers, one a thread.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    """
+
+    def __init__(self, client: Any):
+        self._client = client
+
+    def __call__(self, run: LanesRun) -> Iterator[Progress]:
+        """The steps of a run: a block after each is over, or was trained for a while.
+
+        Raises
+        ------
+        ClusterError
+        """
+        from svmcut.distributed.engine import told  # which needs Dask
+
+        solver, problem = run.asked
+        space = problem.space
+        shared = Shared(
+            replace(solver, crew=None), replace(problem, space=None), space.X, space.bias
+        )
+        waiting = [b for b in range(run.blocks) if not run.is_over(b)]
+
+        def arguments(b: int) -> tuple[Any, ...]:
+            return b, jobs.put(run.going[b].state()) if b in run.going else None, STRETCH
+
+        jobs = Jobs(self._client, shared)
+        with told(self._client):
+            try:
+                for ended in jobs.ended(stretch, waiting, arguments):
+                    if ended is None:
+                        continue
+                    b, (known, states) = ended
+                    run.took(b, known, Sent(states))
+                    if states is not None:
+                        waiting.insert(0, b)
+                    yield run.progress()
+            except KeyboardInterrupt:
+                if not run.known:
+                    raise
+                raise Interrupted(run.progress()) from None
+
+
+def share(driver: Driver, data: Any, client: Any) -> None:
+    """Has workers train the blocks of labels of a driver, or the pieces of other tasks.
+
+    Raises
+    ------
+    UsageError
+        Where there is nothing to share.
+    """
+    plan = driver.plan
+    if TASKS[driver.settings.task].labels != SETS:
+        split(driver, data, Hands(client))
+    elif isinstance(plan, LabelBlockPlan):
+        plan.crew = Crew(client)
+    else:
+        raise UsageError(
+            "{scheduler} spreads blocks of labels over workers; add {pairs=none} and {label_block}"
+        )
+
+
+def stretch(shared: Shared, b: int, states: Any, seconds: float) -> tuple[Known, Any]:
+    """A block, trained where it is sent for so many seconds; see LanesRun.stretch."""
+    is_wanted, ends = wanted(), time.monotonic() + seconds
+
+    def goes_on() -> bool:
+        if not is_wanted():
+            raise Cancelled
+        return time.monotonic() < ends
+
+    space = LinearSpace(shared.X, shared.bias, 1)
+    run = shared.solver.run(shared.solver, replace(shared.problem, space=space), None)
+    return run.stretch(b, states, goes_on)
