@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -25,6 +24,8 @@ from svmcut.data.coarse import coarse_warning
 from svmcut.data.examples import Csr, Examples
 from svmcut.data.given import with_serials
 from svmcut.errors import DataError, SvmcutError, UsageError
+from svmcut.estimators.bases import BaseEstimator
+from svmcut.estimators.parameters import Running
 from svmcut.messages import Parameter, in_python, word_message
 from svmcut.resources import one_blas_thread, usable_cpus
 from svmcut.spec.catalog import MULTICLASS
@@ -164,7 +165,7 @@ def penalties(machine: Any) -> dict[str, Any]:
     return {"penalty": machine.penalty, **own}
 
 
-class Trained(BaseEstimator):
+class Trained(Running, BaseEstimator):
     """An estimator that a driver of svmcut trains.
 
     Attributes
@@ -181,12 +182,6 @@ class Trained(BaseEstimator):
     task: ClassVar[str]
     #: Templates of warnings that are none for this class.
     unsaid: ClassVar[tuple[str, ...]] = ()
-    tol: float
-    max_iter: int | None
-    n_jobs: int | None
-    random_state: Any
-    solver: str
-    verbose: int
     warm_start: bool = False
     _starts: tuple[bytes, dict[Any, Any]]
     _loss: str

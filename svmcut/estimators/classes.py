@@ -8,7 +8,6 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -18,6 +17,7 @@ from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.labels import SIGNS
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, numeric, threads_of
+from svmcut.estimators.bases import ClassifierMixin
 from svmcut.files.models import write_model
 from svmcut.messages import Message
 from svmcut.scoring.probabilities import fit_temperature, of_several, of_two

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from svmcut.estimators import linear, ranking, regression, structured
 from svmcut.estimators.base import MULTI_CLASS, Trained, warn, weights_of, whole
 from svmcut.files.patterns import files_of
 from svmcut.models import MultilabelModel
-from svmcut.spec.catalog import TASKS
+from svmcut.spec.catalog import AUTO
+from svmcut.spec.entries import L2
 from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
@@ -35,12 +37,20 @@ if TYPE_CHECKING:
 FILES = "lines of files begin with their labels, and may have cost: and qid: as well"
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class OnWorkers(Trained):
     """A machine that is trained on parts of the rows."""
 
-    client: Any
-    checkpoint: Any
-    resume: bool
+    client: Any = None
+    checkpoint: Any = None
+    resume: bool = False
+    solver: str = field(default=AUTO, init=False)
+    n_jobs: int | None = field(default=None, init=False)
+    random_state: Any = field(default=None, init=False)
+    free_intercept: bool = field(default=False, init=False)
+    penalty: str = field(default=L2, init=False)
+    l1_ratio: float = field(default=0.5, init=False)
+    warm_start: bool = field(default=False, init=False)
 
     def __getstate__(self) -> Any:
         return {**super().__getstate__(), "client": None}
@@ -111,6 +121,7 @@ def _as_series(part: Any, function: Any) -> Any:
     return Series(function(part), index=part.index)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class LinearSVM(OnWorkers, linear.LinearSVM):
     """svmcut.LinearSVM on rows that lie with the workers of Dask: files that they read, or blocks.
 
@@ -132,34 +143,7 @@ class LinearSVM(OnWorkers, linear.LinearSVM):
         As of svmcut.LinearSVM.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        tol: float = 1e-3,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        loss: str = linear.HINGE,
-        multi_class: str = "ovr",
-        max_iter: int | None = None,
-        verbose: int = 0,
-        client: Any = None,
-        checkpoint: Any = None,
-        resume: bool = False,
-    ):
-        super().__init__(
-            C,
-            tol=tol,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            class_weight=class_weight,
-            loss=loss,
-            multi_class=multi_class,
-            max_iter=max_iter,
-            verbose=verbose,
-        )
-        self.client, self.checkpoint, self.resume = client, checkpoint, resume
+    probability: bool = field(default=False, init=False)
 
     @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -255,6 +239,7 @@ def _by_place(weights: Any, classes: NDArray) -> dict[int, float]:
     return {places[label]: weight for label, weight in weights.items()}
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class LinearSVMRegressor(OnWorkers, regression.LinearSVMRegressor):
     """svmcut.LinearSVMRegressor on rows that lie with the workers of Dask.
 
@@ -270,33 +255,6 @@ class LinearSVMRegressor(OnWorkers, regression.LinearSVMRegressor):
     coef_, intercept_, primal_, dual_, gap_, converged_, solver_, n_iter_
         As of svmcut.LinearSVMRegressor.
     """
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        tube: float = 0.1,
-        loss: str = TASKS["regression"].loss,
-        tol: float = 1e-3,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        max_iter: int | None = None,
-        verbose: int = 0,
-        client: Any = None,
-        checkpoint: Any = None,
-        resume: bool = False,
-    ):
-        super().__init__(
-            C,
-            tube=tube,
-            loss=loss,
-            tol=tol,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            max_iter=max_iter,
-            verbose=verbose,
-        )
-        self.client, self.checkpoint, self.resume = client, checkpoint, resume
 
     @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -321,6 +279,7 @@ class LinearSVMRegressor(OnWorkers, regression.LinearSVMRegressor):
         return super().predict(X)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class RankSVM(OnWorkers, ranking.RankSVM):
     """svmcut.RankSVM on rows that lie with the workers of Dask.
 
@@ -336,21 +295,6 @@ class RankSVM(OnWorkers, ranking.RankSVM):
     coef_, primal_, dual_, gap_, converged_, solver_, n_iter_
         As of svmcut.RankSVM.
     """
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: str = TASKS["rank"].loss,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        verbose: int = 0,
-        client: Any = None,
-        checkpoint: Any = None,
-        resume: bool = False,
-    ):
-        super().__init__(C, loss=loss, tol=tol, max_iter=max_iter, verbose=verbose)
-        self.client, self.checkpoint, self.resume = client, checkpoint, resume
 
     @whole
     def fit(self, X: Any, y: Any = None, qid: Any = None, group: None = None) -> Self:
@@ -390,6 +334,7 @@ class RankSVM(OnWorkers, ranking.RankSVM):
     decision_function = predict
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class MultilabelSVM(OnWorkers, structured.MultilabelSVM):
     """svmcut.MultilabelSVM without weights of pairs, on rows that lie with the workers of Dask.
 
@@ -406,29 +351,9 @@ class MultilabelSVM(OnWorkers, structured.MultilabelSVM):
         As of svmcut.MultilabelSVM.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        tol: float = 1e-3,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        max_iter: int | None = None,
-        verbose: int = 0,
-        client: Any = None,
-        checkpoint: Any = None,
-        resume: bool = False,
-    ):
-        super().__init__(
-            C,
-            pairs="none",
-            tol=tol,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            max_iter=max_iter,
-            verbose=verbose,
-        )
-        self.client, self.checkpoint, self.resume = client, checkpoint, resume
+    pairs: str = field(default="none", init=False)
+    tree: bool = field(default=False, init=False)
+    prune: float | str | None = field(default=None, init=False)
 
     @whole
     def fit(self, X: Any, Y: Any = None, sample_weight: Any = None) -> Self:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from svmcut.data.gamma import gamma_of
 from svmcut.errors import DataError, UsageError
 from svmcut.estimators.base import MULTI_CLASS, Trained, own_words, threads_of, whole
 from svmcut.estimators.classes import Machines, with_probability
+from svmcut.estimators.parameters import Expanded, OfKernels
 from svmcut.estimators.regression import Regressor
 from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel
@@ -41,7 +43,7 @@ TASK_OF_NUMBERS = Regressor.task
 KERNELS = {{"polynomial": "poly"}.get(name, name): name for name in catalog.KERNELS}
 
 
-class Expansions(Trained):
+class Expansions(OfKernels, Trained):
     """What machines of kernels share: parameters, and sums over support vectors.
 
     Attributes
@@ -51,19 +53,12 @@ class Expansions(Trained):
     intercept_ : (machines,) float64
     """
 
-    kernel: Any
     C: float
     nu: float | None = None
-    degree: int
-    gamma: Any
-    coef0: float
-    solver: str
     budget: int
     basis: int
     basis_kind: str = BASIS_KINDS[0]
     epochs: float | None
-    cache_size: float
-    tol: float
     fit_intercept: bool | None
     n_features_in_: int
     _kernel_machines: list[Any]
@@ -238,7 +233,8 @@ class Expansions(Trained):
         return csr_matrix((part.data, columns, part.indptr), (part.shape[0], width))
 
 
-class KernelSVM(Expansions, Machines):
+@dataclass(kw_only=True, repr=False, eq=False)
+class KernelSVM(Expanded, Expansions, Machines):
     """Support vector machines with a kernel and a certificate: 1/2 |f|^2 + C sum_i v_i max(0, 1 -
     y_i f(x_i)).
 
@@ -298,43 +294,11 @@ class KernelSVM(Expansions, Machines):
     ([0, 1], 'smo')
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        solver: str = AUTO,
-        budget: int = 500,
-        basis: int = 500,
-        basis_kind: str = BASIS_KINDS[0],
-        epochs: float | None = None,
-        cache_size: float = 200.0,
-        tol: float = 1e-3,
-        fit_intercept: bool | None = None,
-        class_weight: Any = None,
-        multi_class: str = "ovr",
-        max_iter: int | None = None,
-        probability: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        nu: float | None = None,
-    ):
-        self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
-        self.solver, self.nu = solver, nu
-        self.budget = budget
-        self.basis = basis
-        self.epochs = epochs
-        self.cache_size = cache_size
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.basis_kind, self.multi_class, self.probability = basis_kind, multi_class, probability
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+    C: float = field(default=1.0, kw_only=False)
+    basis_kind: str = BASIS_KINDS[0]
+    class_weight: Any = None
+    multi_class: str = "ovr"
+    probability: bool = False
 
     @whole
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -388,7 +352,8 @@ class KernelSVM(Expansions, Machines):
         return replace(model, names=names)
 
 
-class KernelSVMRegressor(Expansions, Regressor):
+@dataclass(kw_only=True, repr=False, eq=False)
+class KernelSVMRegressor(Expanded, Expansions, Regressor):
     """Regression with a kernel and a certificate: 1/2 |f|^2 + C sum_i v_i max(0, |y_i - f(x_i)| -
     tube).
 
@@ -426,39 +391,8 @@ class KernelSVMRegressor(Expansions, Regressor):
     ([0.9, -0.9], 'smo')
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tube: float = 0.1,
-        solver: str = AUTO,
-        budget: int = 500,
-        basis: int = 500,
-        epochs: float | None = None,
-        cache_size: float = 200.0,
-        tol: float = 1e-3,
-        fit_intercept: bool | None = None,
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        nu: float | None = None,
-    ):
-        self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
-        self.tube, self.nu = tube, nu
-        self.solver = solver
-        self.budget = budget
-        self.basis = basis
-        self.epochs = epochs
-        self.cache_size = cache_size
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+    C: float = field(default=1.0, kw_only=False)
+    tube: float = 0.1
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         found = super()._parameters(rows)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +14,7 @@ from svmcut.estimators.linear import LinearSVM
 from svmcut.estimators.named import finite_cost, given_tube
 from svmcut.estimators.regression import LinearSVMRegressor
 from svmcut.spec.catalog import AUTO
+from svmcut.spec.entries import L2
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,18 +25,22 @@ if TYPE_CHECKING:
 PRIMAL = ("squared-hinge", "squared-epsilon-insensitive")
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class _Liblinear(Trained):
     """What LinearSVC and LinearSVR share: `dual` chooses the solver, coefficients may be sparse."""
 
-    C: float
-    dual: Any
-    loss: str
-    penalty: str = "l2"
-    l1_ratio: float = 0.5
-    coef_: Any
-    n_jobs = None
-    solver = AUTO
-    probability = False
+    C: float = 1.0
+    loss: str = field(init=False)
+    penalty: str = field(default=L2, init=False)
+    dual: Any = AUTO
+    coef_: Any = field(init=False)
+    tol: float = 1e-4
+    max_iter: int | None = 1000
+    l1_ratio: float = field(default=0.5, init=False)
+    free_intercept: bool = field(default=False, init=False)
+    warm_start: bool = field(default=False, init=False)
+    solver: str = field(default=AUTO, init=False)
+    n_jobs: int | None = field(default=None, init=False)
 
     def _chosen(self) -> dict[str, Any]:
         """The solver that `dual` asks for, and C.
@@ -75,6 +81,7 @@ class _Liblinear(Trained):
         return self
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class LinearSVC(_Liblinear, LinearSVM):
     """LinearSVM with the signature of sklearn.svm.LinearSVC.
 
@@ -106,26 +113,9 @@ class LinearSVC(_Liblinear, LinearSVM):
     (['yes'], True)
     """
 
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: Any = AUTO,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-    ):
-        self.penalty, self.loss, self.dual, self.tol, self.C = penalty, loss, dual, tol, C
-        self.multi_class, self.fit_intercept = multi_class, fit_intercept
-        self.intercept_scaling, self.class_weight = intercept_scaling, class_weight
-        self.verbose, self.random_state, self.max_iter = verbose, random_state, max_iter
+    penalty: str = field(default="l2", kw_only=False)
+    loss: str = field(default="squared_hinge", kw_only=False)
+    probability: bool = field(default=False, init=False)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         found = super()._parameters(rows)
@@ -134,6 +124,7 @@ class LinearSVC(_Liblinear, LinearSVM):
         return found | self._chosen()
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class LinearSVR(_Liblinear, LinearSVMRegressor):
     """LinearSVMRegressor with the signature of sklearn.svm.LinearSVR.
 
@@ -160,26 +151,9 @@ class LinearSVR(_Liblinear, LinearSVMRegressor):
     [7.0]
     """
 
-    tube = 0.0
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        dual: Any = AUTO,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-    ):
-        self.epsilon, self.tol, self.C, self.loss = epsilon, tol, C, loss
-        self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
-        self.dual, self.verbose = dual, verbose
-        self.random_state, self.max_iter = random_state, max_iter
+    loss: str = "epsilon_insensitive"
+    epsilon: float = 0.0
+    tube: float = field(default=0.0, init=False)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         return super()._parameters(rows) | self._chosen() | {"tube": given_tube(self.epsilon)}

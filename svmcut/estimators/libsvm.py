@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from svmcut.estimators.kernel import Expansions, KernelSVM, KernelSVMRegressor
 from svmcut.estimators.named import finite_cost, given_tube
 from svmcut.models import pairs_of
 from svmcut.scoring.probabilities import of_pairs, of_two
-from svmcut.spec.catalog import AUTO
+from svmcut.spec.catalog import AUTO, BASIS_KINDS
 from svmcut.training.gate import LITTLE
 
 if TYPE_CHECKING:
@@ -31,24 +32,29 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Outcome
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class Attributes(Expansions):
     """What SVC and SVR share: attributes by row, and the KKT conditions to tol as the rule that
     ends training."""
 
-    shrinking: bool
-    converged_: bool
-    n_support_: NDArray[np.int32]
-    n_iter_: Any
-    _given: Any
-    _codes: NDArray
-    _rowed: tuple[NDArray, Any]
-    _coef: Any
     unsaid = (LITTLE,)  # the rule is the conditions, not that gap
-    solver = AUTO
-    budget = basis = 500
-    epochs = None
-    fit_intercept = None
-    n_jobs = None
+    shrinking: bool = True
+    converged_: bool = field(init=False)
+    n_support_: NDArray[np.int32] = field(init=False)
+    n_iter_: Any = field(init=False)
+    _given: Any = field(init=False)
+    _codes: NDArray = field(init=False)
+    _rowed: tuple[NDArray, Any] = field(init=False)
+    _coef: Any = field(init=False)
+    verbose: int = False
+    max_iter: int | None = -1
+    solver: str = field(default=AUTO, init=False)
+    budget: int = field(default=500, init=False)
+    basis: int = field(default=500, init=False)
+    epochs: float | None = field(default=None, init=False)
+    fit_intercept: bool | None = field(default=None, init=False)
+    n_jobs: int | None = field(default=None, init=False)
+    random_state: Any = field(default=None, init=False)
 
     def _training_rows(self, X: Any) -> Csr:
         self._given = X
@@ -153,6 +159,7 @@ def sides(K: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return found
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class SVC(Attributes, KernelSVM):
     """KernelSVM with the signature and the attributes of sklearn.svm.SVC: a machine for every pair
     of classes, whose votes decide.
@@ -206,32 +213,15 @@ class SVC(Attributes, KernelSVM):
     ([0, 1], [0, 1, 2, 3])
     """
 
-    multi_class = "ovo"
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200.0,
-        class_weight: Any = None,
-        verbose: int = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-    ):
-        self.C, self.kernel, self.degree, self.gamma, self.coef0 = C, kernel, degree, gamma, coef0
-        self.shrinking, self.probability, self.tol = shrinking, probability, tol
-        self.cache_size, self.class_weight = cache_size, class_weight
-        self.verbose, self.max_iter, self.random_state = verbose, max_iter, random_state
-        self.decision_function_shape, self.break_ties = decision_function_shape, break_ties
+    C: float = 1.0
+    probability: bool = False
+    class_weight: Any = None
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    random_state: Any = None
+    nu: float | None = field(default=None, init=False)
+    basis_kind: str = field(default=BASIS_KINDS[0], init=False)
+    multi_class: str = field(default="ovo", init=False)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if self.decision_function_shape not in ("ovr", "ovo"):
@@ -347,6 +337,7 @@ class SVC(Attributes, KernelSVM):
         return self._sigmoids()[:, 1]
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class SVR(Attributes, KernelSVMRegressor):
     """KernelSVMRegressor with the signature and the attributes of sklearn.svm.SVR.
 
@@ -376,27 +367,10 @@ class SVR(Attributes, KernelSVMRegressor):
     [0.9, -0.9]
     """
 
-    tube = 0.1
-    random_state = None
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200.0,
-        verbose: int = False,
-        max_iter: int = -1,
-    ):
-        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
-        self.tol, self.C, self.epsilon, self.shrinking = tol, C, epsilon, shrinking
-        self.cache_size, self.verbose, self.max_iter = cache_size, verbose, max_iter
+    C: float = 1.0
+    epsilon: float = 0.1
+    nu: float | None = field(default=None, init=False)
+    tube: float = field(default=0.1, init=False)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         found = super()._parameters(rows)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from svmcut.estimators import one_class
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from svmcut.data.examples import Csr
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class NuSVC(SVC):
     """SVC with nu in the place of C: at most this part of the rows is on the wrong side of the
     margin, and at least this part are support vectors.
@@ -40,34 +42,11 @@ class NuSVC(SVC):
     [0, 1]
     """
 
-    C = 1.0
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200.0,
-        class_weight: Any = None,
-        verbose: int = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-    ):
-        self.nu, self.kernel, self.degree, self.gamma, self.coef0 = nu, kernel, degree, gamma, coef0
-        self.shrinking, self.probability, self.tol = shrinking, probability, tol
-        self.cache_size, self.class_weight = cache_size, class_weight
-        self.verbose, self.max_iter, self.random_state = verbose, max_iter, random_state
-        self.decision_function_shape, self.break_ties = decision_function_shape, break_ties
+    nu: float | None = 0.5
+    C: float = field(default=1.0, init=False)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class NuSVR(SVR):
     """SVR with nu in the place of epsilon: at most this part of the rows is outside of the tube.
 
@@ -91,28 +70,11 @@ class NuSVR(SVR):
     [1.0, -1.0]
     """
 
-    epsilon = 0.0
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200.0,
-        verbose: int = False,
-        max_iter: int = -1,
-    ):
-        self.nu, self.C, self.kernel, self.degree, self.gamma = nu, C, kernel, degree, gamma
-        self.coef0, self.shrinking, self.tol = coef0, shrinking, tol
-        self.cache_size, self.verbose, self.max_iter = cache_size, verbose, max_iter
+    nu: float | None = 0.5
+    epsilon: float = field(default=0.0, init=False)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class OneClassSVM(Attributes, one_class.OneClassSVM):
     """svmcut.OneClassSVM with the signature and the attributes of sklearn.svm.OneClassSVM.
 
@@ -136,26 +98,6 @@ class OneClassSVM(Attributes, one_class.OneClassSVM):
     >>> machine.predict([[0.15], [9.0]]).tolist()
     [1, -1]
     """
-
-    random_state = None
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200.0,
-        verbose: int = False,
-        max_iter: int = -1,
-    ):
-        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
-        self.tol, self.nu, self.shrinking = tol, nu, shrinking
-        self.cache_size, self.verbose, self.max_iter = cache_size, verbose, max_iter
 
     def _attribute(self, beta: NDArray) -> None:
         self._attribute_one(beta)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from svmcut.data.examples import Csr
 from svmcut.errors import UsageError
 from svmcut.estimators.base import MULTI_CLASS, columns_of, intercept, penalties, whole
 from svmcut.estimators.classes import Machines
+from svmcut.estimators.parameters import Intercept, Penalised
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.risks.contingency import ContingencyRisk
 from svmcut.scoring.measures import classification_measures
 from svmcut.spec.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
-from svmcut.spec.entries import L2
 from svmcut.spec.spellings import respelt
 from svmcut.tasks.row_lines import aims_of, measure_of
 from svmcut.training.outcome import PERCENT
@@ -44,7 +45,7 @@ SUMS = {
 }
 
 
-class LinearMachines(Machines):
+class LinearMachines(Intercept, Machines):
     """A classifier of weights.
 
     Attributes
@@ -52,9 +53,6 @@ class LinearMachines(Machines):
     coef_ : (1, d) or (K, d) float64
     intercept_ : (1,) or (K,) float64
     """
-
-    fit_intercept: bool
-    intercept_scaling: float
 
     def _at_once(
         self, data: Examples, codes: NDArray, machines: Any, settings: Settings, starts: Any
@@ -116,7 +114,8 @@ class LinearMachines(Machines):
         return self.intercept_scaling if self.fit_intercept else 0.0
 
 
-class LinearSVM(LinearMachines):
+@dataclass(kw_only=True, repr=False, eq=False)
+class LinearSVM(Penalised, LinearMachines):
     """Linear support vector machines with a certificate: 1/2 w'w + C sum_i v_i loss(y_i f(x_i)).
 
     Parameters
@@ -176,39 +175,12 @@ class LinearSVM(LinearMachines):
     (['yes'], True)
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        tol: float = 1e-3,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        loss: str = HINGE,
-        penalty: str = L2,
-        l1_ratio: float = 0.5,
-        free_intercept: bool = False,
-        multi_class: str = "ovr",
-        solver: str = "auto",
-        max_iter: int | None = None,
-        warm_start: bool = False,
-        probability: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.loss = loss
-        self.penalty, self.l1_ratio = penalty, l1_ratio
-        self.free_intercept = free_intercept
-        self.multi_class = multi_class
-        self.solver = solver
-        self.max_iter, self.warm_start, self.probability = max_iter, warm_start, probability
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+    C: float = field(default=1.0, kw_only=False)
+    class_weight: Any = None
+    loss: str = HINGE
+    multi_class: str = "ovr"
+    warm_start: bool = False
+    probability: bool = False
 
     @whole
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -242,6 +214,7 @@ class LinearSVM(LinearMachines):
         return found | ({"task": "multiclass", "multiclass": kind} if kind == MULTICLASS[0] else {})
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class PerfClassifier(LinearMachines):
     """Two classes, trained for a measure of all of them: F1, ROC area, precision among the first k,
     ...
@@ -279,32 +252,13 @@ class PerfClassifier(LinearMachines):
     1.0
     """
 
-    def __init__(
-        self,
-        loss: str = "f1",
-        C: float = 1.0,
-        *,
-        k: float | None = None,
-        at: Any = None,
-        beta: float | None = None,
-        rescaling: str = "margin",
-        tol: float = 1e-3,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        solver: str = "auto",
-        max_iter: int | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.loss, self.C, self.k, self.rescaling, self.tol = loss, C, k, rescaling, tol
-        self.at, self.beta = at, beta
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.solver = solver
-        self.max_iter, self.warm_start, self.n_jobs = max_iter, warm_start, n_jobs
-        self.random_state, self.verbose = random_state, verbose
+    loss: str = field(default="f1", kw_only=False)
+    C: float = field(default=1.0, kw_only=False)
+    k: float | None = None
+    at: Any = None
+    beta: float | None = None
+    rescaling: str = "margin"
+    warm_start: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

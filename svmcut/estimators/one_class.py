@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
 from svmcut.data.examples import Examples, Source
 from svmcut.data.labels import SIGNS
 from svmcut.estimators.base import threads_of, whole
+from svmcut.estimators.bases import OutlierMixin
 from svmcut.estimators.kernel import Expansions
 from svmcut.files.models import write_model
 from svmcut.spec.catalog import AUTO, ONE_CLASS_LOSS
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from svmcut.data.examples import Csr
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class OneClassSVM(OutlierMixin, Expansions):
     """The one-class SVM with a certificate: 1/2 |f|^2 - nu n rho + sum_i v_i max(0, rho - f(x_i)).
 
@@ -52,28 +54,13 @@ class OneClassSVM(OutlierMixin, Expansions):
 
     task = "one-class"
     C = 1.0
-    fit_intercept = None
-    solver = AUTO
-    budget, basis, epochs = 500, 500, None
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        cache_size: float = 200.0,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.nu, self.kernel, self.degree, self.gamma, self.coef0 = nu, kernel, degree, gamma, coef0
-        self.cache_size, self.tol, self.max_iter = cache_size, tol, max_iter
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+    nu: float | None = 0.5
+    budget: int = field(default=500, init=False)
+    basis: int = field(default=500, init=False)
+    epochs: float | None = field(default=None, init=False)
+    fit_intercept: bool | None = field(default=None, init=False)
+    solver: str = field(default=AUTO, init=False)
 
     @whole
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

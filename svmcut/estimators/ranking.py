@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class RankSVM(Trained):
     """Linear ranking with a certificate: 1/2 w'w + C times the loss averaged over the queries.
 
@@ -56,20 +58,8 @@ class RankSVM(Trained):
 
     task = "rank"
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: str = "swapped-pairs",
-        tol: float = 1e-3,
-        solver: str = "auto",
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C, self.loss, self.tol, self.solver, self.max_iter = C, loss, tol, solver, max_iter
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+    C: float = field(default=1.0, kw_only=False)
+    loss: str = "swapped-pairs"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.examples import Examples, Source
@@ -19,10 +19,11 @@ from svmcut.estimators.base import (
     weights_of,
     whole,
 )
+from svmcut.estimators.bases import RegressorMixin
+from svmcut.estimators.parameters import Intercept, Penalised
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
-from svmcut.spec.entries import L2
 from svmcut.spec.records import replace
 from svmcut.spec.spellings import respelt
 
@@ -88,7 +89,8 @@ class Regressor(RegressorMixin, Trained):
         write_model(str(path), replace(self._machines()[0], loss=self.loss))
 
 
-class LinearSVMRegressor(Regressor):
+@dataclass(kw_only=True, repr=False, eq=False)
+class LinearSVMRegressor(Intercept, Penalised, Regressor):
     """Linear regression with a certificate: 1/2 w'w + C sum_i v_i max(0, |y_i - f(x_i)| - tube).
 
     Parameters
@@ -123,35 +125,10 @@ class LinearSVMRegressor(Regressor):
     ([6.9], True)
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        tube: float = 0.1,
-        loss: str = TASKS["regression"].loss,
-        penalty: str = L2,
-        l1_ratio: float = 0.5,
-        free_intercept: bool = False,
-        tol: float = 1e-3,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        solver: str = AUTO,
-        max_iter: int | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.tube = tube
-        self.loss = loss
-        self.penalty, self.l1_ratio = penalty, l1_ratio
-        self.free_intercept = free_intercept
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.solver, self.max_iter, self.warm_start = solver, max_iter, warm_start
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+    C: float = field(default=1.0, kw_only=False)
+    tube: float = 0.1
+    loss: str = TASKS["regression"].loss
+    warm_start: bool = False
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         if self.solver not in (AUTO, *solvers(self.task, False)):

@@ -8,6 +8,7 @@ import math
 import numbers
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from svmcut.data.arrays import as_rows, check_sparse, multilabel_examples, named
 from svmcut.data.examples import Csr, Names, Sequences, Source
 from svmcut.errors import DataError, UsageError
 from svmcut.estimators.base import Trained, own_words, threads_of, whole
+from svmcut.estimators.parameters import Intercept
 from svmcut.files.models import write_model
 from svmcut.messages import Message
-from svmcut.models import ChainModel, LabelTreeModel, MultilabelModel, SparseLabelModel
+from svmcut.models import LabelTreeModel, SparseLabelModel
 from svmcut.models.decoding import Lattice
 from svmcut.models.label_trees import BEAM
 from svmcut.scoring.chunks import ChunkCounts, parts_of
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class MultilabelSVM(Trained):
+@dataclass(kw_only=True, repr=False, eq=False)
+class MultilabelSVM(Intercept, Trained):
     """Sets of labels with weights of their pairs, by the wrong labels of every row: 1/2 w'w + C
     sum_i v_i R_i(w).
 
@@ -71,26 +74,11 @@ class MultilabelSVM(Trained):
 
     task = "multilabel"
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        pairs: str = "all",
-        tree: bool = False,
-        prune: float | str | None = None,
-        tol: float = 1e-3,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        solver: str = "auto",
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C, self.pairs, self.tol, self.solver, self.max_iter = C, pairs, tol, solver, max_iter
-        self.tree, self.prune = tree, prune
-        self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+    C: float = field(default=1.0, kw_only=False)
+    pairs: str = "all"
+    tree: bool = False
+    prune: float | str | None = None
+    _model: Any = field(init=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -164,8 +152,6 @@ class MultilabelSVM(Trained):
         found[np.ix_(names, names)] = v
         return found
 
-    _model: MultilabelModel | Any
-
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n, K) scores of every label alone; -inf for a label no row had, and those that a search
         of a tree does not reach."""
@@ -221,6 +207,7 @@ class MultilabelSVM(Trained):
         write_model(str(path), self._model)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class ChainSVM(Trained):
     """Tags of sequences: 1/2 w'w + C sum over sequences of max over tags (wrong tags + score -
     right score).
@@ -268,34 +255,14 @@ class ChainSVM(Trained):
     """
 
     task = "sequence"
-    _model: ChainModel | Any
 
-    def __init__(
-        self,
-        C: float | None = None,
-        *,
-        transitions: int = 1,
-        emissions: int = 0,
-        probability: bool = False,
-        quick: bool = False,
-        tol: float = 1e-2,
-        solver: str = "auto",
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.transitions = transitions
-        self.emissions = emissions
-        self.probability = probability
-        self.tol = tol
-        self.solver = solver
-        self.quick = quick
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float | None = field(default=None, kw_only=False)
+    transitions: int = 1
+    emissions: int = 0
+    probability: bool = False
+    quick: bool = False
+    _model: Any = field(init=False)
+    tol: float = 1e-2
 
     @whole
     def fit(self, X: Iterable[Any], y: Iterable[Sequence[Any]], sample_weight: Any = None) -> Self:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from svmcut.estimators.base import Trained, threads_of, weights_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.scoring.survival import check_times, survival_measures
-from svmcut.spec.catalog import AUTO, TASKS
+from svmcut.spec.catalog import TASKS
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class SurvivalSVM(Trained):
     """Risks in the order of times until an event, some of them censored, with a certificate.
 
@@ -58,20 +60,8 @@ class SurvivalSVM(Trained):
 
     task = "survival"
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: str = "squared-hinge",
-        tol: float = 1e-3,
-        solver: str = AUTO,
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C, self.loss, self.tol, self.solver, self.max_iter = C, loss, tol, solver, max_iter
-        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
+    C: float = field(default=1.0, kw_only=False)
+    loss: str = "squared-hinge"
 
     @whole
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
