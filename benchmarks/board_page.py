@@ -105,7 +105,7 @@ def reason(task, ours, mine, other, least) -> str:
     seconds = mine["seconds"]
     start = max(0.0, mine["cpu"] - seconds["read"] - seconds["train"] - seconds["write"])
     if mine["cpu"] - start <= other["cpu"]:
-        return f"start-up, {start:.2f} s of it"
+        return f"start-up, {start:.2f} s"
     longest = max(("read", "train", "write"), key=lambda part: seconds[part])
     word = {"read": "reading", "train": f"training by {mine['solver']}", "write": "writing"}[
         longest
