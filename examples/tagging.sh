@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 # $1 and $2: files; $3: where the model, the tags and the report go
 tag() {
     svmcut learn --task sequence -v 0 --example-cost 0.3 --gap 0.01 "$1" "$3.model"
-    svmcut classify --report "$3.json" "$2" "$3.model" "$3.tags" | grep 'per token'
+    svmcut classify --report "$3.json" "$2" "$3.model" "$3.tags" | grep 'Token error'
 }
 tag "$train" "$test" tagging
 echo 'every token a sequence of its own:'

@@ -85,10 +85,10 @@ SCORING = (
         "format",
         ("--format",),
         OUTPUT,
-        "How to print the measures of two classes: plain (with a confusion table) or svm_perf "
-        "(its lines).",
+        "How to print the measures: plain words, or the original's lines, as svm_perf, svm_rank or "
+        "svm_hmm has them.",
         default="plain",
-        kind=one_of(("plain", "svm_perf")),
+        kind=one_of(("plain", "original")),
     ),
     Option(
         "scheme",

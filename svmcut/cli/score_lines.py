@@ -42,8 +42,8 @@ class ScoringOptions:
         0 prints the measures alone; 2 adds the contingency table.
     light_verbosity : int
         From 1 on what the readers of svm_light say, where a task has them, is told too.
-    format : {"plain", "svm_perf"} or None
-        Of the measures of classes; None for svm_perf's where a task is given, else for plain words.
+    format : {"plain", "original"} or None
+        Of the measures; None for the original's where a task is given, else for plain words.
     names : Files
         Of the three files, in messages.
     """
@@ -80,7 +80,7 @@ class ScoringOptions:
     @property
     def is_own(self) -> bool:
         """Whether nobody asked for the lines of an original."""
-        return self.task is None and self.format != "svm_perf"
+        return self.task is None and self.format != "original"
 
     def say_light(self, text: str) -> None:
         """Prints what the readers of svm_light say."""
@@ -98,7 +98,7 @@ class ScoringOptions:
     def is_plain(self, shown: Presentation) -> bool:
         """Whether measures are printed in plain words."""
         return (
-            shown.has_plain and (self.format or ("svm_perf" if self.task else "plain")) == "plain"
+            shown.has_plain and (self.format or ("original" if self.task else "plain")) == "plain"
         )
 
 

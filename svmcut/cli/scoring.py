@@ -20,9 +20,9 @@ from svmcut.cli.training_report import step
 from svmcut.cli.words import in_options
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import is_model, read_model
-from svmcut.messages import Message, join_names, printable
+from svmcut.messages import Message, join_names
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, SCHEMES, TASKS
-from svmcut.spec.entries import SETS, TAGS
+from svmcut.spec.entries import GRADES, SETS, TAGS
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
 from svmcut.tasks.protocol import Task, input_for, named, names_for, presentation, tasks_of
@@ -135,7 +135,7 @@ def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:
     if options.unlabelled and shown.no_missing:
         raise UsageError("--unlabelled {}", shown.no_missing)
     if options.format is not None and (options.unlabelled or not shown.has_plain):
-        raise UsageError("--format is for measures of two classes; leave it out")
+        raise UsageError("--format is for measures of classes, rankings and tags; leave it out")
     has_beam = shown.has_beam or getattr(scorer, "has_beam", False)
     if options.beam and options.task is None and not has_beam:
         raise UsageError("{beam} is for models of sequences and trees of labels; leave it out")
@@ -263,8 +263,6 @@ def warnings_of(
     warnings = [*predicted.warnings]
     if not (options.unlabelled and TASKS[name].labels == TAGS):
         warnings += judge.warnings(predicted.tally, files.examples)
-    if options.format is not None and not options.present(name).has_plain:
-        warnings.append(f"--format has no effect where {printable(files.examples)} has queries")
     if options.task is None:
         warnings += advice.of_scores(scorer, predicted.tally, files.examples)
     if options.confidence and scorer.temperature is None:
@@ -291,7 +289,7 @@ def print_measures(
     print_lines(shown, predicted, measured, scorer, options)
     if not measured:
         return {}
-    skilled = shown.has_plain or TASKS[name].labels == TAGS
+    skilled = shown.has_plain and TASKS[name].labels != GRADES
     skill = predicted.skill.values() if predicted.skill and skilled else {}
     if skill:
         print(shown.skill(skill), end="", flush=True)

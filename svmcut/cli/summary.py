@@ -85,7 +85,9 @@ def errors(task: str, values: dict[str, float]) -> list[str]:
     for measure in measures(task).values():
         if measure.heading is not None and not measure.rises and measure.name in values:
             value = f"{values[measure.name]:.{measure.digits}f}"
-            unit = "%" if measure.heading == "error" else f"({measure.heading})"
+            unit = "%" if measure.digits == 2 else ""
+            if measure.heading != "error":
+                unit = f"{unit} ({measure.heading})".strip()
             return [fact("Training error", f"{value} {unit}")]
     return []
 

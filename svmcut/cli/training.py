@@ -261,11 +261,10 @@ class Training:
         )
         self._bar = ProgressBar(options.progress, self._driver.settings, self._driver.plan.stop)
         say = report.out if self.original and self._shown.always else self._log
-        properties = self._shown.properties(self.examples, self._driver)
-        for line in properties:
+        for line in self._shown.properties(self.examples, self._driver):
             say(line)
-        for line in properties[1:] if self._log is not self._say else ():  # notes
-            self._say(line)
+        for note in self._driver.notes if self._log is not self._say else ():
+            self._say(f"NOTE: {note}")
         if self._plain:
             self._say(summary.fact("Examples", self._shown.summary(self.examples, self._driver)))
 

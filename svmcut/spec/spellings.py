@@ -29,6 +29,8 @@ OTHERS = {
     "ovo": ("one-vs-one",),
     "one-against-one": ("one-vs-one",),
     "svm-perf": ("original",),
+    "svm-rank": ("original",),
+    "svm-hmm": ("original",),
     "cs": ("crammer-singer",),
     "mean-squared-error": ("mse",),
     "mean-absolute-error": ("mae",),

@@ -12,7 +12,7 @@ from svmcut.scoring.measures import Measured
 from svmcut.spec.catalog import FORMATS, LOGISTIC, OF_TAGS, TASKS, measures
 
 if TYPE_CHECKING:
-    pass
+    from svmcut.spec.entries import Measure
 
 #: What to do about a model of classes without probabilities.
 NOT_CALIBRATED = Message("train it with svmcut learn {probability}, or with {loss=}", LOGISTIC)
@@ -25,6 +25,12 @@ def aligned(table: list[list[str]]) -> list[str]:
         name.ljust(first) + "".join(f"  {cell:>{k}}" for cell, k in zip(cells, others, strict=True))
         for name, *cells in table
     ]
+
+
+def plain_line(row: Measure, value: float, name: str = "") -> str:
+    """A measure in the report in plain words, by its own name or by this."""
+    number = f"{value:7.2f} %" if row.digits == 2 else f" {value:.{row.digits}f}"
+    return f"{name or row.plain:<18}" + (" undefined" if math.isnan(value) else number)
 
 
 class Presentation:
@@ -122,7 +128,14 @@ class Presentation:
 
     def plain(self, tally: Any, measured: Measured, model: Any) -> str:
         """The report in plain words."""
-        raise NotImplementedError
+        rows = [row for row in measures(self.task).values() if row.plain]
+        values = measured.values
+        lines = [plain_line(row, values[row.name]) for row in rows if row.name in values]
+        return "\n".join([self.counted(tally, measured), "", *lines, ""])
+
+    def counted(self, tally: Any, measured: Measured) -> str:
+        """How much was measured, above the report in plain words."""
+        return f"{tally.counts()['examples']:,} examples"
 
     def summary(self, data: Any, driver: Any) -> str:
         """The size of the training set for the summary."""

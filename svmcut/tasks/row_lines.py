@@ -11,7 +11,7 @@ from svmcut.messages import Message
 from svmcut.scoring.measures import Aims, Measured, contingency_table
 from svmcut.spec.catalog import TASKS, losses, measures
 from svmcut.spec.entries import RANGE, TWO_CLASSES, Measure
-from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
+from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned, plain_line
 
 #: The task of two classes.
 TASK = next(name for name, row in TASKS.items() if row.labels == TWO_CLASSES)
@@ -46,9 +46,7 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
         for row in measures(self.task).values():
             name = row.aimed.format(parameter) if row is aim and row.aimed else row.plain
             if name:
-                value = measured.values[row.name]
-                number = f"{value:7.2f} %" if row.digits == 2 else f" {value:.{row.digits}f}"
-                lines.append(f"{name:<18}" + (" undefined" if math.isnan(value) else number))
+                lines.append(plain_line(row, measured.values[row.name], name))
         table = [["true \\ predicted", *names]]
         for name, counts in zip(tally.groups(names), tally.confusion(), strict=True):
             table.append([name, *map(str, counts)])
@@ -68,7 +66,7 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
 class RankingLines(Presentation):
     """svm_rank's lines."""
 
-    always = of_light = True
+    always = of_light = has_plain = True
     note = """\
 NOTE: The loss reported above is the fraction of swapped pairs averaged over
       all rankings. The zero/one-error is fraction of perfectly correct
@@ -77,6 +75,11 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
 
     def objects(self, data: Any, driver: Any) -> str:
         return f"{driver.plan.units.structures} rankings, {len(data)} examples"
+
+    def counted(self, tally: Any, measured: Measured) -> str:
+        queries = f"{measured.total:,} quer{'y' if measured.total == 1 else 'ies'}"
+        rows, right = tally.counts()["examples"], f"{measured.correct:,}"
+        return f"{queries} with {rows:,} examples, {right} in the right order throughout"
 
     def summary(self, data: Any, driver: Any) -> str:
         text = super().summary(data, driver)

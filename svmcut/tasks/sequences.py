@@ -68,7 +68,11 @@ class TagLines(Presentation):
 
     foreign = "a model of sequences; score with svm_hmm_classify or svmcut classify"
     no_labels = "has no meaning for sequences; their predictions are tags already"
-    has_beam = True
+    has_beam = has_plain = True
+
+    def counted(self, tally: Any, measured: Measured) -> str:
+        counts = tally.counts()
+        return f"{counts['examples']:,} sequences with {counts['tokens']:,} tokens"
 
     def sizes(self, data: Any) -> str:
         examples, tokens, features, tags = data.sizes()

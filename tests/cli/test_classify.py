@@ -105,7 +105,10 @@ def test_json_report(folder):
 
 
 def test_queries_bring_the_ranking_report(folder):
-    result = invoke("rank.dat", "model", "--report", "report.json")
+    told = invoke("-v", "0", "rank.dat", "model").stdout.splitlines()
+    assert told[0] == "2 queries with 5 examples, 0 in the right order throughout"
+    assert told[2] == "Swapped pairs       66.67 %" and told[-1].startswith("MAP                0.")
+    result = invoke("rank.dat", "model", "--report", "report.json", "--format", "original")
     assert result.stdout.endswith(
         "Total Num Swappedpairs  :      2\nAvg Swappedpairs Percent:  66.67\n"
     )
@@ -212,12 +215,9 @@ def test_unlabelled_tokens_are_tagged(folder):
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes() != b""
 
 
-def test_a_format_where_there_are_queries_is_warned_of():
+def test_the_original_of_rows_with_queries_is_svm_rank():
     result = invoke(*SVM_PERF, "rank.dat", "model")
-    assert (
-        result.stderr
-        == "svmcut classify: warning: --format has no effect where rank.dat has queries\n"
-    )
+    assert result.stderr == "" and "Total Num Swappedpairs  :      2\n" in result.stdout
 
 
 @pytest.mark.parametrize("loss", ["roc-area", "average-precision", "f1"])
@@ -472,17 +472,17 @@ FOREIGN = [
     ),
     (
         "svmcut",
-        "chain",
+        "sets",
         ["--format", "plain"],
         2,
-        "--format is for measures of two classes; leave it out",
+        "--format is for measures of classes, rankings and tags; leave it out",
     ),
     (
         "svmcut",
         "model",
         ["--format", "plain", "--unlabelled"],
         2,
-        "--format is for measures of two classes",
+        "--format is for measures of classes, rankings and tags",
     ),
     (
         "svmcut",

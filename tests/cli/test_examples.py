@@ -145,7 +145,7 @@ def test_drop_in(tmp_path):
 
 def test_tagging(tmp_path):
     out = run("tagging.sh", tmp_path, *sets("tags"))
-    chain, alone = (float(rate) for rate in re.findall(r"loss per token: (\S+)", out))
+    chain, alone = (float(rate) / 100 for rate in re.findall(r"Token error +(\S+) %", out))
     report = json.loads((tmp_path / "tagging.json").read_text())
     assert chain == pytest.approx(report["token_error"] / 100, abs=1e-4)
     assert 2 * chain < alone
@@ -157,7 +157,7 @@ def test_tagging(tmp_path):
 
 def test_tagging_by_name(tmp_path):
     out = run("tagging_by_name.sh", tmp_path, *sets("tags"))
-    assert float(re.search(r"loss per token: (\S+)", out)[1]) < 0.13
+    assert float(re.search(r"Token error +(\S+) %", out)[1]) < 13
     assert re.search(r"Weights of tag tag1: .*\n +[\d.]+ +\d+ word=\d+ ", out)
     tags = (tmp_path / "named.tags").read_text().split()
     assert set(tags) == {f"tag{k}" for k in range(1, 7)} and len(tags) == len(

@@ -63,6 +63,9 @@ def test_learn_and_classify(files, solver, capsys):
         )
         == 0
     )
+    plain = capsys.readouterr().out
+    words = ("--format", "svm_hmm", files / "test", files / "model", files / "tags")
+    assert call("svmcut classify", *words) == 0
     out = capsys.readouterr().out
     tags = [int(line) for line in (files / "tags").read_text().splitlines()]
     right = [int(line.split()[0]) for line in (files / "test").read_text().splitlines()]
@@ -75,6 +78,9 @@ def test_learn_and_classify(files, solver, capsys):
     assert measured["tokens"] == len(right) and measured["examples"] == 20
     assert f"Average loss on test set: {wrong / 20:.4f}\n" in out
     assert f"Average loss per token: {wrong / len(right):.4f}\n" in out
+    assert plain.startswith(f"20 sequences with {len(right):,} tokens\n\n")
+    assert f"Token error       {100 * wrong / len(right):7.2f} %\nSequence error  " in plain
+    assert len(plain.splitlines()) == 4
 
 
 def test_executables_write_what_svmcut_writes(files):

@@ -53,7 +53,7 @@ def test_rows_are_read_with_the_queries_beside(name, text, capsys):
     for examples in ("rows", "full"):
         assert call("svmcut classify", "-v", 0, examples, "model", f"{examples}.scores") == 0
         told.append(capsys.readouterr())
-    assert told[0] == told[1] and not told[0].err and "Swappedpairs" in told[0].out
+    assert told[0] == told[1] and not told[0].err and "Swapped pairs" in told[0].out
     assert Path("rows.scores").read_bytes() == Path("full.scores").read_bytes()
     # the originals read one file
     assert call("svm_rank_learn", "-v", 0, "-c", 1, "rows", "model") == 0
