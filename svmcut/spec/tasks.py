@@ -43,6 +43,7 @@ from svmcut.spec.entries import (
 _OF_ROWS = ("LinearModel", "KernelModel", "FourierModel")
 _BASIS = ("basis_kind", "basis_method", "basis_file")
 _PENALTY = ("penalty", "l1_ratio")
+_AT_TOP = ("NDCG@1", "NDCG@5", "NDCG@10", "MAP")
 
 _BOTH: dict[str, Any] = {"rescalings": BOTH_RESCALINGS, "norms": BOTH_NORMS}
 _TABLE: dict[str, Any] = {
@@ -237,10 +238,7 @@ zcat train.gz | svmcut learn -c 1 - model       from a pipe
                 line="Avg Swappedpairs Percent",
                 plain="Swapped pairs",
             ),
-            Measure("ndcg@1", heading="NDCG@1", digits=4, plain="NDCG@1"),
-            Measure("ndcg@5", heading="NDCG@5", digits=4, plain="NDCG@5"),
-            Measure("ndcg@10", heading="NDCG@10", digits=4, plain="NDCG@10"),
-            Measure("map", heading="MAP", digits=4, plain="MAP"),
+            *(Measure(name.lower(), heading=name, digits=4, plain=name) for name in _AT_TOP),
         ),
         models=_OF_ROWS,
         auto_kernel=(CUTTING_PLANE, SUBSPACE),
@@ -509,9 +507,7 @@ svmcut classify test.dat model risks                           Harrell's c
             Measure("ndcg@1"),
             Measure("ndcg@3", line="NDCG@3           "),
             Measure("ndcg@5", heading="nDCG@5", line="NDCG@5           ", digits=4),
-            Measure("psp@1", line="PSP@1            ", of_counts=True),
-            Measure("psp@3", line="PSP@3            ", of_counts=True),
-            Measure("psp@5", line="PSP@5            ", of_counts=True),
+            *(Measure(f"psp@{k}", line=f"PSP@{k}            ", of_counts=True) for k in (1, 3, 5)),
         ),
         models=("MultilabelModel", "SparseLabelModel", "LabelTreeModel"),
         plan="svmcut.training.label_tree:plan_label_sets",
