@@ -38,6 +38,8 @@ FILES = {
     "number": "1.5 1:1\n2.25 1:2\n3 1:1\n",
     "sets": "1,2 1:1\n2 1:2\n",
     "conll": "the DET\ndog NOUN\n\n",
+    "words.conll": "the\tDT\tB-NP\ndog\tNN\tI-NP\n\nbarks\tVBZ\tB-VP\n\n",
+    "ragged.conll": "the\tDT\tB-NP\ndog\tI-NP\n",
     "binary": "\0\1\2",
     "model": "SVM-light Version V6.20\n0 # kernel type\n3 # -d\n1 # -g\n1 # -s\n1 # -r\nempty# -u\n"
     "2 # features\n4 # documents\n2 # vectors plus 1\n-0.5 # b\n1 1:0.08 2:-0.17 #\n",
@@ -144,6 +146,41 @@ convert train out
 classify test train out
 classify m test out
 inspect train
+threshold test model
+threshold test model out --at-least f1=0.9
+threshold test model out --at-least recall=0.9 --confidence 95
+export model out
+export train out --to json
+names
+names --into bin svm_train
+names --into train
+convert mail.csv out --label class
+convert mail.csv mail.csv --label label
+learn --lable label mail.csv m
+learn --example-cost 0.1:10 train m
+learn --example-cost 0.1:10 --certify-choice 0.01 train m
+learn --example-cost 0.1:10 --certify-choice 5% --cv 5 train m
+learn --tree train m
+learn --task multilabel --tree sets m
+learn words.conll m
+learn --task sequence words.conll m
+learn --task sequence --input conll ragged.conll m
+learn --template train train m
+learn --removed test train m
+learn --initial model --removed test train m
+learn --until-decided test --gap 0.01 train m
+learn --fraction 0.9 train m
+learn --penalty l1 -t rbf train m
+learn --nu 2 train m
+learn --scheduler localhost train m
+learn train train
+learn -h
+classify --proba test model
+classify --certify test model
+classify --format json test model
+classify --top 5 test model
+classify --confidence test model
+classify mail.csv model
 """
 
 

@@ -88,7 +88,7 @@ SCORING = (
         "How to print the measures: plain words, or the original's lines, as svm_perf, svm_rank or "
         "svm_hmm has them.",
         default="plain",
-        kind=one_of(("plain", "original")),
+        kind=one_of(("plain", "original"), {"json": "is what --report FILE writes"}),
     ),
     Option(
         "scheme",

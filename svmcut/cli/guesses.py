@@ -6,8 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svmcut.cli.commands import COMMANDS, SCORING, TRAINING
-from svmcut.cli.option_rows import ROWS
-from svmcut.cli.options import LEARNT, named_task, offered
+from svmcut.cli.options import LEARNT, ROWS, named_task, offered
 from svmcut.messages import join_names
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.spellings import nearest
@@ -77,7 +76,9 @@ def option_meant(flag: str, words: Sequence[str]) -> str | None:
     other = _OPTIONS.get(flag)
     if other and other.split()[0].rstrip(",") in own:
         return f"give {other}"
-    near = nearest(flag, own, 0.75)
+    own.append("--help")
+    begun = [name for name in own if name.startswith(flag) and len(flag) > len("--ab")]
+    near = begun[0] if len(begun) == 1 else nearest(flag, own, 0.75)
     return near and f"did you mean {near}?"
 
 

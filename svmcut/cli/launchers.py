@@ -9,6 +9,7 @@ import sys
 from svmcut.errors import OutputError, UsageError
 from svmcut.files.output import write_atomically
 from svmcut.messages import join_names, printable
+from svmcut.spec.spellings import nearest
 
 #: The names that are written where none is given, and what runs each: MODULE:FUNCTION.
 LAUNCHERS = {
@@ -39,10 +40,14 @@ def write_launchers(into: str | None, names: tuple[str, ...]) -> None:
     known = LAUNCHERS | NAMED
     for name in names:
         if name not in known:
-            raise UsageError("{} is no such name; expected {}", name, join_names(known, "or"))
+            meant = nearest(name, known)
+            near = f"did you mean {meant}? It is one of" if meant else "expected"
+            raise UsageError("{} is no such name; {} {}", name, near, join_names(known, "or"))
     chosen = list(dict.fromkeys(names)) or list(LAUNCHERS)
     try:
         os.makedirs(into, exist_ok=True)
+    except FileExistsError:
+        raise OutputError(into, "is a file; name a folder for the programs") from None
     except OSError as error:
         raise OutputError(into, error.strerror or str(error)) from None
     for name in chosen:

@@ -154,7 +154,9 @@ class LearnOptions(Settings):
     work_dir: str | None = param(None, PATH)
     report: str | None = param(None, PATH)
     trace: str | None = param(None, PATH)
-    format: str = param("plain", one_of(("plain", "original")))
+    format: str = param(
+        "plain", one_of(("plain", "original"), {"json": "is what --report FILE writes"})
+    )
     progress: bool | None = param(None, FLAG)
     alphas: str | None = param(None, PATH)
     verbosity: int = param(1, LEVEL)

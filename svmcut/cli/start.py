@@ -61,6 +61,8 @@ def refusal(error: Any, program: str, words: list[str]) -> str:
         )
     if isinstance(error, click.BadParameter) and error.param is not None:
         return f"option {error.param.opts[-1]}: {error.message}"
+    if isinstance(error, click.BadOptionUsage) and error.option_name == "-h":
+        return f"option -h takes a number, as svm_perf's; {program} --help shows the help"
     if isinstance(error, click.NoSuchOption):
         from svmcut.cli.guesses import option_meant
 

@@ -57,7 +57,7 @@ def are_sentences(path: str) -> bool:
     return (
         _columns(lines[:-1]) > 1
         and any(not line.strip() for line in lines)
-        and any(word[-1].isalpha() for word in words)
+        and any(word[-1].strip(b"+-.0123456789") for word in words)
     )
 
 

@@ -88,7 +88,13 @@ def number(low: float, high: float = math.inf, *, above: bool = False) -> Kind:
             value, math.isfinite(value) and low <= value <= high and not (above and value == low)
         )
 
-    return Kind("FLOAT", expected, float, take)
+    def read_share(text: str) -> float:
+        value = float(text.rstrip("%"))
+        if value > 2 or text.endswith("%"):
+            raise Refused(f"{text!r} is not {expected}, such as {value / 100:g} for {value:g} %")
+        return value
+
+    return Kind("FLOAT", expected, read_share if 0.5 <= high <= 1 else float, take)
 
 
 #: Words for a gamma that the training rows decide.

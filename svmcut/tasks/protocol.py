@@ -282,7 +282,7 @@ def _table_for(model: Any, path: str, input: str) -> dict[str, Any]:
     if columns:
         raise ModelError(path, "is trained on a table; examples in LIBSVM's text have no columns")
     if input in TABLES:
-        raise ModelError(path, Message("is not trained on a table; leave out {input=}", input))
+        raise ModelError(path, "is not trained on a table; it reads lines with INDEX:VALUE")
     return (
         {"words": model.words} if model.words and OF_CLASSES.intersection(tasks_of(model)) else {}
     )

@@ -186,8 +186,7 @@ def _unknown(path: str, line: bytes) -> ModelError:
     if colon and (index == b"qid" or index.isdigit()):
         return ModelError(
             path,
-            f"'{version}' is an example, and no model begins so; expected the examples first and "
-            "then the model",
+            f"'{version}' is an example; expected a model, as svmcut learn writes it",
             1,
             1,
         )
