@@ -160,7 +160,7 @@ def test_swapped_arguments_of_classify_are_recognised(folder, capsys):
     assert svm_perf_classify(["model", "one", "out"]) == 1
     assert "expected example_file model_file output_file" in capsys.readouterr().err
     assert main(["classify", "one", "zero", "out"]) == 1
-    assert "no model begins so" in capsys.readouterr().err
+    assert "is an example; expected a model" in capsys.readouterr().err
     assert not (folder / "out").exists()
 
 

@@ -121,7 +121,6 @@ svmcut classify {}/two {}/empty {}/p
 svmcut classify {}/two {}/truncated {}/p
 svmcut classify {}/two {}/kernel-7 {}/p
 svmcut classify {}/many {}/model-three {}/p
-svmcut classify {}/ranking {}/model-two {}/p --format svm_perf
 svmcut classify {}/two {}/model-two {}/two
 svmcut classify {}/two {}/model-two {}/none/p
 svmcut classify --probability {}/two {}/model-two {}/p
