@@ -101,8 +101,9 @@ MADE = ("commands.md", "classes.md", "tasks.md", "models.md", "originals.md")
 
 
 def strange(text, known):
-    """Options a page names that no program has; those of dask's own programs are theirs."""
-    lines = (line for line in text.splitlines() if not re.search(r"dask (worker|scheduler)", line))
+    """Options a page names that no program has; lines of other programs are left out."""
+    others = re.compile(r"dask (worker|scheduler)|kubectl |\bsplit -")
+    lines = (line for line in text.splitlines() if not others.search(line))
     return sorted({option for line in lines for option in OPTION.findall(line)} - known)
 
 
