@@ -11,7 +11,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from svmcut.cli.option_entry import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option, inert
+from svmcut.cli.option_entry import COMPATIBILITY, DATA, OUTPUT, PRINTED, RUNNING, Option, inert
 from svmcut.spec.catalog import SCHEMES, TASKS
 from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, integer, one_of, two_numbers
 from svmcut.spec.parameters import KINDS
@@ -88,7 +88,7 @@ SCORING = (
         "How to print the measures: plain words, or the original's lines, as svm_perf, svm_rank or "
         "svm_hmm has them.",
         default="plain",
-        kind=one_of(("plain", "original"), {"json": "is what --report FILE writes"}),
+        kind=PRINTED,
     ),
     Option(
         "scheme",

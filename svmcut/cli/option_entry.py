@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from svmcut.spec.kinds import FLAG, Kind
+from svmcut.spec.kinds import FLAG, Kind, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -20,6 +20,8 @@ DATA, TABLE, OBJECTIVE, KERNEL, STOPPING, OUTPUT, RUNNING, COMPATIBILITY = PANEL
     "Running",
     "Compatibility",
 )
+#: Of --format, of learn and of classify.
+PRINTED = one_of(("plain", "original"), {"json": "is what --report FILE writes"})
 
 
 class Option(NamedTuple):

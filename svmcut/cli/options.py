@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from svmcut.cli import table_rows
-from svmcut.cli.option_entry import COMPATIBILITY, Option
+from svmcut.cli.option_entry import COMPATIBILITY, PRINTED, Option
 from svmcut.cli.option_rows import ROWS as OWN_ROWS
 from svmcut.cli.option_texts import AT_HELP, SPREAD, biased, placed
 from svmcut.errors import UsageError
@@ -154,9 +154,7 @@ class LearnOptions(Settings):
     work_dir: str | None = param(None, PATH)
     report: str | None = param(None, PATH)
     trace: str | None = param(None, PATH)
-    format: str = param(
-        "plain", one_of(("plain", "original"), {"json": "is what --report FILE writes"})
-    )
+    format: str = param("plain", PRINTED)
     progress: bool | None = param(None, FLAG)
     alphas: str | None = param(None, PATH)
     verbosity: int = param(1, LEVEL)
