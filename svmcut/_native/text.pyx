@@ -5,7 +5,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-from svmcut.later import numpy as np
+from svmcut.spec.later import numpy as np
 
 cdef extern from "include/text.h" nogil:
     int SVMCUT_SCORE_WIDTH, SVMCUT_PAIR_WIDTH, SVMCUT_INTEGER_WIDTH

@@ -20,7 +20,7 @@ from svmcut.files.weights import read_weights
 from svmcut.loading import Fitted
 from svmcut.messages import Parameter
 from svmcut.resources import one_blas_thread
-from svmcut.selection.grid import Search, cells_of, check_grid, parts_of
+from svmcut.selection.grid import Search, Terms, cells_of, check_grid, parts_of
 from svmcut.selection.interval import GridProof
 from svmcut.spec.catalog import COLUMNS, KERNEL_PARAMETERS, KERNELS, TABLES, TASKS, measures
 from svmcut.spec.entries import CLASSES
@@ -235,13 +235,13 @@ def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
     }
     cells = cells_of([float(C) for C in lists.get(unit, [getattr(settings, unit)])], taken)
     parts, parted, warnings = parts_of(examples, whole.settings, folds)
-    how: dict[str, Any] = {"time_limit": settings.time_limit}
+    terms = Terms(settings.time_limit)
     values = [cell["C"] for cell in cells]
     proof = None
     if search_of is Search and GridProof.suits(whole.settings, values, name):
         proof = GridProof(len(parts))
-        how["taken"] = proof.take
-    search = search_of(own, parted, cells, parts, whole, **how)
+        terms = terms._replace(taken=proof.take)
+    search = search_of(own, parted, cells, parts, whole, terms)
     search.run()
     found = None if proof is None or not search.complete else proof.finish(values)
     best = cells[search.best(name)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from svmcut.cli import advice
-from svmcut.selection.grid import Part, Search, cells_of, held_out, parts_of
+from svmcut.selection.grid import Part, Search, Terms, cells_of, held_out, parts_of
 from svmcut.selection.interval import GridProof
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.records import replace
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 
 def choice(
-    options: LearnOptions, task: Task, data: tuple[Any, Any], driver: Driver, how: dict[str, Any]
+    options: LearnOptions,
+    task: Task,
+    data: tuple[Any, Any],
+    driver: Driver,
+    terms: Terms,
+    search_of: Callable[..., Search],
 ) -> Any:
     """The choice that the options ask for: from a grid, or of C from an interval.
 
@@ -33,16 +38,17 @@ def choice(
         To train on, and of --validate.
     driver : Driver
         Of all examples.
-    how : dict
-        time_limit, state and keep, as of svmcut.selection.grid.Search, and who makes one, search.
+    terms : svmcut.selection.grid.Terms
+    search_of : callable
+        Who makes a Search of a grid.
     """
     examples, validation = data
     known = parts(options, examples, validation, driver.settings)
     if options.span is None:
-        return GridChoice(options, task, known, driver, how)
+        return GridChoice(options, task, known, driver, terms, search_of)
     from svmcut.cli.proving import ProvenChoice
 
-    return ProvenChoice(options, task, known, driver, how)
+    return ProvenChoice(options, task, known, driver, terms)
 
 
 def parts(
@@ -85,7 +91,8 @@ class GridChoice:
         task: Task,
         known: tuple[list[Part], Settings, list[str]],
         driver: Driver,
-        how: dict[str, Any],
+        terms: Terms,
+        search_of: Callable[..., Search],
     ):
         self._options, (parts, settings, self.warnings) = options, known
         self._cells = cells_of(
@@ -93,17 +100,16 @@ class GridChoice:
             {name: [typed.value for typed in values] for name, values in options.grid.items()},
         )
         self._measure = options.select or TASKS[options.task].measure
-        made, how = how["search"], {key: how[key] for key in ("time_limit", "state", "keep")}
         self._values = [typed.value for typed in options.path]
         self._proof: GridProof | None = None
         self._proven: dict[str, Any] | None = None
         proves = GridProof.suits(settings, self._values, self._measure)
-        local = made is Search and how["state"] is None
+        local = search_of is Search and terms.state is None
         self._apart = proves and not local
         if proves and local:
             self._proof = GridProof(len(parts))
-            how["taken"] = self._proof.take
-        self.search: Search = made(task, settings, self._cells, parts, driver, **how)
+            terms = terms._replace(taken=self._proof.take)
+        self.search = search_of(task, settings, self._cells, parts, driver, terms)
         self._open = {*range(len(self._cells))}
 
     def head(self) -> str:

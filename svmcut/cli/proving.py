@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.options import LearnOptions
-    from svmcut.selection.grid import Part
+    from svmcut.selection.grid import Part, Terms
     from svmcut.spec.parameters import Settings
     from svmcut.tasks.protocol import Task
     from svmcut.training.driver import Driver
@@ -63,17 +63,17 @@ class ProvenChoice:
         task: Task,
         known: tuple[list[Part], Settings, list[str]],
         driver: Driver,
-        how: dict[str, Any],
+        terms: Terms,
     ):
         from svmcut.selection.interval import CertifiedChoice, Interval
 
         self._options, (parts, settings, self.warnings) = options, known
         assert options.span is not None and options.certify_choice is not None
         interval = Interval(*options.span, options.certify_choice)
-        limit, self._told = how["time_limit"], 0
-        self.search = CertifiedChoice(task, settings, interval, parts, driver, limit)
-        if how["state"] is not None:
-            self.search.restore(how["state"])
+        self._told = 0
+        self.search = CertifiedChoice(task, settings, interval, parts, driver, terms.time_limit)
+        if terms.state is not None:
+            self.search.restore(terms.state)
 
     def head(self) -> str:
         """What is going to be done."""

@@ -272,6 +272,7 @@ class Training:
         """Trains the cells of a grid, prints their table, and leaves the options and the driver of
         the best."""
         from svmcut.cli import choosing
+        from svmcut.selection.grid import Terms
 
         options, began = self.options, time.perf_counter()
         with self.going_on():
@@ -280,12 +281,8 @@ class Training:
                 self._task,
                 (self.examples, self._validation),
                 self._driver,
-                {
-                    "time_limit": self._left(),
-                    "state": self._searched,
-                    "keep": self._checkpoints is not None,
-                    "search": self._searching(),
-                },
+                Terms(self._left(), self._searched, self._checkpoints is not None),
+                self._searching(),
             )
             self._warnings += choice.warnings
             self._search = search = choice.search

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from svmcut.errors import DataError, UsageError
-from svmcut.later import numpy as np
 from svmcut.messages import Message, Parameter
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:

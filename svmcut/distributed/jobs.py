@@ -134,12 +134,12 @@ class SpreadSearch(Search):
     Parameters
     ----------
     client : dask.distributed.Client
-    task, settings, *given, **more
+    task, settings, *given
         As Search takes them; a chain has one thread.
     """
 
-    def __init__(self, client: Any, task: Any, settings: Settings, *given: Any, **more: Any):
-        super().__init__(task, replace(settings, threads=1), *given, **more)
+    def __init__(self, client: Any, task: Any, settings: Settings, *given: Any):
+        super().__init__(task, replace(settings, threads=1), *given)
         self._client = client
 
     def run(self, look: Callable[[], None] = lambda: None) -> None:

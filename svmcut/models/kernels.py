@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from svmcut.later import numpy as np
 from svmcut.spec import catalog
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record
 
 if TYPE_CHECKING:

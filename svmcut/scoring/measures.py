@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut._native.scored import two_classes
-from svmcut.later import numpy as np
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

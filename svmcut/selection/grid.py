@@ -262,7 +262,7 @@ class Grid(NamedTuple):
         observe : callable
             Called with the place in the chain and the driver.
         taken : callable or None
-            As of Search.
+            As of Terms.
         """
         train, held = self.parts[chain.part]()
         cell = self.cells[chain.cells[0]]
@@ -283,6 +283,32 @@ class Grid(NamedTuple):
             yield place, {"values": measured, "done": outcome.done}
 
 
+class Terms(NamedTuple):
+    """What a search is run under.
+
+    Attributes
+    ----------
+    time_limit : float or None
+        Seconds for all that is left of it.
+    state : dict or None
+        What `state` gave in another search of the same: this one goes on from there.
+    keep : bool
+        Whether `state` will be asked for.
+    taken : callable or None
+        Called in a thread of its own with the part, its driver, the examples held out, C and the
+        outcome of every model that is trained here.
+    """
+
+    time_limit: float | None = None
+    state: dict[str, Any] | None = None
+    keep: bool = False
+    taken: Taken | None = None
+
+
+#: Without a limit, from the start.
+OPEN = Terms()
+
+
 class Search:
     """Trains and measures every cell on every part.
 
@@ -298,15 +324,7 @@ class Search:
     whole : Driver
         Of all examples, which says what C is there: where the loss is a sum, the weight of one
         example's loss is the same in every part.
-    time_limit : float or None
-        Seconds for all that is left of it.
-    state : dict or None
-        What `state` gave in another search of the same: this one goes on from there.
-    keep : bool
-        Whether `state` will be asked for.
-    taken : callable or None
-        Called in a thread of its own with the part, its driver, the examples held out, C and the
-        outcome of every model that is trained here.
+    terms : Terms
 
     Attributes
     ----------
@@ -322,14 +340,9 @@ class Search:
         cells: list[Cell],
         parts: list[Part],
         whole: Driver,
-        *,
-        time_limit: float | None = None,
-        state: dict[str, Any] | None = None,
-        keep: bool = False,
-        taken: Taken | None = None,
+        terms: Terms = OPEN,
     ):
-        self._taken = taken
-        self._task, self.cells, self._parts, self._keep = task, cells, parts, keep
+        self._task, self.cells, self._parts, self._terms = task, cells, parts, terms
         self._chains = chains_of(cells, len(parts))
         self._threads = min(settings.threads, len(self._chains))
         threads = settings.threads // self._threads
@@ -338,11 +351,12 @@ class Search:
         )
         costs = [costs_of(settings, whole, cell["C"]) for cell in cells]
         self._grid = Grid(task, self._settings, cells, parts, costs)
-        self._end = math.inf if time_limit is None else time.perf_counter() + time_limit
+        limit = math.inf if terms.time_limit is None else terms.time_limit
+        self._end = time.perf_counter() + limit
         self.results: list[list[dict[str, Any] | None]] = [[None] * len(cells) for _ in parts]
         self._standing: dict[int, tuple[int, Any]] = {}
-        if state is not None:
-            self._restore(state)
+        if terms.state is not None:
+            self._restore(terms.state)
         self._failures: dict[int, BaseException] = {}
         jobs = [k for k, chain in enumerate(self._chains) if self._open(chain)]
         self._crew = Crew(jobs, self._work, self._threads)
@@ -475,11 +489,11 @@ class Search:
     def _train(self, k: int, chain: Chain) -> None:
         def observe(at: int, driver: Driver) -> None:
             self._crew.check()
-            if self._keep:
+            if self._terms.keep:
                 self._standing[k] = at, driver.state()
 
         standing = self._standing.get(k, (0, None))
-        found = self._grid.trained(chain, self._left(), standing, observe, self._taken)
+        found = self._grid.trained(chain, self._left(), standing, observe, self._terms.taken)
         for place, result in found:
             self.results[chain.part][place] = result
         if not self._open(chain):

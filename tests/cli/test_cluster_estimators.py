@@ -22,7 +22,7 @@ from svmcut.distributed.connection import here
 from svmcut.distributed.jobs import SpreadSearch
 from svmcut.errors import CheckpointError, DataError, UsageError
 from svmcut.files.models import write_model
-from svmcut.selection.grid import Search, cells_of, parts_of
+from svmcut.selection.grid import Search, Terms, cells_of, parts_of
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
 from svmcut.tasks.protocol import named
@@ -297,11 +297,11 @@ def test_a_grid_goes_on_and_ends_in_time(client):
 
     with pytest.raises(KeyboardInterrupt):
         first.run(stop)
-    again = SpreadSearch(client, *given, state=first.state())
+    again = SpreadSearch(client, *given, Terms(state=first.state()))
     assert 0 < again.done < again.size or first.complete
     again.run()
     assert again.results == here.results
-    late = SpreadSearch(client, *given, time_limit=0.0)
+    late = SpreadSearch(client, *given, Terms(time_limit=0.0))
     late.run()
     assert not late.complete
 

@@ -10,7 +10,7 @@ import pytest
 import svmcut
 from svmcut.errors import UsageError
 from svmcut.scoring.path_errors import wrong
-from svmcut.selection.grid import Search, cells_of, held_out, parts_of
+from svmcut.selection.grid import Search, Terms, cells_of, held_out, parts_of
 from svmcut.selection.interval import CertifiedChoice, GridProof, Interval, check_choice
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
@@ -151,7 +151,7 @@ def test_a_plain_grid_says_what_it_proves(folds):
     assert GridProof.suits(driver.settings, values, "accuracy")
     proof, searches = GridProof(len(parts)), []
     for taken in (proof.take, None):
-        found = Search(TASK, settings, cells_of(values, {}), parts, driver, taken=taken)
+        found = Search(TASK, settings, cells_of(values, {}), parts, driver, Terms(taken=taken))
         found.run()
         searches.append(found.results)
     assert searches[0] == searches[1]  # what is measured is not changed

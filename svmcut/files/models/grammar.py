@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.errors import MemoryLimitError, ModelError
-from svmcut.later import numpy as np
 from svmcut.models.kernels import Kernel
 from svmcut.resources import shortage
 from svmcut.spec.catalog import KERNELS
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.data.labels import REST, label_text
 from svmcut.errors import ModelError
-from svmcut.later import numpy as np
 from svmcut.spec.catalog import TASKS, losses
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

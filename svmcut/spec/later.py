@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """NumPy, imported when something of it is first asked for.
 
-    from svmcut.later import numpy as np
+    from svmcut.spec.later import numpy as np
 
 A run that needs none of it, such as one that scores a small file, ends sooner than NumPy is
 imported. So do modules write that such a run imports for something else.
