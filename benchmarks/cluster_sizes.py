@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long would it take, and what gives in first? Measured constants, multiplied to 1e9 rows.
 
-    python benchmarks/cluster_sizes.py measure [--gap 0.01] FILE ...       the constants, of a run
-    on these parts python benchmarks/cluster_sizes.py check [--gap 0.01] FOLDER ...       runs on
-    the files of each, beside the model python benchmarks/cluster_sizes.py table
-              sizes and limits, by the constants below python benchmarks/cluster_sizes.py plot
-    docs/plots/cluster-sizes.svg   seconds of an iteration by rows
+    python benchmarks/cluster_sizes.py measure [FILE ...]   the constants, of a run on these parts
+    python benchmarks/cluster_sizes.py check [FOLDER ...]   runs on the files of each, and the model
+    python benchmarks/cluster_sizes.py table                sizes and limits, by the constants below
+    python benchmarks/cluster_sizes.py plot docs/plots/cluster-sizes.svg    seconds of an iteration
+
+Without files rows are made as in workers.py, 4 x 10^5, and 10^5 of them to check too.
 
 An iteration of cutting planes takes what the busiest worker computes and what the driver and the
 scheduler do beside:
@@ -25,7 +26,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from workers import PER_ROW, WORDS, on_workers, watch
+from workers import PER_ROW, WORDS, generate, on_workers, watch
 
 from svmcut.distributed.engine import connected
 
@@ -35,6 +36,7 @@ NONZERO, DRIVER, ROUNDS, PASSED = 3.1e-9, 3.1e-7, 7.9e-3, 3.1e-3
 #: Bytes a nonzero and a row with its worker, and as text a nonzero; reading, bytes a second of a
 #: processor.
 NONZERO_BYTES, ROW_BYTES, TEXT_BYTES, READING = 8, 96, 14.3, 60e6
+MADE = 400_000, 100_000
 SIZES = ((1e5, 1, 2), (1e6, 1, 4), (1e7, 4, 4), (1e8, 16, 4), (1e9, 64, 4))
 ITERATIONS, CUTS = 45, 50
 
@@ -157,6 +159,20 @@ def plot(path: Path) -> None:
     style.save(figure, path)
 
 
+def made(temporary: str, rows: int) -> Path:
+    """A folder of its own."""
+    folder = Path(temporary) / f"rows-{rows}"
+    folder.mkdir()
+    return folder
+
+
+def folder_of(temporary: str, rows: int) -> Path:
+    """One with so many rows in eight files."""
+    folder = made(temporary, rows)
+    generate(folder, rows, 8)
+    return folder
+
+
 def main() -> None:
     """One of the four."""
     parser = argparse.ArgumentParser(
@@ -173,8 +189,10 @@ def main() -> None:
             table()
         elif arguments.what == "plot":
             plot(arguments.paths[0])
+        elif arguments.what == "measure":
+            measure(arguments.paths or generate(made(temporary, MADE[0]), MADE[0], 8), known)
         else:
-            (measure if arguments.what == "measure" else check)(arguments.paths, known)
+            check(arguments.paths or [folder_of(temporary, rows) for rows in MADE], known)
 
 
 if __name__ == "__main__":
