@@ -281,7 +281,13 @@ def _list_in(named: dict[str, Any]) -> tuple[str, Sequence[Any]]:
 
 def _parts(client: Client, data: Any, weights: Any, settings: Any, reading: Reading) -> Files:
     """What is trained on, and what rows of it weigh."""
-    if not (isinstance(data, tuple) and data and is_blocks(data[0])):
+    blocks = isinstance(data, tuple) and bool(data) and is_blocks(data[0])
+    if isinstance(data, tuple) and data and hasattr(data[0], "__array__") and not blocks:
+        raise UsageError(
+            "X is in the memory of this process; train on it with svmcut.train, or give a dask "
+            "array"
+        )
+    if not blocks:
         given, where = weights_of(weights, settings)
         name, files = files_of(data)
         return Files(files, reading, name, given, where)

@@ -244,6 +244,10 @@ def test_other_wrong_calls_are_refused(client, blocks, tmp_path):
         svmcut.dask.train(client, "part", gap=[0.1, 0.2])
     with pytest.raises(UsageError, match="'cost' is an empty list"):
         svmcut.dask.train(client, "part", cost=[])
+    with pytest.raises(
+        UsageError, match=r"X is in the memory of this process; .* svmcut\.train, or"
+    ):
+        svmcut.dask.train(client, (X, SCORES[:, 0] > 0))
     with pytest.raises(UsageError, match="resume=True needs parameter 'checkpoint'"):
         svmcut.dask.train(client, "part", resume=True)
     with pytest.raises(AttributeError, match="has no attribute 'KernelSVM'"):
