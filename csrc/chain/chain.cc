@@ -36,7 +36,8 @@ struct Job {
     double* rates = nullptr;
     const svmcut_chain_point* below = nullptr;
     const svmcut_chain_point* above = nullptr;
-    const double *turned = nullptr, *ends = nullptr;
+    const double *turned = nullptr, *ends = nullptr, *tops = nullptr;
+    const svmcut::SparseTransitions* sparse = nullptr;
 };
 
 // The labelling of a sequence where two points of the line have the same one; whether they have.
@@ -101,6 +102,8 @@ SVMCUT_INLINE void argmax_body(const Job& job, int64_t first, int64_t last,
         lattice.turned = job.turned;
         lattice.ends = job.ends;
         lattice.alive = &room.alive;
+        lattice.sparse = job.sparse;
+        lattice.tops = job.tops;
         double value = svmcut::viterbi<B>(lattice, T, room, job.labels + begin);
         if (job.loss == SVMCUT_CHAIN_HAMMING) {
             value = std::max(0.0, value - svmcut::score_of(lattice, T, gold));
@@ -161,15 +164,22 @@ int run(const Job& job, Work work, int threads, const volatile int* cancel) {
 }
 
 int for_argmax(Job& job, const double* transitions, int threads, const volatile int* cancel) {
-    std::vector<double> turned, ends;
+    std::vector<double> turned, ends, tops;
+    svmcut::SparseTransitions few;
     try {
-        turned = svmcut::turn(job.at, transitions);
-        svmcut::row_ends(job.at, transitions, ends);
+        svmcut::read_sparse(job.at, transitions, few);
+        if (few.on()) {
+            svmcut::sparse_tops(few, job.at.K, job.at.S, transitions, tops);
+        } else {
+            turned = svmcut::turn(job.at, transitions);
+            svmcut::row_ends(job.at, transitions, ends);
+        }
     } catch (...) {
         return SVMCUT_NO_MEMORY;
     }
     job.turned = turned.empty() ? nullptr : turned.data();
     job.ends = ends.empty() ? nullptr : ends.data();
+    if (few.on()) job.sparse = &few, job.tops = tops.data();
     return run(job, SVMCUT_PICK(argmax), threads, cancel);
 }
 

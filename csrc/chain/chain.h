@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "chain/chain_kernels.h"
+#include "chain/chain_sparse.h"
 #include "include/chain.h"
 
 namespace svmcut {
@@ -82,7 +83,7 @@ inline void narrow(Real* states, int64_t count, int64_t beam, std::vector<Real>&
 // Room for one sequence; grows and is kept.
 template <class Real>
 struct ChainRoom {
-    std::vector<Real> nodes, states, sorted, ends;
+    std::vector<Real> nodes, states, sorted, ends, tops;
     std::vector<int32_t> tags, alive;
 };
 
@@ -113,6 +114,13 @@ inline void row_ends(const ChainLayout& at, const Real* V, std::vector<Real>& ou
     }
 }
 
+// Where the weights of V_1 are, under the same conditions.
+template <class Real>
+inline void read_sparse(const ChainLayout& at, const Real* V, SparseTransitions& out) {
+    const bool alone = at.order == 1 && at.blocks == 1;
+    out.read(alone ? at.K : 0, at.S, V);
+}
+
 // V_1 with its rows as columns where states are single tags and transitions all that joins them;
 // empty elsewhere.
 template <class Real>
@@ -136,6 +144,9 @@ struct Lattice {
     // as row_ends gives them, or null, and room for the tags that are left
     const Real* ends = nullptr;
     std::vector<int32_t>* alive = nullptr;
+    // where V_1 has weights and the largest of every row, or null
+    const SparseTransitions* sparse = nullptr;
+    const Real* tops = nullptr;
 
     Lattice(const ChainLayout& layout, const Real* nodes_, const Real* transitions, int64_t beam_)
         : at(layout), nodes(nodes_), beam(beam_) {
@@ -156,6 +167,7 @@ struct Lattice {
             for (int64_t c = 0; c < S; ++c) now[c] = token[c] + (i == 0 ? Real(0) : old[best]);
         } else if (at.memory() == 1) {
             if (emissions) advance<Real, B, true>(old, 1, K, V[1], S, token + S, S, now);
+            else if (sparse) advance_sparse(*sparse, tops, old, K, V[1], S, now);
             else if (ends && few(old)) advance_few<Real, B>(old, alive->data(), left, V[1], S, now);
             else advance<Real, B, false>(old, 1, K, V[1], S, nullptr, S, now);
             add_row(token, S, now);
@@ -200,9 +212,15 @@ struct Lattice {
     }
     mutable int64_t left = 0;
 
-    // Has the ends of these rows read, where T tokens make up for it.
-    void read_ends(int64_t T, ChainRoom<Real>& room) {
+    // Has few weights of transitions, or the ends of their rows, read where T tokens make up for it.
+    void read_ends(int64_t T, ChainRoom<Real>& room, const SparseTransitions& few) {
         if (T < kWorthEnds) return;
+        if (few.on()) {
+            sparse_tops(few, at.K, at.S, V[1], room.tops);
+            sparse = &few;
+            tops = room.tops.data();
+            return;
+        }
         row_ends(at, V[1], room.ends);
         ends = room.ends.empty() ? nullptr : room.ends.data();
         alive = &room.alive;
@@ -227,9 +245,10 @@ struct Lattice {
         return best;
     }
 
-    // The same where V_1 is turned.
+    // The same where V_1 is turned, or has few weights.
     template <int B>
     SVMCUT_INLINE int32_t oldest(const Real* old, int64_t c, std::vector<Real>& room) const {
+        if (sparse) return oldest_sparse(*sparse, old, at.K, c, V[1], at.S, room);
         if (static_cast<int64_t>(room.size()) < at.S) room.resize(at.S);
         return first_largest<B>(old, turned + c * at.S, at.S, room.data());
     }
@@ -282,7 +301,7 @@ SVMCUT_INLINE Real viterbi(const Lattice<Real>& lattice, int64_t T, ChainRoom<Re
     const Real value = lattice.unpack(T - 1, old, labels);
     for (int64_t i = T - 1; i >= m; --i) {
         const Real* before = old - lattice.size(i - 1);
-        labels[i - m] = lattice.turned
+        labels[i - m] = lattice.turned || lattice.sparse
                             ? lattice.template oldest<B>(before, labels[i], room.sorted)
                             : lattice.oldest(i, before, lattice.history(i, labels), labels[i]);
         old = before;

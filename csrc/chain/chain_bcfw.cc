@@ -37,7 +37,7 @@ SVMCUT_INLINE void visit_body(svmcut_bcfw& run, int64_t n) {
     }
     const Real* V = run.w.data() + at.emissions();
     Lattice<Real> lattice(at, room.nodes.data(), V, 0);
-    lattice.read_ends(T, room);
+    lattice.read_ends(T, room, run.few);
     svmcut::viterbi<B>(lattice, T, room, room.tags.data());
 
     Block& block = run.blocks[n];
@@ -97,6 +97,7 @@ int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state,
     const auto visit = SVMCUT_PICK(visit);
     int status = SVMCUT_OK;
     try {
+        read_sparse(run->at, run->w.data() + run->at.emissions(), run->few);
         for (int64_t done = 0; done < count;) {
             if (cancel && *cancel) {
                 status = SVMCUT_CANCELLED;

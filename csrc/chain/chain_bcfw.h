@@ -61,6 +61,7 @@ struct svmcut_bcfw {
     double gaps = 0, counted = 0;  // of the running pass
     double mean_gap = 0;
     svmcut::ChainRoom<Real> room;
+    svmcut::SparseTransitions few;
     std::vector<double> change;  // zeros between moves
     std::vector<int64_t> changed;
 
@@ -200,8 +201,10 @@ struct svmcut_bcfw {
                 if (sum == 0) changed.push_back(e.token * row + e.column);
                 sum += C_n * y.moved * e.sign;
             }
-            for (const Entry& e : y.transitions)
+            for (const Entry& e : y.transitions) {
                 w[base + e.column] += static_cast<Real>(C_n * y.moved * e.sign);
+                few.enter(e.column);
+            }
         }
         for (const int64_t place : changed) {
             const Real weight = static_cast<Real>(change[place]);

@@ -16,6 +16,7 @@ struct Step {
     ChainLayout at;
     double start;  // what a wrong tag is worth where z stands for w
     double* z;
+    svmcut::SparseTransitions few;
 };
 
 template <int B>
@@ -31,7 +32,7 @@ SVMCUT_INLINE void label_body(const Step& step, int64_t n, svmcut::ChainRoom<dou
         node[step.chain->tags[begin + i]] -= step.start;
     }
     Lattice<double> lattice(at, room.nodes.data(), step.z + at.emissions(), 0);
-    lattice.read_ends(T, room);
+    lattice.read_ends(T, room, step.few);
     svmcut::viterbi<B>(lattice, T, room, room.tags.data());
 }
 
@@ -53,11 +54,12 @@ extern "C" int svmcut_chain_ssg(const svmcut_chain* chain, double C, const doubl
                                 const int32_t* order, int64_t count, int64_t* visits, double* z,
                                 double* weighted, double* loss, const volatile int* cancel) {
     const auto label = SVMCUT_PICK(label);
-    Step step{chain, ChainLayout(chain), 1.0, z};
+    Step step{chain, ChainLayout(chain), 1.0, z, {}};
     svmcut::ChainRoom<double> room;
     std::vector<svmcut::Entry> emissions, transitions;
     const int64_t row = step.at.blocks * step.at.S, base = step.at.emissions();
     try {
+        read_sparse(step.at, z + base, step.few);
         for (int64_t turn = 0; turn < count; ++turn) {
             if (cancel && *cancel) return SVMCUT_CANCELLED;
             const int64_t n = order[turn], begin = chain->sequences[n],
@@ -79,7 +81,10 @@ extern "C" int svmcut_chain_ssg(const svmcut_chain* chain, double C, const doubl
                      j < chain->X.indptr[i + 1] && chain->X.indices[j] < step.at.D; ++j)
                     add(chain->X.indices[j] * row + e.column, e.sign * chain->X.data[j]);
             }
-            for (const svmcut::Entry& e : transitions) add(base + e.column, e.sign);
+            for (const svmcut::Entry& e : transitions) {
+                add(base + e.column, e.sign);
+                step.few.enter(e.column);
+            }
             ++*visits;
         }
     } catch (...) {

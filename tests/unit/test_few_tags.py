@@ -55,3 +55,17 @@ def test_the_labels_are_those_of_all_previous_tags(rng, K, spread):
     for k, (a, b) in enumerate(itertools.pairwise(ends)):
         expected, value = slow(nodes[a:b], V)
         assert labels[a:b].tolist() == expected and values[k] == value
+
+
+@pytest.mark.parametrize("K", [64, 130])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.12])
+def test_transitions_of_which_few_weigh_anything_are_all_thought_of(rng, K, share):
+    """Also where no tag without a weight is at hand, and at ties."""
+    lengths = [6, 7, 30]
+    nodes = np.round(2 * rng.normal(size=(43, K)))
+    V = np.where(rng.random((K, K)) < share, np.round(3 * rng.normal(size=(K, K))), 0.0)
+    V[:12, 3], V[9, 5:9], nodes[20, :12] = -1.0, -np.inf, 9.0
+    labels, values = decoded(nodes, V, lengths)
+    for k, (a, b) in enumerate(itertools.pairwise(np.cumsum([0, *lengths]))):
+        expected, value = slow(nodes[a:b], V)
+        assert labels[a:b].tolist() == expected and values[k] == value
