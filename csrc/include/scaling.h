@@ -18,12 +18,14 @@ typedef struct {
     int64_t entries;  // features that the rows name, zeros among them
     int64_t written;  // features that the scaled rows name
     int64_t missing;  // features that rows name and that have no range
+    int64_t zeros;    // entries at index 0, in the pass that writes
     double lowest_label, highest_label;
     int64_t bytes;  // of tables and text
 } svmcut_scaling_counts;
 
 typedef struct svmcut_scaling svmcut_scaling;
-svmcut_scaling* svmcut_scaling_new(void);
+// libsvm: index 0 is a feature, and comments are left out.
+svmcut_scaling* svmcut_scaling_new(int libsvm);
 void svmcut_scaling_delete(svmcut_scaling* scaling);
 void svmcut_scaling_count(const svmcut_scaling* scaling, svmcut_scaling_counts* counts);
 

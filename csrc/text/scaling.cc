@@ -45,7 +45,7 @@ struct svmcut_scaling {
     Table table;
     svmcut_scaling_counts counts{};
     int64_t lines = 0, varying = 0;
-    bool started = false;
+    bool started = false, libsvm = false;
     // From here on for the second pass.
     double lower = 0, upper = 0;
     bool scales_labels = false, checked = false;
@@ -119,6 +119,7 @@ struct Write {
 
     bool feature(int64_t index, double value) {
         ++s.counts.entries;
+        s.counts.zeros += index == 0;
         Feature* found = s.table.find(index);
         const Feature& f = found && found->known == Known::yes ? *found : s.unknown(index);
         if (f.place > s.place) s.out.append(s.fill.data() + s.place, f.place - s.place);
@@ -167,7 +168,7 @@ int read_lines(svmcut_scaling& s, Visitor visitor, const char* text, int64_t byt
         s.started = true;
     }
     while (p < stop && !full()) {
-        p = Reader<Visitor>(visitor, s.lines + 1, fault).read(p, stop);
+        p = Reader<Visitor>(visitor, s.lines + 1, s.libsvm, fault).read(p, stop);
         if (!p) return SVMCUT_BAD_INPUT;
         ++s.lines;
     }
@@ -231,7 +232,11 @@ int svmcut_scaling::start(const int32_t* indices, const double* low, const doubl
 
 extern "C" {
 
-svmcut_scaling* svmcut_scaling_new(void) { return new (std::nothrow) svmcut_scaling; }
+svmcut_scaling* svmcut_scaling_new(int libsvm) {
+    svmcut_scaling* scaling = new (std::nothrow) svmcut_scaling;
+    if (scaling) scaling->libsvm = libsvm != 0;
+    return scaling;
+}
 
 void svmcut_scaling_delete(svmcut_scaling* scaling) { delete scaling; }
 

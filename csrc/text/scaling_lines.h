@@ -43,8 +43,8 @@ inline const char* number_at(const char* p, const char* end, double& value) {
 template <class Visitor>
 class Reader {
   public:
-    Reader(Visitor visitor, int64_t line, svmcut_scan_fault* fault)
-        : visitor(visitor), line(line), fault(fault) {}
+    Reader(Visitor visitor, int64_t line, bool libsvm, svmcut_scan_fault* fault)
+        : visitor(visitor), line(line), libsvm(libsvm), fault(fault) {}
 
     // One line of [p, end); the start of the next, or null after a refusal.
     const char* read(const char* p, const char* end) {
@@ -70,6 +70,7 @@ class Reader {
   private:
     Visitor visitor;
     const int64_t line;
+    const bool libsvm;
     svmcut_scan_fault* const fault;
     bool unusual = false;           // something of the line was passed over
     const char* refused = nullptr;  // a number whose scaled value is none
@@ -83,7 +84,7 @@ class Reader {
             refused = label;
             return false;
         }
-        int64_t last = 0;
+        int64_t last = libsvm ? -1 : 0;
         while ((p = past_blanks(p, end)) < end && *p != '#') {
             const char* const token = p;
             if (*p == 'q' || *p == 's' || *p == 'c') {
@@ -107,7 +108,7 @@ class Reader {
             }
             last = index;
         }
-        if (p < end) {
+        if (p < end && !libsvm) {
             visitor.comment(p, text_end);
             unusual = true;
         }

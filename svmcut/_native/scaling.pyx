@@ -23,11 +23,11 @@ cdef extern from "include/scaling.h" nogil:
     ctypedef struct svmcut_scaling:
         pass
     ctypedef struct svmcut_scaling_counts:
-        int64_t rows, entries, written, missing, bytes
+        int64_t rows, entries, written, missing, zeros, bytes
         double lowest_label, highest_label
     ctypedef struct svmcut_scaling_range:
         double lower, upper, low, high
-    svmcut_scaling* svmcut_scaling_new()
+    svmcut_scaling* svmcut_scaling_new(int)
     void svmcut_scaling_delete(svmcut_scaling*)
     void svmcut_scaling_count(const svmcut_scaling*, svmcut_scaling_counts*)
     int svmcut_scaling_measure(svmcut_scaling*, const char*, int64_t, int, int64_t*,
@@ -48,14 +48,17 @@ cdef enum:
 
 
 cdef class _Pass:
-    """One pass over a file: fed as `svmcut._native.scan.Scanner` is."""
+    """One pass over a file: fed as `svmcut._native.scan.Scanner` is.
+
+    `libsvm`: index 0 is a feature, and comments are left out.
+    """
 
     cdef svmcut_scaling* scaling
     cdef readonly str path
 
-    def __cinit__(self, str path, *args):
+    def __cinit__(self, str path, *args, bint libsvm=False):
         self.path = path
-        self.scaling = svmcut_scaling_new()
+        self.scaling = svmcut_scaling_new(libsvm)
         if self.scaling == NULL:
             raise MemoryError
 
@@ -123,7 +126,7 @@ cdef class Measure(_Pass):
         return self.counts().lowest_label, self.counts().highest_label
 
     def features(self):
-        """Indices, counted from 1, lowest and highest values of the features that are not constant.
+        """Indices as in the file, lowest and highest values of the features that are not constant.
 
         Returns
         -------
@@ -165,7 +168,9 @@ cdef class Scale(_Pass):
 
     cdef object write
 
-    def __init__(self, str path, write, limits, features, labels, bint checked):
+    def __init__(
+        self, str path, write, limits, features, labels, bint checked, *, bint libsvm=False
+    ):
         cdef svmcut_scaling_range label
         cdef svmcut_scaling_range* of_labels = NULL
         cdef double lower = limits[0], upper = limits[1]
@@ -225,6 +230,11 @@ cdef class Scale(_Pass):
     def written(self):
         """Features that the scaled rows name."""
         return self.counts().written
+
+    @property
+    def zeros(self):
+        """Entries at index 0."""
+        return self.counts().zeros
 
     @property
     def missing(self):

@@ -41,7 +41,7 @@ class Ranges(NamedTuple):
     ----------
     limits : (float, float)
     features : tuple
-        (k,) int32 indices from 1, which increase, (k,) float64 lowest and (k,) float64 highest
+        (k,) int32 indices as in the files, which increase, (k,) float64 lowest and (k,) float64 highest
         values. Features that are not here are scaled to 0.
     labels : Labels or None
         None where labels stay as they are.
@@ -53,11 +53,12 @@ class Ranges(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """What was written: features of all rows before and after, features without a range and the
-    first of them."""
+    """What was written: features of all rows before and after, those at index 0, features without
+    a range and the first of them."""
 
     before: int
     after: int
+    zeros: int
     missing: int
     first_missing: list[int]
 
@@ -89,8 +90,8 @@ def write_ranges(path: str, ranges: Ranges) -> None:
             )
 
 
-def read_ranges(path: str) -> Ranges:
-    """A range file of svm-scale or of `write_ranges`.
+def read_ranges(path: str, first: int = 1) -> Ranges:
+    """A range file of svm-scale or of `write_ranges`; indices are from `first`.
 
     Raises
     ------
@@ -128,16 +129,17 @@ def read_ranges(path: str) -> Ranges:
             path, "expected x; a range file is what svmcut scale or svm-scale saves", place
         )
     limits = numbers(2, "LOWER UPPER, the limits of features")
-    first = place
+    head = place
     what = "INDEX LOW HIGH, a feature, its lowest and its highest value"
     table = np.fromiter((number for _ in lines[place:] for number in numbers(3, what)), np.float64)
     index, low_values, high_values = table.reshape(-1, 3).T.copy()
     whole = (index == np.floor(index)) & (index <= 2147483646)
-    if len(wrong := np.flatnonzero(~whole | (np.diff(index, prepend=0) <= 0))):
+    if len(wrong := np.flatnonzero(~whole | (np.diff(index, prepend=first - 1) <= 0))):
         message = (
-            f"feature index {index[wrong[0]]:.10g}; expected whole numbers from 1 that increase"
+            f"feature index {index[wrong[0]]:.10g}; expected whole numbers from {first} that "
+            "increase"
         )
-        raise DataError(path, message, first + 1 + int(wrong[0]))
+        raise DataError(path, message, head + 1 + int(wrong[0]))
     return Ranges((limits[0], limits[1]), (index.astype(np.int32), low_values, high_values), labels)
 
 
@@ -149,6 +151,7 @@ def scale_examples(
     restored: tuple[str, Ranges] | None = None,
     save: str | None = None,
     target: str = "-",
+    libsvm: bool = False,
 ) -> Scaled:
     """Write scaled examples.
 
@@ -168,6 +171,8 @@ def scale_examples(
         A range file to be written.
     target : str
         Of the rows; ``-`` is standard output.
+    libsvm : bool
+        Whether index 0 is a feature, which no range file names, and comments are left out.
 
     Raises
     ------
@@ -189,7 +194,7 @@ def scale_examples(
         spool: BinaryIO | None = None
         state = None
         if twice:
-            measure = Measure(path)
+            measure = Measure(path, libsvm=libsvm)
             with open_text(path) as text, memory_for(measure, BLOCK_BYTES):
                 state = text.state
                 if path == "-" or state is None:
@@ -202,7 +207,7 @@ def scale_examples(
                 _check_widths(path, ranges)
         assert ranges is not None
         if save is not None:
-            write_ranges(save, ranges)
+            write_ranges(save, _from_one(ranges))
         with write_atomically(target) as output:
 
             def write(data: bytes) -> None:
@@ -218,9 +223,8 @@ def scale_examples(
                     if twice and spool is None and text.state != state:
                         raise DataError(path, "the file changed between the two passes over it")
                     try:
-                        scale = Scale(
-                            path, write, ranges.limits, ranges.features, ranges.labels, twice
-                        )
+                        how = ranges.limits, ranges.features, ranges.labels, twice
+                        scale = Scale(path, write, *how, libsvm=libsvm)
                     except OverflowError as error:
                         named = restored[0] if restored else path
                         raise DataError(
@@ -230,7 +234,14 @@ def scale_examples(
                         _run(scale, text)
             except _Gone as gone:
                 raise gone.args[0] from None
-        return Scaled(scale.entries, scale.written, *scale.missing)
+        return Scaled(scale.entries, scale.written, scale.zeros, *scale.missing)
+
+
+def _from_one(ranges: Ranges) -> Ranges:
+    """Ranges without that of index 0."""
+    skip = int(ranges.features[0][:1].tolist() == [0])
+    indices, low, high = ranges.features
+    return ranges._replace(features=(indices[skip:], low[skip:], high[skip:]))
 
 
 class _Gone(Exception):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut.libs.kernel_machines import Data, Machine, Svm, fit
-from svmcut.libs.training_rows import folds
+from svmcut.libs.training_rows import fold_count, folds
 from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid
 
 _FOLDS = 5
@@ -35,10 +35,11 @@ def pair_sigmoid(data: Data, y: NDArray, v: NDArray, options: Svm) -> Sigmoid:
 def laplace_scale(data: Data, options: Svm) -> float:
     """Sigma of the Laplace distribution of residuals, without those that are far away."""
     y = data.rows.labels
-    residuals = np.empty(len(y))
-    ones = np.ones(len(y))
-    for held in folds(len(y), min(_FOLDS, len(y))):
+    residuals, ones = np.abs(y), np.ones(len(y))  # of no row to train on nothing is known
+    for held in folds(len(y), fold_count(len(y), _FOLDS)):
         train = np.flatnonzero(~held)
+        if not len(train):
+            continue
         residuals[held] = np.abs(
             y[held] - _values(data, (train, held), y[train], ones[train], options)
         )

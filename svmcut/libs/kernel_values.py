@@ -66,6 +66,7 @@ class Expansion:
             dense[np.repeat(np.arange(self._count), np.diff(indptr)), places] = values
             self._vectors = dense
 
+    @np.errstate(all="ignore")  # rows may have infinite values
     def sums(self, rows: Rows, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, k) sums of coefs (m, k) times the kernel values of rows and vectors."""
         out = np.empty((len(rows), coefs.shape[1]))
@@ -80,6 +81,7 @@ class Expansion:
         for start in range(0, len(rows), step):
             yield start, self._block(rows.part(start, min(start + step, len(rows))))
 
+    @np.errstate(all="ignore")
     def _block(self, rows: Rows) -> NDArray[np.float64]:
         model = self._model
         if model.kernel == PRECOMPUTED:

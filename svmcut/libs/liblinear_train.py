@@ -15,7 +15,7 @@ from svmcut.libs.liblinear_predict import decisions, predicted_of
 from svmcut.libs.linear_machines import TOLERANCES, USUAL_TOLERANCE, Linear, train
 from svmcut.libs.output import say_nothing, say_now, write_lines
 from svmcut.libs.rows import Rows, training_rows
-from svmcut.libs.training_rows import fold_count, folds, taken
+from svmcut.libs.training_rows import check_weights, fold_count, folds, taken
 from svmcut.libs.words import (
     Refused,
     bad_usage,
@@ -47,7 +47,7 @@ def run(words: list[str]) -> None:
     command = _command(words)
     path = command.names[0]
     rows = training_rows(path, 1)
-    options = _options(command, path)
+    options = _options(command, path, rows)
     if command.search:
         from svmcut.libs.search import search
 
@@ -87,7 +87,7 @@ def _command(words: list[str]) -> _Command:
     return _Command(solver, reals, weights, count, *flags, names[:2])
 
 
-def _options(command: _Command, path: str) -> Linear:
+def _options(command: _Command, path: str, rows: Rows) -> Linear:
     """What to train, checked."""
     s, reals = 1 if command.solver is None else command.solver, command.reals
     options = Linear(
@@ -104,6 +104,8 @@ def _options(command: _Command, path: str) -> Linear:
     )
     for fault in _faults(options):
         raise Refused(f"ERROR: {fault}")
+    if s not in REGRESSION and s != ONE_CLASS:
+        check_weights(options.weights, rows)
     return options
 
 
@@ -122,9 +124,6 @@ def _faults(options: Linear):
     numbers = (options.tolerance, options.cost, options.tube, options.bias)
     if not all(map(math.isfinite, (*numbers, *options.weights.values()))):
         yield "a parameter is no finite number"
-    for label, weight in options.weights.items():
-        if not weight > 0 and options.solver not in REGRESSION:
-            yield f"the weight of class {label} is {weight:g}; expected more than 0"
     if options.free_bias and options.bias != 1:
         yield "-R leaves the bias unregularized, which -B 1 adds; give -B 1"
     if options.free_bias and options.solver not in (0, 2, 5, 6, 11):
@@ -133,11 +132,11 @@ def _faults(options: Linear):
 
 def cross_validate(rows: Rows, options: Linear, wanted: int) -> None:
     """Predicts every row by the model of the folds that lack it, and prints what that is worth."""
-    predicted = np.zeros(len(rows))
-    features = rows.highest
+    numbers, features = options.solver in REGRESSION, rows.highest
+    predicted = np.full(len(rows), 0.0 if numbers else np.nan)  # where no row is left to train on
     for held in folds(len(rows), fold_count(len(rows), wanted)):
-        model = train(taken(rows, ~held), options, features)
-        predicted[held] = predicted_of(model, decisions(model, taken(rows, held)))
-    numbers = options.solver in REGRESSION
+        if not held.all():
+            model = train(taken(rows, ~held), options, features)
+            predicted[held] = predicted_of(model, decisions(model, taken(rows, held)))
     truth = rows.labels if numbers or options.solver == ONE_CLASS else rows.classes()
     print("\n".join(measures.crossed_report(numbers, predicted, truth)))

@@ -29,9 +29,10 @@ def squared_correlation(predicted: NDArray, targets: NDArray) -> float:
     if not n:
         return math.nan
     with np.errstate(all="ignore"):
-        cross = n * np.dot(p, t) - p.sum() * t.sum()
-        sizes = (n * np.dot(p, p) - p.sum() ** 2) * (n * np.dot(t, t) - t.sum() ** 2)
-        return float(np.float64(cross) * cross / np.float64(sizes))
+        total = [float(np.cumsum(values)[-1]) for values in (p, t, p * p, t * t, p * t)]
+        sp, st, pp, tt, pt = map(np.float64, total)  # in the order of rows, rounded as originals'
+        cross = n * pt - sp * st
+        return float(cross * cross / ((n * pp - sp * sp) * (n * tt - st * st)))
 
 
 def report(numbers: bool, predicted: NDArray, targets: NDArray, of_classes: str = "") -> list[str]:
@@ -45,11 +46,11 @@ def report(numbers: bool, predicted: NDArray, targets: NDArray, of_classes: str 
     if numbers:
         correlation = squared_correlation(predicted, targets)
         return [
-            f"Mean squared error = {squared_error(predicted, targets):g} (regression)",
-            f"Squared correlation coefficient = {correlation:g} (regression)",
+            f"Mean squared error = {_said(squared_error(predicted, targets))} (regression)",
+            f"Squared correlation coefficient = {_said(correlation)} (regression)",
         ]
     percent, right = accuracy(predicted, targets)
-    return [f"Accuracy = {percent:g}% ({right}/{len(targets)}){of_classes}"]
+    return [f"Accuracy = {_said(percent)}% ({right}/{len(targets)}){of_classes}"]
 
 
 def crossed_report(numbers: bool, predicted: NDArray, targets: NDArray) -> list[str]:
@@ -57,10 +58,15 @@ def crossed_report(numbers: bool, predicted: NDArray, targets: NDArray) -> list[
     if numbers:
         correlation = squared_correlation(predicted, targets)
         return [
-            f"Cross Validation Mean squared error = {squared_error(predicted, targets):g}",
-            f"Cross Validation Squared correlation coefficient = {correlation:g}",
+            f"Cross Validation Mean squared error = {_said(squared_error(predicted, targets))}",
+            f"Cross Validation Squared correlation coefficient = {_said(correlation)}",
         ]
     return [f"Cross Validation Accuracy = {accuracy(predicted, targets)[0]:g}%"]
+
+
+def _said(value: float) -> str:
+    """%g of a measure; what is none has the sign that it has in the original."""
+    return "-nan" if math.isnan(value) else f"{value:g}"
 
 
 def label_lines(labels: NDArray, short: bool = False) -> bytes:

@@ -146,7 +146,7 @@ def class_probabilities(f: NDArray, model: KernelText) -> NDArray[np.float64]:
     assert B is not None
     if K > 2:
         return couple(f, list(zip(A, B)), K)
-    p = np.clip(sigmoid(f[:, 0], (A[0], B[0])), SURE, 1 - SURE)
+    p = np.fmin(np.fmax(sigmoid(f[:, 0], (A[0], B[0])), SURE), 1 - SURE)  # nan is SURE
     return np.column_stack([p, 1 - p])
 
 

@@ -30,14 +30,19 @@ def run(words: list[str]) -> None:
     for lower, upper in ((options.lower, options.upper), options.labels or (0.0, 1.0)):
         if not lower < upper:
             raise Refused("inconsistent lower/upper specification")
-    ranges = None if options.restore is None else read_ranges(options.restore)
+    ranges = None if options.restore is None else read_ranges(options.restore, 0)
     done = scale_examples(
         path,
         (options.lower, options.upper),
         options.labels,
         restored=None if options.restore is None or ranges is None else (options.restore, ranges),
         save=options.save,
+        libsvm=True,
     )
+    if done.zeros:
+        _warn("WARNING: minimal feature index is 0, but indices should start from 1")
+        if options.save is not None:
+            _warn(f"WARNING: the range of feature 0 is not stored to the file {options.save}.")
     if ranges is not None and done.missing:
         _warn(*_above(path, ranges, done.first_missing))
     if done.after > done.before:

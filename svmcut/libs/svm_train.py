@@ -27,7 +27,7 @@ from svmcut.libs.kernel_models import train
 from svmcut.libs.output import say_nothing, say_now, write_lines
 from svmcut.libs.rows import Rows, training_rows
 from svmcut.libs.svm_predict import Predictor
-from svmcut.libs.training_rows import classes_of, fold_count, folds, taken
+from svmcut.libs.training_rows import check_weights, classes_of, fold_count, folds, taken
 from svmcut.libs.words import (
     Refused,
     bad_usage,
@@ -67,6 +67,8 @@ def run(words: list[str]) -> None:
     options = _options(numbers, weights, rows, path, quiet)
     for fault in _faults(options, numbers):
         raise Refused(f"ERROR: {fault}")
+    if options.svm == C_SVC:
+        check_weights(weights, rows)
     if options.kernel == PRECOMPUTED:
         check_serials(rows)
     if count:
@@ -128,9 +130,6 @@ def _faults(options: Svm, numbers: dict[str, float]):
     given = (options.gamma, options.coef0, options.cost, options.tube, options.tolerance)
     if not all(map(math.isfinite, (*given, options.cache, *options.weights.values()))):
         yield "a parameter is no finite number"
-    for label, weight in options.weights.items():
-        if not weight > 0 and s == C_SVC:
-            yield f"the weight of class {label} is {weight:g}; expected more than 0"
 
 
 def check_serials(rows: Rows) -> None:
@@ -160,11 +159,13 @@ def cross_validate(rows: Rows, options: Svm, wanted: int) -> None:
     """Predicts every row by the model of the folds that lack it, and prints what that is worth."""
     count = fold_count(len(rows), wanted)
     classes = classes_of(rows.classes())[1] if options.of_classes and count < len(rows) else None
-    predicted = np.zeros(len(rows))
+    numbers = options.svm in (EPSILON_SVR, NU_SVR)
+    predicted = np.full(len(rows), 0.0 if numbers else np.nan)  # where no row is left to train on
     for held in folds(len(rows), count, classes):
+        if held.all():
+            continue
         model = train(taken(rows, ~held), options)
         with_probabilities = options.probability and options.of_classes
         predicted[held] = Predictor(model).predict(taken(rows, held), with_probabilities)[0]
-    numbers = options.svm in (EPSILON_SVR, NU_SVR)
     truth = rows.classes() if options.of_classes else rows.labels
     print("\n".join(measures.crossed_report(numbers, predicted, truth)))

@@ -62,6 +62,13 @@ def class_factors(
     return np.array([given.get(name, 1.0) for name in names])
 
 
+def check_weights(given: dict[int, float], rows: Rows) -> None:
+    """Refuses a weight of a class of the rows that is not above 0."""
+    for label, weight in given.items():
+        if not weight > 0 and (rows.classes() == label).any():
+            raise Refused(f"ERROR: the weight of class {label} is {weight:g}; expected more than 0")
+
+
 def folds(n: int, count: int, classes: NDArray[np.intp] | None = None) -> Iterator[NDArray]:
     """(n,) bool for each of so many parts, in an order that does not change: which rows it holds.
 

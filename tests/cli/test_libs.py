@@ -286,6 +286,66 @@ REFUSED = [
 ]
 
 
+#: Odd command lines, and what the Debian binaries of LIBSVM 3.24 and LIBLINEAR 2.3 print for them.
+FOLDS_AS_ROWS = "Will use # folds = # data instead"
+ODD = [
+    ("liblinear-train -q -w5 0 two", "", "class label 5 specified in weight is not found"),
+    ("svm-train -q -w5 -1 two", "", "class label 5 specified in weight is not found"),
+    ("liblinear-train -q -s 11 -w1 0 numbers", "", ""),
+    ("liblinear-train -q -v 2 one", "Cross Validation Accuracy = 0%\n", FOLDS_AS_ROWS),
+    ("svm-train -q -v 2 one", "Cross Validation Accuracy = 0%\n", FOLDS_AS_ROWS),
+    (
+        "liblinear-train -q -v 2 -s 11 one",
+        "Cross Validation Mean squared error = 25\n"
+        "Cross Validation Squared correlation coefficient = -nan\n",
+        FOLDS_AS_ROWS,
+    ),
+    ("svm-train -q -s 3 -b 1 one model", "", FOLDS_AS_ROWS),
+    (
+        "liblinear-train -C -q -c 4096 -s 0 -v 2 pair",
+        "Doing parameter search with 2-fold cross validation.\nBest C = 1024  CV accuracy = 0%\n",
+        "",
+    ),
+    (
+        "liblinear-train -C -q -c 3e6 -p 0 -s 11 -v 2 pair",
+        "Doing parameter search with 2-fold cross validation.\n"
+        "Best C = 1.04858e+06 Best p = 0.95  CV MSE = 1.1025\n",
+        "",
+    ),
+    ("svm-scale zero", "2 0:-1 1:-1 \n4 0:1 1:1 \n", "minimal feature index is 0, but"),
+    ("svm-scale -s ranges zero", "2 0:-1 1:-1 \n4 0:1 1:1 \n", "not stored to the file ranges"),
+    ("svm-scale -r from_zero zero", "2 0:-1 1:0.2 \n4 0:1 1:1 \n", "minimal feature index is 0"),
+    ("svm-scale comment", "1 1:1 \n-1 1:-1 \n", ""),
+    ("svm-predict infinite machine out", "Accuracy = 50% (1/2) (classification)\n", ""),
+]
+
+
+@pytest.mark.parametrize(("line", "out", "err"), ODD)
+def test_odd_command_lines(line, out, err, capfd):
+    Path("one").write_text("5 1:1\n")
+    Path("pair").write_text("1 1:1\n-1 1:1\n")
+    Path("zero").write_text("2 0:1 1:3\n4 0:3 1:5\n")
+    Path("from_zero").write_text("x\n-1 1\n0 1 3\n1 0 5\n")
+    Path("comment").write_text("1 1:1 # a note\n-1 1:-1\n")
+    Path("infinite").write_text("1 1:inf\n-1 1:-1\n")
+    Path("machine").write_text(
+        "svm_type c_svc\nkernel_type rbf\ngamma 1\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 -1\n"
+        "nr_sv 1 1\nSV\n1 1:1 \n-1 1:-1 \n"
+    )
+    assert run(line) == 0
+    said = capfd.readouterr()
+    assert said.out == out and (err in said.err if err else said.err == "")
+
+
+def test_the_search_begins_where_the_loss_stays_near_that_of_w_0(capsys):
+    """The first C of the Debian binary of LIBLINEAR 2.3, which the width of the tube moves."""
+    Path("data").write_text("1.5 1:1 2:1\n2.5 1:-1 2:0.5\n-3 1:2\n0 2:1\n1e1 1:0.3 2:0.2\n")
+    for tube, first in ((0.01, -13), (3, -15), (100, -22)):
+        assert run(f"liblinear-train -C -s 11 -v 2 -p {tube} data") == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[1].startswith(f"log2c={first:7.2f}\tp=")
+
+
 @pytest.mark.parametrize(("line", "message", "stream"), REFUSED)
 def test_what_is_refused_ends_with_status_1_and_no_model(line, message, stream, capsys):
     files = {"bad": "1 1:1\n2 2:x\n", "blank": "1 1:1\n\n2 1:1\n", "nan": "1 1:1\n2 3:nan\n"}

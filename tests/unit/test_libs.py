@@ -13,7 +13,7 @@ from svmcut.files.models.library_text import (
     read_kernel,
     read_linear,
 )
-from svmcut.libs import kernel_values
+from svmcut.libs import kernel_values, measures
 from svmcut.libs.kernel_values import Expansion
 from svmcut.libs.rows import Rows, whole_labels
 from svmcut.libs.training_rows import classes_of, folds, taken
@@ -189,3 +189,22 @@ def test_rows_are_taken():
     found = taken(rows, np.array([2, 0]))
     assert found.labels.tolist() == [2, 0] and found.indices.tolist() == [4, 1, 9]
     assert taken(rows, np.array([False, True, False])).indptr.tolist() == [0, 0]
+
+
+def test_a_correlation_is_rounded_row_by_row():
+    """Sums in the order of rows, as a loop makes them; of a constant -nan, like the original."""
+    rng = np.random.default_rng(3)
+    for n in (1, 5, 1000):
+        p, t = np.round(rng.normal(size=n), 3), rng.normal(size=n)
+        sp = st = pp = tt = pt = 0.0
+        for a, b in zip(p.tolist(), t.tolist()):
+            sp, st, pp, tt, pt = sp + a, st + b, pp + a * a, tt + b * b, pt + a * b
+        found = measures.squared_correlation(p, t)
+        if n == 1:
+            assert np.isnan(found)
+            continue
+        cross = n * pt - sp * st
+        assert found == cross * cross / ((n * pp - sp * sp) * (n * tt - st * st))
+    constant = measures.crossed_report(True, np.zeros(4), np.arange(4.0))
+    assert constant[1] == "Cross Validation Squared correlation coefficient = -nan"
+    assert measures.report(False, np.zeros(0), np.zeros(0)) == ["Accuracy = -nan% (0/0)"]
