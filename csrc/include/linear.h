@@ -106,6 +106,14 @@ int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double*
                       const double* v, int64_t even, int64_t steps, const double* grid,
                       double* values, double* slopes, int threads);
 
+// ---- one_class.cc: the one-class machine on features
+
+// One pass of pairs over some rows (their numbers, each once): 0 <= alpha_i <= top_i, w = sum alpha
+// x, sum alpha stays. scores: of these rows, null to form them. Returns the steps made.
+int64_t svmcut_one_class_pairs(const svmcut_csr* X, const double* norms, const double* top,
+                               const int32_t* rows, const double* scores, int64_t count,
+                               double* alpha, double* w);
+
 // ---- losses.cc: losses of one score
 
 enum svmcut_loss {

@@ -58,7 +58,7 @@ def scale(lower, upper, labels, save, restore, example_file):
     from svmcut.errors import UsageError
     from svmcut.files.output import descriptor_of
     from svmcut.files.roles import File, check_roles
-    from svmcut.files.scaling import read_ranges, scale_examples, single
+    from svmcut.files.scaling import Limits, read_ranges, scale_examples, single
     from svmcut.messages import printable
 
     if save is not None and restore is not None:
@@ -92,8 +92,7 @@ def scale(lower, upper, labels, save, restore, example_file):
         warn("svmcut scale", f"-y has no effect: the limits are those of {printable(restore)}")
     done = scale_examples(
         example_file,
-        limits,
-        label_limits,
+        Limits(limits, label_limits),
         restored=(restore, ranges) if ranges else None,
         save=save,
     )

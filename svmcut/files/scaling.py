@@ -41,8 +41,8 @@ class Ranges(NamedTuple):
     ----------
     limits : (float, float)
     features : tuple
-        (k,) int32 indices as in the files, which increase, (k,) float64 lowest and (k,) float64 highest
-        values. Features that are not here are scaled to 0.
+        (k,) int32 indices as in the files, which increase, (k,) float64 lowest and (k,) float64
+        highest values. Features that are not here are scaled to 0.
     labels : Labels or None
         None where labels stay as they are.
     """
@@ -50,6 +50,14 @@ class Ranges(NamedTuple):
     limits: tuple[float, float]
     features: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]
     labels: Labels | None = None
+
+
+class Limits(NamedTuple):
+    """Where the lowest and the highest value of each feature go, a feature that a row leaves out
+    being 0 there, and those of labels; None leaves labels as they are."""
+
+    features: tuple[float, float]
+    labels: tuple[float, float] | None = None
 
 
 class Scaled(NamedTuple):
@@ -145,8 +153,7 @@ def read_ranges(path: str, first: int = 1) -> Ranges:
 
 def scale_examples(
     path: str,
-    limits: tuple[float, float],
-    label_limits: tuple[float, float] | None = None,
+    limits: Limits,
     *,
     restored: tuple[str, Ranges] | None = None,
     save: str | None = None,
@@ -159,14 +166,11 @@ def scale_examples(
     ----------
     path : str
         A file or pipe, plain or compressed by content; ``-`` for standard input.
-    limits : (float, float)
-        Where the lowest and the highest value of each feature go. A feature that a row leaves out
-        is 0 there; what is the same in all rows is left out.
-    label_limits : (float, float), optional
-        The same for labels, which else stay as they are.
+    limits : Limits
+        What is the same in all rows is left out.
     restored : (str, Ranges), optional
-        A range file and its content, which take the place of limits, and of label_limits where it
-        has some.
+        A range file and its content, which take the place of limits, and of those of labels where
+        it has some.
     save : str, optional
         A range file to be written.
     target : str
@@ -189,7 +193,7 @@ def scale_examples(
     scaled to something else. Disk: the text of what is no named file, unless one pass will do.
     """
     ranges = restored[1] if restored else None
-    twice = ranges is None or (label_limits is not None and ranges.labels is None)
+    twice = ranges is None or (limits.labels is not None and ranges.labels is None)
     with contextlib.ExitStack() as stack:
         spool: BinaryIO | None = None
         state = None
@@ -201,8 +205,8 @@ def scale_examples(
                     spool = stack.enter_context(_temporary())
                 _run(measure, text if spool is None else _Spooled(text, spool))
                 features = ranges.features if ranges else measure.features()
-            labels = Labels(*label_limits, *measure.labels) if label_limits else None
-            ranges = Ranges(ranges.limits if ranges else limits, features, labels)
+            labels = Labels(*limits.labels, *measure.labels) if limits.labels else None
+            ranges = Ranges(ranges.limits if ranges else limits.features, features, labels)
             if restored is None:
                 _check_widths(path, ranges)
         assert ranges is not None

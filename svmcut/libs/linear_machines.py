@@ -16,7 +16,8 @@ from svmcut.libs.training_rows import class_factors, classes_of, csr_of
 from svmcut.models.kernels import Kernel
 from svmcut.resources import usable_cpus
 from svmcut.solvers.compose import Watched
-from svmcut.solvers.nu import NuProblem, NuSmo
+from svmcut.solvers.nu import NuProblem
+from svmcut.solvers.one_class_cd import OneClassCd
 from svmcut.spec.catalog import LOGISTIC, SQUARED_HINGE
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import record
@@ -47,8 +48,6 @@ _GAP = 0.01
 NEAR, NEAR_OF_TWO = 0.003, 0.15
 #: A relative gap that double precision reaches.
 LEAST_GAP, LARGEST_GAP = 1e-9, 1e-3
-#: Megabytes of kernel rows that a machine of one class keeps.
-CACHE_MB = 200.0
 #: Those that print a line a step, and those that count their support vectors.
 _PRIMAL, _COUNTED, _SPARSE = (0, 2, 11), (1, 3, 4, 12, 13), (5, 6)
 
@@ -141,20 +140,19 @@ def train(rows: Rows, options: Linear, features: int | None = None) -> LinearTex
 def one_class(X: Csr, options: Linear) -> LinearText:
     """The machine of one class, in LIBLINEAR's scale: multipliers up to 1; -B has no effect."""
     n = X.n_rows
-    gap = max(_GAPS[ONE_CLASS] * options.tolerance, LEAST_GAP)
-    problem = NuProblem(
-        X.compact()[0], np.zeros(n), np.ones(n), (options.nu * n, 0.0), Kernel(), gap=gap
-    )
-    watched = Watched(NuSmo(True, CACHE_MB, usable_cpus()), problem)
+    gap = min(max(_GAPS[ONE_CLASS] * options.tolerance, LEAST_GAP), LARGEST_GAP)
+    compact, columns = X.compact()
+    problem = NuProblem(compact, np.zeros(n), np.ones(n), (options.nu * n, 0.0), Kernel(), gap=gap)
+    watched = Watched(OneClassCd(usable_cpus()), problem)
     for _ in watched:
         pass
     run: Any = watched.run
     beta, (rho, _) = run.expansion().beta, run.levels()
-    of = np.repeat(np.arange(n), np.diff(X.indptr))
-    w = np.bincount(X.indices, X.data * beta[of], X.n_features).astype(np.float64)
+    w = np.zeros(X.n_features)
+    w[slice(0, compact.n_features) if columns is None else columns] = run.w
     count = run.iterations
     late = ["WARNING: reaching max number of iterations"] if watched.idle else []
-    head = ["." * (count // 1000) + "*", f"optimization finished, #iter = {count}", *late]
+    head = ["." * (count // 10) + "*", f"optimization finished, #iter = {count}", *late]
     objective, support = 0.5 * float(w @ w), np.count_nonzero(beta)
     lines = [f"Objective value = {objective:.6f}", f"nSV = {support}", f"rho = {rho:.6f}"]
     options.say("\n".join([*head, *lines, *inside(rho)]))

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from svmcut.files.scaling import Ranges, read_ranges, scale_examples, single
+from svmcut.files.scaling import Limits, Ranges, read_ranges, scale_examples, single
 from svmcut.libs.rows import read_rows
 from svmcut.libs.words import Refused, bad_usage, real_of
 from svmcut.spec.records import record
@@ -33,8 +33,7 @@ def run(words: list[str]) -> None:
     ranges = None if options.restore is None else read_ranges(options.restore, 0)
     done = scale_examples(
         path,
-        (options.lower, options.upper),
-        options.labels,
+        Limits((options.lower, options.upper), options.labels),
         restored=None if options.restore is None or ranges is None else (options.restore, ranges),
         save=options.save,
         libsvm=True,

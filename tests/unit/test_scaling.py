@@ -14,7 +14,15 @@ from svmcut._native.scaling import Measure, Scale, format_general
 from svmcut._native.scan import Scanner
 
 from svmcut.errors import DataError
-from svmcut.files.scaling import Labels, Ranges, read_ranges, scale_examples, single, write_ranges
+from svmcut.files.scaling import (
+    Labels,
+    Limits,
+    Ranges,
+    read_ranges,
+    scale_examples,
+    single,
+    write_ranges,
+)
 
 
 def test_numbers_are_those_of_printf():
@@ -93,8 +101,7 @@ def test_rows_and_ranges_follow_the_rules(limits, label_limits, density, digits,
     (tmp_path / "rows").write_text("\n".join(lines) + "\n")
     scale_examples(
         str(tmp_path / "rows"),
-        limits,
-        label_limits,
+        Limits(limits, label_limits),
         save=str(tmp_path / "r"),
         target=str(tmp_path / "out"),
     )
@@ -103,7 +110,10 @@ def test_rows_and_ranges_follow_the_rules(limits, label_limits, density, digits,
     assert (tmp_path / "out").read_text() == rows
     again = read_ranges(str(tmp_path / "r"))
     scale_examples(
-        str(tmp_path / "rows"), (5, 6), restored=("r", again), target=str(tmp_path / "again")
+        str(tmp_path / "rows"),
+        Limits((5, 6)),
+        restored=("r", again),
+        target=str(tmp_path / "again"),
     )
     assert (tmp_path / "again").read_text() == rows
     write_ranges(str(tmp_path / "r2"), again)
@@ -286,7 +296,10 @@ def test_ranges_beyond_doubles_are_refused(tmp_path):
         rows.write_text(text)
         with pytest.raises(DataError) as refusal:
             scale_examples(
-                path, (-1, 1), labels, save=str(tmp_path / "r"), target=str(tmp_path / "out")
+                path,
+                Limits((-1, 1), labels),
+                save=str(tmp_path / "r"),
+                target=str(tmp_path / "out"),
             )
         assert (
             str(refusal.value)
@@ -297,7 +310,7 @@ def test_ranges_beyond_doubles_are_refused(tmp_path):
         DataError, match=r"ranges: the range of feature 3 is beyond double precision"
     ):
         restored = ("ranges", ranges_of((3, 1e308, 1.1e308), limits=(0, 100)))
-        scale_examples(path, (-1, 1), restored=restored, target=str(tmp_path / "out"))
+        scale_examples(path, Limits((-1, 1)), restored=restored, target=str(tmp_path / "out"))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows"]
 
 
@@ -310,16 +323,16 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path, monkeypatch
 
     monkeypatch.setattr("svmcut.files.scaling.write_ranges", changed)
     with pytest.raises(DataError, match="the file changed between the two passes over it"):
-        scale_examples(str(path), (-1, 1), save="r", target=str(tmp_path / "out"))
+        scale_examples(str(path), Limits((-1, 1)), save="r", target=str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
 
 GROWTH = """
 import resource, sys
-from svmcut.files.scaling import scale_examples
+from svmcut.files.scaling import Limits, scale_examples
 peaks = []
 for path in sys.argv[1:]:
-    scale_examples(path, (-1, 1), target="/dev/null")
+    scale_examples(path, Limits((-1, 1)), target="/dev/null")
     peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 print(peaks[1] - peaks[0])
 """
