@@ -89,7 +89,7 @@ def _of_data(data: dict[str, Any]) -> str:
             names = ("recall, %", "precision, %")
             drawn.append(pictures.curve("Precision and recall", points["precision_recall"], names))
     if "reliability" in data:
-        title = "Reliability of the probabilities; larger dots, more examples"
+        title = "Calibration of the probabilities; larger dots, more examples"
         drawn.append(pictures.reliability(title, data["reliability"]))
     tables = _pairs(texts.measure_rows(data, words=True))
     if len(data.get("confusion", ())) in range(1, _CLASSES + 1):

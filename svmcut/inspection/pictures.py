@@ -150,7 +150,7 @@ def curve(
 def reliability(title: str, points: Sequence[Sequence[float]]) -> str:
     """Shares over probabilities in percent, as svmcut.scoring.probabilities.Reliability has them; a
     dot is as large as many."""
-    axes = _Axes((0, 100), (0, 100), ("probability, %", "share that is so, %"))
+    axes = _Axes((0, 100), (0, 100), ("predicted probability, %", "observed frequency, %"))
     axes.line([(0, 0), (100, 100)], "guide")
     axes.line([(p, share) for p, share, _ in points], "line0")
     most = max(count for *_, count in points)

@@ -373,7 +373,7 @@ def test_reliability_in_the_document_and_on_the_page(capsys):
         ]
         np.testing.assert_allclose(data["reliability"], expected, rtol=1e-6)
         page = Path("page").read_text()
-        assert page.count("<circle") == len(expected) and "Reliability of the probabilities" in page
+        assert page.count("<circle") == len(expected) and "Calibration of the probabilities" in page
     learn("pairs", "model")
     assert call("svmcut inspect", "--json", "--data", "pairs.test", "model") == 0
     assert "reliability" not in json.loads(capsys.readouterr().out)["data"]
