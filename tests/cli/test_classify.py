@@ -321,7 +321,7 @@ def test_bad_examples_are_refused_and_nothing_is_written(folder, text, place, ca
         (
             ["test.dat", "test.dat"],
             1,
-            "test.dat:1:1: '1 1:1 2:2' is an example, and no model begins so",
+            "test.dat:1:1: '1 1:1 2:2' is an example; expected a model",
         ),
         (
             ["test.dat", "model", "none/scores"],

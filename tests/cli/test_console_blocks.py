@@ -62,7 +62,8 @@ def test_the_page_of_pictures_shows_todays_help(monkeypatch):
     assert all(
         re.fullmatch(r"training +\d+%\|.+\| gap \S+, target \S+; .*", line) for line in shown[1:]
     )
-    page = (ROOT / "docs" / "looks.md").read_text(encoding="utf-8")
+    pages = [ROOT / "docs" / name for name in ("looks.md", "clusters.md")]
+    page = "".join(path.read_text(encoding="utf-8") for path in pages)
     assert {path.name for path in screens.ASSETS.iterdir() if path.suffix in (".png", ".svg")} == {
         "icon.svg",
         *re.findall(r"\(assets/([^)]+)\)", page),
@@ -95,7 +96,7 @@ def test_python_of_a_page_is_run(page):
 
 #: Lines of a shell that need more than a test has: a shell to complete in, a scheduler, a package.
 SHELL = re.compile(
-    r"_SVMCUT_COMPLETE|--scheduler|s3://|dask |DASK_|local:4|--cache /scratch|^pip |^ *$"
+    r"_SVMCUT_COMPLETE|--scheduler|s3://|dask |DASK_|local:4|--cache /scratch|kubectl |^pip |^ *$"
 )
 
 

@@ -515,5 +515,5 @@ def test_examples_in_the_place_of_a_model_are_told(tmp_path, capsys, first):
     for program in ("svmcut classify", "svmcut inspect", "svm_perf_classify"):
         *words, paths = *program.split(), [str(tmp_path / "rows")] * (2 - ("inspect" in program))
         assert call(*words, *paths) == 1
-        expected = f"rows:1:1: '{first}' is an example, and no model begins so; expected"
+        expected = f"rows:1:1: '{first}' is an example; expected a model"
         assert expected in capsys.readouterr().err
