@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from svmcut.data.examples import Examples
     from svmcut.solvers.protocol import State
-    from svmcut.training.driver import Observe
+    from svmcut.training.driver import Cost, Observe
     from svmcut.training.outcome import Outcome
     from svmcut.training.stage import Plan
 
@@ -81,11 +81,7 @@ class CalibratedDriver(Driver):
         )
 
     def fit(
-        self,
-        cost: float | None,
-        example_cost: float | None,
-        observe: Observe | None = None,
-        state: State | None = None,
+        self, cost: Cost, example_cost: Cost, observe: Observe = None, state: State | None = None
     ) -> Outcome:
         """As Driver.fit. What ends training before its aim leaves the model without probabilities,
         but for the number of iterations, which holds for every machine."""

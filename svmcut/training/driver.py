@@ -26,7 +26,8 @@ from svmcut.training.stage import Ended, Plan, Stage
 if TYPE_CHECKING:
     from svmcut.training.outcome import Objective
 
-    Observe = Callable[[Progress, Objective], None]
+    Observe = Callable[[Progress, Objective], None] | None
+    Cost = float | None
 
 
 class Driver:
@@ -67,11 +68,7 @@ class Driver:
 
     @one_blas_thread()
     def fit(
-        self,
-        cost: float | None,
-        example_cost: float | None,
-        observe: Observe | None = None,
-        state: State | None = None,
+        self, cost: Cost, example_cost: Cost, observe: Observe = None, state: State | None = None
     ) -> Outcome:
         """Trains to the stopping rule, a limit or an interrupt; the best model so far is returned
         in every case.
@@ -141,7 +138,7 @@ class Driver:
         limit = self.settings.time_limit
         return None if limit is None else self._began + limit - time.perf_counter()
 
-    def _run(self, stage: Stage, observe: Observe | None, state: State | None) -> Ended:
+    def _run(self, stage: Stage, observe: Observe, state: State | None) -> Ended:
         """Runs a stage to its end."""
         C, start = stage.problem.C, stage.start if state is None else None
         if state is not None:
@@ -161,7 +158,7 @@ class Driver:
 
     @part(QP)
     def _follow(
-        self, followed: Watched, objective: Objective, observe: Observe | None
+        self, followed: Watched, objective: Objective, observe: Observe
     ) -> tuple[Progress, str | None]:
         """The last Progress of a run, and "limit", "interrupt" or "rounding" (no progress) where
         one of them ended it.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from svmcut.data.examples import Csr
     from svmcut.solvers.protocol import Progress, State
-    from svmcut.training.driver import Observe
+    from svmcut.training.driver import Cost, Observe
     from svmcut.training.outcome import Outcome
 
 #: Share that is decided where nothing is said.
@@ -74,11 +74,7 @@ class DecidingDriver(Driver):
         self._gap, self._limits = FIRST, np.zeros(0)
 
     def fit(
-        self,
-        cost: float | None,
-        example_cost: float | None,
-        observe: Observe | None = None,
-        state: State | None = None,
+        self, cost: Cost, example_cost: Cost, observe: Observe = None, state: State | None = None
     ) -> Outcome:
         """As Driver.fit; `converged` says whether the labels are decided, and the details
         ``decided``, ``decided_fraction`` and ``decided_rounds`` how many of them, after how many

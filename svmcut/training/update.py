@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from svmcut.data.examples import Csr, Examples
     from svmcut.solvers.protocol import State
     from svmcut.spec.parameters import Settings
-    from svmcut.training.driver import Observe
+    from svmcut.training.driver import Cost, Observe
     from svmcut.training.linear import Linear
     from svmcut.training.outcome import Objective
 
@@ -227,11 +227,7 @@ class UpdatingDriver(Driver):
         return outcome
 
     def fit(
-        self,
-        cost: float | None,
-        example_cost: float | None,
-        observe: Observe | None = None,
-        state: State | None = None,
+        self, cost: Cost, example_cost: Cost, observe: Observe = None, state: State | None = None
     ) -> Outcome:
         """As Driver.fit; `stopped_by` is "bounded" where nothing was trained."""
         outcome = self.bounded(cost, example_cost)

@@ -23,9 +23,8 @@ import numpy as np
 from svmcut._native.text import format_pairs
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines
-from svmcut.files.models.mapped import check_finite, read_arrays, write_arrays
+from svmcut.files.models.mapped import Layout, check_finite, model_of, read_arrays, write_arrays
 from svmcut.models import LabelTreeModel
-from svmcut.spec.schemas import StateError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,21 +33,24 @@ if TYPE_CHECKING:
 
 _TEXT, _BINARY = b"svmcut label tree 1", b"svmcut label tree binary 1"
 _HEADER_LINES = 9
-#: The arrays of a binary file, in their order.
-_ARRAYS = {
-    "first": "<i8",
-    "leads": "<i8",
-    "bounds": "<i8",
-    "features": "<i4",
-    "indptr": "<i8",
-    "places": "|u1",
-    "values": "<f4",
-    "constant": "<f8",
-    "names": "<i8",
-    "counts": "<i8",
-    "columns": "<i4",
-}
-_OPTIONAL = frozenset({"columns"})
+#: Of a binary file.
+_LAYOUT = Layout(
+    {
+        "first": "<i8",
+        "leads": "<i8",
+        "bounds": "<i8",
+        "features": "<i4",
+        "indptr": "<i8",
+        "places": "|u1",
+        "values": "<f4",
+        "constant": "<f8",
+        "names": "<i8",
+        "counts": "<i8",
+        "columns": "<i4",
+    },
+    optional=frozenset({"columns"}),
+    numbers={"n_rows": "rows", "width": "features"},
+)
 
 
 def write(
@@ -57,10 +59,7 @@ def write(
     """The whole file; see svmcut.spec.entries.Format."""
     check_finite(path, model.values, model.constant)
     if model.binary:
-        arrays = {name: getattr(model, name) for name in _ARRAYS}
-        write_arrays(
-            _BINARY, output, arrays, _ARRAYS, {"rows": model.n_rows, "features": model.width}
-        )
+        write_arrays(_BINARY, output, model, _LAYOUT)
     else:
         _write_text(output, model)
 
@@ -91,15 +90,9 @@ def _write_text(output: Output, model: LabelTreeModel) -> None:
 
 def read(path: str, first: bytes, file: BinaryIO) -> LabelTreeModel:
     """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
-    if first.rstrip() == _BINARY:
-        numbers = {"n_rows": "rows", "width": "features"}
-        found = read_arrays(path, first, file, _ARRAYS, _OPTIONAL, numbers)
-    else:
-        found = _read_text(path, first, file)
-    try:
-        return LabelTreeModel(**found).checked()
-    except StateError as error:
-        raise ModelError(path, f"the arrays do not fit together: {error}") from None
+    binary = first.rstrip() == _BINARY
+    found = read_arrays(path, first, file, _LAYOUT) if binary else _read_text(path, first, file)
+    return model_of(path, LabelTreeModel, found)
 
 
 def _read_text(path: str, first: bytes, file: BinaryIO) -> dict[str, Any]:

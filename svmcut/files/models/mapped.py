@@ -14,17 +14,20 @@ import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
 from svmcut.errors import ModelError
+from svmcut.models import LabelTreeModel, SparseLabelModel
+from svmcut.spec.schemas import StateError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.files.output import Output
 
+M = TypeVar("M", LabelTreeModel, SparseLabelModel)
 _ALIGNED = 64
 _HEADER_LIMIT = 1 << 12
 _PIECE = 1 << 22
@@ -37,20 +40,33 @@ def check_finite(path: str, *weights: NDArray) -> None:
             raise ModelError(path, "a weight is not finite; the model is not written")
 
 
-def write_arrays(
-    first: bytes,
-    output: Output,
-    given: Mapping[str, Any],
-    kinds: Mapping[str, str],
-    numbers: Mapping[str, int],
-) -> None:
-    """The whole file: arrays of these kinds, in their order, but for those that are None, and whole
-    numbers."""
+class Layout(NamedTuple):
+    """What a file has of a model.
+
+    Attributes
+    ----------
+    kinds : mapping
+        Arrays and their types, in their order.
+    optional : set
+        Arrays that may be missing, where the model has None.
+    numbers : mapping
+        Whole numbers by attributes of the model: their names in the file.
+    """
+
+    kinds: Mapping[str, str]
+    optional: frozenset[str]
+    numbers: Mapping[str, str]
+
+
+def write_arrays(first: bytes, output: Output, model: Any, layout: Layout) -> None:
+    """The whole file of a model."""
+    given = {name: getattr(model, name) for name in layout.kinds}
     arrays = {
         name: np.ascontiguousarray(given[name], kind)
-        for name, kind in kinds.items()
+        for name, kind in layout.kinds.items()
         if given[name] is not None
     }
+    numbers = {key: getattr(model, name) for name, key in layout.numbers.items()}
     check, size = 0, 0
     for array in arrays.values():
         for piece in _padded(array):
@@ -72,22 +88,15 @@ def _padded(array: NDArray) -> Iterator[Any]:
     yield bytes(-len(whole) % _ALIGNED)
 
 
-def read_arrays(
-    path: str,
-    first: bytes,
-    file: BinaryIO,
-    kinds: Mapping[str, str],
-    optional: frozenset[str],
-    numbers: Mapping[str, str],
-) -> dict[str, Any]:
-    """Arrays by name, without those that are not there, and numbers by the names that `numbers`
-    has for those of the file.
+def read_arrays(path: str, first: bytes, file: BinaryIO, layout: Layout) -> dict[str, Any]:
+    """Arrays by name, without those that are not there, and numbers, by the attributes of a model.
 
     Raises
     ------
     ModelError
         For a file that is damaged or cut short.
     """
+    kinds, optional, numbers = layout
     line = file.readline(_HEADER_LIMIT)
     head = _header(path, line, kinds, optional, [*numbers.values()])
     lengths: dict[str, int] = head["arrays"]
@@ -105,6 +114,20 @@ def read_arrays(
         found[name] = array if np.dtype(kind).isnative else array.astype(kind[1:])
         at += size + -size % _ALIGNED
     return found
+
+
+def model_of(path: str, kind: type[M], found: dict[str, Any]) -> M:
+    """The model of a class that has `checked`.
+
+    Raises
+    ------
+    ModelError
+        For arrays that do not fit together.
+    """
+    try:
+        return kind(**found).checked()
+    except StateError as error:
+        raise ModelError(path, f"the arrays do not fit together: {error}") from None
 
 
 def _header(

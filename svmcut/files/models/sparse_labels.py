@@ -6,25 +6,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from svmcut.errors import ModelError
-from svmcut.files.models.mapped import check_finite, read_arrays, write_arrays
+from svmcut.files.models.mapped import Layout, check_finite, model_of, read_arrays, write_arrays
 from svmcut.models import SparseLabelModel
-from svmcut.spec.schemas import StateError
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
 
-#: The arrays of a file, in their order.
-_ARRAYS = {
-    "indptr": "<i8",
-    "places": "<i4",
-    "values": "<f4",
-    "constant": "<f8",
-    "names": "<i8",
-    "counts": "<i8",
-    "columns": "<i4",
-}
-_OPTIONAL = frozenset({"columns"})
+_LAYOUT = Layout(
+    {
+        "indptr": "<i8",
+        "places": "<i4",
+        "values": "<f4",
+        "constant": "<f8",
+        "names": "<i8",
+        "counts": "<i8",
+        "columns": "<i4",
+    },
+    optional=frozenset({"columns"}),
+    numbers={"n_rows": "rows"},
+)
 
 
 def write(
@@ -37,14 +37,9 @@ def write(
 
         label_sets.write_sparse(path, output, model)
         return
-    arrays = {name: getattr(model, name) for name in _ARRAYS}
-    write_arrays(first, output, arrays, _ARRAYS, {"rows": model.n_rows})
+    write_arrays(first, output, model, _LAYOUT)
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> SparseLabelModel:
     """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
-    found = read_arrays(path, first, file, _ARRAYS, _OPTIONAL, {"n_rows": "rows"})
-    try:
-        return SparseLabelModel(**found).checked()
-    except StateError as error:
-        raise ModelError(path, f"the arrays do not fit together: {error}") from None
+    return model_of(path, SparseLabelModel, read_arrays(path, first, file, _LAYOUT))
