@@ -10,7 +10,7 @@ files TRAIN TEST of the extreme classification repository:
     yeast, scene, reuters    real ones, in a folder `data` beside this repository's
     small, eurlex            generated: 2,000 and 15,539 rows, 500 and 3,993 labels
     wiki10, amazoncat        generated, in the shape of both at a tenth of their rows
-    many                     generated: 100,000 rows, some 106,000 labels that a row has
+    many                     generated here: 25,000 rows, 100,000 labels, each of which a row has
 
 Every trainer runs in a process of its own, on one thread; CPU seconds and peak memory are the
 system's count of that process and hold reading and writing, and predicting for those that are no
@@ -67,8 +67,10 @@ SHAPES = {
         "-N 203882 -L 13330 --labels 6.5 --words 80",
         ("tree+prune-0.05", "omikuji"),
     ),
-    "many": Shape((100000, 2000), "-N 20000 -L 120000 --labels 8 --words 90", ("tree+prune-0.05",)),
+    "many": Shape((25000, 2000), "", ("tree+prune-0.05",)),
 }
+#: Labels of the set `many`.
+MANY = 100_000
 REAL = {
     "yeast": "yeast/{}.ml.gz",
     "scene": "scene/{}.ml.gz",
@@ -241,6 +243,27 @@ def numbered(path: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def many_labels(n: int, stream: int) -> str:
+    """Rows of MANY labels, which have four words each: half of the labels of a row are frequent
+    ones; the other half of 25,000 rows are every label once."""
+    words = np.random.default_rng(0).integers(0, 20_000, (MANY, 4))
+    rng = np.random.default_rng(stream + 1)
+    rare = rng.permutation(MANY)[: 4 * n].reshape(n, -1)
+    frequent = (MANY * rng.random((n, 4)) ** 3).astype(int)
+    lines = [f"{n} 20000 {MANY}"]
+    for labels in np.hstack([rare, frequent]):
+        own = np.unique(labels)
+        shown = words[own[rng.random(len(own)) < 0.9]].ravel()
+        columns, times = np.unique(
+            np.append(shown, rng.integers(0, 20_000, 16)), return_counts=True
+        )
+        values = (times / np.linalg.norm(times)).tolist()
+        pairs = zip(columns.tolist(), values, strict=True)
+        text = " ".join(f"{j}:{x:.4g}" for j, x in pairs)
+        lines.append(",".join(map(str, own.tolist())) + " " + text)
+    return "\n".join(lines) + "\n"
+
+
 def files_of(given: argparse.Namespace) -> tuple[str, str, tuple[str, ...]]:
     """The files for training and testing, and the set's own trainers.
 
@@ -257,6 +280,9 @@ def files_of(given: argparse.Namespace) -> tuple[str, str, tuple[str, ...]]:
     parts = [folder / f"{name}.{part}" for part in ("train", "test")]
     for stream, part in enumerate(parts):
         if part.exists():
+            continue
+        if name == "many":
+            part.write_text(many_labels(SHAPES[name].rows[stream], stream))
             continue
         own = REAL[name].format(part.suffix[1:]) if name in REAL else "generators/gen_xmc.py"
         source = Path(given.data) / own

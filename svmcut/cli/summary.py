@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 _WIDTH = 15
 #: Values of the examples up to which their error is measured: a pass over them is nothing then.
 MEASURED_VALUES = 2_000_000
+#: Scores of label sets, likewise: there are as many of a row as labels.
+MEASURED_SCORES = 20_000_000
+
+
+def is_quick(X: Csr, model: Any) -> bool:
+    """Whether the error on the examples is measured in no time."""
+    scores = X.n_rows * len(model.names) if model.of_sets else 0
+    return X.nnz <= MEASURED_VALUES and scores <= MEASURED_SCORES
 
 
 def fact(name: str, text: str) -> str:

@@ -410,7 +410,7 @@ class Training:
         options, X = self.options, self.examples.X
         errors = measured["training"] if measured is not None else {}
         shown = self._plain and options.verbosity > 0
-        small = isinstance(X, Csr) and X.nnz <= summary.MEASURED_VALUES and not options.has_kernel
+        small = isinstance(X, Csr) and not options.has_kernel and summary.is_quick(X, outcome.model)
         if len(options.path) == 1:
             if shown and not errors and small:
                 errors = self._measured(outcome.model, self.examples)

@@ -201,3 +201,12 @@ def test_the_header_form_from_anywhere_and_its_count_checked_at_the_end(folder, 
             )
             assert (done.returncode, says in done.stderr) == (1, True)
             assert not (folder / "sets").exists()
+
+
+@pytest.mark.parametrize(("most", "told"), [(600, True), (599, False)])
+def test_the_error_on_the_examples_is_told_where_it_is_quick(
+    folder, capsys, monkeypatch, most, told
+):
+    monkeypatch.setattr("svmcut.cli.summary.MEASURED_SCORES", most)  # 120 examples, 5 labels
+    assert main([*LEARN, "--pairs", "none", "train", "model"]) == 0
+    assert ("Training error" in capsys.readouterr().out) == told
