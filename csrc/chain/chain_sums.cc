@@ -11,6 +11,7 @@
 
 #include "chain/chain.h"
 #include "chain/chain_pieces.h"
+#include "chain/chain_products.h"
 
 namespace {
 
@@ -340,8 +341,24 @@ int svmcut_chain_best(const svmcut_chain* chain, const double* nodes, const doub
 int svmcut_chain_sums(const svmcut_chain* chain, const double* nodes, const double* transitions,
                       double scale, double* log_sums, double* means, double* marginals,
                       int threads) {
+    svmcut::ChainProducts products;
+    bool multiplied;
+    try {
+        multiplied = products.read(ChainLayout(chain), transitions, scale);
+    } catch (...) {
+        return SVMCUT_NO_MEMORY;
+    }
+    const auto work = SVMCUT_PICK(svmcut::products);
     return each(chain, nodes, transitions, threads,
                 [&](int64_t n, int64_t begin, const Steps& steps) {
+                    if (multiplied) {
+                        svmcut::ProductSums sums(products, nodes + begin * products.S, steps.T);
+                        work(sums, nullptr);
+                        log_sums[n] = sums.log_sum;
+                        means[n] = sums.mean;
+                        if (marginals) work(sums, marginals + begin * chain->K);
+                        return;
+                    }
                     Sums sums(steps, scale);
                     const Sum all = sums.run();
                     log_sums[n] = all.log();

@@ -10,6 +10,7 @@ from reference import chain as reference
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from svmcut.data.examples import Csr
 from svmcut.models import ChainModel, ChainShape
 from svmcut.models.decoding import Held, Lattice, fit_temperature
 from svmcut.models.tag_bounds import proven_tags
@@ -132,6 +133,34 @@ def test_given_tags_are_left_alone():
         return lambda y: all(tag in (-1, k) for tag, k in zip(own, y, strict=True))
 
     check(sequences, model, lattice, allowed)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 60.0, 3000.0])
+def test_probabilities_of_long_sequences_are_those_of_sums_in_logarithms(scale):
+    """Below and above the range of transitions up to which exponentials are multiplied."""
+    rng = np.random.default_rng(4)
+    K, T = 5, 400
+    nodes = rng.normal(size=(T, K)).astype(np.float32).astype(float)
+    V = rng.uniform(-1, 1, (K, K))
+    forward, backward = np.zeros((T, K)), np.zeros((T, K))
+    forward[0] = scale * nodes[0]
+    for t in range(1, T):
+        forward[t] = logsumexp(forward[t - 1][:, None] + scale * V, axis=0) + scale * nodes[t]
+    for t in reversed(range(T - 1)):
+        backward[t] = logsumexp(scale * (V + nodes[t + 1]) + backward[t + 1], axis=1)
+    total = logsumexp(forward[-1])
+    shape = ChainShape(K, K)
+    padded = np.zeros((K, shape.stride))
+    padded[:, :K] = V
+    emissions = np.zeros((K, shape.stride))
+    emissions[:, :K] = np.eye(K)
+    model = ChainModel(np.concatenate([emissions.ravel(), padded.ravel()]), shape)
+    lattice = Lattice(model, Csr.from_dense(nodes), np.array([0, T]))
+    log_sums, means, marginals = lattice.sums(scale, marginals=True)
+    near = lattice.sums(scale + 1e-4)[0] - lattice.sums(max(0.0, scale - 1e-4))[0]
+    np.testing.assert_allclose(log_sums, total, rtol=1e-12)
+    np.testing.assert_allclose(near / (2e-4 if scale else 1e-4), means, rtol=1e-3, atol=0.05)
+    np.testing.assert_allclose(marginals, np.exp(forward + backward - total), atol=1e-9)
 
 
 def test_where_no_labelling_is_left_scores_say_so():
