@@ -3,8 +3,9 @@
 recorded is kept.
 
     python benchmarks/board.py runs.jsonl --data FOLDER --made FOLDER [--sets a9a skin] [--tasks
-    hinge] [--limit 10] python benchmarks/board_page.py runs.jsonl
-    docs/board.md and its plot
+        hinge] [--limit 10]
+    python benchmarks/board_duels.py runs.jsonl --data FOLDER --made FOLDER      close jobs again
+    python benchmarks/board_page.py runs.jsonl                     docs/board.md and its plot
 
 FOLDER of --data is searched for the public sets by name (those that are not there are left out);
 --made is where stand-ins are made once (benchmarks/make_board_sets.py). A run is a process on one
@@ -13,7 +14,9 @@ are not charged for importing their libraries. Of each run are kept the CPU seco
 where it takes less than 0.5) and the objective of the written weights, 1/2 |w|^2 + C sum of losses
 with the bias inside w, in float64; of kernels the dual objective; of sequences and rankings the
 percentage of wrong test tokens and 100 (1 - NDCG@10). Runs that stand in the file are not made
-again.
+again: with --seconds 280 it ends after so long, and the same command goes on from there. --quick is
+C = 1 (and 100 of the hinge loss), with the newest LIBLINEAR, LIBSVM and one peer more of a task; a
+peer is ended there after five times the CPU seconds of svmcut.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
@@ -33,7 +37,7 @@ from typing import Any, NamedTuple
 import make_board_sets
 import numpy as np
 from make_cod_rna_like import write as write_cod_rna
-from objective import Evaluator, read_liblinear, read_numpy, read_svm_light
+from objective import Evaluator, label_objective, read_liblinear, read_numpy, read_svm_light
 from timing import ProcessFailed, time_process
 
 HERE = Path(__file__).resolve().parent
@@ -70,6 +74,7 @@ MADE = {
     "copies": LINEAR,
     "hashed": LINEAR,
     "thousand": ("crammer-singer", "one-vs-rest"),
+    "labels": ("labels",),
 }
 #: Of the rbf kernel.
 GAMMAS = {"a9a 10k": "0.05", "ijcnn1 10k": "1", "mnist8 10k": "0.02", "cod-rna 10k": "1"}
@@ -83,6 +88,34 @@ LIBLINEAR = {
 #: Tasks of several classes, by their names in benchmarks/multiclass.py.
 JOINT = ("crammer-singer", "one-vs-rest")
 TIGHTER = ("0.1", "0.01", "0.001")
+#: Tasks whose worth is an error of a test set.
+ERRORS = ("tags", "ranking")
+#: What names an entry of a record.
+KEY = ("set", "task", "C", "peer", "setting")
+#: An objective this close to the best one known counts as reached.
+NEAR = 1e-3
+#: Of --quick.
+QUICK_COSTS = {"hinge": ("1", "100")}
+QUICK_PEERS = {
+    "tags": {"crfsuite": ("ap-20", "lbfgs-30")},
+    "ranking": {"lightgbm": ("100",)},
+    "rbf": {"LIBSVM": TIGHTER[1:]},
+}
+#: CPU seconds that importing a peer's libraries may take.
+IMPORTS = 8.0
+#: Peers whose versions are told, by what installs them.
+PACKAGES = (
+    "liblinear-official",
+    "libsvm-official",
+    "scikit-learn",
+    "scikit-learn-intelex",
+    "skglm",
+    "rehline",
+    "vowpalwabbit",
+    "lightgbm",
+    "xgboost",
+    "python-crfsuite",
+)
 
 
 class Job(NamedTuple):
@@ -155,12 +188,18 @@ def jobs(given) -> Iterator[Job]:
         if name.endswith(" 10k"):
             path, test = head(path, 10_000), GAMMAS[name]
         for task in tasks:
-            costs = (
-                ("1",) if task in ("tags", "ranking") else ("1", "100") if task == "rbf" else COSTS
-            )
-            for C in costs:
+            for C in costs_of(task, given.quick):
                 if C in given.costs:
                     yield Job(name, task, C, path, str(test))
+
+
+def costs_of(task: str, quick: bool) -> tuple[str, ...]:
+    """The values of C of a task."""
+    if task in ("tags", "ranking", "labels"):
+        return ("1",)
+    if quick:
+        return QUICK_COSTS.get(task, ("1",))
+    return ("1", "100") if task == "rbf" else COSTS
 
 
 def scaled(path: Path) -> Path:
@@ -181,6 +220,18 @@ def head(path: Path, rows: int) -> Path:
         with open(path, encoding="ascii") as source, open(part, "w", encoding="ascii") as sink:
             sink.writelines(line for line, _ in zip(source, range(rows)))
     return part
+
+
+def quick_contests(task: str) -> list[Contest]:
+    """svmcut and the newest of its nearest peers."""
+    chosen = QUICK_PEERS.get(task)
+    return [
+        contest if chosen is None or contest.peer == "svmcut" else Contest(*named)
+        for contest in contests(task)
+        for named in [(contest.peer, (chosen or {}).get(contest.peer, contest.settings))]
+        if contest.peer == "svmcut"
+        or (contest.peer in chosen if chosen else contest.peer.startswith("LIBLINEAR"))
+    ]
 
 
 def contests(task: str) -> list[Contest]:
@@ -213,6 +264,8 @@ def contests(task: str) -> list[Contest]:
             Contest("lightgbm", ("30", "100", "300")),
             Contest("xgboost", ("30", "100", "300")),
         ]
+    if task == "labels":
+        return [ours, Contest("LIBLINEAR labels", TIGHTER)]
     numbers, names = LIBLINEAR[task], ("liblinear", "LIBLINEAR")
     theirs = [Contest(f"{name} -s {number}", TIGHTER) for name in names for number in numbers]
     return [ours, *theirs, *OTHERS.get(task, ())]
@@ -263,6 +316,8 @@ def command(job: Job, peer: str, setting: str, model: str, python: str) -> list[
                 words += ["-t", "2", "-g", job.test, "--solver", "smo"]
             elif job.task in JOINT:
                 words += ["--task", "multiclass", "--multiclass", job.task]
+            elif job.task == "labels":
+                words += ["--task", "multilabel", "--pairs", "none"]
             elif job.task != "hinge":
                 words += ["-l", job.task]
         return [*words, train, model]
@@ -310,6 +365,14 @@ def classes_of(path: Path) -> Any:
     return read_examples(str(path))
 
 
+@lru_cache(maxsize=1)
+def label_sets_of(path: Path) -> Any:
+    """The last file alone is kept."""
+    from svmcut.files.multilabel import read_multilabel
+
+    return read_multilabel(str(path))
+
+
 def value(job: Job, peer: str, model: Path) -> float:
     """What the result is worth: an objective, or an error in percent."""
     report = Path(f"{model}.report")
@@ -332,6 +395,13 @@ def value(job: Job, peer: str, model: Path) -> float:
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         scored = json.loads(report.read_text(encoding="utf-8"))
         return float(scored["token_error"] if job.task == "tags" else 100 * (1 - scored["ndcg@10"]))
+    if job.task == "labels":
+        from svmcut.files.models import read_model
+
+        sets, found = label_sets_of(job.train), read_model(str(model))
+        W = np.zeros((sets.X.n_features, len(found.names)))
+        W[slice(None) if found.columns is None else found.columns] = found.W
+        return label_objective(sets, W, found.constant, float(job.C))
     if job.task in JOINT:
         from multiclass import objective as joint
 
@@ -352,24 +422,22 @@ def libsvm_objective(model: Path) -> float:
     return float(0.5 * found.alpha @ K - np.abs(found.alpha).sum())
 
 
-def run(job: Job, contest: tuple[str, str], folder: Path, given: Any) -> dict[str, Any]:
-    """CPU seconds and worth of one entry, a peer at a setting, or why there is none."""
+def run(
+    job: Job, contest: tuple[str, str], folder: Path, given: Any, most: float
+) -> dict[str, Any]:
+    """CPU seconds and worth of one entry, a peer at a setting, or why there is none; `most` seconds
+    are given to it."""
     peer, setting = contest
     model, times, told = folder / "model", [], {}
     for old in folder.glob("model*"):
         old.unlink()
     words = command(job, peer, setting, str(model), given.python)
-    statuses = (0, 3) if peer == "svmcut" else (0,)
     again = 1 if words[0] == given.python else 3
     while not times or (max(times) < 0.5 and len(times) < again):
         try:
-            spent = time_process(words, timeout=2 * given.limit + 10, statuses=statuses).cpu
+            times.append(seconds_of(words, model, peer, most))
         except (ProcessFailed, OSError) as error:
-            return {"failed": str(error)}
-        side = Path(f"{model}.json")
-        times.append(
-            json.loads(side.read_text(encoding="ascii"))["cpu"] if side.exists() else spent
-        )
+            return {"failed": str(error), "given": most}
     if peer == "svmcut":
         report = json.loads(Path(f"{model}.report").read_text(encoding="utf-8"))
         told = {
@@ -385,16 +453,61 @@ def run(job: Job, contest: tuple[str, str], folder: Path, given: Any) -> dict[st
     }
 
 
+def seconds_of(words: list[str], model: Path, peer: str, most: float) -> float:
+    """CPU seconds of one process: what a peer called from Python says of itself, else the whole."""
+    spent = time_process(words, most=most, statuses=(0, 3) if peer == "svmcut" else (0,)).cpu
+    side = Path(f"{model}.json")
+    return json.loads(side.read_text(encoding="ascii"))["cpu"] if side.exists() else spent
+
+
 def settled(row: dict[str, Any], last: dict[str, Any]) -> bool:
     """Whether a tighter tolerance moved the objective by nothing that counts."""
-    if row["task"] in ("tags", "ranking") or not last or "value" not in last:
+    if row["task"] in ERRORS or "value" not in row or "value" not in last:
         return False
     return abs(row["value"] - last["value"]) <= 1e-5 * abs(row["value"])
 
 
-def main() -> None:
+def reached(row: dict[str, Any], certified: float) -> bool:
+    """Whether no objective is lower by more than what counts, by a certificate of svmcut."""
+    return row["task"] not in ERRORS and row.get("value", np.inf) <= certified * (1 + NEAR)
+
+
+def lowest(row: dict[str, Any]) -> float:
+    """No objective is lower than this, by the certificate of this run."""
+    gap = row.get("relative_gap")
+    return row["value"] * (1 - gap) if gap is not None and "value" in row else -np.inf
+
+
+def recorded(path: Path) -> list[dict[str, Any]]:
+    """All that was written down."""
+    return list(
+        map(json.loads, path.read_text(encoding="ascii").splitlines() if path.exists() else ())
+    )
+
+
+def record(path: Path, row: dict[str, Any]) -> None:
+    """Writes it down."""
+    with open(path, "a", encoding="ascii") as out:
+        out.write(json.dumps(row) + "\n")
+
+
+def versions(python: str) -> dict[str, str]:
+    """Of svmcut and of all peers that are there."""
+    code = (
+        "import importlib.metadata as m, json; found = {}\n"
+        f"for name in {PACKAGES!r}:\n"
+        "    try: found[name] = m.version(name)\n"
+        "    except m.PackageNotFoundError: pass\n"
+        "print(json.dumps(found))"
+    )
+    run = lambda *words: subprocess.run(words, capture_output=True, text=True, check=True).stdout  # noqa: E731
+    return {"svmcut": run(SVMCUT, "--version").split()[-1], **json.loads(run(python, "-c", code))}
+
+
+def arguments(description: str) -> argparse.ArgumentParser:
+    """What board_duels.py takes too."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("record", type=Path)
     parser.add_argument("--data", type=Path)
@@ -402,27 +515,36 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--tasks", nargs="+")
     parser.add_argument("--costs", nargs="+", default=COSTS, choices=COSTS, help="values of C")
-    parser.add_argument("--peers", nargs="+", help="their first words")
+    parser.add_argument("--quick", action="store_true", help="the jobs and peers that decide most")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="by the clock, then it ends")
     parser.add_argument(
         "--python",
         default=sys.executable,
-        help="that has scikit-learn and the other peers that are called from Python",
+        help="that has the peers that are called from Python, and svmcut on its path",
     )
+    return parser
+
+
+def main() -> int:
+    parser = arguments(__doc__ or "")
+    parser.add_argument("--peers", nargs="+", help="their first words")
     parser.add_argument(
         "--limit",
         type=float,
         default=10,
         help="CPU seconds after which no tighter setting is tried",
     )
-    given = parser.parse_args()
+    given, began = parser.parse_args(), time.monotonic()
     given.made.mkdir(parents=True, exist_ok=True)
-    lines = given.record.read_text(encoding="ascii").splitlines() if given.record.exists() else []
-    key = ("set", "task", "C", "peer", "setting")
-    known = {tuple(row[name] for name in key): row for row in map(json.loads, lines)}
-    folder = given.made / "work"
+    rows = recorded(given.record)
+    known = {tuple(row[name] for name in KEY): row for row in rows if "peer" in row}
+    if not any("versions" in row for row in rows):
+        record(given.record, {"versions": versions(given.python)})
+    folder = given.made / f"work.{given.record.name}"
     folder.mkdir(exist_ok=True)
     for job in jobs(given):
-        for peer, settings in contests(job.task):
+        certified, ours = -np.inf, np.inf
+        for peer, settings in (quick_contests if given.quick else contests)(job.task):
             if given.peers and not any(peer.startswith(name) for name in given.peers):
                 continue
             last: dict[str, Any] = {}
@@ -430,20 +552,27 @@ def main() -> None:
                 entry = (job.set, job.task, job.C, peer, setting)
                 row = known.get(entry)
                 if row is None:
-                    row = dict(zip(key, entry, strict=True)) | run(
-                        job, (peer, setting), folder, given
+                    if time.monotonic() - began > given.seconds:
+                        print("more is left: the same command goes on")
+                        return 75
+                    most = 2 * given.limit + 10
+                    if given.quick and peer != "svmcut":
+                        most = min(most, 5 * ours + IMPORTS)
+                    row = dict(zip(KEY, entry, strict=True)) | run(
+                        job, (peer, setting), folder, given, most
                     )
-                    with open(given.record, "a", encoding="ascii") as out:
-                        out.write(json.dumps(row) + "\n")
-                    print(
-                        *entry,
-                        *(row[name] for name in ("cpu", "value", "failed") if name in row),
-                        flush=True,
-                    )
-                if row.get("cpu", 1e9) > given.limit or settled(row, last):
+                    record(given.record, row)
+                    said = (row[name] for name in ("cpu", "value", "failed") if name in row)
+                    print(*entry, *said, flush=True)
+                if peer == "svmcut":
+                    certified = max(certified, lowest(row))
+                    ours = min(ours, row.get("cpu", np.inf))
+                over = row.get("cpu", 1e9) > given.limit or settled(row, last)
+                if over or reached(row, certified):
                     break
                 last = row
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

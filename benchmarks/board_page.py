@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """docs/board.md and docs/plots/board.svg from what benchmarks/board.py recorded.
 
-python benchmarks/board_page.py runs.jsonl
+    python benchmarks/board_page.py runs.jsonl [more.jsonl ...]
+
+Records of several runs count as one. Where a job was run again in turns (benchmarks/board_duels.py)
+those seconds count.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ TITLES = {
     "logistic": "Logistic loss",
     "crammer-singer": "Crammer and Singer's classes",
     "one-vs-rest": "One class against the rest, hinge loss",
+    "labels": "Label sets, every label against the rest, hinge loss",
     "rbf": "Kernel exp(-g |x - z|^2), hinge loss",
     "tags": "Sequences: wrong tokens of a test set",
     "ranking": "Rankings: 100 (1 - NDCG@10) of a test set",
@@ -38,13 +42,15 @@ with tolerances from loose to tight. Peers called from Python (scikit-learn, vow
 are not charged for their start, svmcut is. Ratios below 1 are won; what is lost is **bold**, with the reason. In sequences
 and rankings the figure is the time to the least error that a peer reached.
 
-    python benchmarks/board.py runs.jsonl --data FOLDER --made FOLDER
+    python benchmarks/board.py runs.jsonl --data FOLDER --made FOLDER --seconds 280
+    python benchmarks/board_duels.py runs.jsonl --data FOLDER --made FOLDER
     python benchmarks/board_page.py runs.jsonl
 
-Sets named rcv1, w8a, url-day, news20-binary, skin, cod-rna and news20 are generated stand-ins in the size and shape of the
-public ones (benchmarks/make_board_sets.py); the others are public, covtype a part of it. Runs of more than 20 CPU seconds
-were ended (60 for the hinges of news20-binary at C = 100): "not reached" says that no peer came near before. Jobs that no
-program ended in time are left out.
+The first is run until it no longer says that more is left (`--quick`: the jobs that decide most); the second runs close
+jobs again, in turns. Sets that benchmarks/make_board_sets.py names, rcv1 and cod-rna are generated stand-ins in the size and
+shape of public ones; the others are public, covtype a part of it. Runs of more than 30 CPU seconds were ended, with
+`--quick` a peer's after five times what svmcut took: "not reached" says that no peer came near before. Jobs that no program
+ended in time are left out.
 """  # noqa: E501
 
 
@@ -71,22 +77,42 @@ def quickest(runs: Iterable[dict[str, Any]], limit: float) -> dict[str, Any] | N
     )
 
 
-def rows(record: Path) -> list[Row]:
-    """The board, in the order of the record."""
-    board: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
-    for run in map(json.loads, record.read_text(encoding="ascii").splitlines()):
-        board[run["set"], run["task"], run["C"]] += [run] if "value" in run else []
+def board(record: Iterable[dict[str, Any]]) -> list[Row]:
+    """The rows, in the order of the record."""
+    entries: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
+    duels: dict[tuple[str, str, str], dict[str, Any]] = {}
+    tried = set()  # by a peer
+    for run in record:
+        if "versions" in run:
+            continue
+        key = run["set"], run["task"], run["C"]
+        if "duel" in run:
+            duels[key] = run
+        else:
+            entries[key] += [run] if "value" in run else []
+            tried |= {key} if run["peer"] != "svmcut" else set()
     found = []
-    for (name, task, C), runs in board.items():
+    for (name, task, C), runs in entries.items():
         ours = [run for run in runs if run["peer"] == "svmcut"]
         peers = [run for run in runs if run["peer"] != "svmcut"]
-        if not runs or (task in ERRORS and not peers):
+        if not runs or (name, task, C) not in tried or (task in ERRORS and not peers):
             continue
         least = min(run["value"] for run in (peers if task in ERRORS else runs))
         limit = least if task in ERRORS else least + NEAR * abs(least)
         mine, other = (quickest(side, limit) for side in (ours, peers))
+        mine, other = again(duels.get((name, task, C)), mine, other)
         found.append(Row(name, task, C, mine, other, reason(task, ours, mine, other, least)))
     return found
+
+
+def again(duel: dict[str, Any] | None, mine: Any, other: Any) -> tuple[Any, Any]:
+    """Both runs with the seconds of a duel of these two."""
+    if duel is None or mine is None or other is None:
+        return mine, other
+    sides = {"ours": mine, "theirs": other}
+    if any(duel["of"][side] != [run["peer"], run["setting"]] for side, run in sides.items()):
+        return mine, other
+    return mine | {"cpu": duel["duel"]["ours"]}, other | {"cpu": duel["duel"]["theirs"]}
 
 
 def reason(task, ours, mine, other, least) -> str:
@@ -120,10 +146,10 @@ def cell(run: dict[str, Any] | None) -> str:
     return f"{run['cpu']:.2f}" if run["peer"] == "svmcut" else f"{run['cpu']:.2f}, {run['peer']}"
 
 
-def table(board: list[Row], task: str) -> str:
+def table(rows: list[Row], task: str) -> str:
     """Markdown of one task."""
     lines = ["| set | C | svmcut s | quickest peer s | ratio | |", "|---|---:|---:|---|---:|---|"]
-    for row in board:
+    for row in rows:
         if row.task == task:
             ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
             words = [row.set, row.C, cell(row.ours), cell(row.theirs), ratio]
@@ -132,26 +158,52 @@ def table(board: list[Row], task: str) -> str:
     return "\n".join(lines)
 
 
-def summary(board: list[Row]) -> str:
-    """How many are won: of those in which a peer works for a while, and of the others, which the
-    start decides."""
-    long = [row for row in board if row.theirs is None or row.theirs["cpu"] >= SHORT]
-    short = [row for row in board if row.theirs is not None and row.theirs["cpu"] < SHORT]
-    won = [sum(not row.reason for row in part) for part in (long, short)]
+def lost(rows: list[Row]) -> str:
+    """Markdown of what is lost, the worst first; long jobs before short ones."""
+    worst = sorted(
+        (row for row in rows if row.reason),
+        key=lambda row: (is_short(row), -(row.ratio or float("inf"))),
+    )
+    lines = [
+        "| set | task | C | svmcut s | quickest peer s | ratio | |",
+        "|---|---|---:|---:|---|---:|---|",
+    ]
+    for row in worst:
+        ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+        words = [row.set, row.task, row.C, cell(row.ours), cell(row.theirs), ratio, row.reason]
+        lines.append("| " + " | ".join(words) + " |")
+    return "\n".join(lines)
+
+
+def is_short(row: Row) -> bool:
+    """Whether the quickest peer takes so little that starting decides."""
+    return row.theirs is not None and row.theirs["cpu"] < SHORT
+
+
+def summary(rows: list[Row]) -> str:
+    """How many are won: of those in which a peer works for a while, and of the others."""
+    parts = [[row for row in rows if is_short(row) == short] for short in (False, True)]
+    won = [sum(not row.reason for row in part) for part in parts]
+    clearly = sum(bool(row.reason) and (row.ratio or 2.0) > 1.05 for row in parts[0])
     return (
-        f"Of {len(long)} jobs that take the quickest peer {SHORT:g} s or more {won[0]} are won; "
-        f"of {len(short)} "
-        f"shorter ones {won[1]}: there the start of Python and its libraries decides, most of "
-        "svmcut's time in them."
+        f"Of {len(parts[0])} jobs that take the quickest peer {SHORT:g} s or more {won[0]} are won "
+        f"and {clearly} lost by more than 5 %; of {len(parts[1])} shorter ones {won[1]} are won: "
+        "there starting decides."
     )
 
 
-def plot(board: list[Row]) -> None:
+def peers(record: Iterable[dict[str, Any]]) -> str:
+    """What was compared, with versions."""
+    found = next((run["versions"] for run in record if "versions" in run), {})
+    return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def plot(rows: list[Row]) -> None:
     """Seconds of svmcut over seconds of the quickest peer, one mark a job."""
     from style import GREY, legend, look, save, two_wide
 
     figure, (axes,) = two_wide(1)
-    pairs = [row for row in board if row.ratio is not None]
+    pairs = [row for row in rows if row.ratio is not None]
     low = min(min(row.ours["cpu"], row.theirs["cpu"]) for row in pairs) / 1.5
     high = max(max(row.ours["cpu"], row.theirs["cpu"]) for row in pairs) * 1.5
     axes.plot([low, high], [low, high], color=GREY, label="as quick as the quickest peer")
@@ -170,18 +222,22 @@ def plot(board: list[Row]) -> None:
 
 
 def main(*records: str) -> None:
-    board = [row for record in records for row in rows(Path(record))]
-    plot(board)
+    lines = [json.loads(line) for path in records for line in Path(path).read_text().splitlines()]
+    rows = board(lines)
+    plot(rows)
     caption = (
         "Time of svmcut over time of the quickest peer: marks below the line are won, those far "
         "below by most"
     )
-    parts = [INTRODUCTION, summary(board), "", f"![{caption}](plots/board.svg)"]
+    parts = [INTRODUCTION]
+    parts += [f"Versions: {told}.", ""] if (told := peers(lines)) else []
+    parts += [summary(rows), "", f"![{caption}](plots/board.svg)"]
+    parts += ["", "## What is lost", "", lost(rows)] if any(row.reason for row in rows) else []
     for task, title in TITLES.items():
-        if any(row.task == task for row in board):
-            parts += ["", f"## {title}", "", table(board, task)]
+        if any(row.task == task for row in rows):
+            parts += ["", f"## {title}", "", table(rows, task)]
     (DOCS / "board.md").write_text("\n".join(parts) + "\n", encoding="utf-8")
-    print(summary(board))
+    print(summary(rows))
 
 
 if __name__ == "__main__":

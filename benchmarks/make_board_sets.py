@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stand-ins for public sets of two classes and of twenty, in their sizes and shapes, for
+"""Stand-ins for public sets of two classes and of many, in their sizes and shapes, for
 benchmarks/board.py.
 
     python benchmarks/make_board_sets.py NAME OUTPUT [--rows N] [--seed N]
@@ -18,6 +18,7 @@ benchmarks/board.py.
     copies          200,000 x 300       2,000 rows of w8a, each a hundred times
     hashed          40,000 x 1,048,576  tf-idf of words and pairs of words, hashed
     thousand        20,000 x 20,000     tf-idf of words at unit length, 1,000 classes
+    labels          2,000 x 5,000       tf-idf of words at unit length, 10,000 labels
 
 Errors on them say how trainers compare with each other and nothing of the sets they are named
 after.
@@ -172,6 +173,25 @@ def hashed(rng, n):
     return tfidf(Z), np.where(y > 10, 1, -1)
 
 
+def labels(rng, n):
+    """Rows and a matrix of labels: rows of a topic share most of theirs."""
+    X, topic = topical(rng, n, 5_000, 400)
+    own = rng.integers(0, 10_000, (400, 8))
+    rows, columns = [], []
+    for i in range(n):
+        many = 1 + rng.poisson(2)
+        some = rng.choice(own[topic[i] - 1], size=min(many, 8), replace=False)
+        some = np.where(rng.random(len(some)) < 0.3, rng.integers(0, 10_000, len(some)), some)
+        rows += [i] * len(some)
+        columns += some.tolist()
+    # every label has a row
+    rows += rng.integers(0, n, 10_000).tolist()
+    columns += range(10_000)
+    Y = sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, 10_000)).tocsr()
+    Y.data[:] = 1
+    return tfidf(X), Y
+
+
 SETS = {
     "w8a": (w8a, 49_749),
     "url-day": (url_day, 20_000),
@@ -185,6 +205,7 @@ SETS = {
     "copies": (copies, 200_000),
     "hashed": (hashed, 40_000),
     "thousand": (thousand, 20_000),
+    "labels": (labels, 2_000),
 }
 
 
@@ -195,7 +216,7 @@ def write(name, path, rows=None, seed=1):
     X = sparse.csr_matrix(X)
     X.eliminate_zeros()
     X.data = np.array([float(f"{value:.6g}") for value in X.data])
-    dump_svmlight_file(X, y, str(path), zero_based=False)
+    dump_svmlight_file(X, y, str(path), zero_based=False, multilabel=sparse.issparse(y))
 
 
 if __name__ == "__main__":

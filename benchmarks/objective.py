@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 #: Of margins.
 LOSSES = {
@@ -37,6 +38,20 @@ class Evaluator:
         return 0.5 * (float(weights @ weights) + bias * bias) + C * float(
             (self.weights * losses).sum()
         )
+
+
+def label_objective(sets, W: np.ndarray, constant: np.ndarray, C: float) -> float:
+    """1/2 (|W|^2 + |constant|^2) + C sum of the hinge losses of every label against the rest.
+
+    W has a row for every feature and a column for every label of the sets, in their order.
+    """
+    X = csr_matrix((sets.X.data.astype(float), sets.X.indices, sets.X.indptr), (len(sets), len(W)))
+    gold, losses = sets.gold(), 0.0
+    for first in range(0, len(sets), 500):
+        s = X[first : first + 500] @ W + constant
+        signs = np.where(gold[first : first + 500], 1.0, -1.0)
+        losses += float(np.maximum(0.0, 1.0 - signs * s).sum())
+    return 0.5 * float((W**2).sum() + (constant**2).sum()) + C * losses
 
 
 def read_svm_light(path: Path) -> tuple[np.ndarray, float]:

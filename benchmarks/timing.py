@@ -4,7 +4,10 @@ by round."""
 
 from __future__ import annotations
 
+import math
 import os
+import resource
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -39,8 +42,10 @@ def time_process(
     threads: int = 1,
     timeout: float | None = None,
     statuses: Sequence[int] = (0,),
+    most: float | None = None,
 ) -> Measurement:
-    """Runs a command on the first ``threads`` CPUs; its output goes to a temporary file.
+    """Runs a command on the first ``threads`` CPUs, for at most ``most`` CPU seconds; its output
+    goes to a temporary file.
 
     Raises
     ------
@@ -52,6 +57,14 @@ def time_process(
         "OMP_NUM_THREADS": str(threads),
         "OPENBLAS_NUM_THREADS": str(threads),
     }
+    # programs that are installed have been compiled
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+    def prepare() -> None:
+        os.sched_setaffinity(0, cpus)
+        if most is not None:
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(most), math.ceil(most) + 1))
+
     with tempfile.TemporaryFile() as output:
         began = time.perf_counter()
         process = subprocess.Popen(
@@ -60,10 +73,12 @@ def time_process(
             stdout=output,
             stderr=output,
             env=environment,
-            preexec_fn=lambda: os.sched_setaffinity(0, cpus),
+            preexec_fn=prepare,
         )
         status, usage = _wait(process, timeout)
         wall = time.perf_counter() - began
+        if most is not None and status in (-signal.SIGXCPU, -signal.SIGKILL):
+            raise ProcessFailed(f"{command[0]} took more than {most:.1f} CPU seconds")
         if status not in statuses:
             output.seek(0)
             tail = output.read().decode(errors="replace").strip()[-300:].splitlines() or [
