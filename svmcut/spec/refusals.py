@@ -87,8 +87,15 @@ def plain(settings: Settings) -> Settings:
         try:
             values[name] = (ANY if settings.original and name in FACTORS else kind).take(value)
         except ValueError:
+            of_task = losses(values.get("task", settings.task))
+            shown, known = reprlib.repr(value), of_task if name == "loss" else kind.words
+            near = nearest(value, known) if isinstance(value, str) and known else None
+            if near:
+                raise UsageError(
+                    "{} is {}; did you mean {!r}?", Parameter(name), shown, near
+                ) from None
             raise UsageError(
-                "{} is {}; expected {}", Parameter(name), reprlib.repr(value), kind.expected
+                "{} is {}; expected {}", Parameter(name), shown, kind.expected
             ) from None
     values.setdefault("loss", TASKS[values.get("task", settings.task)].loss)
     found = replace(settings, **values)

@@ -60,6 +60,16 @@ def test_a_slip_is_answered_with_the_name_and_a_far_guess_with_none():
         kind.parse("forest")
 
 
+def test_a_slip_in_python_is_answered_with_the_name():
+    for words, said in (
+        ({"loss": "squared_hing"}, r"'squared_hing'; did you mean 'squared-hinge'\?"),
+        ({"solver": "smoo"}, r"'smoo'; did you mean 'smo'\?"),
+        ({"kernel": "forest"}, "'forest'; expected one of linear"),
+    ):
+        with pytest.raises(ValueError, match=f"parameter '{next(iter(words))}' is {said}"):
+            svmcut.train((np.eye(2), [-1, 1]), **words)
+
+
 def test_python_takes_the_spellings_too():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1, -1, 1, 1])
     words = dict(example_cost=1.0, seed=0)
