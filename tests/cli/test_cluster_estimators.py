@@ -20,7 +20,8 @@ import svmcut.dask
 from svmcut.distributed import jobs, label_blocks, saved
 from svmcut.distributed.connection import here
 from svmcut.distributed.jobs import SpreadSearch
-from svmcut.errors import CheckpointError, DataError, UsageError
+from svmcut.distributed.parts import Part
+from svmcut.errors import CheckpointError, ClusterError, DataError, UsageError
 from svmcut.files.models import write_model
 from svmcut.selection.grid import Search, Terms, cells_of, parts_of
 from svmcut.spec.parameters import Settings
@@ -316,6 +317,18 @@ def test_a_job_that_fails_ends_the_others(client):
 
     with pytest.raises(DataError, match="part: job 1 of all"):
         jobs.Jobs(client, "all").run(fail, [1], lambda job: (job,), print, lambda: None)
+
+
+def test_a_worker_short_of_memory_is_named(client, tmp_path, monkeypatch):
+    def short(self, paths, how):
+        raise MemoryError("reading needs 9 GB")
+
+    monkeypatch.setattr(Part, "_of_files", short)
+    text = (
+        r"the worker inproc://\S+ is out of memory: reading needs 9 GB; use smaller files or more"
+    )
+    with pytest.raises(ClusterError, match=text):
+        svmcut.dask.train(client, written(tmp_path, lines(60), 2), gap=0.1)
 
 
 def test_an_asynchronous_client_is_refused(client):
