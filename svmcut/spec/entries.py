@@ -17,7 +17,12 @@ DUAL_CD, NEWTON, BCFW, GDMM, SBP, CDN = "dual-cd", "newton", "bcfw", "gdmm", "sb
 PLACES, FLOOR, RANGE = "places", "floor", "range"
 #: Penalties of weights: 1/2 |w|^2, |w|_1, and both.
 L2, L1, ELASTIC_NET = "l2", "l1", "elastic-net"
-PENALTIES = (L2, L1, ELASTIC_NET)
+#: Their factors of |w|_1 and of 1/2 |w|^2, by l1_ratio.
+PENALTIES: dict[str, Callable[[float], tuple[float, float]]] = {
+    L2: lambda ratio: (0.0, 1.0),
+    L1: lambda ratio: (1.0, 0.0),
+    ELASTIC_NET: lambda ratio: (ratio, 1.0 - ratio),
+}
 PRECOMPUTED = "precomputed"
 #: The loss of clicks.
 PROPENSITIES = "propensities"

@@ -33,7 +33,7 @@ from svmcut.spec.catalog import (
     is_definite,
     losses,
 )
-from svmcut.spec.entries import ELASTIC_NET, L1, L2, NUMBERS, ONE_CLASS, PENALTIES
+from svmcut.spec.entries import L2, NUMBERS, ONE_CLASS, PENALTIES
 from svmcut.spec.kinds import (
     ANY,
     FLAG,
@@ -231,7 +231,7 @@ class Settings:
     at: Any = param(None, place())
     beta: float = param(1.0, number(0, 1e6, above=True))
     tube: float = param(0.1, number(0))
-    penalty: str = param(L2, one_of(PENALTIES))
+    penalty: str = param(L2, one_of(tuple(PENALTIES)))
     l1_ratio: float = param(0.5, number(0, 1))
     rescaling: Literal["margin", "slack"] = param("margin", one_of(RESCALINGS))
     slack_norm: Literal[1, 2] = param(1, integer(1, 2))
@@ -363,9 +363,7 @@ class Settings:
     @property
     def l1_l2(self) -> tuple[float, float]:
         """The factors of |w|_1 and of 1/2 |w|^2."""
-        if self.penalty == ELASTIC_NET:
-            return self.l1_ratio, 1.0 - self.l1_ratio
-        return (1.0, 0.0) if self.penalty == L1 else (0.0, 1.0)
+        return PENALTIES[self.penalty](self.l1_ratio)
 
     @property
     def is_joint(self) -> bool:

@@ -103,7 +103,7 @@ _ROWS = (
         losses=(*_HINGE, SQUARED_HINGE, LOGISTIC, SQUARED_TUBE),
         binary=("multiclass",),
         takes=("free_bias",),
-        penalties=PENALTIES,
+        penalties=tuple(PENALTIES),
         with_square=_HINGE,
     ),
     Solver(

@@ -21,13 +21,14 @@ from svmcut.risks.squared_hinge import SquaredHingeRisk
 from svmcut.solvers.cdn import Cdn
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
+from svmcut.spec import entries
 
 RISKS = {
     "squared-hinge": SquaredHingeRisk(),
     "logistic": LogisticRisk(),
     "squared-epsilon-insensitive": SquaredEpsilonRisk(truth.TUBE),
 }
-PENALTIES = {"l1": (1.0, 0.0), "elastic-net": (0.6, 0.4), "l2": (0.0, 1.0)}
+PENALTIES = {name: factors(0.6) for name, factors in entries.PENALTIES.items()}
 every_loss = pytest.mark.parametrize("loss", RISKS)
 every_penalty = pytest.mark.parametrize("name", PENALTIES)
 
