@@ -88,6 +88,7 @@ def headers(file):
         names = re.findall(r"^from svmcut\._native\.(\w+) cimport", text, re.MULTILINE)
         direct = [Path(f"svmcut/_native/{name}.pxd") for name in [file.stem, *names]]
         direct += [Path("csrc", name) for name in re.findall(r'extern from "([^"]+)"', text)]
+        direct += [file.parent / name for name in re.findall(r'^include "([^"]+)"', text, re.M)]
     else:
         direct = [Path("csrc", name) for name in re.findall(r'#include "([^"]+)"', text)]
     direct = {each for each in direct if each.is_file() and each != file}

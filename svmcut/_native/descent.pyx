@@ -2,10 +2,9 @@
 """What dual coordinate descents over the rows of a matrix have in common: the rows, and counts of
 what was done."""
 
-import numpy as np
-
 from libc.stdint cimport int64_t
 
+from svmcut.spec.later import numpy as np
 from svmcut.spec import schemas
 
 from svmcut._native.interrupt cimport cancel_flag, serve

@@ -2,10 +2,9 @@
 # sources: csrc/linear/dual_cd.cc
 """Thin wrapper of csrc/linear/dual_cd.cc."""
 
-import numpy as np
-
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from svmcut.spec.later import numpy as np
 from svmcut.spec import schemas
 from svmcut._native.descent import check_order
 

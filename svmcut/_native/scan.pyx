@@ -5,8 +5,7 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t
 
-import numpy as np
-
+from svmcut.spec.later import numpy as np
 from svmcut.errors import DataError
 from svmcut.messages import Message
 
@@ -61,19 +60,15 @@ cdef class _Memory:
         svmcut_array_free(&self.array)
 
 
-cdef _owned(svmcut_array* array, dtype):
-    """A NumPy array on the scanner's memory, which dies with it."""
+cdef _owned(svmcut_array* array, dtype, int itemsize):
+    """An array on the scanner's memory, which dies with it."""
     if array.length == 0:
         svmcut_array_free(array)
         return np.empty(0, dtype)
     cdef _Memory memory = _Memory()
     memory.array = array[0]
-    memory.bytes = array.length * dtype.itemsize
+    memory.bytes = array.length * itemsize
     return np.frombuffer(memory, dtype)
-
-
-_F4, _F8 = np.dtype(np.float32), np.dtype(np.float64)
-_I4, _I8 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 cdef class ScanPart:
@@ -238,14 +233,14 @@ cdef class Scanner:
             raise MemoryError
         has_qid, has_cost = rows.qids.length > 0, rows.costs.length > 0
         arrays = dict(
-            values=_owned(&rows.values, _F4),
-            indices=_owned(&rows.indices, _I4),
-            indptr=_owned(&rows.indptr, _I8),
-            y=_owned(&rows.labels, _F8),
-            qid=_owned(&rows.qids, _I8),
-            cost=_owned(&rows.costs, _F8),
-            skips=_owned(&rows.skips, _I8).reshape(-1, 2),
-            label_ids=_owned(&rows.label_ids, _I4),
+            values=_owned(&rows.values, np.float32, 4),
+            indices=_owned(&rows.indices, np.int32, 4),
+            indptr=_owned(&rows.indptr, np.int64, 8),
+            y=_owned(&rows.labels, np.float64, 8),
+            qid=_owned(&rows.qids, np.int64, 8),
+            cost=_owned(&rows.costs, np.float64, 8),
+            skips=_owned(&rows.skips, np.int64, 8).reshape(-1, 2),
+            label_ids=_owned(&rows.label_ids, np.int32, 4),
             n_features=rows.n_features,
         )
         if self.zero_based:

@@ -7,8 +7,7 @@ formed there."""
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-import numpy as np
-
+from svmcut.spec.later import numpy as np
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from svmcut.data.examples import Csr
 from svmcut.data.labels import is_number
 from svmcut.files.remote import exists
@@ -17,6 +15,7 @@ from svmcut.messages import printable
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.entries import TWO_CLASSES
+from svmcut.spec.later import numpy as np
 from svmcut.tasks.vectors import Scores
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ FEW, STRANGE = 10, 0.5
 COMPARED = 20_000_000
 #: Rows that are hashed at once, and odd numbers that mix bits.
 _HASHED = 1 << 16
-_MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9], np.uint64)
+_MIX = [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9]
 
 
 def of_checkpoint(options: LearnOptions) -> list[str]:
@@ -160,9 +159,9 @@ def _keys(X: Csr) -> NDArray[np.uint64]:
     for start in range(0, X.n_rows, _HASHED):
         stop = min(start + _HASHED, X.n_rows)
         own = slice(ends[start], ends[stop])
-        mixed = (X.indices[own].astype(np.uint64) + np.uint64(1)) * _MIX[0]
-        mixed ^= X.data[own].view(np.uint32).astype(np.uint64) * _MIX[1]
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX[2]
+        mixed = (X.indices[own].astype(np.uint64) + np.uint64(1)) * np.uint64(_MIX[0])
+        mixed ^= X.data[own].view(np.uint32).astype(np.uint64) * np.uint64(_MIX[1])
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(_MIX[2])
         sums = np.append(np.uint64(0), np.cumsum(mixed))
         found[start:stop] = np.diff(sums[ends[start : stop + 1] - ends[start]])
     return found

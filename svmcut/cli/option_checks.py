@@ -7,8 +7,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from svmcut.cli import options as table
 from svmcut.cli.deciding import check_deciding
 from svmcut.cli.option_entry import inert
@@ -30,6 +28,7 @@ from svmcut.spec.catalog import (
     measures,
 )
 from svmcut.spec.entries import TAGS
+from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import replace

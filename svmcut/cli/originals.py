@@ -381,7 +381,7 @@ def learn_grammar(program: Program) -> Grammar:
 
 def _learn(program: Program, values: dict[str, Any], arguments: list[str]) -> int:
     from svmcut.cli.options import LearnOptions
-    from svmcut.cli.training import run
+    from svmcut.cli.sooner import run
     from svmcut.resources import watching
     from svmcut.spec.catalog import TASKS
     from svmcut.spec.parameters import task_defaults

@@ -9,8 +9,6 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from svmcut.cli import advice, summary
 from svmcut.cli import training_report as report
 from svmcut.cli.deciding import deciding
@@ -37,6 +35,7 @@ from svmcut.files.weights import read_weights
 from svmcut.messages import printable
 from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named, names_beside, presentation, words_of
@@ -56,9 +55,6 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Outcome
 
 
-@np.errstate(
-    over="ignore", invalid="ignore", divide="ignore"
-)  # what is not finite is found where it matters
 def run(
     options: LearnOptions, original: str = "", make: Callable[..., Training] | None = None
 ) -> int:
@@ -85,6 +81,8 @@ def run(
     idle = check(options)
     targets, outputs = model_files(options), check_training_files(options, bool(original))
     with contextlib.ExitStack() as stack:
+        # what is not finite is found where it matters
+        stack.enter_context(np.errstate(over="ignore", invalid="ignore", divide="ignore"))
         stack.enter_context(log_beside(outputs))
         checkpoints = None
         stack.enter_context(

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
+from svmcut._native import sparse
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 
 
 class Cut(NamedTuple):
@@ -208,11 +208,13 @@ class CutBundle:
     def _at_sum(self, C: float, beta):
         """Dot products of all cuts with w."""
         k, used = len(self._elements), 1 + np.flatnonzero(beta[1:])
-        return -C * (self._H[:k, used] @ beta[used])
+        products = np.empty(k)
+        sparse.combine(-C * beta[used], [self._H[t, :k] for t in used.tolist()], products)
+        return products
 
     def _dual(self, C: float, beta, squared: float) -> float:
         """D(beta), squared being |w|^2."""
-        return C * float(self._b[: len(beta)] @ beta) - 0.5 * squared
+        return C * sparse.dot(self._b[: len(beta)], beta) - 0.5 * squared
 
     def _combined(self, C: float, beta):
         """w, |w|^2, D(beta), and the dot products of all cuts with w."""
@@ -227,9 +229,9 @@ class CutBundle:
         keep[0] = True
         dropped = int(np.count_nonzero(~keep))
         if dropped:
-            rows = np.nonzero(keep)[0]
+            rows = np.flatnonzero(keep)
             H, b = np.zeros_like(self._H), np.zeros_like(self._b)
-            H[: len(rows), : len(rows)] = self._H[np.ix_(rows, rows)]
+            H[: len(rows), : len(rows)] = self._H[rows][:, rows]
             b[: len(rows)] = self._b[rows]
             self._H, self._b = H, b
             self._elements = [self._elements[t] for t in rows]

@@ -9,11 +9,10 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
 from svmcut.errors import DataError
 from svmcut.messages import Message
+from svmcut.spec.later import numpy as np
 
 
 def vector_examples(X: Any, y: Any, qid: Any = None) -> Examples:

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from svmcut.data.examples import Csr, Examples, stack_rows
 from svmcut.errors import DataError
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:

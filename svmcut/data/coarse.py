@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from svmcut.data.examples import Csr
 from svmcut.messages import Message
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

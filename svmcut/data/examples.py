@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from svmcut.errors import DataError
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import field, record, replace
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from svmcut.errors import UsageError
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import GRADES
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:

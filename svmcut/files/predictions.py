@@ -6,9 +6,8 @@ from __future__ import annotations
 from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from svmcut._native.text import format_integers, format_scores
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

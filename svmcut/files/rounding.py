@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from svmcut._native.text import format_pairs, parse_expansion
 from svmcut.models.kernel_forms import BY_PART, BY_ROOT
 from svmcut.spec.catalog import load
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 
 if TYPE_CHECKING:

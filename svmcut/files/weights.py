@@ -7,10 +7,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from svmcut.errors import DataError
 from svmcut.files.text import BLOCK_BYTES, open_text
+from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import LARGEST_C
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from typing import Self
@@ -24,7 +23,7 @@ CERTIFICATE = schemas.maybe(schemas.row(schemas.REAL, schemas.REAL, schemas.REAL
 CERTIFICATES = schemas.maybe(schemas.many(schemas.REAL, 3))
 #: C of a row that weighs 1, keys of rows (svmcut.data.changes), their multipliers as parts of C.
 MULTIPLIERS = schemas.maybe(
-    schemas.row(schemas.real(0), schemas.array(np.int64, None), schemas.reals(None, low=0))
+    schemas.row(schemas.real(0), schemas.array("int64", None), schemas.reals(None, low=0))
 )
 
 

@@ -5,14 +5,15 @@ svmcut.training.balls."""
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
 from svmcut.spec.catalog import MARKED, ONE_CLASS_LOSS
+from svmcut.spec.later import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Rounding of scores and norms in float64, as a part of what they are made of.
 ROUNDING = 1e-12

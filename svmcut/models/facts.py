@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

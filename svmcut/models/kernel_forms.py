@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
 from svmcut.models import facts
@@ -14,6 +12,7 @@ from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import field, record
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ any other is mended.
 
 from __future__ import annotations
 
-import numpy as np
-
 from svmcut.qp.exact import ExactSimplexQp
 from svmcut.qp.osqp import OsqpSimplexQp
+from svmcut.spec.later import numpy as np
 
 
 def objective(H, b, C: float, beta) -> float:

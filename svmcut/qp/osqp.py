@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
+from svmcut.spec.later import numpy as np
 
 #: Times the working set may grow, and cuts that join it each time.
 _ROUNDS, _JOIN = 12, 4

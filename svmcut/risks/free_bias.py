@@ -22,11 +22,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed
 from svmcut.risks.weights import total
+from svmcut.spec.later import numpy as np
 
 STEPS = 200
 FLAT, ROUGH = (

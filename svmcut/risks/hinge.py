@@ -16,12 +16,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
-
 from svmcut._native import sparse
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed
 from svmcut.risks.weights import example_weights
+from svmcut.spec.later import numpy as np
 
 
 @functools.cache

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from svmcut._native import newton as native
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 from svmcut.spec.states import Form, Kept
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ import math
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from svmcut._native import sparse
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start
 from svmcut.spec import schemas, states
+from svmcut.spec.later import numpy as np
 from svmcut.spec.states import OWN, Form, State
 
 if TYPE_CHECKING:

@@ -25,8 +25,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from svmcut._native import dual_cd
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.curvature import DENSE_DIM
@@ -34,6 +32,7 @@ from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
 from svmcut.solvers.newton import Newton, may_follow
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record
 from svmcut.spec.states import Form, State
 

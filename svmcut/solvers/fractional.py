@@ -23,8 +23,6 @@ import time
 from collections.abc import Generator, Iterator
 from typing import Any, ClassVar
 
-import numpy as np
-
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
@@ -35,6 +33,7 @@ from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import CUTTING_PLANE
+from svmcut.spec.later import numpy as np
 from svmcut.spec.states import OWN, Form, State
 
 #: Solutions a cut may stay without a multiplier.

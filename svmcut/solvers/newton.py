@@ -33,8 +33,6 @@ import math
 from collections.abc import Generator
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from svmcut._native import sparse
 from svmcut.cutting.oracle import Normals
 from svmcut.risks.smoothed import FLAT, SmoothedRisk, line_step
@@ -43,6 +41,7 @@ from svmcut.solvers.curvature import DENSE_DIM, Curvature
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.spec.states import OWN, Form, Kept, State
 

@@ -4,22 +4,66 @@
     from svmcut.spec.later import numpy as np
 
 A run that needs none of it, such as one that scores a small file, ends sooner than NumPy is
-imported. So do modules write that such a run imports for something else.
+imported. So do modules write that such a run imports for something else. Within `without_numpy` the
+same names are those of what it is given, svmcut._native.light, which has what training of a linear
+machine on a small file needs; no module may keep anything of it that a later run would find.
 """
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class NumpyNeeded(BaseException):
+    """What only NumPy has was asked for within `without_numpy`; no handler of failures takes it."""
+
+
+@contextlib.contextmanager
+def without_numpy(source: Any) -> Iterator[None]:
+    """Within it names of NumPy are those of this module.
+
+    Raises
+    ------
+    NumpyNeeded
+        By what is not there.
+    """
+    before, _Later.source = _Later.source, source
+    for name in [*vars(numpy)]:
+        delattr(numpy, name)
+    try:
+        yield
+    finally:
+        _Later.source = before
+
+
+def is_numpy_loaded() -> bool:
+    """Whether nothing is to be gained without it."""
+    return "numpy" in sys.modules
+
+
+class _Later:
+    """A module whose names are looked up once."""
+
+    source = None
+
+    def __getattr__(self, name):
+        if self.source is not None:
+            try:
+                return getattr(self.source, name)
+            except AttributeError:
+                raise NumpyNeeded(name) from None
+        import numpy
+
+        found = self.__dict__[name] = getattr(numpy, name)
+        return found
+
 
 if TYPE_CHECKING:
     import numpy as numpy
 else:
-
-    class _Later:
-        """A module whose names are looked up once."""
-
-        def __getattr__(self, name):
-            import numpy
-
-            found = self.__dict__[name] = getattr(numpy, name)
-            return found
-
     numpy = _Later()

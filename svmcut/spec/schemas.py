@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
+from svmcut.spec.later import numpy as np
 
 Check = Callable[[Any, str], None]
 
@@ -139,7 +139,7 @@ def array(
 
 def reals(*shape: int | None, low: float | None = None, high: float | None = None) -> Check:
     """A float64 array of finite values."""
-    return array(np.float64, *shape, low=low, high=high)
+    return array("float64", *shape, low=low, high=high)
 
 
 def below(most: np.ndarray, low: float | None = None) -> Check:

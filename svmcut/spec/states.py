@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 
 #: What a checkpoint keeps of an object: plain values, arrays, instances of `state_classes`.
 State = dict[str, Any]

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from svmcut.data.arrays import vector_examples
 from svmcut.data.labels import classes_of
 from svmcut.errors import DataError
@@ -17,6 +15,7 @@ from svmcut.files.predictions import write_labels, write_probabilities, write_sc
 from svmcut.files.remote import is_file
 from svmcut.models.columns import below
 from svmcut.spec.entries import NUMBERS
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import Task
 

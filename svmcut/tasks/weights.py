@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from svmcut.data.examples import Examples
 from svmcut.data.folds import take
 from svmcut.data.labels import by_labels, classes_of, labels_of
@@ -21,6 +19,7 @@ from svmcut.messages import Message
 from svmcut.spec.catalog import SMO, TASKS
 from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
+from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import LARGEST_C
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import no_sum

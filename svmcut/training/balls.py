@@ -21,8 +21,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from svmcut.data.changes import row_keys
 from svmcut.errors import UsageError
 from svmcut.files.rounding import KEPT
@@ -30,6 +28,7 @@ from svmcut.messages import Parameter
 from svmcut.models.bounds import lengths
 from svmcut.spec.catalog import KERNELS, PAIRS, SOLVERS
 from svmcut.spec.entries import CLASSES, L2, SETS, TWO_CLASSES
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.training.gate import BOUNDED
 

@@ -6,13 +6,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from svmcut.data.examples import Examples, MultilabelExamples, Sequences
 from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
 from svmcut.messages import Message
 from svmcut.resources import shortage
 from svmcut.risks.weights import example_weights
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

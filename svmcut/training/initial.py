@@ -7,14 +7,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from svmcut.errors import UsageError
 from svmcut.files.rounding import read_back
 from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel
 from svmcut.risks.weights import boxes
 from svmcut.spec.catalog import MARKED, TASKS, losses
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,12 +11,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from svmcut.errors import UsageError
 from svmcut.messages import Message
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import refuse_example_cost
 from svmcut.training.gate import ENDS, judge

@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
+from svmcut._native import sparse
 from svmcut.data.examples import Examples
 from svmcut.errors import TrainingError
 from svmcut.messages import Message
@@ -19,6 +18,7 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.rows import linear_space
 from svmcut.spec.catalog import TASKS, losses
 from svmcut.spec.entries import GRADES, NUMBERS, ONE_CLASS
+from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import Settings
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
 from svmcut.training.outcome import PERCENT, Units
@@ -153,9 +153,10 @@ class Vectors:
     def rise(self, space: Any, w: Any) -> float:
         if self.steepness == math.inf:
             return math.inf
-        v, n, data = self.risk.weights, len(self.examples), self.X.data
+        v, n, norms = self.risk.weights, len(self.examples), np.empty(len(self.examples))
         squares = n if v is None else float(np.dot(v, v))
-        return rise_of(space, w, squares, float(np.dot(data, data)) + n * space.bias**2)
+        sparse.row_norms(sparse.Rows(self.X), norms, self._settings.threads)
+        return rise_of(space, w, squares, float(np.sum(norms)) + n * space.bias**2)
 
     def details(self) -> dict[str, Any]:
         return {}

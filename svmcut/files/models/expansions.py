@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import products
 from svmcut.models import KernelModel, LinearModel
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from svmcut.models import ScoringModel

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-import numpy as np
-
 from svmcut._native.text import format_pairs
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
@@ -26,6 +24,7 @@ from svmcut.files.models.grammar import (
     write_weights,
 )
 from svmcut.models import LinearModel
+from svmcut.spec.later import numpy as np
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training without NumPy: the model, the lines and the status are those of training with it."""
+
+import io
+import re
+import sys
+
+import pytest
+from programs import call, run
+
+from svmcut.cli import sooner, training
+
+DATA = "data/"
+LINES = {
+    "text": ("svmcut learn", "text"),
+    "no bias": ("svmcut learn --bias 0 -v 2", "text"),
+    "dense": ("svmcut learn", "breast_cancer"),
+    "Newton's method": ("svmcut learn --solver newton --gap 1e-6", "wine"),
+    "cutting planes": ("svmcut learn --solver cutting-plane", "wine"),
+    "squared hinge": ("svmcut learn -l squared-hinge", "wine"),
+    "logistic": ("svmcut learn -l logistic -v 2", "wine"),
+    "a limit": ("svmcut learn --max-iterations 2", "wine"),
+    "svm_perf": ("svm_perf_learn -c 20", "text"),
+    "its cutting planes": ("svm_perf_learn -c 5 -w 3 --b 0", "wine"),
+}
+#: Seconds, and what is counted in their tenths.
+CLOCK = re.compile(r"in [\d.]+ s\b|cpu-seconds: [\d.]+|time [\d.]+")
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """How runs that might end without NumPy ended."""
+    ends = []
+    begun = sooner._run
+
+    def watched(options, original):
+        try:
+            status = begun(options, original)
+        except BaseException as error:
+            ends.append(type(error).__name__)
+            raise
+        ends.append(status)
+        return status
+
+    monkeypatch.setattr(sooner, "is_numpy_loaded", lambda: False)
+    monkeypatch.setattr(sooner, "_run", watched)
+    return ends
+
+
+def told(capsys):
+    out, err = capsys.readouterr()
+    return CLOCK.sub("", out), err
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_model_and_lines_are_the_same(name, tmp_path, capsys, tried, monkeypatch):
+    program, stem = LINES[name]
+    model, file = tmp_path / "model", f"{DATA}{stem}.train"
+    status = call(program, file, model)
+    found = status, model.read_bytes(), told(capsys)
+    assert tried == [status]
+    monkeypatch.setattr(sooner, "may_begin", lambda options: False)
+    assert call(program, file, model) == status
+    assert (status, model.read_bytes(), told(capsys)) == found
+
+
+REFUSED = {
+    "a line that is none": "1 1:1\n-1 2:x\n",
+    "three labels": "1 1:1\n2 2:1\n3 3:1\n" * 10,
+    "no file": None,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_others_begin_again(name, tmp_path, capsys, tried, monkeypatch):
+    file, model = tmp_path / "file", tmp_path / "model"
+    if REFUSED[name] is not None:
+        file.write_text(REFUSED[name])
+    status, found = call("svmcut learn", file, model), told(capsys)
+    assert len(tried) == (1 if REFUSED[name] is None else 2)
+    monkeypatch.setattr(sooner, "may_begin", lambda options: False)
+    assert (call("svmcut learn", file, model), told(capsys)) == (status, found)
+
+
+def test_numpy_is_not_imported(tmp_path):
+    code = (
+        "import sys; from svmcut.cli.start import main; "
+        f"status = main(['learn', '-v', '0', '{DATA}text.train', '{tmp_path}/m']); "
+        "sys.exit(status or 'numpy' in sys.modules)"
+    )
+    assert run(f"{sys.executable} -c", code).returncode == 0
+
+
+class Late(training.Training):
+    """Needs NumPy once, when all but the last lines are printed."""
+
+    due = True
+
+    def fit(self, cost, target):
+        super().fit(cost, target)
+        if Late.due:
+            Late.due = False
+            raise sooner.NumpyNeeded
+
+
+def test_what_was_printed_is_not_printed_again(tmp_path, capsys, tried, monkeypatch):
+    monkeypatch.setattr(sooner, "PATIENCE", -1.0)
+    monkeypatch.setattr(training, "Training", Late)
+    monkeypatch.setattr(Late, "due", True)
+    call("svmcut learn -v 2", f"{DATA}wine.train", tmp_path / "model")
+    found = told(capsys)
+    assert tried == ["NumpyNeeded", 0]
+    monkeypatch.setattr(sooner, "may_begin", lambda options: False)
+    call("svmcut learn -v 2", f"{DATA}wine.train", tmp_path / "model")
+    assert told(capsys) == found
+
+
+def test_lines_wait_until_the_run_lasts(monkeypatch):
+    stream = io.StringIO()
+    held = sooner._Held(stream)
+    held.write("first ")
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(sooner, "PATIENCE", -1.0)
+    held.write("second ")
+    held.write("third")
+    assert stream.getvalue() == "first second third" and held.passed == 18

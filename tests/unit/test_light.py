@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays without NumPy: every operation gives NumPy's bytes, and what is not there is said."""
+
+import math
+
+import numpy as np
+import pytest
+
+from svmcut._native import light
+from svmcut.spec import later
+
+RNG = np.random.default_rng(5)
+LENGTHS = (0, 1, 7, 8, 9, 127, 128, 129, 300, 1000, 4097)
+
+
+def given(n=60, kind="float64"):
+    if kind == "bool":
+        return RNG.random(n) < 0.5
+    values = RNG.normal(size=n) * 10.0 ** RNG.integers(-3, 4, n)
+    return values.astype(kind) if kind.startswith("float") else (10 * values).astype(kind)
+
+
+def same(found, wanted):
+    """Whether two results have the same type, shape and bytes; a number of Python's is one of
+    NumPy's."""
+    if not isinstance(found, light.Array):
+        return type(found) in (int, float, bool, tuple) and found == wanted
+    copy = np.asarray(memoryview(found))
+    wanted = np.asarray(wanted)
+    return (
+        copy.dtype == wanted.dtype
+        and copy.shape == wanted.shape
+        and (copy.tobytes() == wanted.tobytes())
+    )
+
+
+def both(do, *arrays):
+    """What a function gives of NumPy's arrays, and of these."""
+    return do(light, *map(light.array, arrays)), do(np, *[each.copy() for each in arrays])
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_sums_are_numpys_to_the_last_bit(n):
+    x = given(2 * n)
+    assert same(*both(lambda np, x: np.sum(x[:n]), x))
+    assert same(*both(lambda np, x: x[::2].sum(), x))
+
+
+TWO = {
+    "+": lambda np, x, y: x + y,
+    "-": lambda np, x, y: x - y,
+    "*": lambda np, x, y: x * y,
+    "/": lambda np, x, y: x / y,
+    "==": lambda np, x, y: x == y,
+    "<": lambda np, x, y: x < y,
+    ">=": lambda np, x, y: x >= y,
+    "minimum": lambda np, x, y: np.minimum(x, y),
+    "maximum": lambda np, x, y: np.maximum(x, y),
+    "where": lambda np, x, y: np.where(x > y, x, y),
+    "concatenate": lambda np, x, y: np.concatenate([x, y]),
+}
+
+
+@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "int32"])
+def test_two_arrays(name, kind):
+    x, y = given(kind=kind), given(kind=kind)
+    y[y == 0] = 1
+    assert same(*both(TWO[name], x, y))
+
+
+@pytest.mark.parametrize(
+    "kinds", [("float32", "float64"), ("int32", "int64"), ("int32", "float32")]
+)
+def test_types_meet_as_in_numpy(kinds):
+    x, y = (given(kind=kind) for kind in kinds)
+    for name in ("+", "*", "<"):
+        assert same(*both(TWO[name], x, y))
+
+
+ONE = {
+    "a number": lambda np, x: (x + 2.5) * 3,
+    "a number before": lambda np, x: 1.5 - x / 4.0,
+    "float32 beside a number": lambda np, x: x.astype(np.float32) >= 0.1,
+    "negative": lambda np, x: -x,
+    "abs": lambda np, x: abs(x),
+    "a part": lambda np, x: x[3:-2],
+    "every third": lambda np, x: x[1::3] + 1.0,
+    "truths": lambda np, x: x[(x > 0) & ~(x > 5) | (x == 0)],
+    "places": lambda np, x: x[np.flatnonzero(x > 0)],
+    "a list": lambda np, x: x[[0, -1]],
+    "nonzeros": lambda np, x: np.count_nonzero(x > 1),
+    "most": lambda np, x: (x.max(), x.min(), x.argmax(), x.argmin()),
+    "append": lambda np, x: np.append(x, 0.0),
+    "unique": lambda np, x: np.unique(np.where(x > 0, 3.0, x)),
+    "inverse": lambda np, x: np.unique(np.where(x > 0, 3.0, x), return_inverse=True)[1],
+    "finite": lambda np, x: np.isfinite(np.where(x > 0, x, float("inf"))),
+    "searched": lambda np, x: np.searchsorted(np.unique(x), x[::5], side="right"),
+    "close": lambda np, x: (bool(np.allclose(x, x + 1e-9)), bool(np.allclose(x, x + 1.0))),
+    "rows": lambda np, x: np.cumsum(np.flatnonzero(x > 0)),
+    "counts": lambda np, x: np.bincount(np.flatnonzero(x > 0), minlength=70),
+    "weighed": lambda np, x: np.bincount(np.flatnonzero(x > -1e9), weights=x),
+    "arange": lambda np, x: np.arange(0, len(x), 7),
+    "roots": lambda np, x: np.sqrt(abs(x)),
+    "reciprocal": lambda np, x: np.reciprocal(x),
+    "shape": lambda np, x: np.shape(x),
+    "bytes": lambda np, x: (x > 0).view(np.uint8),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_one_array(name):
+    found, wanted = both(ONE[name], given())
+    if isinstance(found, tuple):
+        assert found == wanted
+    else:
+        assert same(found, wanted)
+
+
+def written(np, x):
+    """An array that was written to in all ways there are."""
+    x[2], x[5:8] = 1.5, 0.25
+    x[x > 9] = -1.0
+    x[np.flatnonzero(x < 0)] = x[x < 0] * 2.0
+    x += 1.0
+    x[10:] *= 2.0
+    np.multiply(x, 3.0, out=x)
+    np.divide(x, x - x[0], out=x, where=x != x[0])
+    np.negative(x, out=x)
+    np.copyto(x[:4], x[4:8])
+    largest = np.zeros(3)
+    np.maximum.at(largest, np.array([0, 1, 0, 2]), x[:4])
+    x[:3] = largest
+    return x
+
+
+def test_writing():
+    assert same(*both(written, given()))
+
+
+def squares(np, x):
+    """Parts of a matrix, as a bundle of cuts takes them."""
+    H = np.zeros((6, 6))
+    H[0, 0] = 2.0
+    H[2, 1:4] = H[1:4, 2] = x[:3]
+    H[:2, :2] = H[1:3, 1:3]
+    rows = np.array([0, 2, 3])
+    return np.concatenate([H[rows][:, rows][1, :], np.diagonal(H)[:4], H[:, 3]])
+
+
+def test_matrices():
+    assert same(*both(squares, given()))
+
+
+LACKING = (
+    lambda np, x: x @ x,
+    lambda np, x: np.linalg,
+    lambda np, x: x[None],
+    lambda np, x: x + x[:-1],
+    lambda np, x: x + np.array([1.0]),
+    lambda np, x: x.astype(np.int64),
+    lambda np, x: np.sqrt(x),
+    lambda np, x: np.unique(x / (x - x)),
+    lambda np, x: x.reshape(2, -1),
+    lambda np, x: np.array([1, 2.0]),
+    lambda np, x: x.mean(),
+)
+
+
+@pytest.mark.parametrize("do", LACKING)
+def test_what_is_not_there_is_said(do):
+    x = light.array(given())
+    with pytest.raises((later.NumpyNeeded, AttributeError, TypeError)):
+        do(light, x)
+
+
+def test_a_view_keeps_its_memory():
+    x = light.array(given(1000))
+    part = memoryview(x[10:20])
+    first = part[0]
+    del x
+    assert part[0] == first and math.isfinite(first)
+
+
+def test_names_are_numpys_again():
+    with later.without_numpy(light):
+        assert later.numpy.zeros is light.zeros
+        with pytest.raises(later.NumpyNeeded, match="linalg"):
+            later.numpy.linalg.norm([1.0])
+    assert later.numpy.zeros is np.zeros
