@@ -214,7 +214,7 @@ def measure(
                 C,
                 entry.name,
                 entry.threads,
-                *medians(found),
+                *medians(found)[:2],
                 objectives[key],
                 off,
                 gap,
