@@ -254,7 +254,7 @@ def _of_cost(run: Any, problem: KernelProblem) -> tuple[Machine, list[str]]:
     lines = []
     if problem.weights is None or np.ptp(problem.weights) == 0:
         lines.append(f"nu = {size.sum() / (float(np.mean(most)) * n):.6f}")
-    lines += _counts(-run.dual, 0.0 - f.b, size, most)
+    lines += _counts(0.0 - run.dual, 0.0 - f.b, size, most)
     return Machine(f.beta, 0.0 - f.b), lines
 
 
@@ -263,18 +263,18 @@ def _of_nu(run: Any, problem: NuProblem, options: Svm) -> tuple[Machine, list[st
     f, (rho, b) = run.expansion(), run.levels()
     if options.svm == NU_SVR:
         beta = f.beta.reshape(2, -1).sum(axis=0)
-        told = _counts(-run.dual, 0.0 - b, np.abs(beta), problem.C)
+        told = _counts(0.0 - run.dual, 0.0 - b, np.abs(beta), problem.C)
         return Machine(beta, 0.0 - b), [f"epsilon = {0.0 - rho:.6f}", *told]
     size = np.abs(f.beta)
     if options.svm == ONE_CLASS_SVM:
-        return Machine(f.beta, rho), _counts(-run.dual, rho, size, 1.0)
+        return Machine(f.beta, rho), _counts(0.0 - run.dual, rho, size, 1.0)
     if not rho > 0:
         raise Refused(
             f"ERROR: -n {options.nu:g} leaves no margin between two classes; "
             "give a larger nu, or another kernel"
         )
     machine = Machine(f.beta / rho, 0.0 - b / rho)
-    told = _counts(-run.dual / rho**2, machine.rho, size, 1.0)
+    told = _counts(0.0 - run.dual / rho**2, machine.rho, size, 1.0)
     return machine, [f"C = {1 / rho:.6f}", *told]
 
 
