@@ -252,8 +252,6 @@ class KernelRoom:
         assert isinstance(model, KernelModel)
         squared, s = self._scored(model)
         t = risk.line_minimum(np.zeros(len(s)), s, 0.0, squared, C)
-        if t == 0:
-            outcome.warnings.append(Message(WORSE, "scale the features or lower C"))
         model = replace(model, alpha=t * model.alpha, b=read_back_number(t * model.b))
         outcome.model, outcome.norm = model, t * outcome.norm
         outcome.multipliers, outcome.apart = t * outcome.multipliers, None
