@@ -35,12 +35,11 @@ TITLES = {
 }
 INTRODUCTION = """# The whole board
 
-For readers who want every number, losses included. Every set, loss and C, with svmcut and every peer that can be installed.
-A figure is the CPU seconds, on one core and from the text file to the written model, of the quickest run that came within
-1e-3 of the least objective that any program found, computed in float64 from the written weights; every program was tried
-with tolerances from loose to tight. Peers called from Python (scikit-learn, vowpal wabbit, crfsuite, LightGBM, XGBoost)
-are not charged for their start, svmcut is. Ratios below 1 are won; what is lost is **bold**, with the reason. In sequences
-and rankings the figure is the time to the least error that a peer reached.
+For readers who want every number, losses included. Two figures each: CPU seconds of svmcut and of the quickest peer, on one core
+and from the text file to the written model. They are those of the quickest run that came within 1e-3 of the least objective that
+any program found, computed in float64 from the written weights; every program was tried with tolerances from loose to tight.
+Peers called from Python (scikit-learn, vowpal wabbit, crfsuite, LightGBM, XGBoost) are not charged for their start, svmcut is.
+What svmcut loses is **bold**. In sequences and rankings the figure is the time to the least error that a peer reached.
 
     python benchmarks/board.py runs.jsonl --data FOLDER --made FOLDER --seconds 280
     python benchmarks/board_duels.py runs.jsonl --data FOLDER --made FOLDER
@@ -49,8 +48,8 @@ and rankings the figure is the time to the least error that a peer reached.
 The first is run until it no longer says that more is left (`--quick`: the jobs that decide most); the second runs close
 jobs again, in turns. Sets that benchmarks/make_board_sets.py names, rcv1 and cod-rna are generated stand-ins in the size and
 shape of public ones; the others are public, covtype a part of it. Runs of more than 30 CPU seconds were ended, with
-`--quick` a peer's after five times what svmcut took: "not reached" says that no peer came near before. Jobs that no program
-ended in time are left out.
+`--quick` a peer's after five times what svmcut took: "-" says that none came near before. Jobs that no program ended in time
+are left out.
 """  # noqa: E501
 
 
@@ -139,39 +138,41 @@ def reason(task, ours, mine, other, least) -> str:
     return f"{word} takes {seconds[longest]:.2f} s, start-up {start:.2f} s"
 
 
-def cell(run: dict[str, Any] | None) -> str:
-    """Seconds and who."""
-    if run is None:
-        return "not reached"
-    return f"{run['cpu']:.2f}" if run["peer"] == "svmcut" else f"{run['cpu']:.2f}, {run['peer']}"
+def cell(row: Row | None) -> str:
+    """Seconds of both, and who the peer is; bold where it is first."""
+    if row is None:
+        return ""
+    ours, theirs = (f"{run['cpu']:.2f}" if run else "-" for run in (row.ours, row.theirs))
+    words = f"{ours} / {theirs} {row.theirs['peer'] if row.theirs else ''}".rstrip()
+    return f"**{words}**" if row.reason else words
 
 
 def table(rows: list[Row], task: str) -> str:
-    """Markdown of one task."""
-    lines = ["| set | C | svmcut s | quickest peer s | ratio | |", "|---|---:|---:|---|---:|---|"]
-    for row in rows:
-        if row.task == task:
-            ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
-            words = [row.set, row.C, cell(row.ours), cell(row.theirs), ratio]
-            bold = [f"**{word}**" if row.reason and word else word for word in words]
-            lines.append("| " + " | ".join([*bold, row.reason]) + " |")
+    """Markdown of one task: a row a set, a column a C."""
+    jobs = {(row.set, row.C): row for row in rows if row.task == task}
+    names = list(dict.fromkeys(name for name, _ in jobs))
+    costs = sorted({C for _, C in jobs}, key=float)
+    lines = [
+        "| set | " + " | ".join(f"C = {C}" for C in costs) + " |",
+        "|---|" + "---|" * len(costs),
+    ]
+    lines += [
+        f"| {name} | " + " | ".join(cell(jobs.get((name, C))) for C in costs) + " |"
+        for name in names
+    ]
     return "\n".join(lines)
 
 
 def lost(rows: list[Row]) -> str:
-    """Markdown of what is lost, the worst first; long jobs before short ones."""
+    """Markdown of the long jobs that are lost, the worst first."""
     worst = sorted(
-        (row for row in rows if row.reason),
-        key=lambda row: (is_short(row), -(row.ratio or float("inf"))),
+        (row for row in rows if row.reason and not is_short(row)),
+        key=lambda row: -(row.ratio or float("inf")),
     )
-    lines = [
-        "| set | task | C | svmcut s | quickest peer s | ratio | |",
-        "|---|---|---:|---:|---|---:|---|",
-    ]
+    lines = ["| set | task | C | ratio | why |", "|---|---|---:|---:|---|"]
     for row in worst:
         ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
-        words = [row.set, row.task, row.C, cell(row.ours), cell(row.theirs), ratio, row.reason]
-        lines.append("| " + " | ".join(words) + " |")
+        lines.append("| " + " | ".join([row.set, row.task, row.C, ratio, row.reason]) + " |")
     return "\n".join(lines)
 
 
@@ -232,7 +233,8 @@ def main(*records: str) -> None:
     parts = [INTRODUCTION]
     parts += [f"Versions: {told}.", ""] if (told := peers(lines)) else []
     parts += [summary(rows), "", f"![{caption}](plots/board.svg)"]
-    parts += ["", "## What is lost", "", lost(rows)] if any(row.reason for row in rows) else []
+    if any(row.reason and not is_short(row) for row in rows):
+        parts += ["", f"## Lost, of those of {SHORT:g} s or more", "", lost(rows)]
     for task, title in TITLES.items():
         if any(row.task == task for row in rows):
             parts += ["", f"## {title}", "", table(rows, task)]

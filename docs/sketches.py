@@ -144,12 +144,14 @@ def sketch():
 
 def speed():
     """docs/speed.svg: seconds of svmcut and of the fastest peer, hinge loss at C = 1."""
-    board = (DOCS / "board.md").read_text(encoding="utf-8").split("## Hinge loss\n")[1]
+    board = (DOCS / "board.md").read_text(encoding="utf-8").split("## Hinge loss\n\n")[1]
+    lines = board.partition("\n\n")[0].splitlines()
+    head, _, *rows = [[cell.strip(" *") for cell in line[1:-1].split(" | ")] for line in lines]
     jobs = []
-    for line in board.partition("\n## ")[0].splitlines():
-        name, cost, mine, peer = [cell.strip(" *") for cell in [*line.split("|"), *4 * [""]][1:5]]
-        if cost == "1" and peer != "not reached":
-            jobs.append((float(peer.partition(",")[0]), float(mine), name))
+    for row in rows:
+        mine, peer = row[head.index("C = 1")].split(" / ")
+        if peer != "-":
+            jobs.append((float(peer.split()[0]), float(mine), row[0]))
     to = Sketch(400, 250, "CPU seconds of svmcut and of the fastest peer on nine sets")
     across = lambda seconds: 120 + 150 * np.log10(seconds / 0.1)  # noqa: E731
     to.text(10, 22, "Seconds to the same objective", weight="bold", size=15)
