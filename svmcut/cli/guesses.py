@@ -54,6 +54,10 @@ def command_meant(word: str) -> str | None:
     return _COMMANDS.get(word.lower()) or nearest(word, tuple(COMMANDS))
 
 
+#: Characters of a flag that say too little to be taken for its beginning.
+_VAGUE = len("--ab")
+
+
 def option_meant(flag: str, words: Sequence[str]) -> str | None:
     """What to do about an unknown option of a command line; None where there is nothing to say.
 
@@ -77,7 +81,7 @@ def option_meant(flag: str, words: Sequence[str]) -> str | None:
     if other and other.split()[0].rstrip(",") in own:
         return f"give {other}"
     own.append("--help")
-    begun = [name for name in own if name.startswith(flag) and len(flag) > len("--ab")]
+    begun = [name for name in own if name.startswith(flag) and flag[_VAGUE:]]
     near = begun[0] if len(begun) == 1 else nearest(flag, own, 0.75)
     return near and f"did you mean {near}?"
 

@@ -56,12 +56,15 @@ def run(options: LearnOptions, original: str = "") -> int:
             contextlib.redirect_stderr(held[1]),
         ):
             status = _run(options, original)
-    except (Exception, NumpyNeeded):
-        pass
-    else:
         for each in held:
             each.release()
         return status
+    except (Exception, NumpyNeeded):
+        pass
+    except BaseException:  # a signal: what was to be read so far stays so
+        with contextlib.suppress(OSError):
+            held[0].release()
+        raise
     with _without_first(held):
         return _run(options, original)
 
@@ -122,9 +125,17 @@ class _Held(io.TextIOBase):
         """Writes what was kept."""
         self._open, text = True, "".join(self._parts)
         self._parts.clear()
-        self.passed += len(text)
         if text:
             self._stream.write(text)
+            self._stream.flush()
+        self.passed += len(text)
+
+    def fileno(self) -> int:
+        """Where it goes in the end, for who drops a stream that cannot be written."""
+        return self._stream.fileno()
+
+    def flush(self) -> None:
+        if self._open:
             self._stream.flush()
 
 

@@ -226,20 +226,16 @@ def measure_rows(data: dict[str, Any], words: bool = False) -> Iterable[tuple[st
             continue
         value = data["measures"][row.name]
         shown = value if isinstance(value, int) else f"{value:.{row.digits}f}"
-        aimed = row.aimed if row.aimed and "{}" not in row.aimed else None
-        name = (row.plain or aimed or _words(row.name)) if words else row.name
+        aimed = (row.aimed or "").replace(" {}", "")
+        name = (row.plain or aimed or row.heading or _words(row.name)) if words else row.name
         yield name, "undefined" if math.isnan(value) else str(shown)
     for name in ("log_loss", "brier"):
         if name in data:
             yield _words(name) if words else name, f"{data[name]:.4f}"
 
 
-#: Keys that are not in words as they are.
-_NAMES = {"prbep": "PRBEP", "fbeta": "F-beta", "partial_auc": "Partial ROC area"}
-
-
 def _words(key: str) -> str:
-    return _NAMES.get(key) or key.replace("_", " ").capitalize()
+    return key.replace("_", " ").capitalize()
 
 
 def confusion_table(data: dict[str, Any]) -> list[list[str]]:

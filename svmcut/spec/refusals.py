@@ -87,9 +87,11 @@ def plain(settings: Settings) -> Settings:
         try:
             values[name] = (ANY if settings.original and name in FACTORS else kind).take(value)
         except ValueError:
-            of_task = losses(values.get("task", settings.task))
-            shown, known = reprlib.repr(value), of_task if name == "loss" else kind.words
-            near = nearest(value, known) if isinstance(value, str) and known else None
+            shown, near = reprlib.repr(value), None
+            if isinstance(value, str):
+                of_task = name == "loss"
+                known = losses(values.get("task", settings.task)) if of_task else kind.words
+                near = nearest(value, known or ())
             if near:
                 raise UsageError(
                     "{} is {}; did you mean {!r}?", Parameter(name), shown, near

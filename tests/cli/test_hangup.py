@@ -2,6 +2,7 @@
 """SIGHUP ends a run as SIGTERM does, and not under nohup."""
 
 import os
+import random
 import signal
 
 import pytest
@@ -41,9 +42,13 @@ def hung_up(*words, at, **options):
     ],
 )
 def test_a_run_in_training_ends_as_of_sigterm(words, status, told):
-    with open("rows", "wb") as file:
-        file.write(ROWS * 20)
-    long = ("-w", "3", "-c", "1e6", "--gap", "1e-12", "--max-iterations", "1000000")
+    rng = random.Random(3)
+    with open("rows", "w") as file:  # of which no plane tells the signs: thousands of cuts
+        for _ in range(4000):
+            values = " ".join(f"{j}:{rng.gauss(0, 1):.3f}" for j in range(1, 41))
+            file.write(f"{rng.choice((-1, 1))} {values}\n")
+    long = ("-w", "3", "-c", "1e4", "--gap", "1e-12", "--max-iterations", "1000000")
+    long += ("--no-line-search",)
     assert hung_up(*words, *long, "rows", "out", at=b"Iter 3:") == (
         status,
         f"svmcut learn: stopped by SIGHUP{told}\n",

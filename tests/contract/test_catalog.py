@@ -530,7 +530,7 @@ def test_names_and_defaults_stand_in_one_file():
             if isinstance(node, ast.AnnAssign) and getattr(node.value, "value", None) is not None:
                 name = getattr(node.target, "id", None)
                 given = isinstance(node.value, ast.Constant) and not module.startswith(
-                    "svmcut.solvers."
+                    ("svmcut.solvers.", "svmcut.estimators.")  # fields of theirs
                 )
                 found += [(module, node.lineno, name)] if given and name in distinct else []
     assert found == []

@@ -439,6 +439,7 @@ def test_peak_memory_is_that_of_the_result(tmp_path):
     path = write(tmp_path, long_text(120_000))
     code = f"""
         import re
+        import numpy
         from svmcut.files.examples import read_examples
         status = lambda: open("/proc/self/status").read()
         peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", status())[1]) * 1024
