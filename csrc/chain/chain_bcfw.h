@@ -21,7 +21,6 @@ using Real = float;
 constexpr int64_t kIdle = 2;         // visits a labelling of weight 0 is kept
 constexpr int32_t kLongestRest = 8;  // passes a sequence without a gap is left out at most
 constexpr double kSmallGap = 0.1;    // of the mean: a sequence below it rests
-constexpr int64_t kGroup = 32;       // sequences decoded at one w at most
 constexpr int kSteps = 20;           // of the inner problem, for each of its labellings
 
 struct Labelling {
@@ -61,11 +60,8 @@ struct svmcut_bcfw {
     int64_t place = 0, visits = 0, pass = 0;
     double gaps = 0, counted = 0;  // of the running pass
     double mean_gap = 0;
+    svmcut::ChainRoom<Real> room;
     svmcut::SparseTransitions few;
-    std::vector<svmcut::ChainRoom<Real>> rooms;  // of the sequences of a group
-    std::vector<int32_t> group;
-    std::vector<uint64_t> fresh;  // node scores with this stamp are those of w as it is
-    uint64_t stamp = 0;
     std::vector<double> change;  // zeros between moves
     std::vector<int64_t> changed;
 
@@ -78,30 +74,25 @@ struct svmcut_bcfw {
           w(at.dim()),
           scratch(at.dim()),
           blocks(chain_->n_sequences),
-          order(chain_->n_sequences),
-          rooms(svmcut::kGroup) {
+          order(chain_->n_sequences) {
         for (size_t n = 0; n < order.size(); ++n) order[n] = static_cast<int32_t>(n);
     }
 
     double most(int64_t n) const { return v ? C * v[n] : C; }  // C_n
 
-    // out += factor psi(y), of the tags `first` to `last` - 1 alone.
-    void add(int64_t begin, const Labelling& y, double factor, double* out, int64_t first,
-             int64_t last) const {
+    template <class Number>
+    void add(int64_t begin, const Labelling& y, double factor, Number* out) const {
         const int64_t row = at.blocks * at.S, base = at.emissions();
-        const auto is_ours = [&](const Entry& e) {
-            return e.column % at.S >= first && e.column % at.S < last;
-        };
         for (const Entry& e : y.emissions) {
-            if (!is_ours(e)) continue;
             const int64_t i = begin + e.token;
             const double weight = factor * e.sign;
             for (int64_t k = chain->X.indptr[i];
                  k < chain->X.indptr[i + 1] && chain->X.indices[k] < at.D; ++k)
-                out[chain->X.indices[k] * row + e.column] += weight * chain->X.data[k];
+                out[chain->X.indices[k] * row + e.column] +=
+                    static_cast<Number>(weight * chain->X.data[k]);
         }
         for (const Entry& e : y.transitions)
-            if (is_ours(e)) out[base + e.column] += factor * e.sign;
+            out[base + e.column] += static_cast<Number>(factor * e.sign);
     }
 
     double dot_scratch(int64_t begin, const Labelling& y) const {
@@ -138,7 +129,7 @@ struct svmcut_bcfw {
 
     void join(int64_t begin, Block& block, Labelling&& y) {
         const int64_t k = static_cast<int64_t>(block.labellings.size());
-        add(begin, y, 1.0, scratch.data(), 0, at.S);
+        add(begin, y, 1.0, scratch.data());
         std::vector<double> gram((k + 1) * (k + 1));
         for (int64_t a = 0; a < k; ++a) {
             for (int64_t b = 0; b < k; ++b) gram[a * (k + 1) + b] = block.gram[a * k + b];

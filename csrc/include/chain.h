@@ -118,12 +118,12 @@ typedef struct {
 } svmcut_bcfw_state;
 
 // Visits up to `count` sequences, in random order. CANCELLED leaves a consistent state.
-int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, int threads,
+int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state,
                       const volatile int* cancel);
 
 // w as it stands, from the weights of the labellings when `afresh` (then the run goes on with that
 // w).
-int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w, int threads);
+int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w);
 
 // The state between two visits as counts[0] integers and counts[1] reals; with null arrays only the
 // counts are given. load goes on from there in a new run of the same arguments; BAD_INPUT where

@@ -23,9 +23,9 @@ cdef extern from "include/chain.h" nogil:
     svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, const double* v,
                                  uint64_t seed)
     void svmcut_bcfw_delete(svmcut_bcfw* run)
-    int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state, int threads,
+    int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state,
                           const int* cancel)
-    int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w, int threads)
+    int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w)
     void svmcut_bcfw_save(const svmcut_bcfw* run, int64_t* integers, double* reals, int64_t* counts)
     int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* reals,
                          const int64_t* counts)
@@ -77,22 +77,22 @@ cdef class Blocks(Saved):
         return (self.state.gap, self.state.loss, self.state.visits, self.state.cached,
                 self.state.support)
 
-    def visit(self, int64_t count, int threads=1, const int[::1] cancel=None):
+    def visit(self, int64_t count, const int[::1] cancel=None):
         """Visits `count` sequences; False when cancel[0] became nonzero."""
         cdef const int* flag = &cancel[0] if cancel is not None and cancel.shape[0] else NULL
         cdef int status
         with nogil:
-            status = svmcut_bcfw_visit(self.run, count, &self.state, threads, flag)
+            status = svmcut_bcfw_visit(self.run, count, &self.state, flag)
         return served(status) != SVMCUT_CANCELLED
 
-    def weights(self, bint afresh, double[::1] out, int threads=1):
+    def weights(self, bint afresh, double[::1] out):
         """w as it stands, or summed afresh from the labellings, from which the run then goes on."""
         if out.shape[0] != self.chains.dim:
             raise ValueError("out has the wrong length")
         cdef int status = SVMCUT_OK
         if out.shape[0]:
             with nogil:
-                status = svmcut_bcfw_weights(self.run, afresh, &out[0], threads)
+                status = svmcut_bcfw_weights(self.run, afresh, &out[0])
         served(status)
 
     cdef void _save(self, int64_t* integers, double* reals, int64_t* counts) noexcept:
@@ -102,5 +102,5 @@ cdef class Blocks(Saved):
                    const int64_t* counts) noexcept:
         cdef int status = svmcut_bcfw_load(self.run, integers, reals, counts)
         if status == SVMCUT_OK:
-            status = svmcut_bcfw_visit(self.run, 0, &self.state, 1, NULL)
+            status = svmcut_bcfw_visit(self.run, 0, &self.state, NULL)
         return status

@@ -15,9 +15,8 @@ Osokin, Alayrac, Lukasewitz, Dokania and Lacoste-Julien, ICML 2016.
 
 Deviations from the papers: a visit goes on to the optimum over the labellings of the sequence,
 which costs no more features; sequences whose gap was small rest for some passes, where the paper
-samples; where there are many, a few are decoded at one w, over the threads; the average is taken
-over passes, weighted by their number; w is float32 in the passes and is summed afresh from the
-labellings, in float64, whenever the certificate is computed.
+samples; the average is taken over passes, weighted by their number; w is float32 in the passes and
+is summed afresh from the labellings, in float64, whenever the certificate is computed.
 """
 
 from __future__ import annotations
@@ -98,7 +97,7 @@ class BcfwRun(PassRun):
         w, target, rounds = np.zeros(self.model.dim), self.stop.target(self.primal), 0
         while True:
             for start_at in range(0, n, CHUNK):
-                blocks.visit(min(CHUNK, n - start_at), self.model.threads)
+                blocks.visit(min(CHUNK, n - start_at))
             blocks.weights(False, w)
             rounds += 1
             at = self._iteration + rounds
@@ -109,7 +108,7 @@ class BcfwRun(PassRun):
                 break
         self._iteration += rounds
         self._due = max(1, self._iteration // 8)
-        blocks.weights(True, w, self.model.threads)
+        blocks.weights(True, w)
         self.lower = max(self.lower, blocks.loss - 0.5 * float(w @ w))
         self._look(w)
         self._look(average)

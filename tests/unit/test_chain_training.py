@@ -40,17 +40,6 @@ def test_all_trainers_reach_the_same_certified_objective(rng, C):
             assert progress.primal == pytest.approx(other.primal, rel=1e-3)
 
 
-def test_sequences_decoded_in_groups_reach_the_optimum_with_any_number_of_threads(rng):
-    data = make(rng, 9, rng.integers(1, 7, 200).tolist(), D=6)  # groups of three
-    first, *others = [fit(data, "bcfw", 0.3, gap=1e-4, threads=k) for k in (1, 2, 5)]
-    cuts = fit(data, "cutting-plane", 0.3, gap=1e-4)
-    assert first.converged and first.primal == pytest.approx(cuts.primal, rel=2e-4)
-    assert first.dual <= cuts.primal and cuts.dual <= first.primal
-    for other in others:
-        assert other.model.w.tobytes() == first.model.w.tobytes()
-        assert (other.primal, other.dual) == (first.primal, first.dual)
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_bounds_are_those_of_the_weights_and_never_fall(rng, solver):
     data = make(rng, 4, rng.integers(1, 9, 30).tolist())
