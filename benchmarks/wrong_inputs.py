@@ -58,7 +58,6 @@ learn -t RBF -g 0.1 train m
 learn -t gaussian train m
 learn -g 0.1 train m
 learn -t rbf -g -1 train m
-learn -t rbf -g fast train m
 learn --kernel poly -d 0 train m
 learn --tube 0.1 train m
 learn --at 5 train m
@@ -70,18 +69,14 @@ learn --task regresion train m
 learn --task regression -l mse number m
 learn csv m
 learn header m
-learn conll m
 learn binary m
 learn mail.csv m
 learn mail.csv m --label class
 learn mail.csv m --label label
 learn semi.csv m --label label
 learn --penalty l1 train m
-learn --penalty lasso train m
 learn --max-iter 0 train m
 learn --format json train m
-learn --input csv train m
-learn --text body mail.csv m
 learn --positive 1 classes m
 learn --task survival train m
 learn --verbose train m
@@ -89,14 +84,11 @@ learn --nu 0.5 -c 1 train m
 rank grades m -l f1
 classify test model -c 1
 classify test train out
-inspect train
 learn
 learn nofile m
 learn train nofolder/m
 learn -c 1,10,10 train m
 learn -c 0 train m
-learn -t foo train m
-learn --class-weight balance train m
 learn --class-weight 5=2 train m
 learn --positive 7 train m
 learn --cv 1 train m
@@ -124,13 +116,10 @@ threshold test model out
 threshold test model out --at-least precision=95
 export model out --to pmml
 convert train out
-threshold test model
-threshold test model out --at-least recall=0.9 --confidence 95
 export model out
 names
 names --into bin svm_train
 names --into train
-convert mail.csv out --label class
 convert mail.csv mail.csv --label label
 learn --lable label mail.csv m
 learn --example-cost 0.1:10 train m
@@ -153,7 +142,6 @@ learn train train
 learn -h
 classify --proba test model
 classify --certify test model
-classify --format json test model
 classify --top 5 test model
 classify --confidence test model
 classify mail.csv model

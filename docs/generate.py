@@ -164,7 +164,7 @@ def command_section(name: str, program: str, common: Common = NOTHING) -> str:
     (command, context) = next(found[1:] for found in subcommands() if found[0] == name)
     usage = command.get_usage(context).removeprefix("Usage: ")
     parts = [f"\n## {name}\n\n```text\n{' '.join(usage.split())}\n```\n"]
-    if not common.entries:
+    if " --task " not in name and name != "svmcut rank":
         parts += [f"\n{inline(part)}\n" for part in command.help.split("\n\n")]
     parts.append(listed(program, entries(command, context), common))
     if command.epilog:
@@ -212,7 +212,7 @@ def tasks_body(*tasks: str) -> str:
 def models_body() -> str:
     """classify, inspect and scale."""
     return "".join(
-        command_section(f"svmcut {name}", name)
+        command_section(f"svmcut {name}", name, of_learn("commands.md"))
         for name in ("classify", "threshold", "inspect", "scale", "convert", "export", "names")
     )
 

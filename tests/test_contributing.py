@@ -311,7 +311,7 @@ def test_add_a_loss_with_a_parameter_and_its_option(tmp_path):
 
 
 def test_add_a_task_in_one_file(tmp_path):
-    followed(tmp_path, "Add a task in one file", ")\n\n\ndef _owned(")
+    followed(tmp_path, "Add a task in one file", ")\n\n#: By name; losses")
     out = passes(tmp_path, "-c", WAITING, str(tmp_path))
     measured, expected = re.search(r"Wrong pairs: *(\S+)\n(?:.*\n)*?expected (\S+)", out).groups()
     assert measured == expected and 0 < float(measured) < 20

@@ -9,8 +9,8 @@ ROWS = (
         ("--cost",),
         OBJECTIVE,
         "C: {objective}.",
-        more="In the unit of {original}.{needed} Several values, 0.1,1,10, train a path: one model "
-        "each, MODEL_FILE.0.1 and so on; with --cv they are compared.",
+        more="In the unit of {original}.{needed} Several values, 0.1,1,10, train a path, "
+        "MODEL_FILE.0.1 and so on; --cv compares them.",
         default="",
         letter="-c",
     ),

@@ -161,8 +161,8 @@ ROWS = (
         "select",
         ("--select",),
         OUTPUT,
-        "Measure that chooses. With --validate the best model is also written as MODEL_FILE; "
-        "with --cv (default {measure}) it is the only one: {measures}.",
+        "Measure that chooses; --validate also writes the best model as MODEL_FILE, --cv (default "
+        "{measure}) it alone: {measures}.",
     ),
     Option("report", ("--report",), OUTPUT, "Write the report as one JSON document."),
     Option("trace", ("--trace",), OUTPUT, "Write one JSON object per iteration, a line each."),

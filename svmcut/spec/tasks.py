@@ -590,13 +590,11 @@ svmcut classify test.dat model labels.txt                      label and the sco
     ),
 )
 
-
-def _owned(task: Task) -> Task:
-    """A task whose losses and measures name it."""
-    return task._replace(
+#: By name; losses and measures name their task.
+TASKS = {
+    task.name: task._replace(
         losses=tuple(loss._replace(task=task.name) for loss in task.losses),
         measures=tuple(measure._replace(task=task.name) for measure in task.measures),
     )
-
-
-TASKS = {task.name: _owned(task) for task in _ROWS}
+    for task in _ROWS
+}
