@@ -164,17 +164,10 @@ class NuRun(SmoRun):
         yield from super().__iter__()
 
     def _begin(self) -> None:
-        problem, native, n = self._problem, self._native, len(self._problem.y)
+        problem, native = self._problem, self._native
         beta = problem.start()
         v = problem.residual(beta, self._solver.threads)
-        head = [n, 0, 0, min(n, 1000), 0, -1]
-        front = [problem.C, problem.dual(beta, v), 0.0, 0.0, 0.0]
-        native.restore(
-            {
-                "integers": np.concatenate([head, np.arange(n)]).astype(np.int64),
-                "reals": np.concatenate([front, v, beta, v, beta]),
-            }
-        )
+        native.restore(self._solver.placed(problem, beta, v))
         native.make_whole()
 
     def _claims(self, progress: Progress) -> bool:

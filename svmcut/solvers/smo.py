@@ -35,6 +35,9 @@ training goes on from there until that v meets the rule (iterative refinement): 
 the primal and the dual value of one beta and b at that v. At ordinary C that would cost more than
 it can tell: where eight times the error that some 250 points show is a small part of what the rule
 allows, v stands as it is.
+
+Where steps crawl over few points, as C or the kernel's scale is large, the dual is solved as a
+whole (svmcut/qp/box.py), and steps go on from there.
 """
 
 from __future__ import annotations
@@ -65,6 +68,8 @@ TRUSTED, TRUSTED_PER_POINT = 100_000, 50
 #: Points whose v is formed anew to see whether a refresh of all is due, where there are more than
 #: eight times as many.
 PROBED = 250
+#: Up to so many points the dual is solved as a whole where so many steps did not do.
+FEW, CRAWL = 300, 500_000
 
 
 @record
@@ -134,6 +139,29 @@ class KernelProblem:
         """D where v = y - K beta."""
         value = 0.5 * float(beta @ (self.y + v))
         return value - self.tube * float(np.abs(beta).sum()) if self.tube else value
+
+    def values(self, threads: int) -> NDArray[np.float64]:
+        """(n, n) float64 K."""
+        if self.shared is not None:
+            places = self.shared[1]
+            return self.shared[0][np.ix_(places, places)].astype(np.float64)
+        return KernelRows(self.X, self.kernel, threads).gram(exact=True)
+
+    def best(self, K: NDArray[np.float64], free_bias: bool) -> NDArray[np.float64] | None:
+        """beta of the greatest D, as near as rounding allows; None where only 0 has sum 0."""
+        from svmcut.qp.box import optimum
+
+        top = np.array(np.broadcast_to(boxes(self.C, self.weights), len(self.y)))
+        if self.tube is None:
+            signs, r = np.sign(self.y), np.ones(len(self.y))
+        else:  # a rise and a fall of each
+            signs = np.repeat([1.0, -1.0], len(self.y))
+            r, top, K = signs * np.tile(self.y, 2) - self.tube, np.tile(top, 2), np.tile(K, (2, 2))
+        if free_bias and abs(signs.sum()) == len(signs):
+            return None
+        x = optimum(signs * K * signs[:, None], r, top, signs if free_bias else None)
+        beta, n = signs * x, len(self.y)
+        return beta if self.tube is None else beta[:n] + beta[n:]
 
     def unit(self, free_bias: bool) -> float:
         """Size of a violation at beta = 0: 1 for labels, of targets their spread, or their size
@@ -326,6 +354,9 @@ class SmoRun(Run):
         done = run.iterations - self._first
         if done < self._held or not self._looked():
             return False
+        if done >= CRAWL and self._solved():
+            self._held = done + done // 4
+            return True
         primal, self._native = self._primal, self._solver.native(problem, 1.0)
         self._native.restore(run.state())
         self._native.make_whole()
@@ -335,6 +366,28 @@ class SmoRun(Run):
         self._held = done + (self._trusted if lost else done)
         self._claimed, self._borne = borne if lost else run.dual, borne
         return lost
+
+    def _solved(self) -> bool:
+        """Whether the dual of few points was solved as a whole, which the steps go on from unless
+        theirs is greater."""
+        run, problem = self._native, self._problem
+        if type(problem) is not KernelProblem or len(problem.y) > FEW:
+            return False
+        if not (problem.given or problem.kernel.is_definite):
+            return False
+        began = time.perf_counter()
+        K = problem.values(self._solver.threads)
+        beta = problem.best(K, self._solver.free_bias)
+        if beta is not None:
+            run.make_whole()
+            run.refresh(*self._edges())
+            if problem.dual(beta, problem.y - K @ beta) >= problem.dual(*run.solution()):
+                known = 0 if problem.shared else K.size
+                counts = run.iterations, run.evaluations + known
+                run.restore(self._solver.placed(problem, beta, problem.y - K @ beta, counts))
+                run.make_whole()
+        self._stepping += time.perf_counter() - began
+        return beta is not None
 
     def settle(self) -> Progress:
         """The exact state of a run that was stopped: every point counts, primal and dual belong to
@@ -466,11 +519,8 @@ class Smo(Solver):
         v = problem.y - KernelRows(problem.X, problem.kernel, self.threads).accumulate(
             points, beta[points]
         )
-        dual, native = problem.dual(beta, v), self.native(problem, 1.0)
-        order = np.arange(n)
-        integers = np.concatenate([[n, 0, 0, min(n, 1000), 0, -1], order]).astype(np.int64)
-        reals = np.concatenate([[problem.C, dual, 0.0, 0.0, 0.0], v, beta, v, beta])
-        native.restore({"integers": integers, "reals": reals})
+        native = self.native(problem, 1.0)
+        native.restore(self.placed(problem, beta, v))
         native.make_whole()
         return {
             "native": native.state(),
@@ -485,6 +535,20 @@ class Smo(Solver):
             "claimed": 0.0,
             "borne": -np.inf,
         }
+
+    @staticmethod
+    def placed(
+        problem: KernelProblem,
+        beta: NDArray[np.float64],
+        v: NDArray[np.float64],
+        counts: tuple[int, int] = (0, 0),
+    ) -> State:
+        """The compiled side's state at beta and v, after so many steps and kernel values; what is
+        chosen next is not known before make_whole."""
+        n, dual = len(beta), problem.dual(beta, v)
+        integers = np.concatenate([[n, *counts, min(n, 1000), 0, -1], np.arange(n)])
+        reals = np.concatenate([[problem.C, dual, 0.0, 0.0, 0.0], v, beta, v, beta])
+        return {"integers": integers.astype(np.int64), "reals": reals}
 
     def native(self, problem: Any, cache_mb: float) -> NativeSmo:
         """The compiled side of a run."""

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The exact QP of few points against every face of its box, and the machines whose steps crawl."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import svmcut
+from svmcut.qp import box
+from svmcut.solvers import smo
+
+
+def value(Q, r, x):
+    return r @ x - 0.5 * x @ Q @ x
+
+
+def by_faces(Q, r, top, s):
+    """The greatest value over all faces, each by least squares; of the points that are feasible."""
+    n, best = len(r), 0.0
+    for kinds in itertools.product((0, 1, 2), repeat=n):
+        kinds = np.array(kinds)
+        x, at = np.where(kinds == 1, top, 0.0), np.flatnonzero(kinds == 2)
+        if len(at):
+            A, b = Q[np.ix_(at, at)], (r - Q @ x)[at]
+            if s is not None:
+                A = np.block([[A, s[at, None]], [s[at], np.zeros((1, 1))]])
+                b = np.append(b, -s @ x)
+            x[at] = np.linalg.lstsq(A, b, rcond=1e-13)[0][: len(at)]
+        inside = (x >= 0).all() and (x <= top).all()
+        if inside and (s is None or abs(s @ x) <= 1e-12 * x.sum()):
+            best = max(best, value(Q, r, x))
+    return best
+
+
+def values(kind, X, rng):
+    if kind == "linear":
+        return X @ X.T
+    if kind == "polynomial":
+        return (X @ X.T / np.square(X).max() + 1) ** 2
+    return np.exp(-(10 ** rng.uniform(-6, 0)) * np.square(X[:, None] - X).sum(-1))
+
+
+def problem(kind, free_bias, n, rng):
+    X = rng.normal(size=(n, 3)) * 10 ** rng.uniform(-3, 3, 3)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    top = 10 ** rng.uniform(-4, 6.6) * rng.uniform(0.5, 2, n)
+    return values(kind, X, rng) * y * y[:, None], np.ones(n), top, y if free_bias else None
+
+
+@pytest.mark.parametrize("free_bias", [False, True])
+@pytest.mark.parametrize("kind", ["linear", "polynomial", "rbf"])
+def test_no_face_is_better(kind, free_bias):
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        Q, r, top, s = problem(kind, free_bias, 5, rng)
+        x = box.optimum(Q, r, top, s)
+        assert (x >= 0).all() and (x <= top).all()
+        assert s is None or abs(s @ x) <= 1e-14 * x.sum()
+        rounding = 1e-14 * np.abs(Q).max() * x.max() * x.sum()
+        assert value(Q, r, x) >= by_faces(Q, r, top, s) * (1 - 1e-7) - rounding
+
+
+@pytest.mark.parametrize("free_bias", [False, True])
+@pytest.mark.parametrize("kind", ["linear", "polynomial", "rbf"])
+def test_the_primal_proves_the_optimum_but_for_rounding(kind, free_bias):
+    rng = np.random.default_rng(4)
+    for _ in range(6):
+        Q, r, top, s = problem(kind, free_bias, 40, rng)
+        x = box.optimum(Q, r, top, s)
+        slope = r - Q @ x
+        levels = [0.0] if s is None else slope * s
+        losses = min(
+            top @ np.maximum(0, slope - (0 if s is None else level * s)) for level in levels
+        )
+        primal = 0.5 * x @ Q @ x + losses
+        rounding = 1e-14 * np.abs(Q).max() * x.max() * top.sum()
+        assert primal - value(Q, r, x) <= 1e-6 * primal + rounding
+
+
+def crawling(task):
+    rng = np.random.default_rng(11)
+    n, d = 40, 6
+    X = (rng.normal(size=(n, d)) * np.logspace(-2, 3, d)).astype(np.float32)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0) if task is None else rng.normal(size=n)
+    return X, y
+
+
+@pytest.mark.parametrize("task", [None, "regression"])
+@pytest.mark.parametrize("free_bias", [False, True])
+def test_steps_that_crawl_end_at_the_optimum(task, free_bias, monkeypatch):
+    X, y = crawling(task)
+    how = {"kernel": "linear", "solver": "smo", "free_bias": free_bias, "example_cost": 30.0}
+    how |= {"gap": 1e-6, "time_limit": 20} | ({} if task is None else {"task": task, "tube": 0.1})
+    monkeypatch.setattr(smo, "CRAWL", 100_000)
+    monkeypatch.setattr(smo, "FEW", len(y) - 1)
+    before = svmcut.train((X, y), max_iterations=300_000, **how)
+    assert not before.converged and before.gap > 1e-3 * before.primal
+    monkeypatch.setattr(smo, "FEW", len(y))
+    after = svmcut.train((X, y), **how)
+    assert after.converged and after.progress.iteration < 500_000
+    model, A = after.model, X.astype(np.float64)
+    w = model.alpha @ model.support.to_dense().astype(np.float64)
+    r = y - (A @ w - model.b)
+    losses = np.maximum(0, y * r if task is None else np.abs(r) - 0.1)
+    primal = 0.5 * w @ w + 30 * losses.sum()
+    assert after.dual <= primal * (1 + 1e-9) and primal <= after.dual * (1 + 3e-6)
+
+
+def test_one_class_alone_is_left_to_the_steps():
+    X, _ = crawling(None)
+    K = smo.KernelProblem(svmcut.data.examples.Csr.from_dense(X), np.ones(len(X)), None, 1.0)
+    assert K.best(X @ X.T.astype(np.float64), free_bias=True) is None
