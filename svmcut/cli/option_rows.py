@@ -40,10 +40,10 @@ ROWS = (
         "cv",
         ("--cv",),
         DATA,
-        "Cross-validate on this many folds. Each combination of C and the kernel's parameters is "
-        "measured; the best by --select is trained on all examples and written to MODEL_FILE. "
-        "Without C it tries --example-cost 2^-7, 2^-5, ..., 2^7; with -t rbf and without -g it "
-        "tries each of them with -g scale, a quarter of it and four times it.",
+        "Cross-validate on this many folds each combination of C and the kernel's parameters; the "
+        "best by --select is trained on all examples. Without C it tries --example-cost 2^-7, "
+        "2^-5, ..., 2^7; with -t rbf and without -g each with a quarter of -g scale, that, and "
+        "four times that.",
     ),
     Option("validate", ("--validate",), DATA, "Measure every model on this file."),
     Option(
@@ -128,9 +128,9 @@ ROWS = (
         "hold_out",
         ("--hold-out",),
         STOPPING,
-        "Share of the examples, 0.1 for a tenth, on which {takers} do not train but choose their "
-        "best state. Those without a budget stop once the error there has not fallen for half of "
-        "the run. 0: choose by the primal value.",
+        "Share of the examples on which {takers} do not train but choose their best state. Those "
+        "without a budget stop once the error there has not fallen for half of the run. 0: choose "
+        "by the primal value.",
     ),
     Option(
         "line_search",
