@@ -39,7 +39,7 @@ For readers who want every number, losses included. Two figures each: CPU second
 and from the text file to the written model. They are those of the quickest run that came within 1e-3 of the least objective that
 any program found, computed in float64 from the written weights; every program was tried with tolerances from loose to tight.
 Peers called from Python (scikit-learn, vowpal wabbit, crfsuite, LightGBM, XGBoost) are not charged for their start, svmcut is.
-What svmcut loses is **bold**. In sequences and rankings the figure is the time to the least error that a peer reached.
+What svmcut loses is **bold**; `-s N` is LIBLINEAR's. Sequences and rankings: the time to the least error that a peer reached.
 
     python benchmarks/board.py runs.jsonl --data FOLDER --made FOLDER --seconds 280
     python benchmarks/board_duels.py runs.jsonl --data FOLDER --made FOLDER
@@ -143,7 +143,8 @@ def cell(row: Row | None) -> str:
     if row is None:
         return ""
     ours, theirs = (f"{run['cpu']:.2f}" if run else "-" for run in (row.ours, row.theirs))
-    words = f"{ours} / {theirs} {row.theirs['peer'] if row.theirs else ''}".rstrip()
+    peer = row.theirs["peer"].removeprefix("liblinear ") if row.theirs else ""
+    words = f"{ours} / {theirs} {peer}".rstrip()
     return f"**{words}**" if row.reason else words
 
 

@@ -235,7 +235,9 @@ def board_at_1(heading):
     head, _, *rows = [[cell.strip(" *") for cell in line[1:-1].split(" | ")] for line in lines]
     cells = {row[0]: row[head.index("C = 1")] for row in rows}
     return {
-        name: re.fullmatch(r"([\d.]+) / ([\d.]+|-) ?(.*)", cell).groups()
+        name: re.fullmatch(
+            r"([\d.]+) / ([\d.]+|-) ?(.*)", cell.replace(" -s ", " liblinear -s ")
+        ).groups()
         for name, cell in cells.items()
     }
 
