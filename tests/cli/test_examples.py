@@ -149,9 +149,8 @@ def test_tagging(tmp_path):
     report = json.loads((tmp_path / "tagging.json").read_text())
     assert chain == pytest.approx(report["token_error"] / 100, abs=1e-4)
     assert 2 * chain < alone
-    for page in ("README.md", "docs/tasks.md"):
-        text = (ROOT / page).read_text(encoding="utf-8")
-        assert [f"{100 * rate:.1f} %" in text for rate in (chain, alone)] == [True, True], page
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [f"{100 * rate:.1f} %" in text for rate in (chain, alone)] == [True, True]
     assert len((tmp_path / "tagging.tags").read_text().splitlines()) == report["tokens"]
 
 
@@ -173,10 +172,6 @@ def test_label_sets(tmp_path):
     )
     assert every["subset_accuracy"] > none["subset_accuracy"] + 10
     assert every["hamming_loss"] < none["hamming_loss"]
-    for page, digits in (("README.md", 0), ("docs/tasks.md", 1)):
-        text = (ROOT / page).read_text(encoding="utf-8")
-        assert [f"{each['subset_accuracy']:.{digits}f} %" in text for each in (none, every)] == [
-            True,
-            True,
-        ], page
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"{each['subset_accuracy']:.0f} %" in text for each in (none, every))
     assert len((tmp_path / "labels.all.sets").read_text().splitlines()) == every["examples"] == 200
