@@ -16,6 +16,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from svmcut.cli.termination import Terminated, pending_signal
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, NEWTON, TASKS
 from svmcut.spec.entries import DUAL_CD, LOGISTIC, SQUARED_HINGE
 from svmcut.spec.later import NumpyNeeded, is_numpy_loaded, without_numpy
@@ -60,7 +61,8 @@ def run(options: LearnOptions, original: str = "") -> int:
             each.release()
         return status
     except (Exception, NumpyNeeded):
-        pass
+        if pending_signal():  # a library may have made another failure of it
+            raise Terminated from None
     except BaseException:  # a signal: what was to be read so far stays so
         with contextlib.suppress(OSError):
             held[0].release()
