@@ -37,7 +37,7 @@ _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 
 class _State:
     asked = ""
-    over = lost = False
+    over = lost = final = False
 
 
 _state = _State()
@@ -59,6 +59,7 @@ def signals_raised(final: bool):
     """
     global _state
     state = _state = _State()
+    state.final = final
 
     def stop(number, frame):
         if not (state.asked or state.over):
@@ -92,8 +93,15 @@ def signals_raised(final: bool):
 
 
 def settle() -> None:
-    """The status of the run is known: no signal changes it any more."""
+    """The status of the run is known: no signal changes it any more.
+
+    To be called where a KeyboardInterrupt is still caught: one that is on its way may be raised
+    here.
+    """
     _state.over = True
+    if _state.final:
+        with contextlib.suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def pending_signal() -> str:

@@ -142,8 +142,9 @@ def test_row22_terminated_in_training_writes_nothing(program, noisy):
 def test_row24_interrupted_from_outside(noisy):
     import fcntl
 
-    words = ("--format", "original", "-c", "1000", "--gap", "1e-9", "-w", "3", "noisy", "out")
-    with start("svmcut learn", *words) as child:
+    words = ("--format", "original", "-c", "1e5", "--gap", "1e-9", "-w", "3", "noisy", "out")
+    words = ("--time-limit", "1e6", *words)  # without NumPy a short run prints at its end
+    with start("svmcut learn", *words, bufsize=0) as child:
         fcntl.fcntl(
             child.stdout, 1031, 4096
         )  # F_SETPIPE_SZ: too little for the whole report, so the child must wait
@@ -172,6 +173,24 @@ class Dying:
 sys.meta_path.insert(0, Importing())
 from svmcut.cli.start import main
 {2}
+sys.exit(main())
+"""
+
+
+# Runs svmcut where SIGINT comes when its status is known, or is about to be.
+INTERRUPTED = """
+import os, signal, sys
+from svmcut.cli import guard, termination
+from svmcut.cli.start import main
+settle = guard.settle
+def interrupted():
+    guard.settle = settle
+    if {0!r} == "before":
+        os.kill(os.getpid(), signal.SIGINT)
+    settle()
+    if {0!r} == "after":
+        os.kill(os.getpid(), signal.SIGINT)
+guard.settle = interrupted
 sys.exit(main())
 """
 
@@ -215,6 +234,21 @@ def test_row22_terminated_while_modules_are_imported_without_a_checkpoint(noisy)
 def test_row22_terminated_after_the_end(before, noisy):
     done = moment("--checkpoint", "state", before=before)
     assert (done.returncode, done.stderr) == (0, "")
+    assert np.any(read_model("out").w)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_row24_interrupted_after_the_end(when, noisy):
+    """An interrupt between the last line and the end of the process changes nothing, or is told in
+    one line."""
+    code = INTERRUPTED.format(when)
+    words = ("learn", "-v", "0", "-c", "1", "noisy", "out")
+    line = [sys.executable, "-c", code, *words]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT)
+    if when == "before":
+        assert (done.returncode, done.stderr) == (130, "svmcut learn: interrupted\n")
+    else:
+        assert (done.returncode, done.stderr) == (0, "")
     assert np.any(read_model("out").w)
 
 
