@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Shared fixtures. Reference data beside the project is used where it exists and never required."""
 
+import gc
 import os
 import signal
 import sys
@@ -38,6 +39,10 @@ def pytest_configure(config):
                 f"--qp is {config.getoption('--qp')!r}; expected one of {', '.join(QPS)}"
             )
         qp.DEFAULT = config.getoption("--qp")
+
+
+def pytest_collection_finish():
+    gc.freeze()  # ten thousand tests live as long as the process; collections need not walk them
 
 
 @pytest.fixture(autouse=True, scope="session")

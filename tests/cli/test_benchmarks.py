@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from programs import BENCHMARKS, benchmark, script
+from thinned import thinned
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -160,7 +161,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", thinned(TABLES, 2))
 def test_tables_of_structured_trainers(tmp_path, name):
     program, arguments, rows = TABLES[name]
     table = [line for line in benchmark(tmp_path, program, *arguments) if line.startswith("|")]
@@ -182,6 +183,7 @@ def test_small_jobs_prints_a_row_for_every_job_beside_other_programs(tmp_path):
     assert row.startswith("| 300 rows x 62,061, -c 10 | ") and row.endswith(" |  |  |")
 
 
+@pytest.mark.slow
 def test_starts_beside_the_interpreter(tmp_path):
     head, _, bare, *rows = benchmark(tmp_path, "small_jobs.py", "--starts", "--rounds", "1")
     assert head == "| start | CPU s | ratio |" and bare.endswith("| 1.00 |")
@@ -193,6 +195,7 @@ def test_starts_beside_the_interpreter(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_weights_beside_rows_repeated(tmp_path):
     lines = benchmark(
         tmp_path, "weights.py", "--least", "1", "--only", "classification linear (dual-cd|newton)"
@@ -214,6 +217,7 @@ def test_estimators_beside_scikit_learn():
     assert 0 < ours <= theirs and {"text.train", "wine.train"} < {row[0] for row in rows}
 
 
+@pytest.mark.slow
 def test_probabilities_are_worth_what_those_of_scikit_learn_are(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     monkeypatch.syspath_prepend(str(BENCHMARKS))
@@ -287,6 +291,7 @@ def test_originals_prints_a_row_for_every_job(tmp_path):
     assert all(float(line.split("|")[4]) < 0.1 for line in table)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("svm-train") is None, reason="no svm-train")
 def test_svm_learn_beside_svm_train(tmp_path):
     rng = np.random.default_rng(0)

@@ -203,6 +203,7 @@ def test_other_kernels_are_projected_or_removed(folder, kernel):
     assert np.all(np.isfinite(scores)) and np.ptp(scores) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_adult_in_two_epochs(tmp_path, shared, monkeypatch):
     monkeypatch.chdir(tmp_path)

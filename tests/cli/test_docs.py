@@ -263,6 +263,7 @@ def test_speeds_of_the_readme_are_those_of_the_board():
         assert number in readme and number in board
 
 
+@pytest.mark.slow
 def test_sketches_are_those_of_the_script(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     import measure_sketches

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from programs import TIMEOUT, command, forked
+from thinned import thinned
 
 from svmcut.cli import training_report
 
@@ -142,7 +143,7 @@ def structured(rng):
             file.write(",".join(map(str, np.flatnonzero(row))) + f" {text}\n")
 
 
-@pytest.mark.parametrize("name", STRUCTURED)
+@pytest.mark.parametrize("name", thinned(STRUCTURED, 2))
 def test_row22_structured_runs_terminated_and_resumed(rng, name):
     task, *options = STRUCTURED[name]
     structured(rng)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from programs import BIN, forked
+from thinned import EVERY, recorded
 
 FAMILIES = ["perf_", "rank_", "cls_", "in_", "hmm"]
 
@@ -31,9 +32,10 @@ def check(shared, pattern, *options, folder=BIN):
 @pytest.mark.filterwarnings(
     "ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning"
 )
+@pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_originals_behaviour(shared, family, monkeypatch, capfd):
-    """Every case; the programs are forked, which saves 188 starts of an interpreter."""
+def test_the_originals_behaviour(shared, family, every, monkeypatch, capfd):
+    """The programs are forked, which saves 188 starts of an interpreter."""
     spec = importlib.util.spec_from_file_location("golden_check", shared / "golden" / "check.py")
     golden = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(golden)
@@ -43,7 +45,8 @@ def test_the_originals_behaviour(shared, family, monkeypatch, capfd):
 
     streams = {name: getattr(subprocess, name) for name in ("DEVNULL", "TimeoutExpired")}
     monkeypatch.setattr(golden, "subprocess", SimpleNamespace(run=run, **streams))
-    monkeypatch.setattr(sys, "argv", ["check.py", "--bin", BIN, "--only", f"^{family}"])
+    only = recorded(shared / "golden" / "cases", family, every)
+    monkeypatch.setattr(sys, "argv", ["check.py", "--bin", BIN, "--only", only])
     status = golden.main()
     told = capfd.readouterr().out
     assert status == 0 and not told.startswith("0 passed"), told

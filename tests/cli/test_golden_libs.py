@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from programs import forked_function
+from thinned import EVERY, recorded
 
 from svmcut.cli.launchers import LAUNCHERS
 
@@ -21,8 +22,9 @@ FAMILIES += ["(err_)?pred|err_model", "(err_)?scale"]
 @pytest.mark.filterwarnings(
     "ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning"
 )
+@pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_originals_behaviour(shared, family, monkeypatch, tmp_path, capfd):
+def test_the_originals_behaviour(shared, family, every, monkeypatch, tmp_path, capfd):
     lib = shared / "golden" / "lib"
     for name in LAUNCHERS:
         (tmp_path / name).touch()
@@ -37,7 +39,8 @@ def test_the_originals_behaviour(shared, family, monkeypatch, tmp_path, capfd):
 
     streams = {name: getattr(subprocess, name) for name in ("DEVNULL", "TimeoutExpired")}
     monkeypatch.setattr(check, "subprocess", SimpleNamespace(run=run, **streams))
-    words = ["check_lib.py", "--bin", str(tmp_path), "--only", f"^({family})"]
+    words = ["check_lib.py", "--bin", str(tmp_path), "--only"]
+    words.append(recorded(lib / "cases", f"({family})", every))
     monkeypatch.setattr("sys.argv", words)
     status = check.main()
     told = capfd.readouterr().out

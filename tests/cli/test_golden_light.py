@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from programs import BIN, forked
+from thinned import EVERY, recorded
 
 FAMILIES = ["mc_", "light_(?!p|r|cls)", "light_[pr]", "light_cls"]
 
@@ -18,10 +19,12 @@ FAMILIES = ["mc_", "light_(?!p|r|cls)", "light_[pr]", "light_cls"]
 @pytest.mark.filterwarnings(
     "ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning"
 )
+@pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_originals_behaviour(shared, family, monkeypatch, capfd):
+def test_the_originals_behaviour(shared, family, every, monkeypatch, capfd):
     light = shared / "golden" / "light"
-    words = ["--bin", BIN, "--cases", str(light / "cases"), "--only", f"^{family}"]
+    words = ["--bin", BIN, "--cases", str(light / "cases"), "--only"]
+    words.append(recorded(light / "cases", family, every))
     monkeypatch.setattr(
         sys, "argv", ["check_light.py", str(shared / "golden" / "check.py"), *words]
     )

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from programs import BIN, forked
+from thinned import EVERY, recorded
 
 #: Regular expressions of names of cases, a test each.
 FAMILIES = [
@@ -29,13 +30,15 @@ FAMILIES = [
 @pytest.mark.filterwarnings(
     "ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning"
 )
+@pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_the_originals_did(shared, family, monkeypatch, capfd):
+def test_what_the_originals_did(shared, family, every, monkeypatch, capfd):
     golden = shared / "golden"
     parity = golden / "parity"
     if not parity.exists():
         pytest.skip("no recorded differences beside the project")
-    words = ["--bin", BIN, "--cases", str(parity / "cases"), "--only", f"^(?:{family})"]
+    words = ["--bin", BIN, "--cases", str(parity / "cases"), "--only"]
+    words.append(recorded(parity / "cases", f"(?:{family})", every))
     checks = [str(golden / "check.py"), str(golden / "light" / "check_light.py")]
     monkeypatch.setattr(sys, "argv", ["check_parity.py", *checks, *words])
     spec = importlib.util.spec_from_file_location("golden_parity", parity / "check_parity.py")

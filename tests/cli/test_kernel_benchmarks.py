@@ -135,6 +135,7 @@ def test_a_mark_has_the_error_of_what_was_known_by_then(monkeypatch):
     assert at_marks(looks, float, [2, 3]) == [20, 20]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("svm-train") is None, reason="no svm-train")
 def test_whole_processes_of_sbp_beside_libsvm(folder):
     lines = benchmark(folder, "perceptron.py", "--data", folder, "libsvm", "adult", "--passes", 5)
@@ -143,6 +144,7 @@ def test_whole_processes_of_sbp_beside_libsvm(folder):
     assert float(libsvm[-1]) < 10 and float(sbp[-1]) < 10
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (shutil.which("svm-train") and shutil.which("liblinear-train")), reason="no rivals"
 )
@@ -157,6 +159,7 @@ def test_regression_reaches_the_objectives_of_libsvm_and_liblinear(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_with_all_points_a_subspace_has_the_exact_objective(tmp_path):
     lines = benchmark(
         tmp_path,

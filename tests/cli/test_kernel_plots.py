@@ -43,6 +43,7 @@ def draws_the_same(draw, folder, name, label):
     return table
 
 
+@pytest.mark.slow
 def test_growth_is_recorded_once_and_drawn(tmp_path, draw):
     words = ("kdd2008.py", "rows", "growth.csv", "--seeds", 1, "-n")
     benchmark(tmp_path, *words, 60)
@@ -74,6 +75,7 @@ def test_growth_is_printed(tmp_path):
     assert 0 <= float(row.split("|")[-2]) <= 60
 
 
+@pytest.mark.slow
 def test_samples_are_recorded_and_drawn(tmp_path, draw):
     words = ("--gamma", 0.1, "-r", 10, 40, "--example-costs", 1, "--seeds", 1)
     benchmark(tmp_path, "kdd2008.py", "samples", "samples.csv", "--files", *WINE, *words)
@@ -88,6 +90,7 @@ def test_samples_are_recorded_and_drawn(tmp_path, draw):
     )
 
 
+@pytest.mark.slow
 def test_evaluations_are_recorded_and_drawn(tmp_path, draw):
     (tmp_path / "adult").mkdir()
     for name, path in zip(("a9a.gz", "a9a.t.gz"), WINE):
@@ -106,6 +109,7 @@ def test_evaluations_are_recorded_and_drawn(tmp_path, draw):
     assert float(deviation) >= 0
 
 
+@pytest.mark.slow
 def test_budget_is_recorded_and_drawn(tmp_path, draw):
     text = f"wine={WINE[0]},{WINE[1]}:2:0.1"
     benchmark(
@@ -137,6 +141,7 @@ def test_budget_is_recorded_and_drawn(tmp_path, draw):
     assert (tmp_path / "budget.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_states_of_a_budget_are_drawn(tmp_path, draw):
     lines = [
         f"wine,{solver},{B},{epoch},{9 / epoch},{dual},{90 + epoch},{B / 2}"

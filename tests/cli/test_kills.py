@@ -106,14 +106,7 @@ FAMILIES = {
         for name, words in MULTILABEL.items()
     },
 }
-OFTEN_KILLED = (
-    "cutting-plane",
-    "dual-cd",
-    "smo",
-    "sequence, bcfw",
-    "sequence, gdmm",
-    "multilabel, gdmm",
-)
+OFTEN_KILLED = ("cutting-plane", "dual-cd", "sequence, gdmm")
 OFTEN_TERMINATED = ("cutting-plane",)
 
 

@@ -5,7 +5,9 @@ import pytest
 from programs import BENCHMARKS, benchmark
 
 
-@pytest.mark.parametrize("what, rows", [("growth", 4), ("gap", 6)])
+@pytest.mark.parametrize(
+    "what, rows", [("growth", 4), pytest.param("gap", 6, marks=pytest.mark.slow)]
+)
 def test_curves_are_recorded_and_drawn(tmp_path, what, rows):
     pytest.importorskip("matplotlib")
     lines = (

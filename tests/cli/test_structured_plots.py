@@ -83,6 +83,7 @@ def test_crfsuite_has_errors_and_no_objective(tmp_path, plots):
     assert all(point.primal != point.primal and 0 < point.error < 40 for point in points)
 
 
+@pytest.mark.slow
 def test_a_figure_of_files_and_its_table(tmp_path, plots, capsys):
     pytest.importorskip("matplotlib")
     (tmp_path / "a.csv").write_text(

@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 from drivers import cost_of, driver, way_of
+from thinned import thinned
 
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences, Source
 from svmcut.errors import UsageError
@@ -89,7 +90,7 @@ def check_heavier(data, found, **known):
 CERTIFIED = [use for use in USES if not SOLVERS[use[2]].steps]
 
 
-@pytest.mark.parametrize(("task", "kernel", "solver"), CERTIFIED)
+@pytest.mark.parametrize(("task", "kernel", "solver"), thinned(CERTIFIED, 2))
 def test_weight_k_is_k_rows(rng, task, kernel, solver):
     """With their polish the solvers that draw or keep a budget are certified too: their points span
     the minimum."""

@@ -74,7 +74,7 @@ def test_steps_are_those_of_the_slow_truth(name, maintenance, tube, dual, instru
     X, y = data(3, n=70, d=6, density=0.6 if name == "rbf" else 1.0)
     if tube is not None:
         y = y + X[:, 0].astype(float)
-    budget, steps = (5 if name == "linear" else 14), 110
+    budget, steps = (5 if name == "linear" else 14), 70
     slow = SlowBudget(X, y, KERNELS[name], 2.0, budget, dual, maintenance, tube=tube)
     run = Budget(
         Csr.from_dense(X),

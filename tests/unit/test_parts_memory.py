@@ -5,6 +5,7 @@ lies beside them."""
 import tracemalloc
 
 import numpy as np
+import pytest
 from parted import trained
 
 from svmcut.distributed.parts import Part, Reading
@@ -29,6 +30,7 @@ class Watched(SerialRows):
         return found
 
 
+@pytest.mark.slow
 def test_beside_the_rows_little_is_taken_wherever_they_are(tmp_path, rng, monkeypatch):
     w, some = rng.normal(size=500), []
     for _ in range(400):
