@@ -6,12 +6,14 @@
 namespace svmcut {
 namespace SVMCUT_LANES {
 
-// The lanes of a chunk.
-typedef float Floats __attribute__((vector_size(4 * kChunk)));
-typedef int32_t Ints __attribute__((vector_size(4 * kChunk)));
-typedef double Doubles __attribute__((vector_size(4 * kChunk)));  // of half a chunk
-typedef float Halves __attribute__((vector_size(2 * kChunk)));
-constexpr int kHalf = kChunk / 2;
+// Vectors are as wide as the instructions': wider ones would be compared number by number.
+constexpr int kWidth = SVMCUT_LANE_BYTES / 4, kVectors = SVMCUT_WIDE_LANES / kWidth;
+constexpr int kWide = SVMCUT_LANE_BYTES / 8, kPieces = kChunk / kWide;  // doubles of a chunk
+typedef float Floats __attribute__((vector_size(SVMCUT_LANE_BYTES)));
+typedef int32_t Ints __attribute__((vector_size(SVMCUT_LANE_BYTES)));
+typedef double Doubles __attribute__((vector_size(SVMCUT_LANE_BYTES)));
+typedef int64_t Longs __attribute__((vector_size(SVMCUT_LANE_BYTES)));
+typedef float Halves __attribute__((vector_size(SVMCUT_LANE_BYTES / 2)));
 
 template <class V, class T>
 inline V take(const T* p) {
@@ -23,54 +25,90 @@ template <class V, class T>
 inline void put(T* p, const V& x) {
     __builtin_memcpy(p, &x, sizeof x);
 }
-inline Ints bits_of_lanes() {
-    int32_t each[kChunk];
-    for (int l = 0; l < kChunk; ++l) each[l] = int32_t{1} << l;
-    return take<Ints>(each);
-}
-inline uint32_t any(const Ints& x) {
-    int32_t each[kChunk], all = 0;
-    put(each, x);
-    for (int l = 0; l < kChunk; ++l) all |= each[l];
-    return static_cast<uint32_t>(all);
-}
 inline Doubles widened(const float* p) { return __builtin_convertvector(take<Halves>(p), Doubles); }
 
-// W.(x_i, bias) of N chunks from this one on, in single precision: a step need not be exact.
+// The bit of every lane, and the lanes whose bit is on.
+template <class V, class T>
+inline V bits_of_lanes() {
+    constexpr int lanes = sizeof(V) / sizeof(T);
+    T each[lanes];
+    for (int l = 0; l < lanes; ++l) each[l] = T{1} << l;
+    return take<V>(each);
+}
+inline Ints lanes_of(uint64_t bits) {
+    const Ints each = bits_of_lanes<Ints, int32_t>();
+    return (static_cast<int32_t>(bits) & each) == each;
+}
+inline Longs wide_lanes_of(uint64_t bits) {
+    const Longs each = bits_of_lanes<Longs, int64_t>();
+    return (static_cast<int64_t>(bits) & each) == each;
+}
+// A bit for every lane that is on.
+template <class V>
+inline uint64_t joined(const V& bits) {
+    uint64_t words[SVMCUT_LANE_BYTES / 8], all = 0;
+    put(words, bits);
+    for (uint64_t word : words) all |= word;
+    return all;
+}
+inline uint64_t bits_of(const Ints& on) {
+    const uint64_t all = joined(on & bits_of_lanes<Ints, int32_t>());
+    return (all | all >> 32) & ((uint64_t{1} << kWidth) - 1);
+}
+inline uint64_t bits_of(const Longs& on) { return joined(on & bits_of_lanes<Longs, int64_t>()); }
+
+// f[c] = W.(x_i, bias) of the lanes of the vector which[c], in single precision: a step need not be
+// exact.
 template <int N>
-inline void score(const svmcut_wide_cd& run, const float* W, int64_t i, Floats* f) {
+inline void score(const svmcut_wide_cd& run, const float* W, int64_t i, const int* which,
+                  Floats* f) {
     constexpr int L = SVMCUT_WIDE_LANES;
     const float* x = run.X->data;
     const int32_t* j = run.X->indices;
+    const float* from[N];
+    for (int c = 0; c < N; ++c) from[c] = W + which[c] * kWidth;
     Floats even[N]{}, odd[N]{};
     int64_t e = run.X->indptr[i];
     const int64_t end = run.X->indptr[i + 1];
     for (; e + 2 <= end; e += 2) {
-        const float *w = W + int64_t{j[e]} * L, *u = W + int64_t{j[e + 1]} * L;
-        for (int c = 0; c < N; ++c) even[c] += x[e] * take<Floats>(w + c * kChunk);
-        for (int c = 0; c < N; ++c) odd[c] += x[e + 1] * take<Floats>(u + c * kChunk);
+        const int64_t w = int64_t{j[e]} * L, u = int64_t{j[e + 1]} * L;
+        for (int c = 0; c < N; ++c) even[c] += x[e] * take<Floats>(from[c] + w);
+        for (int c = 0; c < N; ++c) odd[c] += x[e + 1] * take<Floats>(from[c] + u);
     }
-    if (e < end) {
-        const float* w = W + int64_t{j[e]} * L;
-        for (int c = 0; c < N; ++c) even[c] += x[e] * take<Floats>(w + c * kChunk);
-    }
+    if (e < end)
+        for (int c = 0; c < N; ++c) even[c] += x[e] * take<Floats>(from[c] + int64_t{j[e]} * L);
     if (run.bias != 0) {
-        const float *w = W + run.X->n_features * L, bias = static_cast<float>(run.bias);
-        for (int c = 0; c < N; ++c) odd[c] += bias * take<Floats>(w + c * kChunk);
+        const auto bias = static_cast<float>(run.bias);
+        for (int c = 0; c < N; ++c) odd[c] += bias * take<Floats>(from[c] + run.X->n_features * L);
     }
     for (int c = 0; c < N; ++c) f[c] = even[c] + odd[c];
 }
 
-// W += (x_i, bias) (outer) d
-inline void add(const svmcut_wide_cd& run, int64_t i, const Floats& d, float* W) {
+// W += (x_i, bias) (outer) d in the lanes of the vectors which[c], of d[c] each
+template <int N>
+inline void add(const svmcut_wide_cd& run, int64_t i, const int* which, const Floats* d, float* W) {
     constexpr int L = SVMCUT_WIDE_LANES;
+    float* to[N];
+    Floats by[N];
+    for (int c = 0; c < N; ++c) to[c] = W + which[c] * kWidth, by[c] = d[c];
     for (int64_t e = run.X->indptr[i]; e < run.X->indptr[i + 1]; ++e) {
-        float* w = W + int64_t{run.X->indices[e]} * L;
-        put(w, take<Floats>(w) + run.X->data[e] * d);
+        const float x = run.X->data[e];
+        const int64_t w = int64_t{run.X->indices[e]} * L;
+        for (int c = 0; c < N; ++c) put(to[c] + w, take<Floats>(to[c] + w) + x * by[c]);
     }
     if (run.bias == 0) return;
-    float* w = W + run.X->n_features * L;
-    put(w, take<Floats>(w) + static_cast<float>(run.bias) * d);
+    const int64_t w = run.X->n_features * L;
+    for (int c = 0; c < N; ++c)
+        put(to[c] + w, take<Floats>(to[c] + w) + static_cast<float>(run.bias) * by[c]);
+}
+
+// work(vectors at a time, the first's place) over `count` vectors.
+template <class Work>
+inline void in_fours(int count, const Work& work) {
+    int c = 0;
+    for (; c + 4 <= count; c += 4) work(std::integral_constant<int, 4>{}, c);
+    if (count - c >= 2) work(std::integral_constant<int, 2>{}, c), c += 2;
+    if (count - c == 1) work(std::integral_constant<int, 1>{}, c);
 }
 
 // Fetches the row and its alphas.
@@ -85,41 +123,55 @@ inline void fetch(const WideGroup& group, int64_t i) {
     }
 }
 
-// What machines of a chunk know of an epoch.
+// What machines of a vector know of an epoch.
 struct Epoch {
     Floats above, below, highest, lowest, sum;
     Ints moves, visits;
 };
 
-// One row of one chunk at its scores f: the machines that it belongs to, those that leave it out.
-inline uint32_t step(const WideGroup& group, int64_t i, int c, const Floats& f, Epoch& now) {
-    const Ints bits = bits_of_lanes();
+// A row that is visited.
+struct Visit {
+    float box, inverse, q, half;  // half: 1/2 the inverse of q
+    float* alpha;
+    uint64_t mine, positive;  // machines that visit it; that have its label
+
+    Visit(const WideGroup& group, int64_t i)
+        : box(group.box(i)),
+          alpha(group.alpha + i * SVMCUT_WIDE_LANES),
+          mine(group.rows[i]),
+          positive(group.positive[i]) {
+        const double own = group.diagonal(i), norm = group.run.norms[i] + own;
+        inverse = norm > 0 ? static_cast<float>(1.0 / norm) : 3e38f;
+        q = static_cast<float>(own);
+        half = static_cast<float>(own > 0 ? 0.5 / own : 0.0);
+    }
+};
+
+// One row of the vector c at its scores f: the machines that leave it out. d: what its weights move
+// by along the row; `moves` whether they do.
+template <bool kSquared>
+inline uint64_t step(const Visit& row, int c, const Floats& f, Epoch& now, Floats* d, bool* moves) {
     const Floats zero{}, one = 1.0f - zero;
-    const auto mine = static_cast<int32_t>(group.rows[i] >> (c * kChunk) & 0xffff),
-               right = static_cast<int32_t>(group.positive[i] >> (c * kChunk) & 0xffff);
-    const float box = group.box(i);
-    const double q = group.diagonal(i), norm = group.run.norms[i] + q;
-    const float inverse = norm > 0 ? static_cast<float>(1.0 / norm) : 3e38f;
-    float* alpha = group.alpha + i * SVMCUT_WIDE_LANES + c * kChunk;
-    const Ints on = (mine & bits) != 0, sign = (right & bits) != 0;
-    const Floats C = box - zero, y = sign ? one : -one, a = take<Floats>(alpha),
-                 G = y * f - 1.0f + a * static_cast<float>(q);
+    float* alpha = row.alpha + c * kWidth;
+    const Ints on = lanes_of(row.mine >> (c * kWidth)),
+               sign = lanes_of(row.positive >> (c * kWidth));
+    const Floats C = row.box - zero, y = sign ? one : -one, a = take<Floats>(alpha),
+                 G = y * f - 1.0f + a * row.q;
     const Floats down = G < zero ? G : zero, up = G > zero ? G : zero;
     const Ints low = a == zero, full = a == C;
     const Ints left = on & ((low & (G > now.above)) | (~low & full & (G < now.below))),
                here = on & ~left;
     const Floats projected = here ? (low ? down : full ? up : G) : zero;  // 0 is no extreme
-    Floats wanted = a - G * inverse;
+    Floats wanted = a - G * row.inverse;
     wanted = wanted > zero ? wanted : zero;
     wanted = wanted < C ? wanted : C;
     const Floats next = projected != zero ? wanted : a;
     const Ints moved = next != a;
     // the part of the gap that a row has at W
     Floats part;
-    if (group.squared()) {
-        const Floats m = y * f, slack = m < one ? one - m : zero,
-                     apart = slack - a * static_cast<float>(q);
-        part = static_cast<float>(q > 0 ? 0.5 / q : 0.0) * apart * apart + a * (slack - (one - m));
+    if (kSquared) {
+        const Floats m = y * f, slack = m < one ? one - m : zero, apart = slack - a * row.q;
+        part = row.half * apart * apart + a * (slack - (one - m));
     } else {
         part = a * G - C * down;
     }
@@ -128,26 +180,77 @@ inline uint32_t step(const WideGroup& group, int64_t i, int c, const Floats& f, 
     now.highest = now.highest > projected ? now.highest : projected;
     now.lowest = now.lowest < projected ? now.lowest : projected;
     now.moves -= moved;
-    if (any(moved & bits)) {
+    *moves = joined(moved) != 0;
+    if (*moves) {
         put(alpha, next);
-        add(group.run, i, y * (next - a), group.W + c * kChunk);
+        *d = y * (next - a);
     }
-    return any(left & bits);
+    return bits_of(left);
 }
 
-bool epoch(const WideGroup& group, const volatile int* cancel) {
-    Epoch now[kChunks];
-    for (int c = 0; c < kChunks; ++c)
-        for (int l = 0; l < kChunk; ++l) {
-            const svmcut_label_machine& m = group.machines[c * kChunk + l];
-            now[c].above[l] = static_cast<float>(m.above);
-            now[c].below[l] = static_cast<float>(m.below);
-            now[c].highest[l] = static_cast<float>(m.highest);
-            now[c].lowest[l] = static_cast<float>(m.lowest);
-            now[c].sum[l] = static_cast<float>(m.sum);
-            now[c].moves[l] = static_cast<int32_t>(m.moves);
-            now[c].visits[l] = static_cast<int32_t>(m.visits);
-        }
+// One row of all machines that visit it.
+template <bool kSquared>
+inline void visit(const WideGroup& group, int64_t i, Epoch* now) {
+    constexpr uint64_t kLanes = (uint64_t{1} << kWidth) - 1;
+    const Visit row(group, i);
+    int which[kVectors], moved[kVectors], count = 0, moves = 0;
+    for (int c = 0; c < kVectors; ++c) {
+        which[count] = c;
+        count += (row.mine >> (c * kWidth) & kLanes) != 0;
+    }
+    Floats f[kVectors], d[kVectors];
+    in_fours(count,
+             [&](auto n, int c) { score<n.value>(group.run, group.W, i, which + c, f + c); });
+    uint64_t lost = 0;
+    for (int k = 0; k < count; ++k) {
+        const int c = which[k];
+        bool on;
+        lost |= step<kSquared>(row, c, f[k], now[c], d + moves, &on) << (c * kWidth);
+        moved[moves] = c;
+        moves += on;
+    }
+    in_fours(moves, [&](auto n, int c) { add<n.value>(group.run, i, moved + c, d + c, group.W); });
+    group.rows[i] = row.mine & ~lost;
+}
+
+void read(const WideGroup& group, Epoch* now) {
+    for (int k = 0; k < SVMCUT_WIDE_LANES; ++k) {
+        const svmcut_label_machine& m = group.machines[k];
+        Epoch& own = now[k / kWidth];
+        const int l = k % kWidth;
+        own.above[l] = static_cast<float>(m.above);
+        own.below[l] = static_cast<float>(m.below);
+        own.highest[l] = static_cast<float>(m.highest);
+        own.lowest[l] = static_cast<float>(m.lowest);
+        own.sum[l] = static_cast<float>(m.sum);
+        own.moves[l] = static_cast<int32_t>(m.moves);
+        own.visits[l] = static_cast<int32_t>(m.visits);
+    }
+}
+
+void write(const WideGroup& group, const Epoch* now) {
+    for (int k = 0; k < SVMCUT_WIDE_LANES; ++k) {
+        svmcut_label_machine& m = group.machines[k];
+        const Epoch& own = now[k / kWidth];
+        const int l = k % kWidth;
+        m.highest = static_cast<double>(own.highest[l]);
+        m.lowest = static_cast<double>(own.lowest[l]);
+        m.sum = static_cast<double>(own.sum[l]);
+        m.moves = static_cast<double>(own.moves[l]);
+        m.visits = static_cast<double>(own.visits[l]);
+    }
+}
+
+inline int chunks_of(uint64_t machines) {
+    int count = 0;
+    for (int c = 0; c < kChunks; ++c) count += (machines >> (c * kChunk) & 0xffff) != 0;
+    return count;
+}
+
+template <bool kSquared>
+bool epoch_of(const WideGroup& group, const volatile int* cancel) {
+    Epoch now[kVectors];
+    read(group, now);
     const int64_t began = group.state.at, active = group.state.active;
     int64_t k = began, entries = 0;
     for (; k < active; ++k) {
@@ -155,66 +258,44 @@ bool epoch(const WideGroup& group, const volatile int* cancel) {
         if (k + kRowsFetched < active) fetch(group, group.order[group.visits[k + kRowsFetched]]);
         const int64_t i = group.order[group.visits[k]],
                       nonzeros = group.run.X->indptr[i + 1] - group.run.X->indptr[i];
-        const uint64_t mine = group.rows[i];
-        Floats f[kChunks];
-        int32_t in_use = 0;
-        for (int c = 0; c < kChunks; ++c) in_use |= (mine >> (c * kChunk) & 0xffff ? 1 : 0) << c;
-        if (in_use == (1 << kChunks) - 1) {
-            score<kChunks>(group.run, group.W, i, f);
-        } else {
-            for (int c = 0; c < kChunks; ++c)
-                if (in_use >> c & 1) score<1>(group.run, group.W + c * kChunk, i, f + c);
-        }
-        uint64_t lost = 0;
-        for (int c = 0; c < kChunks; ++c) {
-            if (!(in_use >> c & 1)) continue;
-            lost |= uint64_t{step(group, i, c, f[c], now[c])} << (c * kChunk);
-            entries += nonzeros;
-        }
-        group.rows[i] = mine & ~lost;
+        entries += nonzeros * chunks_of(group.rows[i]);
+        visit<kSquared>(group, i, now);
     }
-    for (int c = 0; c < kChunks; ++c)
-        for (int l = 0; l < kChunk; ++l) {
-            svmcut_label_machine& m = group.machines[c * kChunk + l];
-            m.highest = static_cast<double>(now[c].highest[l]);
-            m.lowest = static_cast<double>(now[c].lowest[l]);
-            m.sum = static_cast<double>(now[c].sum[l]);
-            m.moves = static_cast<double>(now[c].moves[l]);
-            m.visits = static_cast<double>(now[c].visits[l]);
-        }
+    write(group, now);
     group.state.at = k;
     group.state.entries += entries;
     return k == active;
 }
 
-// V.(x_i, bias) of both halves of a chunk, in double precision.
+bool epoch(const WideGroup& group, const volatile int* cancel) {
+    return group.squared() ? epoch_of<true>(group, cancel) : epoch_of<false>(group, cancel);
+}
+
+// V.(x_i, bias) of a chunk, in double precision.
 inline void exact_score(const svmcut_wide_cd& run, const double* V, int64_t i, Doubles* s) {
-    Doubles first{}, second{};
+    Doubles sums[kPieces]{};
     for (int64_t e = run.X->indptr[i]; e < run.X->indptr[i + 1]; ++e) {
         const double* v = V + int64_t{run.X->indices[e]} * kChunk;
         const auto x = static_cast<double>(run.X->data[e]);
-        first += x * take<Doubles>(v);
-        second += x * take<Doubles>(v + kHalf);
+        for (int h = 0; h < kPieces; ++h) sums[h] += x * take<Doubles>(v + h * kWide);
     }
     if (run.bias != 0) {
         const double* v = V + run.X->n_features * kChunk;
-        first += run.bias * take<Doubles>(v);
-        second += run.bias * take<Doubles>(v + kHalf);
+        for (int h = 0; h < kPieces; ++h) sums[h] += run.bias * take<Doubles>(v + h * kWide);
     }
-    s[0] = first, s[1] = second;
+    for (int h = 0; h < kPieces; ++h) s[h] = sums[h];
 }
 
 inline Doubles loss_of(bool squared, const Doubles& m) {
-    const Doubles slack = m < 1.0 ? 1.0 - m : Doubles{};
+    const Doubles zero{}, slack = m < 1.0 - zero ? 1.0 - m : zero;
     return squared ? slack * slack : slack;
 }
 
 // The margins of a row at the weights of a chunk.
 inline void margins(const WideGroup& group, int64_t chunk, const double* V, int64_t i, Doubles* m) {
     exact_score(group.run, V, i, m);
-    const auto right = static_cast<uint32_t>(group.positive[i] >> (chunk * kChunk));
-    for (int l = 0; l < kChunk; ++l)
-        if (!(right >> l & 1)) m[l / kHalf][l % kHalf] = -m[l / kHalf][l % kHalf];
+    const uint64_t right = group.positive[i] >> (chunk * kChunk);
+    for (int h = 0; h < kPieces; ++h) m[h] = wide_lanes_of(right >> (h * kWide)) ? m[h] : -m[h];
 }
 
 void form(const WideGroup& group, int64_t chunk, double* V) {
@@ -222,78 +303,94 @@ void form(const WideGroup& group, int64_t chunk, double* V) {
     std::fill_n(V, group.dim * kChunk, 0.0);
     for (int64_t i = 0; i < group.n; ++i) {
         const float* a = group.alpha + i * SVMCUT_WIDE_LANES + chunk * kChunk;
-        if (!any(take<Floats>(a) != Floats{})) continue;
-        Doubles d[2] = {widened(a), widened(a + kHalf)};
-        const auto right = static_cast<uint32_t>(group.positive[i] >> (chunk * kChunk));
-        for (int l = 0; l < kChunk; ++l)
-            if (!(right >> l & 1)) d[l / kHalf][l % kHalf] = -d[l / kHalf][l % kHalf];
-        for (int64_t e = run.X->indptr[i]; e <= run.X->indptr[i + 1]; ++e) {
-            const bool last = e == run.X->indptr[i + 1];
-            if (last && run.bias == 0) break;
-            const double x = last ? run.bias : static_cast<double>(run.X->data[e]);
-            double* v = V + (last ? run.X->n_features : run.X->indices[e]) * kChunk;
-            put(v, take<Doubles>(v) + x * d[0]);
-            put(v + kHalf, take<Doubles>(v + kHalf) + x * d[1]);
+        const uint64_t right = group.positive[i] >> (chunk * kChunk);
+        for (int h = 0; h < kPieces; ++h) {
+            Doubles d = widened(a + h * kWide);
+            if (!joined(d != Doubles{})) continue;
+            d = wide_lanes_of(right >> (h * kWide)) ? d : -d;
+            double* to = V + h * kWide;
+            for (int64_t e = run.X->indptr[i]; e < run.X->indptr[i + 1]; ++e) {
+                double* v = to + int64_t{run.X->indices[e]} * kChunk;
+                put(v, take<Doubles>(v) + static_cast<double>(run.X->data[e]) * d);
+            }
+            double* v = to + run.X->n_features * kChunk;
+            if (run.bias != 0) put(v, take<Doubles>(v) + run.bias * d);
         }
     }
+}
+
+// Sums of a look, by pieces.
+struct Looking {
+    Doubles squared[kPieces]{}, rise[kPieces]{}, bent[kPieces]{}, risk[kTried][kPieces]{};
+    Doubles above[kPieces], below[kPieces];
+
+    Looking(const WideGroup& group, int64_t chunk) {
+        for (int l = 0; l < kChunk; ++l) {
+            above[l / kWide][l % kWide] = group.machines[chunk * kChunk + l].above;
+            below[l / kWide][l % kWide] = group.machines[chunk * kChunk + l].below;
+        }
+    }
+    void write(WideSums& sums) const {
+        for (int l = 0; l < kChunk; ++l) {
+            const int h = l / kWide, k = l % kWide;
+            sums.squared[l] = squared[h][k], sums.rise[l] = rise[h][k], sums.bent[l] = bent[h][k];
+            for (int t = 0; t < kTried; ++t) sums.risk[t][l] = risk[t][h][k];
+        }
+    }
+};
+
+// The machines of a chunk that visit row i after a look.
+inline uint64_t look_at(const WideGroup& group, int64_t chunk, const double* V, int64_t i,
+                        Looking& now) {
+    Doubles m[kPieces];
+    margins(group, chunk, V, i, m);
+    const float* a = group.alpha + i * SVMCUT_WIDE_LANES + chunk * kChunk;
+    const double q = group.diagonal(i), weight = group.weight(i);
+    const auto box = static_cast<double>(group.box(i));
+    uint64_t bits = 0;
+    for (int h = 0; h < kPieces; ++h) {
+        const Doubles zero{}, C = box - zero, has = widened(a + h * kWide),
+                              G = m[h] - 1.0 + q * has;
+        now.rise[h] += has;
+        now.bent[h] += q * has * has;
+        for (int t = 0; t < kTried; ++t)
+            now.risk[t][h] += weight * loss_of(group.squared(), kMultiples[t] * m[h]);
+        const Longs left = ((has == zero) & (G > now.above[h])) | ((has == C) & (G < now.below[h]));
+        bits |= bits_of(~left) << (h * kWide);
+    }
+    return box == 0 ? 0 : bits;
 }
 
 void look(const WideGroup& group, int64_t chunk, uint32_t open, double* V, WideSums& sums) {
     constexpr int L = SVMCUT_WIDE_LANES;
     float* W = group.W + chunk * kChunk;
     form(group, chunk, V);
-    Doubles squared[2]{}, rise[2]{}, bent[2]{}, risk[kTried][2]{};
+    Looking now(group, chunk);
     for (int64_t j = 0; j < group.dim; ++j)
-        for (int h = 0; h < 2; ++h) {
-            const Doubles v = take<Doubles>(V + j * kChunk + h * kHalf);
-            put(W + j * L + h * kHalf, __builtin_convertvector(v, Halves));
-            squared[h] += v * v;
+        for (int h = 0; h < kPieces; ++h) {
+            const Doubles v = take<Doubles>(V + j * kChunk + h * kWide);
+            put(W + j * L + h * kWide, __builtin_convertvector(v, Halves));
+            now.squared[h] += v * v;
         }
-    double above[kChunk], below[kChunk];
-    for (int l = 0; l < kChunk; ++l) {
-        above[l] = group.machines[chunk * kChunk + l].above;
-        below[l] = group.machines[chunk * kChunk + l].below;
-    }
     for (int64_t i = 0; i < group.n; ++i) {
-        Doubles m[2];
-        margins(group, chunk, V, i, m);
-        const float* a = group.alpha + i * L + chunk * kChunk;
-        const double q = group.diagonal(i), weight = group.weight(i);
-        const auto box = static_cast<double>(group.box(i));
-        uint64_t bits = 0;
-        for (int h = 0; h < 2; ++h) {
-            const Doubles has = widened(a + h * kHalf), G = m[h] - 1.0 + q * has;
-            rise[h] += has;
-            bent[h] += q * has * has;
-            for (int t = 0; t < kTried; ++t)
-                risk[t][h] += weight * loss_of(group.squared(), kMultiples[t] * m[h]);
-            const auto left = box == 0 ? has == has
-                                       : (((has == 0.0) & (G > take<Doubles>(above + h * kHalf))) |
-                                          ((has == box) & (G < take<Doubles>(below + h * kHalf))));
-            for (int l = 0; l < kHalf; ++l)
-                bits |= static_cast<uint64_t>(left[l] == 0) << (h * kHalf + l);
-        }
-        bits = (bits & open) << (chunk * kChunk);
+        const uint64_t bits = (look_at(group, chunk, V, i, now) & open) << (chunk * kChunk);
         group.rows[i] = (group.rows[i] & ~(uint64_t{0xffff} << (chunk * kChunk))) | bits;
     }
-    for (int l = 0; l < kChunk; ++l) {
-        const int h = l / kHalf, k = l % kHalf;
-        sums.squared[l] = squared[h][k], sums.rise[l] = rise[h][k], sums.bent[l] = bent[h][k];
-        for (int t = 0; t < kTried; ++t) sums.risk[t][l] = risk[t][h][k];
-    }
+    now.write(sums);
 }
 
 void risk(const WideGroup& group, int64_t chunk, const float* W, double* V, double* out) {
-    Doubles sums[2]{};
+    Doubles sums[kPieces]{};
     for (int64_t j = 0; j < group.dim; ++j)
         for (int l = 0; l < kChunk; ++l)
             V[j * kChunk + l] = static_cast<double>(W[j * SVMCUT_WIDE_LANES + l]);
     for (int64_t i = 0; i < group.n; ++i) {
-        Doubles m[2];
+        Doubles m[kPieces];
         margins(group, chunk, V, i, m);
-        for (int h = 0; h < 2; ++h) sums[h] += group.weight(i) * loss_of(group.squared(), m[h]);
+        for (int h = 0; h < kPieces; ++h)
+            sums[h] += group.weight(i) * loss_of(group.squared(), m[h]);
     }
-    for (int l = 0; l < kChunk; ++l) out[l] = sums[l / kHalf][l % kHalf];
+    for (int h = 0; h < kPieces; ++h) put(out + h * kWide, sums[h]);
 }
 
 // Rows that have a label of a chunk: which, and 1 less the score without the constant feature.
@@ -311,19 +408,20 @@ struct OfConstant {
     // Losses at p, and what they rise by where p does.
     void at(const double* p, double* risk, double* slope) const {
         const bool squared = group.squared();
-        const Doubles given[2] = {take<Doubles>(p), take<Doubles>(p + kHalf)};
-        Doubles sums[2]{}, slopes[2]{};
+        Doubles given[kPieces], sums[kPieces]{}, slopes[kPieces]{};
+        for (int h = 0; h < kPieces; ++h) given[h] = take<Doubles>(p + h * kWide);
         for (int64_t i = 0; i < group.n; ++i) {
             const double v = group.weight(i);
-            for (int h = 0; h < 2; ++h) {
-                const Doubles slack = given[h] - take<Doubles>(apart + i * kChunk + h * kHalf),
-                              in = slack > 0.0 ? slack : Doubles{};
+            for (int h = 0; h < kPieces; ++h) {
+                const Doubles zero{},
+                    slack = given[h] - take<Doubles>(apart + i * kChunk + h * kWide),
+                    in = slack > zero ? slack : zero;
                 sums[h] += v * (squared ? in * in : in);
-                slopes[h] += slack > 0.0 ? (squared ? 2 * v * in : v - Doubles{}) : Doubles{};
+                slopes[h] += slack > zero ? (squared ? 2 * v * in : v - zero) : zero;
             }
         }
-        put(risk, sums[0]), put(risk + kHalf, sums[1]);
-        put(slope, slopes[0]), put(slope + kHalf, slopes[1]);
+        for (int h = 0; h < kPieces; ++h) put(risk + h * kWide, sums[h]);
+        for (int h = 0; h < kPieces; ++h) put(slope + h * kWide, slopes[h]);
         for (const Positive& one : positives) {
             const double slack = one.apart - p[one.lane];
             if (slack <= 0) continue;
@@ -341,10 +439,10 @@ OfConstant of_constant(const WideGroup& group, int64_t chunk, const float* W, do
     std::fill_n(V + group.run.X->n_features * kChunk, kChunk, 0.0);
     OfConstant found{group, apart, {}};
     for (int64_t i = 0; i < group.n; ++i) {
-        Doubles s[2];
+        Doubles s[kPieces];
         exact_score(group.run, V, i, s);
         double* own = apart + i * kChunk;
-        put(own, -1.0 - s[0]), put(own + kHalf, -1.0 - s[1]);
+        for (int h = 0; h < kPieces; ++h) put(own + h * kWide, -1.0 - s[h]);
         auto right = static_cast<uint32_t>(group.positive[i] >> (chunk * kChunk) & 0xffff);
         for (int l = 0; right; ++l, right >>= 1) {
             if (!(right & 1)) continue;
