@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from svmcut.errors import UsageError
+from svmcut.messages import Message
 from svmcut.solvers.protocol import Progress, Run, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.catalog import load, plan_of
@@ -123,7 +124,24 @@ def here(
 
 def falls_apart(driver: Driver) -> bool:
     """Whether the work of its plan falls into pieces that do not hang on each other."""
-    return getattr(driver.plan, "splits", False) and driver.settings.max_iterations is None
+    return not _holds_together(driver)
+
+
+def _holds_together(driver: Driver) -> Message | None:
+    """Why its work does not fall into such pieces, if so."""
+    plan: Any = driver.plan
+    if not getattr(plan, "splits", False):
+        return Message(
+            "{}: this training is one piece of work, which workers cannot share; leave out "
+            "{scheduler}",
+            plan.path,
+        )
+    if driver.settings.max_iterations is not None:
+        return Message(
+            "{max_iterations} counts the steps of one machine after the other; leave it out beside "
+            "{scheduler}"
+        )
+    return None
 
 
 def split(driver: Driver, data: Any, hands: Hands) -> None:
@@ -141,18 +159,9 @@ def split(driver: Driver, data: Any, hands: Hands) -> None:
     UsageError
         Where there is one piece alone, or pieces hang on each other.
     """
+    if (reason := _holds_together(driver)) is not None:
+        raise UsageError("{}", reason)
     plan: Any = driver.plan
-    if not getattr(plan, "splits", False):
-        raise UsageError(
-            "{}: this training is one piece of work, which workers cannot share; leave out "
-            "{scheduler}",
-            plan.path,
-        )
-    if driver.settings.max_iterations is not None:
-        raise UsageError(
-            "{max_iterations} counts the steps of one machine after the other; leave it out beside "
-            "{scheduler}"
-        )
     driver.plan = SplitPlan(plan, Work(driver.settings, data), hands)
 
 

@@ -227,14 +227,16 @@ class KernelRoom:
         """
         if self.settings.original:
             return outcome
+        early = outcome.stopped_by not in ENDS and isinstance(self.vectors.risk, ExactLineRisk)
+        if self.is_definite and not early:
+            return outcome
         C, b, n = outcome.objective.C, read_back_number(b), self.X.n_rows
         if at_zero is None:
             at_zero = C * self.vectors.risk.linearize(np.full(n, b)).value
         if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
         if self.is_definite:
-            early = outcome.stopped_by not in ENDS and isinstance(self.vectors.risk, ExactLineRisk)
-            return self._scaled(outcome) if early else outcome
+            return self._scaled(outcome)
         outcome.warnings.append(
             Message(WORSE, Message("use {kernel=rbf}, or smaller parameters of the kernel"))
         )
