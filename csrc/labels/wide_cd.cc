@@ -47,7 +47,9 @@ struct Room {
 
     explicit Room(const svmcut_wide_cd& run)
         : stretches(static_cast<size_t>(most_stretches(run.X->n_rows))),
-          V(static_cast<size_t>((run.X->n_features + (run.bias != 0)) * kChunk)) {}
+          V(static_cast<size_t>((run.X->n_features + (run.bias != 0)) * kChunk + 8)) {}
+    // V, where a cache line begins.
+    double* line() { return V.data() + (-reinterpret_cast<uintptr_t>(V.data()) / 8) % 8; }
 };
 
 // Bounds the gap of a machine of a chunk, and tells whether it ends.
@@ -106,7 +108,7 @@ void gather(const WideGroup& group) {
 void look(const WideGroup& group, int64_t chunk, Room& room) {
     WideSums sums;
     const uint32_t open = group.open(chunk);
-    wide_code(SVMCUT_FASTEST).look(group, chunk, open, room.V.data(), sums);
+    wide_code(SVMCUT_FASTEST).look(group, chunk, open, room.line(), sums);
     for (int64_t l = 0; l < kChunk; ++l)
         if (open >> l & 1) judge(group, chunk * kChunk + l, sums);
     judge_sums(group, chunk);
@@ -265,7 +267,7 @@ int svmcut_wide_cd_risk(const svmcut_wide_cd* run, const float* W, double* risk,
     return for_chunks(*run, threads, [&](const WideGroup& group, int64_t g, int64_t c) {
         Room room(*run);
         wide_code(SVMCUT_FASTEST)
-            .risk(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.V.data(),
+            .risk(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.line(),
                   risk + (g * kChunks + c) * kChunk);
     });
 }
@@ -276,7 +278,7 @@ int svmcut_wide_cd_refit(const svmcut_wide_cd* run, float* W, double* risk, int 
         Room room(*run);
         std::vector<double> apart(static_cast<size_t>(group.n * kChunk));
         wide_code(SVMCUT_FASTEST)
-            .refit(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.V.data(),
+            .refit(group, c, W + g * group.dim * SVMCUT_WIDE_LANES + c * kChunk, room.line(),
                    apart.data(), risk + (g * kChunks + c) * kChunk);
     });
 }

@@ -91,10 +91,12 @@ inline void add(const svmcut_wide_cd& run, int64_t i, const int* which, const Fl
     float* to[N];
     Floats by[N];
     for (int c = 0; c < N; ++c) to[c] = W + which[c] * kWidth, by[c] = d[c];
-    for (int64_t e = run.X->indptr[i]; e < run.X->indptr[i + 1]; ++e) {
-        const float x = run.X->data[e];
-        const int64_t w = int64_t{run.X->indices[e]} * L;
-        for (int c = 0; c < N; ++c) put(to[c] + w, take<Floats>(to[c] + w) + x * by[c]);
+    const float* x = run.X->data;
+    const int32_t* j = run.X->indices;
+    const int64_t end = run.X->indptr[i + 1];
+    for (int64_t e = run.X->indptr[i]; e < end; ++e) {
+        const int64_t w = int64_t{j[e]} * L;
+        for (int c = 0; c < N; ++c) put(to[c] + w, take<Floats>(to[c] + w) + x[e] * by[c]);
     }
     if (run.bias == 0) return;
     const int64_t w = run.X->n_features * L;
@@ -300,18 +302,21 @@ inline void margins(const WideGroup& group, int64_t chunk, const double* V, int6
 
 void form(const WideGroup& group, int64_t chunk, double* V) {
     const svmcut_wide_cd& run = group.run;
+    const float* x = run.X->data;
+    const int32_t* j = run.X->indices;
     std::fill_n(V, group.dim * kChunk, 0.0);
     for (int64_t i = 0; i < group.n; ++i) {
         const float* a = group.alpha + i * SVMCUT_WIDE_LANES + chunk * kChunk;
         const uint64_t right = group.positive[i] >> (chunk * kChunk);
+        const int64_t end = run.X->indptr[i + 1];
         for (int h = 0; h < kPieces; ++h) {
             Doubles d = widened(a + h * kWide);
             if (!joined(d != Doubles{})) continue;
             d = wide_lanes_of(right >> (h * kWide)) ? d : -d;
             double* to = V + h * kWide;
-            for (int64_t e = run.X->indptr[i]; e < run.X->indptr[i + 1]; ++e) {
-                double* v = to + int64_t{run.X->indices[e]} * kChunk;
-                put(v, take<Doubles>(v) + static_cast<double>(run.X->data[e]) * d);
+            for (int64_t e = run.X->indptr[i]; e < end; ++e) {
+                double* v = to + int64_t{j[e]} * kChunk;
+                put(v, take<Doubles>(v) + static_cast<double>(x[e]) * d);
             }
             double* v = to + run.X->n_features * kChunk;
             if (run.bias != 0) put(v, take<Doubles>(v) + run.bias * d);
