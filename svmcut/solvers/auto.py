@@ -4,6 +4,8 @@ benchmarks/auto.py."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from svmcut.spec.catalog import BCFW, DUAL_CD, GDMM, NEWTON
 
 FEW_FEATURES = 320
@@ -27,6 +29,33 @@ def choose(n: int, d: int, nnz: int, C: float) -> str:
     else:
         least = 10.0
     return NEWTON if least <= C else DUAL_CD
+
+
+SAMPLE = 2000
+
+
+def distinct_rows(X: Any) -> int:
+    """About how many rows of a Csr differ, by the pairs of equal ones among 2,000; all where none
+    are equal.
+
+    Copies of few rows are few rows to `choose`: hundreds of corners of the loss then lie at one
+    score, which Newton's method passes one by one.
+    """
+    n, place, rows = X.n_rows, 1, set[int]()
+    if n <= 4 * SAMPLE:
+        return int(n)
+    for _ in range(SAMPLE):  # Knuth's MMIX: the module random would be imported for this alone
+        place = (place * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+        rows.add(place * n >> 64)
+    values, columns = memoryview(X.data), memoryview(X.indices)
+    known: dict[tuple[bytes, bytes], int] = {}
+    pairs = 0
+    for row in rows:
+        part = slice(int(X.indptr[row]), int(X.indptr[row + 1]))
+        key = columns[part].tobytes(), values[part].tobytes()
+        before = known.get(key, 0)
+        pairs, known[key] = pairs + before, before + 1
+    return min(int(n), len(rows) * len(rows) // (2 * pairs)) if pairs else int(n)
 
 
 MANY_TAGS = 500

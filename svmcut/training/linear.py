@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from svmcut.cutting.bundle import CutBundle
-from svmcut.data.examples import Examples
+from svmcut.data.examples import Csr, Examples
 from svmcut.models import LinearModel
 from svmcut.qp import make_qp
 from svmcut.resources import planned_memory
@@ -67,14 +67,7 @@ class Linear(Plan):
         if name == AUTO and self.settings.keep_multipliers:
             name = DUAL_CD
         elif name == AUTO and several:
-            from svmcut.solvers.auto import NEWTON, choose
-
-            mean = objective.C * (self.vectors.units.samples / space.X.n_rows)
-            name = (
-                choose(space.X.n_rows, space.dim, space.X.nnz, mean)
-                if self.initial is None
-                else NEWTON
-            )
+            name = self._fastest(objective.C)
         elif name == AUTO:
             name = CUTTING_PLANE
         problem = self.vectors.problem(space, objective.C, self.stop(objective))
@@ -88,6 +81,19 @@ class Linear(Plan):
             stays = {"stays": True} if hasattr(solver, "stays") else {"max_epochs": math.inf}
             solver = replace(solver, **stays)
         return Stage(name, solver, problem, objective, warm=True, start=self._start())
+
+    def _fastest(self, C: float) -> str:
+        """What "auto" is for a sum of losses."""
+        from svmcut.solvers.auto import NEWTON, choose, distinct_rows
+
+        if self.initial is not None:
+            return NEWTON
+        X, dim = self.space.X, self.space.dim
+        mean = C * (self.vectors.units.samples / X.n_rows)
+        name = choose(X.n_rows, dim, X.nnz, mean)
+        if name == NEWTON and self.settings.loss == TASKS[self.settings.task].loss and isinstance(X, Csr):
+            return choose(distinct_rows(X), dim, X.nnz, mean)
+        return name
 
     def _start(self) -> Start | None:
         """The weights of an old model."""

@@ -131,6 +131,20 @@ def test_rows_of_a_file_and_what_is_made_of_proven_rows_are_proven(tmp_path):
     assert part.checked().n_rows == 2  # what lies outside the rows does not count
 
 
+def test_many_features_of_which_a_quarter_does_not_occur_are_left_out(monkeypatch):
+    data = rows(columns=(0, 2, 7, 2, 5), values=range(1, 6), indptr=(0, 3, 5), d=8)
+    assert data.compact()[0] is data
+    monkeypatch.setattr("svmcut.data.examples.MANY_COLUMNS", 8)
+    for part in (data, data.rows(1, 2)):
+        moved, columns = part.compact()
+        wanted, known = part.compact(always=True)
+        assert np.array_equal(columns, known) and columns.dtype == np.int32
+        assert np.array_equal(moved.checked().to_dense(), wanted.to_dense())
+        assert moved.indices.dtype == np.int32
+    monkeypatch.setattr("svmcut.data.examples.MANY_COLUMNS", 3)
+    assert rows().compact()[1] is None  # all occur
+
+
 def test_rows_below_a_column():
     data = rows(columns=(0, 2, 1, 0, 1, 2), values=range(1, 7), indptr=(0, 2, 3, 6))
     assert below(data, 3) is data

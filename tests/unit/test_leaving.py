@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When dual descent of smooth losses hands over to Newton's method, and what that spends."""
+"""When dual descent hands over to Newton's method or is chosen in its place, and what that spends."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ import pytest
 from svmcut.data.examples import Csr
 from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
+from svmcut.solvers.auto import distinct_rows
 from svmcut.solvers.curvature import Curvature
 from svmcut.solvers.loss_cd import LossCd, LossCdRun
 from svmcut.solvers.newton import Descent, NewtonRun
@@ -120,3 +121,13 @@ def test_products_of_all_steps_pay_for_the_factors(rng):
         curvature.direction(descent.at, task.C, descent.gradient)
         steps += 1
     assert curvature.factored and curvature.products <= worth + 1 and steps > 1
+
+
+def test_copies_of_few_rows_count_as_few():
+    rng = np.random.default_rng(0)
+    few = Csr.from_dense(rng.normal(size=(100, 3)))
+    many = few.take(rng.integers(0, 100, 10_000))
+    assert 90 <= distinct_rows(many) <= 110
+    assert distinct_rows(few) == 100
+    X = Csr.from_dense(rng.normal(size=(10_000, 3)))
+    assert distinct_rows(X) == 10_000
