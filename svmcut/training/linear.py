@@ -91,7 +91,8 @@ class Linear(Plan):
         X, dim = self.space.X, self.space.dim
         mean = C * (self.vectors.units.samples / X.n_rows)
         name = choose(X.n_rows, dim, X.nnz, mean)
-        if name == NEWTON and self.settings.loss == TASKS[self.settings.task].loss and isinstance(X, Csr):
+        hinge = self.settings.loss == TASKS[self.settings.task].loss
+        if name == NEWTON and hinge and isinstance(X, Csr):
             return choose(distinct_rows(X), dim, X.nnz, mean)
         return name
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When dual descent hands over to Newton's method or is chosen in its place, and what that spends."""
+"""When dual descent hands over to Newton's method or is chosen for it, and what that spends."""
 
 import numpy as np
 import pytest
