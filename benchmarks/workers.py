@@ -129,7 +129,7 @@ def on_workers(client: Any, files: list, known: dict) -> tuple[Any, Spent]:
 
     DaskRows.sum = timed
     try:
-        found = svmcut.dask.train(client, files, callback=observe, **known)
+        found = svmcut.dask.train(client, files, solver="cutting-plane", callback=observe, **known)
     finally:
         DaskRows.sum = ask
     begin, (clock, asked, driver, _), n = marks[1], marks[-1], len(marks) - 2

@@ -3,8 +3,8 @@
 
 Every part is a task that reads its file, every round a task for some neighbouring parts of one
 worker and, of many, some that add. All are pure: what is lost is computed again, to the same bytes.
-Rows never travel, for a pickled part is the name of its file; a vector is a task with a literal,
-which workers pass on to each other.
+A pickled part is the name of its file, so rows do not travel but the few that margin.py asks for; a
+vector is a task with a literal, which workers pass on to each other.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class DaskRows:
             self._looked = -LOOK  # a part has moved
         return {node: value for node, (value, _) in got.items()}
 
-    def gather(self, task: Any, places: Sequence[Any]) -> list[NDArray]:
+    def gather(self, task: Any, places: Sequence[Any], *numbers: float) -> list[Any]:
         self.rounds += 1
         with told(self._client):
             self._look()
@@ -177,7 +177,7 @@ class DaskRows:
             groups = self._surely(
                 lambda: [
                     self._client.submit(
-                        work.answers, task, self._parts[start:stop], ends, pure=False
+                        work.answers, task, self._parts[start:stop], ends, numbers, pure=False
                     )
                     for start, stop in self._groups
                 ]

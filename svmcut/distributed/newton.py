@@ -33,9 +33,12 @@ import numpy as np
 from svmcut._native import newton as native
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.distributed import bands
+from svmcut.distributed.margin import FIRST, MOST_BYTES, Margin
+from svmcut.distributed.nearby import ENTRY_BYTES, ROW_BYTES
 from svmcut.distributed.oracle import Carried, Smooth
 from svmcut.qp import make_qp
 from svmcut.risks import make_risk
+from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.smoothed import FLAT, line_step
 from svmcut.solvers.compose import HandOverRun
 from svmcut.solvers.curvature import (
@@ -48,7 +51,7 @@ from svmcut.solvers.curvature import (
 from svmcut.solvers.newton import FINAL, FULL, SHORT, Descent
 from svmcut.solvers.protocol import Progress, Run, Solver, Stall, Start, kept
 from svmcut.spec import schemas, states
-from svmcut.spec.catalog import NEWTON, SOLVERS
+from svmcut.spec.catalog import DUAL_CD, NEWTON, SOLVERS
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form, State
@@ -72,6 +75,9 @@ WIDTHS = 40
 #: on text they need half as many rounds over the workers as Newton's method, for the same CPU time,
 #: but spend more of it on the driver.
 NEAR, MOST_CUTS = 1e-4, 300
+#: Where a quarter of the rows may come to one place, the gap at which cutting planes hand over to
+#: that, and the gap for which they do.
+SOON, TIGHT = 1e-2, 2e-3
 
 
 def has_curvature(settings: Settings) -> bool:
@@ -86,7 +92,9 @@ def smooth_of(settings: Settings, X: Any) -> Smooth:
     dim = X.n_features + bool(settings.bias)
     cheap = risk.narrow or X.nnz <= FEW_NONZEROS * X.n_rows
     formed = dim <= FULL_DIM or (dim <= DENSE_DIM and cheap)
-    return Smooth(risk.widest() > 0, risk.foresees, X.n_rows, formed)
+    comes = isinstance(risk, BoundHinge) and not formed
+    nbytes = float(ENTRY_BYTES * X.nnz + ROW_BYTES * X.n_rows) if comes else 0.0
+    return Smooth(risk.widest() > 0, risk.foresees, X.n_rows, formed, nbytes)
 
 
 class Look(NamedTuple):
@@ -279,12 +287,19 @@ class PartedNewton(Solver):
 
 
 class RelayRun(HandOverRun):
-    """Cutting planes, then Newton's method, counted on; the bound never falls back."""
+    """A run, then Newton's method, counted on; the bound never falls back."""
 
     @property
-    def handed(self) -> bool:
-        """Whether Newton's method has begun."""
-        return self._then.taken
+    def handed(self) -> str | None:
+        """Which solver has taken over, if one has."""
+        return NEWTON if self._then.taken else None
+
+    def _over(self, last: Progress) -> bool:
+        """Whether the first run has done its part here, if it is not over."""
+        return False
+
+    def _next(self) -> Solver:
+        return PartedNewton()
 
     def __iter__(self) -> Iterator[Progress]:
         stop, last = self._problem.stop, None
@@ -293,12 +308,12 @@ class RelayRun(HandOverRun):
                 yield last
                 if stop.met(last.primal, last.dual):
                     return
-                if last.gap <= NEAR * last.primal or last.iteration >= MOST_CUTS:
+                if self._over(last):
                     break
             if last is None:
                 return
             self._then.take(last)
-        yield from self._then.steps(self, PartedNewton(), self._problem, lambda: self._handed(last))
+        yield from self._then.steps(self, self._next(), self._problem, lambda: self._handed(last))
 
     def _handed(self, last: Progress | None) -> Start | None:
         return last and Start(self.bundle, (last.solution(),))
@@ -306,8 +321,39 @@ class RelayRun(HandOverRun):
 
 @record
 class Relay(Solver):
-    """Cutting planes, and Newton's method from where they are slow."""
+    """Newton's method where a run leads no further."""
 
-    run = RelayRun
-    patience: ClassVar[int | None] = None  # it watches cutting planes itself
+    run: ClassVar[type[Run]] = RelayRun
+    patience: ClassVar[int | None] = None  # it watches the first solver itself
     first: Solver
+
+
+class FromCutsRun(RelayRun):
+    """Cutting planes, then what the rows are for."""
+
+    def __init__(self, solver: FromCuts, problem: PartedProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        nbytes = problem.smooth.nbytes if problem.smooth else 0.0
+        self._comes, self._soon = nbytes > 0, nbytes <= FIRST * MOST_BYTES
+
+    @property
+    def handed(self) -> str | None:
+        run = self._then.run
+        if run is None or not self._comes:
+            return super().handed
+        return run.handed or DUAL_CD if isinstance(run, RelayRun) else NEWTON
+
+    def _over(self, last: Progress) -> bool:
+        tight = self._problem.stop.target(last.primal) < TIGHT * last.primal
+        near = SOON if self._comes and self._soon and tight else NEAR
+        return last.gap <= near * last.primal or last.iteration >= MOST_CUTS
+
+    def _next(self) -> Solver:
+        return Relay(Margin()) if self._comes else PartedNewton()
+
+
+@record
+class FromCuts(Relay):
+    """Cutting planes, and from where they are slow the rows near the margin or Newton's method."""
+
+    run = FromCutsRun

@@ -156,12 +156,15 @@ class Smooth(NamedTuple):
     n_rows : int
     formed : bool
         Whether the Hessian is formed and factorised.
+    nbytes : float
+        Of all rows, where those near the margin may come to one place; else 0.
     """
 
     corners: bool
     foresees: bool
     n_rows: int
     formed: bool
+    nbytes: float = 0.0
 
 
 @record

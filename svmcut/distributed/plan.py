@@ -16,8 +16,8 @@ from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.grouping import grouped, name_of
 from svmcut.distributed.histograms import BinnedOracle
 from svmcut.distributed.newton import (
+    FromCuts,
     PartedNewton,
-    Relay,
     RelayRun,
     has_curvature,
     smooth_of,
@@ -213,13 +213,13 @@ class PartedLinear(Linear):
         if s.solver == NEWTON or (s.solver == AUTO and not problem.smooth.corners):
             name, solver = NEWTON, PartedNewton()
         elif s.solver == AUTO:
-            solver = Relay(solver)
+            solver = FromCuts(solver)
         return Stage(name, solver, problem, objective, warm=True, start=self._start())
 
     def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
         outcome: Outcome = super().finish(objective, found, ended)
         if isinstance(ended.run, RelayRun) and ended.run.handed:
-            outcome.solver = NEWTON
+            outcome.solver = ended.run.handed
         return outcome
 
 

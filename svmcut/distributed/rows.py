@@ -61,7 +61,7 @@ class Rows(Protocol):
         """
         ...
 
-    def gather(self, task: Task, places: Sequence[Any]) -> list[Any]:
+    def gather(self, task: Task, places: Sequence[Any], *numbers: float) -> list[Any]:
         """The answers, in the order of the parts."""
         ...
 
@@ -174,8 +174,8 @@ class SerialRows:
     ) -> NDArray:
         return tree_sum(self._ask(task, places, numbers, each))
 
-    def gather(self, task: Task, places: Sequence[Any]) -> list[NDArray]:
-        return self._ask(task, places, (), None)
+    def gather(self, task: Task, places: Sequence[Any], *numbers: float) -> list[Any]:
+        return self._ask(task, places, numbers, None)
 
     def _ask(
         self, task: Task, places: Sequence[Any], numbers, each: Sequence[Any] | None

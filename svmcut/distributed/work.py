@@ -121,11 +121,13 @@ async def sums(
     return merged({node: value for (node, _), value in zip(nodes, found, strict=True)})
 
 
-def answers(task: Callable[..., NDArray], parts: Sequence[Part], places: list) -> list[NDArray]:
+def answers(
+    task: Callable[..., Any], parts: Sequence[Part], places: list, numbers: tuple
+) -> list[Any]:
     """The answers themselves."""
     where = [Place(*place) for place in places]
     with named():
-        return [task(whole(part), *where) for part in parts]
+        return [task(whole(part), *where, *numbers) for part in parts]
 
 
 def added(a: Any, b: Any) -> Any:

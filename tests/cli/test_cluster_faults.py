@@ -19,6 +19,7 @@ pytest.importorskip("distributed")
 from clusters import cluster
 
 import svmcut.dask
+from svmcut.distributed import newton
 from svmcut.distributed.engine import connected
 
 pytestmark = pytest.mark.slow
@@ -68,6 +69,25 @@ def test_killed_and_joining_workers(parts, tmp_path):
             client, parts[0], callback=lambda _: held.append(client.nthreads()), gap=0.5
         )
         assert len(held[0]) == 2
+
+
+def test_a_worker_that_is_killed_while_rows_near_the_margin_are_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(newton, "FULL_DIM", 0)
+    monkeypatch.setattr(newton, "DENSE_DIM", 0)
+    paths, steps = written(tmp_path, lines(), 8), []
+    chosen = dict(gap=1e-8, example_cost=30.0)
+    here = trained(paths, **chosen)
+    with cluster(tmp_path) as there, connected(there.address) as client:
+        client.wait_for_workers(2)
+
+        def observe(progress):
+            steps.append(progress)
+            if progress.iteration == here.progress.iteration - 2:
+                there.workers[0].kill()
+
+        found = svmcut.dask.train(client, paths, callback=observe, **chosen)
+    assert found.solver == here.solver == "dual-cd" and len(steps) == here.progress.iteration
+    assert found.model.w.tobytes() == here.model.w.tobytes() and found.details["workers_lost"] == 1
 
 
 def test_a_worker_that_joins_gets_parts(parts, tmp_path):

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The hinge on rows in parts at tight gaps: the few rows near the margin come to one place.
+
+    problem      min_w  P(w) = 1/2 |w|^2 + C R(w),   R a sum of hinges over the parts
+    model        R of the rows with |1 - y s| <= delta at the best point, as it is; of all others
+                 their cut there, whose offset and normal are sums over the parts
+    update       the model's minimiser by dual coordinate descent (svmcut/solvers/dual_cd.py), which
+                 begins at the multipliers it had; then the minimum of P on the line to it
+    certificate  the multipliers of these rows, C and 0 of the others on either side: a cut of R
+    rounds       four a step: the line, R and the counts of rows by distance, the cut, the rows
+
+Where all rows that change sides until the end are near, a step leaves of the gap what the descent
+leaves of it. Cutting planes and Newton's method have a corner for each of these rows to learn, a
+round for every product; of text there are as many as a third of the features. If a step leaves too
+much, the next one has twice the rows; if no more are to be had, the run is over.
+
+A part keeps nothing: the rows are those of a point and a delta, and a sum does not know the
+workers.
+
+References
+----------
+Teo, Vishwanathan, Smola and Le, JMLR 2010 (cuts of sums over machines); Hsieh, Chang, Lin, Keerthi
+and Sundararajan, ICML 2008 (the descent). Adding the steps of descents on every part, a round each
+(CoCoA+; Ma, Smith, Jaggi, Jordan, Richtarik and Takac, ICML 2015) had a gap of 2.5e-3 after 200
+rounds on the rows of docs/clusters.md, eight parts of 18,000.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from svmcut._native import dual_cd
+from svmcut.cutting.bundle import Cut, CutBundle
+from svmcut.cutting.oracle import Point
+from svmcut.distributed import nearby
+from svmcut.distributed.nearby import EDGES, Nearby
+from svmcut.distributed.oracle import Carried
+from svmcut.qp import make_qp
+from svmcut.risks.weights import boxes
+from svmcut.solvers.descent import hinge_cut, squared_norms
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, kept
+from svmcut.spaces.linear import LinearSpace
+from svmcut.spec import schemas
+from svmcut.spec.records import record
+from svmcut.spec.states import OWN, Form, State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.distributed.oracle import PartedProblem
+
+#: Bytes of rows that come to one place at most.
+MOST_BYTES = 256e6
+#: Part of all rows that the first step has.
+FIRST = 4
+#: Of the gap, what the descent may leave, or of the target.
+REST, LAST = 0.02, 0.3
+#: Entries that a descent reads, some seconds, or epochs if these are more.
+MOST_READ, EPOCHS = 4e9, 400
+#: What a step leaves of the gap that had enough rows, and steps that may leave more where no more
+#: are to be had.
+GOOD, PATIENCE = 0.25, 4
+#: Solutions a cut may stay without a multiplier.
+MAX_IDLE = 10
+
+
+class Model(NamedTuple):
+    """The minimiser of the model, its multipliers by C, they as a cut, and the gap of the model."""
+
+    w: NDArray[np.float64]
+    fractions: NDArray[np.float64]
+    a: NDArray[np.float64]
+    b: float
+    left: float
+
+
+class MarginRun(Run):
+    """A look after every step, from the best point and the cuts of the start."""
+
+    def __init__(self, solver: Margin, problem: PartedProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        space = problem.space
+        self._start, self._rows = start, problem.parts.rows
+        self.bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
+        self._iteration, self._lower, self._slack, self._going = 0, 0.0, 0.0, True
+        self._w, self._primal, self._risk = space.zero(), math.inf, 0.0
+        self._share, self._slow, self._passes = 1 / FIRST, 0, 0.0
+        self._sizes = np.zeros(len(EDGES))
+        self._near, self._multipliers = np.zeros(0, np.int64), np.zeros(0)
+
+    def form(self) -> Form:
+        names = ("_lower", "_slack", "_risk", "_primal", "_passes", "_share")
+        rows = schemas.array(np.int64, None, low=0, rising=True)
+        return {
+            **dict.fromkeys(names, schemas.REAL),
+            **dict.fromkeys(("_iteration", "_slow"), schemas.COUNT),
+            "bundle": OWN,
+            "_w": self._problem.space.kinds().element,
+            "_going": schemas.flag,
+            "_sizes": schemas.reals(len(EDGES), low=0),
+            "_near": rows,
+            "_multipliers": schemas.reals(None, low=0, high=1),
+        }
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        fits = len(self._near) == len(self._multipliers)
+        schemas.require(fits, "the multipliers of the state", "one for every row near the margin")
+
+    def __iter__(self) -> Iterator[Progress]:
+        began, stop = time.perf_counter(), self._problem.stop
+        if not self._resumed:
+            self._begin()
+        self._resumed = False
+        while True:
+            yield Progress(
+                self._iteration,
+                self._passes,
+                self._primal,
+                self._lower,
+                self._primal - self._lower,
+                time.perf_counter() - began,
+                kept(self._w),
+                len(self.bundle),
+                self.bundle.support,
+                self._slack,
+                self._risk,
+            )
+            if stop.met(self._primal, self._lower) or not self._going:
+                return
+            self._step()
+
+    def _begin(self) -> None:
+        """At the best point of the start."""
+        self._iteration = 1
+        if len(self.bundle):
+            self._solve()
+        points = self._start.points if self._start else ()
+        for w in points or (self._problem.space.zero(),):
+            self._look(w)
+
+    def _look(self, w: NDArray) -> None:
+        """Takes a point if it is the best."""
+        found = self._rows.sum(nearby.counts, [Carried(w)])
+        self._passes += 1
+        primal = self._problem.penalty(w) + self._problem.C * float(found[0])
+        if primal < self._primal:
+            self._w, self._primal, self._risk = w, primal, float(found[0])
+            self._sizes = found[1:].copy()
+
+    def _step(self) -> None:
+        self._iteration += 1
+        before, delta, more = self._primal - self._lower, *self._width()
+        if not delta:
+            self._going = False
+            return
+        here = Carried(self._w)
+        rest = self._rows.sum(nearby.others, [here], delta)
+        pieces = self._rows.gather(nearby.gathered, [here], delta)
+        self._passes += 2
+        near = nearby.joined(pieces, self._problem.space.dim - (self._problem.space.bias != 0))
+        model = self._minimised(near, rest, delta)
+        self._near, self._multipliers = near.rows, model.fractions
+        self.bundle.add(Cut(model.a, model.b, self._risk))
+        self._solve()
+        self.bundle.prune(MAX_IDLE)
+        self._search(model.w)
+        gap = self._primal - self._lower
+        if gap > GOOD * before:
+            wider = more and model.left < 0.5 * gap
+            self._share *= 2 if wider else 1
+            self._slow += 0 if wider else 1
+            self._going = self._slow < PATIENCE
+
+    def _width(self) -> tuple[float, bool]:
+        """The distance up to which rows come, 0 for none, and whether there could be more."""
+        sums, smooth = np.cumsum(self._sizes), self._problem.smooth
+        assert smooth is not None
+        wanted = min(self._share * smooth.nbytes, MOST_BYTES)
+        k = int(np.searchsorted(sums, wanted, side="right")) - 1
+        if k < 0 or not sums[k]:
+            return 0.0, False
+        more = k + 1 < len(EDGES) and sums[k + 1] <= MOST_BYTES
+        return float(EDGES[k]), bool(more)
+
+    def _began(self, near: Nearby, s: NDArray, delta: float) -> NDArray[np.float64]:
+        """Fractions of the rows to begin with: those of the last step; of new rows those of the
+        smoothed hinge."""
+        slack = 1 - near.y * s
+        if not len(self._near):
+            return np.clip(slack / (2 * delta) + 0.5, 0.0, 1.0)
+        found = np.where(slack > 0, 1.0, 0.0)
+        places = np.minimum(np.searchsorted(self._near, near.rows), len(self._near) - 1)
+        known = self._near[places] == near.rows
+        found[known] = self._multipliers[places[known]]
+        return found
+
+    def _minimised(self, near: Nearby, rest: NDArray, delta: float) -> Model:
+        """The model's minimiser, up to a part of the gap."""
+        problem, C, v = self._problem, self._problem.C, near.weights
+        space = LinearSpace(near.X, problem.space.bias, problem.space.threads)
+        risk = nearby.risk_of(near, space.threads)
+        box = boxes(C, v)
+        alpha, w = self._began(near, space.scores(self._w), delta) * box, np.empty(space.dim)
+        descent = dual_cd.Descent(
+            space.rows, near.y, squared_norms(space), space.bias, alpha, w, 0, v
+        )
+        target = problem.stop.target(self._primal)
+        most = max(EPOCHS, int(MOST_READ / (near.X.nnz + 10 * len(alpha))))
+        enough = max(REST * (self._primal - self._lower), LAST * target)
+        idle = False
+        while True:
+            fractions = np.minimum(np.divide(alpha, box), 1.0)
+            coef, offset = hinge_cut(fractions, near.y, v)
+            a, b = space.adjoint(coef) + rest[1:], offset + float(rest[0])
+            np.multiply(a, -C, out=w)
+            s = space.scores(w)
+            value = float(rest[0]) + problem.space.dot(rest[1:], w) + risk.linearize(s).value
+            left = C * (value - b) + problem.space.dot(w, w)
+            if left <= enough or descent.epochs >= most or idle:
+                return Model(w, fractions, a, b, left)
+            if descent.epochs:
+                descent.wake(C, s)
+            before = descent.epochs
+            descent.run(C, max(10, before // 5), 0.5 * enough)
+            idle = descent.epochs == before + 1 and not descent.moved
+
+    def _search(self, w: NDArray) -> None:
+        """The minimum of P on the line from the best point to the model's."""
+        problem, space = self._problem, self._problem.space
+        squared = space.dot(self._w, self._w)
+        here = Point(self._w, self._risk, squared, 0, Carried(self._w))
+        line = problem.parts.line(here, w, space.dot(w, w))
+        t = line.minimum(problem.C, self._primal - self._lower)
+        self._passes += 1
+        if t > 0:
+            self._look(w if t == 1.0 else space.blend(1 - t, self._w, t, w))
+
+    def _solve(self) -> None:
+        C, stop, primal = self._problem.C, self._problem.stop, self._primal
+        least = max(stop.target(primal), 1e-12 * primal) if math.isfinite(primal) else C
+        model = self.bundle.solve(C, 0.01 * least / C)
+        self._lower, self._slack = max(self._lower, model.lower), model.slack
+
+
+@record
+class Margin(Solver):
+    """Coordinate descent on the rows near the margin."""
+
+    run = MarginRun
+    patience: ClassVar[int | None] = None  # it ends by itself

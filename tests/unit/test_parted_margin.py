@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows near the margin in one place: what parts answer, by NumPy; the optimum of one machine in few
+rounds; states; what goes on where too many rows are near."""
+
+import numpy as np
+import pytest
+from parted import lines, settings, trained, written
+
+import svmcut
+from svmcut.distributed import margin, nearby, newton
+from svmcut.distributed.nearby import EDGES, ENTRY_BYTES, ROW_BYTES
+from svmcut.distributed.oracle import Carried
+from svmcut.distributed.parts import Reading
+from svmcut.distributed.plan import Files, make_driver
+from svmcut.distributed.rows import SerialRows
+from svmcut.solvers.protocol import StoppingRule
+from svmcut.spec.schemas import StateError
+
+TEXT = lines(cost=True)
+CASES = {"bias": {}, "no bias": {"bias": 0.0}, "classes": {"class_weight": {1: 3.0}}}
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    """Few features are as many ones: no Hessian is formed."""
+    monkeypatch.setattr(newton, "FULL_DIM", 0)
+    monkeypatch.setattr(newton, "DENSE_DIM", 0)
+
+
+def loaded(paths, **chosen):
+    """Bound parts and a driver over them."""
+    rows = SerialRows()
+    return rows, make_driver(rows, Files(paths, Reading(False)), settings(**chosen))[1]
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_what_parts_say_of_rows_near_the_margin(tmp_path, rng, weighed):
+    text = TEXT if weighed else lines()
+    rows, _ = loaded(written(tmp_path, text, 3))
+    X, y = svmcut.load_svmlight_file(*written(tmp_path, lines(), 0, "whole"))
+    X, w = np.column_stack([X.toarray(), np.ones(len(y))]), rng.normal(size=13)
+    v, delta = 0.5 + np.arange(len(y)) % 3 if weighed else np.ones(len(y)), EDGES[70]
+    z = y * (X @ w)
+    far, here = np.abs(1 - z) > delta, [Carried(w)]
+    found = rows.sum(nearby.counts, here)
+    assert found[0] == pytest.approx(v @ np.maximum(0, 1 - z), rel=1e-12)
+    sizes = ENTRY_BYTES * np.count_nonzero(X[:, :-1], axis=1) + ROW_BYTES
+    wanted = [sizes[np.abs(1 - z) <= edge].sum() for edge in EDGES]
+    np.testing.assert_array_equal(np.cumsum(found[1:]), wanted)
+    c = v * (far & (z < 1))
+    cut = rows.sum(nearby.others, here, delta)
+    np.testing.assert_allclose(cut, [c.sum(), *(-(c * y) @ X)], rtol=1e-12, atol=1e-12)
+    near = nearby.joined(rows.gather(nearby.gathered, here, delta), 12)
+    np.testing.assert_array_equal(near.rows, np.flatnonzero(~far))
+    np.testing.assert_array_equal(near.X.to_dense(), X[~far, :-1].astype(np.float32))
+    np.testing.assert_array_equal(near.y, y[~far])
+    assert near.weights is None if not weighed else (near.weights == v[~far]).all()
+    none = nearby.joined([(3, None)], 12)
+    assert none.X.n_rows == len(none.rows) == 0 and none.X.n_features == 12
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_few_rounds_to_the_optimum_of_one_machine(tmp_path, name):
+    case = {"gap": 1e-6, "example_cost": 3.0, **CASES[name]}
+    local = svmcut.train(*written(tmp_path, TEXT, 0, "whole"), threads=1, **case)
+    for parts in (1, 3):
+        found = trained(written(tmp_path, TEXT, parts), **case)
+        assert found.converged and found.solver == "dual-cd"
+        assert found.dual <= local.primal * (1 + 1e-12) and local.dual <= found.primal
+        assert found.primal_of_file <= found.primal * (1 + 1e-6)
+        assert found.details["rounds"] < 130
+
+
+@pytest.mark.parametrize("most", [0.0, 1000.0])
+def test_newton_goes_on_where_too_many_rows_are_near(tmp_path, monkeypatch, most):
+    monkeypatch.setattr(margin, "MOST_BYTES", most)
+    found = trained(written(tmp_path, TEXT, 3), gap=1e-7, example_cost=3.0)
+    assert found.converged and found.solver == "newton"
+
+
+@pytest.mark.parametrize("most", [256e6, 1000.0])
+def test_a_run_goes_on_to_the_same_bytes(tmp_path, monkeypatch, most):
+    monkeypatch.setattr(margin, "MOST_BYTES", most)
+    paths, chosen = written(tmp_path, TEXT, 3), dict(gap=1e-8, example_cost=3.0)
+    states, first = [], loaded(paths, **chosen)[1]
+    whole = first.fit(None, 3.0, lambda progress, _: states.append(first.state()))
+    for state in states[-9:]:
+        again = loaded(paths, **chosen)[1].fit(None, 3.0, None, state)
+        assert again.model.w.tobytes() == whole.model.w.tobytes() and again.dual == whole.dual
+
+
+def test_a_state_has_a_multiplier_for_every_row(tmp_path):
+    _, driver = loaded(written(tmp_path, TEXT, 2))
+    problem = driver.plan.vectors.problem(driver.plan.space, 1.0, StoppingRule(1e-3))
+    run = margin.Margin().start(problem)
+    next(iter(run))
+    state = run.state()
+    with pytest.raises(StateError, match="multiplier"):
+        run.restore({**state, "near": np.arange(3)})
