@@ -32,7 +32,7 @@ from svmcut.distributed.engine import connected
 
 #: Seconds a nonzero, a number of w in the driver, of two rounds, and of a worker more that vectors
 #: are passed on to.
-NONZERO, DRIVER, ROUNDS, PASSED = 3.1e-9, 3.1e-7, 7.9e-3, 3.1e-3
+NONZERO, DRIVER, ROUNDS, PASSED = 2.3e-9, 2.7e-7, 7.3e-3, 5.3e-3
 #: Bytes a nonzero and a row with its worker, and as text a nonzero; reading, bytes a second of a
 #: processor.
 NONZERO_BYTES, ROW_BYTES, TEXT_BYTES, READING = 8, 96, 14.3, 60e6
