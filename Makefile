@@ -22,7 +22,7 @@ FUZZERS = scan expansion
 SANITIZE = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 .PHONY: help venv build demo test lint bench docs site wheel test-minimum release-check fuzz asan kills mutants attack \
-	clean
+	clean board
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -77,6 +77,18 @@ lint: build $(VENV)/.test $(VENV)/.lint  ## ruff, cython-lint, clang-format, myp
 
 bench: build $(VENV)/.test  ## benchmarks/linear.py on the sets in data/
 	@$(VENV)/bin/python benchmarks/linear.py --quick
+
+# BOARD: the record; BOARD_DATA: public sets; BOARD_MADE: stand-ins; BOARD_PYTHON: that has the peers; BOARD_ARGS="--quick"
+BOARD ?= runs.jsonl
+BOARD_MADE ?= build/board
+BOARD_PYTHON ?= $(VENV)/bin/python
+BOARD_GIVEN = $(abspath $(BOARD)) $(if $(BOARD_DATA),--data $(abspath $(BOARD_DATA))) --made $(abspath $(BOARD_MADE)) \
+	--python $(abspath $(BOARD_PYTHON)) $(BOARD_ARGS)
+
+board: build $(VENV)/.test  ## every program on every set, close jobs in turns, docs/board.md; goes on from what BOARD has
+	@PYTHONPATH="$(CURDIR)" $(VENV)/bin/python benchmarks/board.py $(BOARD_GIVEN)
+	@PYTHONPATH="$(CURDIR)" $(VENV)/bin/python benchmarks/board_duels.py $(BOARD_GIVEN)
+	@$(VENV)/bin/python benchmarks/board_page.py $(BOARD)
 
 docs: build  ## write docs/commands.md and the man page from the help texts, and what README and docs/ show as printed
 	@$(VENV)/bin/python docs/generate.py

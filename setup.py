@@ -90,7 +90,9 @@ def headers(file):
         direct += [Path("csrc", name) for name in re.findall(r'extern from "([^"]+)"', text)]
         direct += [file.parent / name for name in re.findall(r'^include "([^"]+)"', text, re.M)]
     else:
-        direct = [Path("csrc", name) for name in re.findall(r'#include "([^"]+)"', text)]
+        # csrc/core/instructions.h includes what a macro names
+        named_so = r'#(?:include|define SVMCUT_LOOPS) "([^"]+)"'
+        direct = [Path("csrc", name) for name in re.findall(named_so, text)]
     direct = {each for each in direct if each.is_file() and each != file}
     return direct.union(*map(headers, direct))
 
