@@ -400,7 +400,14 @@ def value(job: Job, peer: str, model: Path) -> float:
 
         sets, found = label_sets_of(job.train), read_model(str(model))
         W = np.zeros((sets.X.n_features, len(found.names)))
-        W[slice(None) if found.columns is None else found.columns] = found.W
+        columns = slice(None) if found.columns is None else found.columns
+        if hasattr(found, "W"):
+            W[columns] = found.W
+        else:  # labels by the thousand: the weights of each feature that are not 0
+            from scipy.sparse import csr_matrix
+
+            shape = len(found.indptr) - 1, len(found.names)
+            W[columns] = csr_matrix((found.values, found.places, found.indptr), shape).toarray()
         return label_objective(sets, W, found.constant, float(job.C))
     if job.task in JOINT:
         from multiclass import objective as joint
