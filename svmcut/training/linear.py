@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from svmcut.cutting.bundle import CutBundle
-from svmcut.data.examples import Csr, Examples
+from svmcut.data.examples import Examples
 from svmcut.models import LinearModel
 from svmcut.qp import make_qp
 from svmcut.resources import planned_memory
@@ -92,7 +92,7 @@ class Linear(Plan):
         mean = C * (self.vectors.units.samples / X.n_rows)
         name = choose(X.n_rows, dim, X.nnz, mean)
         hinge = self.settings.loss == TASKS[self.settings.task].loss
-        if name == NEWTON and hinge and isinstance(X, Csr):
+        if name == NEWTON and hinge and hasattr(X, "indptr"):
             return choose(distinct_rows(X), dim, X.nnz, mean)
         return name
 

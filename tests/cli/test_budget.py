@@ -165,7 +165,8 @@ def test_what_cannot_be_is_refused(folder, capsys, words, text):
 
 
 def test_centres_that_do_not_fit_are_refused(folder, capsys):
-    (folder / "wide").write_text("1 1:1 400000:1\n-1 2:1\n" * 300)
+    every = " ".join(f"{j}:1" for j in range(1, 400_001))
+    (folder / "wide").write_text(f"1 {every}\n" + "1 1:1 400000:1\n-1 2:1\n" * 300)
     words = [
         "learn",
         "-c",

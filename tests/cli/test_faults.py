@@ -219,9 +219,14 @@ def test_row06_largest_index_in_little_memory(program, folder):
         assert first > second
 
 
+def all_features(count):
+    """Those that do not occur would take no memory."""
+    return " ".join(f"{j}:1" for j in range(1, count + 1))
+
+
 @pytest.mark.parametrize("program", ["svmcut learn", "svmcut rank"])
 def test_row06_memory_is_stated_before_it_is_asked_for(program, capsys):
-    put("1 qid:1 1:1 900000:2\n-1 qid:1 2:1\n", "wide.dat")
+    put(f"1 qid:1 {all_features(900_000)}\n-1 qid:1 2:1\n", "wide.dat")
     assert call(program, "-c", "1", "--max-memory", "50", "wide.dat", "out") == 1
     assert "needs about 86 MB for weight vectors and 50 MB are available" in capsys.readouterr().err
     assert not os.path.exists("out")
