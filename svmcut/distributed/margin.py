@@ -27,7 +27,6 @@ rounds on the rows of docs/clusters.md, eight parts of 18,000.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -35,15 +34,16 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from svmcut._native import dual_cd
-from svmcut.cutting.bundle import Cut, CutBundle
+from svmcut.cutting.bundle import Cut
 from svmcut.cutting.oracle import Point
 from svmcut.distributed import nearby
+from svmcut.distributed.bundled import BundledRun
 from svmcut.distributed.nearby import EDGES, Nearby
 from svmcut.distributed.oracle import Carried
-from svmcut.qp import make_qp
+from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import hinge_cut, squared_norms
-from svmcut.solvers.protocol import Progress, Run, Solver, Start, kept
+from svmcut.solvers.protocol import Progress, Solver, Start
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record
@@ -79,16 +79,12 @@ class Model(NamedTuple):
     left: float
 
 
-class MarginRun(Run):
+class MarginRun(BundledRun):
     """A look after every step, from the best point and the cuts of the start."""
 
     def __init__(self, solver: Margin, problem: PartedProblem, start: Start | None):
         super().__init__(solver, problem, start)
-        space = problem.space
-        self._start, self._rows = start, problem.parts.rows
-        self.bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
-        self._iteration, self._lower, self._slack, self._going = 0, 0.0, 0.0, True
-        self._w, self._primal, self._risk = space.zero(), math.inf, 0.0
+        self._rows = problem.parts.rows
         self._share, self._slow, self._passes = 1 / FIRST, 0, 0.0
         self._sizes = np.zeros(len(EDGES))
         self._near, self._multipliers = np.zeros(0, np.int64), np.zeros(0)
@@ -118,19 +114,7 @@ class MarginRun(Run):
             self._begin()
         self._resumed = False
         while True:
-            yield Progress(
-                self._iteration,
-                self._passes,
-                self._primal,
-                self._lower,
-                self._primal - self._lower,
-                time.perf_counter() - began,
-                kept(self._w),
-                len(self.bundle),
-                self.bundle.support,
-                self._slack,
-                self._risk,
-            )
+            yield self._progress(self._passes, began)
             if stop.met(self._primal, self._lower) or not self._going:
                 return
             self._step()
@@ -204,7 +188,7 @@ class MarginRun(Run):
         """The model's minimiser, up to a part of the gap."""
         problem, C, v = self._problem, self._problem.C, near.weights
         space = LinearSpace(near.X, problem.space.bias, problem.space.threads)
-        risk = nearby.risk_of(near, space.threads)
+        risk = BoundHinge(near.y, space.threads, v)
         box = boxes(C, v)
         alpha, w = self._began(near, space.scores(self._w), delta) * box, np.empty(space.dim)
         descent = dual_cd.Descent(
@@ -240,12 +224,6 @@ class MarginRun(Run):
         self._passes += 1
         if t > 0:
             self._look(w if t == 1.0 else space.blend(1 - t, self._w, t, w))
-
-    def _solve(self) -> None:
-        C, stop, primal = self._problem.C, self._problem.stop, self._primal
-        least = max(stop.target(primal), 1e-12 * primal) if math.isfinite(primal) else C
-        model = self.bundle.solve(C, 0.01 * least / C)
-        self._lower, self._slack = max(self._lower, model.lower), model.slack
 
 
 @record

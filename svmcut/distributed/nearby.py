@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svmcut.data.examples import Csr
-from svmcut.risks.hinge import BoundHinge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,8 +100,3 @@ def joined(pieces: Sequence[tuple], n_features: int) -> Nearby:
         )
     places = np.concatenate([first + some for first, some in zip(start, rows, strict=True)])
     return Nearby(places, X, np.concatenate(y), v)
-
-
-def risk_of(near: Nearby, threads: int) -> BoundHinge:
-    """That of these rows."""
-    return BoundHinge(near.y, threads, near.weights)

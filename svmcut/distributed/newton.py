@@ -31,12 +31,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from svmcut._native import newton as native
-from svmcut.cutting.bundle import Cut, CutBundle
+from svmcut.cutting.bundle import Cut
 from svmcut.distributed import bands
+from svmcut.distributed.bundled import BundledRun
 from svmcut.distributed.margin import FIRST, MOST_BYTES, Margin
 from svmcut.distributed.nearby import ENTRY_BYTES, ROW_BYTES
 from svmcut.distributed.oracle import Carried, Smooth
-from svmcut.qp import make_qp
 from svmcut.risks import make_risk
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.smoothed import FLAT, line_step
@@ -49,7 +49,7 @@ from svmcut.solvers.curvature import (
     preconditioner,
 )
 from svmcut.solvers.newton import FINAL, FULL, SHORT, Descent
-from svmcut.solvers.protocol import Progress, Run, Solver, Stall, Start, kept
+from svmcut.solvers.protocol import Progress, Run, Solver, Stall, Start
 from svmcut.spec import schemas, states
 from svmcut.spec.catalog import DUAL_CD, NEWTON, SOLVERS
 from svmcut.spec.entries import CLASSES
@@ -198,17 +198,13 @@ class PartedDescent(Descent):
         return conjugate_gradients(product, ahead, self.gradient, self.space, rest=REST)[0]
 
 
-class PartedNewtonRun(Run):
+class PartedNewtonRun(BundledRun):
     """A look after every step, from the best point and the cuts of the start."""
 
     def __init__(self, solver: PartedNewton, problem: PartedProblem, start: Start | None):
         super().__init__(solver, problem, start)
-        space = problem.space
-        self._start, self._stall = start, Stall(PATIENCE)
-        self.bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
-        self._iteration, self._lower, self._slack, self._going = 0, 0.0, 0.0, True
-        self._w, self._primal, self._risk = space.zero(), math.inf, 0.0
-        self._descent = PartedDescent(problem, space.zero(), 0.0, False)
+        self._stall = Stall(PATIENCE)
+        self._descent = PartedDescent(problem, problem.space.zero(), 0.0, False)
 
     def form(self) -> Form:
         reals = dict.fromkeys(("_lower", "_slack", "_risk", "_primal"), schemas.REAL)
@@ -227,19 +223,7 @@ class PartedNewtonRun(Run):
                 self._iteration += 1
             resumed, gap = False, self._primal - self._lower
             met = stop.met(self._primal, self._lower)
-            yield Progress(
-                self._iteration,
-                descent.passes,
-                self._primal,
-                self._lower,
-                gap,
-                time.perf_counter() - began,
-                kept(self._w),
-                len(self.bundle),
-                self.bundle.support,
-                self._slack,
-                self._risk,
-            )
+            yield self._progress(descent.passes, began)
             if met or not self._going or self._stall.update(gap):
                 return
             target = FINAL * stop.target(self._primal)
@@ -253,7 +237,7 @@ class PartedNewtonRun(Run):
             descent.delta = problem.value(problem.space.zero()) / problem.smooth.n_rows or 1.0
         if self._start is not None:
             if len(self.bundle):
-                self._solve(math.inf)
+                self._solve()
             points = self._start.points
             values = [problem.penalty(w) + problem.C * problem.value(w) for w in points]
             if values:
@@ -268,14 +252,8 @@ class PartedNewtonRun(Run):
         cuts, descent.ahead = [(descent.a, descent.at.offset), descent.ahead], None
         for a, b in filter(None, cuts):
             self.bundle.add(Cut(a, b, self._risk))
-            self._solve(self._primal)
+            self._solve()
             self.bundle.prune(MAX_IDLE)
-
-    def _solve(self, primal: float) -> None:
-        C, stop = self._problem.C, self._problem.stop
-        least = max(stop.target(primal), 1e-12 * primal) if math.isfinite(primal) else C
-        model = self.bundle.solve(C, 0.01 * least / C)
-        self._lower, self._slack = max(self._lower, model.lower), model.slack
 
 
 @record

@@ -48,10 +48,6 @@ def scaled_bound(offset: float, squared: float, most: float = 1.0) -> float:
     return theta * offset - 0.5 * theta * theta * squared
 
 
-#: Features from which on no search is worth a way of its own.
-MANY_COLUMNS = 1 << 18
-
-
 def in_columns(
     values: NDArray, own: NDArray | None, wanted: NDArray | None, width: int
 ) -> NDArray[np.float64]:
@@ -68,8 +64,9 @@ def in_columns(
     """
     if own is None and wanted is None and len(values) == width and values.dtype == np.float64:
         return values
-    if own is None and wanted is not None and len(values) >= MANY_COLUMNS:  # in order: no search
-        out, count = np.zeros((width, *values.shape[1:])), np.searchsorted(wanted, len(values))
+    if own is None and wanted is not None:  # both in order: no search
+        count = np.count_nonzero(wanted < len(values))
+        out = np.zeros((width, *values.shape[1:]))
         out[:count] = values[wanted[:count]]
         if np.count_nonzero(out) < np.count_nonzero(values):
             out[:] = np.nan

@@ -142,8 +142,9 @@ def test_row22_terminated_in_training_writes_nothing(program, noisy):
 def test_row24_interrupted_from_outside(noisy):
     import fcntl
 
-    words = ("--format", "original", "-c", "1e5", "--gap", "1e-9", "-w", "3", "noisy", "out")
-    words = ("--time-limit", "1e6", *words)  # without NumPy a short run prints at its end
+    # the limit of time has it begin with NumPy: without, a short run prints at its end
+    words = ("--time-limit", "1e6", "--format", "original", "-c", "1e5", "--gap", "1e-9")
+    words += ("-w", "3", "noisy", "out")
     with start("svmcut learn", *words, bufsize=0) as child:
         fcntl.fcntl(
             child.stdout, 1031, 4096
