@@ -54,6 +54,7 @@ PART = 0.3  # of what slopes miss of rest may be left of a working set
 #: all columns, their screening and a working set a small part of the time; at least, and at most.
 #: Each look doubles them: steps that begin anew forget the curvature they went along.
 PASSES, LEAST_ENTRIES, ENTRIES = 12, 2_000_000, 200_000_000
+UNEVEN = 1e-6  # of the size of slopes, what may be left of their sum beside a free bias
 BISECTIONS = 60  # for a theta of the logistic loss
 CLOSE = 0.01  # of the gap that is asked for, what it may be from the best bound
 
@@ -155,7 +156,9 @@ class CdnRun(Run):
         u = -C * known.coef
         v = self._columns.dots(self._alive, u, space.threads)
         constant = space.bias * float(u.sum()) if space.bias else 0.0
-        bound = self._bound(known, v, constant)
+        # labels of one sign leave slopes of rounding alone, which theta would make large
+        even = not self._free or abs(float(u.sum())) <= UNEVEN * float(np.abs(u).sum())
+        bound = self._bound(known, v, constant) if even else Bound(0.0, 0.0)
         self._iteration += not again
         self._lower = max(self._lower, bound.value)
         if l1:

@@ -131,3 +131,12 @@ def test_sklearn_finds_the_same_weights(folder):
         assert machine.coef_ == pytest.approx(known.coef_, abs=1e-5)
     with pytest.raises(ValueError, match="penalty='l1' is not for loss 'error-rate'"):
         LinearSVM(penalty="l1").fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared-hinge"])
+def test_labels_of_one_sign_have_no_loss_beside_a_free_bias(tmp_path, monkeypatch, loss):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one").write_text("1 1:1 2:2\n1 1:0.5 2:1\n1 2:3\n")
+    report, _ = learnt("-l", loss, "--penalty", "l1", "--free-bias", "-c", 0.003, "one", "model")
+    assert 0 <= report["dual"] <= report["primal"] < 1e-15
+    assert report["converged"]
