@@ -173,6 +173,8 @@ def copy(folder):
         "tests/conftest.py",
         "tests/drivers.py",
         "tests/programs.py",
+        "tests/thinned.py",
+        "tests/trees.py",
         *contracts,
     ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -261,6 +263,7 @@ def test_add_a_measure_in_one_file(tmp_path):
     assert "class-means" in training
 
 
+@pytest.mark.slow
 def test_add_a_solver_in_one_file(tmp_path):
     followed(tmp_path, "Add a solver in one file", ")\n\nSOLVERS =")
     tests = "tests/unit/test_frank_wolfe.py", "tests/contract/test_catalog.py"
@@ -288,6 +291,7 @@ def test_add_an_option(tmp_path):
     assert "--max-idle INTEGER" in passes(tmp_path, "-c", IDLE, str(tmp_path))
 
 
+@pytest.mark.slow
 def test_add_a_loss_with_a_parameter_and_its_option(tmp_path):
     regression = """            Loss(
                 SQUARED_TUBE,
@@ -320,6 +324,7 @@ def test_add_a_task_in_one_file(tmp_path):
     assert "or waiting (the order of" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_add_a_format_of_models_in_one_file(tmp_path):
     followed(tmp_path, "Add a format of models in one file", '    Format(b"SVM-HMM')
     assert checked(tmp_path, "weight_table", "tests/unit/test_weight_table.py") == 5
@@ -328,6 +333,7 @@ def test_add_a_format_of_models_in_one_file(tmp_path):
 _OF_A_KERNEL = "// Calls work(form)", "        case Sigmoid::", None, _GIVEN, None
 
 
+@pytest.mark.slow
 def test_a_kernel_in_numpy_alone(tmp_path):
     added(tmp_path, "Add a kernel", *_OF_A_KERNEL)
     assert (
@@ -354,6 +360,7 @@ def test_add_a_kernel(tmp_path):
     assert "--maintenance merge is for the rbf kernel; with the rational-quadratic kernel" in out
 
 
+@pytest.mark.slow
 def test_add_a_program_with_an_originals_name(tmp_path):
     text = section("Add a program with an original's name")
     (row,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

@@ -14,6 +14,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from trees import nodes_of, tree_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted(
@@ -129,7 +130,7 @@ INTERFACES = {"svmcut/dask.py:train", "svmcut/loading.py:choose_threshold"}
 def large_functions(path):
     """Functions of more than 60 lines without their docstring, or of more than 6 parameters."""
     place = path.relative_to(ROOT).as_posix()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if not isinstance(node, ast.FunctionDef):
             continue
         first, name = node.body[0], f"{place}:{node.name}"
@@ -149,7 +150,7 @@ def test_functions_are_short_and_take_few_parameters():
 def claims(path):
     """Where a module says of an outcome that it converged."""
     text = path.read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(text)) if "converged" in text else ():
+    for node in nodes_of(path) if "converged" in text else ():
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         named = [part for target in targets if target is not None for part in ast.walk(target)]
         assigned = any(
@@ -187,7 +188,7 @@ def test_every_package_is_installed():
 
 def undocumented(path):
     """Names of public functions and classes of a module's top level that have no docstring."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     if not ast.get_docstring(tree) and tree.body:
         yield f"{path.relative_to(ROOT)}"
     for node in tree.body:

@@ -7,13 +7,16 @@ import re
 import pytest
 
 
-def thinned(cases, every):
-    """The first of every so many cases as they are; the others are marked slow."""
-    return [case if at % every == 0 else _slow(case) for at, case in enumerate(cases)]
+def thinned(cases, every, single=False):
+    """The first of every so many cases as they are; the others are marked slow. single: a tuple is
+    the value of one argument."""
+    return [case if at % every == 0 else _slow(case, single) for at, case in enumerate(cases)]
 
 
-def _slow(case):
-    values = case if isinstance(case, tuple) else (case,)
+def _slow(case, single=False):
+    if hasattr(case, "marks"):
+        return case._replace(marks=[*case.marks, pytest.mark.slow])
+    values = case if isinstance(case, tuple) and not single else (case,)
     return pytest.param(*values, marks=pytest.mark.slow)
 
 

@@ -10,12 +10,12 @@ one dimension or two and are views where NumPy's are.
 import builtins
 import math
 
-from cpython.buffer cimport (PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES, PyBUF_WRITABLE,
-                             PyBuffer_Release, PyObject_GetBuffer)
+from cpython.buffer cimport (PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES, PyBuffer_Release,
+                             PyObject_GetBuffer)
 from libc.math cimport fabs, isfinite as finite, sqrt as root
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memcpy, memmove
 
 from svmcut.spec.later import NumpyNeeded
 

@@ -161,7 +161,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", thinned(TABLES, 2))
+@pytest.mark.parametrize("name", thinned(TABLES, 4))
 def test_tables_of_structured_trainers(tmp_path, name):
     program, arguments, rows = TABLES[name]
     table = [line for line in benchmark(tmp_path, program, *arguments) if line.startswith("|")]

@@ -294,7 +294,7 @@ def stopped_at(fit, number, *words):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("fit", thinned([2, 6, 11, 13], 2))
+@pytest.mark.parametrize("fit", thinned([6, 2, 11, 13], 4))
 @pytest.mark.parametrize(
     "options", [(*RBF, "--solver", "smo"), ("-c", "1,3,10,30", "--gap", "1e-7")]
 )

@@ -5,6 +5,7 @@ import click
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thinned import thinned
 
 from svmcut.cli.commands import SCORING, plain, read
 from svmcut.cli.main import svmcut
@@ -64,7 +65,9 @@ def by_click(command, words):
 
 
 @pytest.mark.parametrize(
-    ("command", "task", "table"), TABLES, ids=[task or command for command, task, _ in TABLES]
+    ("command", "task", "table"),
+    thinned(TABLES, 3),
+    ids=[task or command for command, task, _ in TABLES],
 )
 def test_a_line_that_is_read_without_click_is_read_as_click_would(command, task, table):
     flags = [flag for row in table for spelt in row.flags for flag in spelt.split("/")]

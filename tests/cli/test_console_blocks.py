@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from thinned import thinned
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,7 +42,7 @@ $ svmcut never run
 """
 
 
-@pytest.mark.parametrize("name", replay.PAGES)
+@pytest.mark.parametrize("name", thinned(replay.PAGES, 2))
 def test_pages_show_what_the_programs_print(name):
     assert replay.replay(name) == []
 

@@ -135,14 +135,14 @@ def check(tmp_path, examples, command, *options):
     return statuses
 
 
-@pytest.mark.parametrize("name", thinned(sorted(RUNS), 2))
+@pytest.mark.parametrize("name", thinned(sorted(RUNS), 4))
 def test_same_bytes_for_any_number_of_threads(folder, monkeypatch, tmp_path, name):
     monkeypatch.chdir(tmp_path)
     command, examples, *options = RUNS[name]
     assert check(tmp_path, folder / examples, command, *options) == {0}
 
 
-@pytest.mark.parametrize("solver", STRUCTURED)
+@pytest.mark.parametrize("solver", thinned(STRUCTURED, 2))
 @pytest.mark.parametrize("task", ["sequence", "multilabel"])
 def test_same_bytes_of_structured_models(structured, monkeypatch, tmp_path, task, solver):
     monkeypatch.chdir(tmp_path)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from drivers import driver
 from programs import call, run
+from thinned import thinned
 
 from svmcut.data.examples import Csr, Sequences
 
@@ -139,7 +140,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 2))
 def test_every_run_ends(tmp_path, name):
     status, rows, *words = CASES[name]
     (tmp_path / "train").write_text(rows)

@@ -369,7 +369,7 @@ def test_names_too_long(program, length, folder, capsys):
         assert sorted(os.listdir()) == before
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", thinned(PROGRAMS, 2))
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"], ids=lambda closed: f"row32-{closed}")
 def test_closed_streams(program, closed, folder):
     if program == "svmcut learn":  # which says that qid: has no effect

@@ -9,6 +9,7 @@ import pytest
 from penalised import data, learnt, write
 from programs import forked
 from reference import penalties
+from thinned import thinned
 
 from svmcut import LinearSVM, LinearSVMRegressor
 from svmcut.files.models import read_model
@@ -45,7 +46,7 @@ def primal_of(model, loss, C):
     return 0.5 * w @ w + C * losses[loss]().sum()
 
 
-@pytest.mark.parametrize("solver", ["auto", "newton", "cutting-plane"])
+@pytest.mark.parametrize("solver", thinned(["auto", "newton", "cutting-plane"], 2))
 @pytest.mark.parametrize(
     "loss",
     LOSSES,

@@ -106,7 +106,7 @@ FAMILIES = {
         for name, words in MULTILABEL.items()
     },
 }
-OFTEN_KILLED = ("cutting-plane", "dual-cd", "sequence, gdmm")
+OFTEN_KILLED = ("dual-cd", "sequence, gdmm")
 OFTEN_TERMINATED = ("cutting-plane",)
 
 

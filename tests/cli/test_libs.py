@@ -343,6 +343,7 @@ def test_an_objective_of_zero_has_no_sign(capsys):
     assert "obj = 0.000000, rho = -5" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_search_begins_where_the_loss_stays_near_that_of_w_0(capsys):
     """The first C of the Debian binary of LIBLINEAR 2.3, which the width of the tube moves."""
     Path("data").write_text("1.5 1:1 2:1\n2.5 1:-1 2:0.5\n-3 1:2\n0 2:1\n1e1 1:0.3 2:0.2\n")

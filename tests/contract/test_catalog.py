@@ -3,7 +3,6 @@
 and shell alike."""
 
 import ast
-import functools
 import itertools
 import pickle
 import random
@@ -15,6 +14,8 @@ import numpy as np
 import pytest
 from drivers import cost_of, way_of
 from programs import options_of
+from thinned import thinned
+from trees import nodes_of
 
 import svmcut
 from svmcut.cli import option_checks
@@ -228,7 +229,7 @@ def trainer_for(task, kernel, solver, threads=1):
     return named(task).plan(records.replace(examples, weights=weights), settings)
 
 
-@pytest.mark.parametrize(("task", "kernel", "solver"), USES)
+@pytest.mark.parametrize(("task", "kernel", "solver"), thinned(USES, 2))
 def test_every_solver_is_resumed_interrupted_and_the_same_for_any_threads(
     task, kernel, solver, tmp_path
 ):
@@ -333,12 +334,6 @@ def test_combinations_are_refused_before_anything_is_read(given):
     assert REMEDY.search(message) and not OPTION.search(message), message
     told = in_options(refused.value.sentence)
     assert "parameter '" not in told or set(given) & {"gpa", "zzzz"}, told
-
-
-@functools.cache
-def nodes_of(path):
-    """Of the syntax tree of a module."""
-    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def texts(path):

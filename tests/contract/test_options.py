@@ -11,6 +11,7 @@ import click
 import pytest
 from drivers import cost_of, way_of
 from programs import options_of, uncertified
+from thinned import thinned
 
 import svmcut
 from svmcut.cli import option_checks
@@ -77,7 +78,7 @@ def read_in(task, kernel, solver, **more):
     return {name for each in candidates(settings) for name in reads(settings, each)}
 
 
-@pytest.mark.parametrize(("task", "kernel", "solver"), RUNS)
+@pytest.mark.parametrize(("task", "kernel", "solver"), thinned(RUNS, 2))
 def test_an_added_option_takes_effect_or_is_refused_even_with_its_default(task, kernel, solver):
     found = {"read": 0, "refused": 0}
     for row in options(task):

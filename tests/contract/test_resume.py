@@ -5,6 +5,7 @@ stopped."""
 import numpy as np
 import pytest
 from drivers import driver
+from thinned import thinned
 
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
@@ -125,7 +126,7 @@ def essence(outcome):
 
 
 @pytest.mark.parametrize("costs", [(1.0,), (0.1, 30.0)], ids=["one C", "second of a path"])
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", thinned(RUNS, 2))
 def test_going_on_from_a_state(rng, tmp_path, name, costs):
     data, run = examples(rng, few=name.startswith("few")), RUNS[name]
     if name in WEIGHTED:

@@ -5,6 +5,7 @@ stopped."""
 import numpy as np
 import pytest
 from drivers import driver
+from thinned import thinned
 
 from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
 from svmcut.data.label_clusters import label_tree
@@ -112,7 +113,7 @@ def check_going_on(make, costs, tmp_path):
 
 
 @pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", thinned(CHAINS, 2))
 def test_chains_go_on_from_a_state(rng, tmp_path, name, costs):
     solver, gap, orders, n_tags = CHAINS[name]
     data = sequences(rng, n_tags)

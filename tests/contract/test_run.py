@@ -9,6 +9,7 @@ import itertools
 import numpy as np
 import pytest
 from svmcut._native.kernels import KernelRows
+from thinned import thinned
 
 from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
@@ -270,7 +271,7 @@ def test_two_runs_of_one_solver_know_nothing_of_each_other(case):
     assert {name: vars(solver)[name] for name in parameters} == parameters
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", thinned(CASES, 2, single=True), ids=str)
 def test_a_run_goes_on_from_the_state_between_any_two_steps(case, tmp_path):
     solver, problem = made(*case)
     run, whole, saved = solver.start(problem), [], []

@@ -174,13 +174,13 @@ def agree(text: bytes):
     assert fast(text, piece_bytes=7, threads=2) == expected
 
 
-@many(80)
+@many(30)
 @given(texts)
 def test_equals_the_slow_scanner(text):
     agree(text)
 
 
-@many(80)
+@many(30)
 @given(texts, st.data())
 @example(b"1 1:1\n" * 30, None)
 def test_damaged_text_is_refused_at_the_same_place(text, data):

@@ -6,6 +6,7 @@ import pytest
 from drivers import driver
 from reference import chain as truth
 from reference.chain import noisy_chains as make
+from thinned import thinned
 
 SOLVERS = ["bcfw", "ssg", "cutting-plane"]
 
@@ -14,7 +15,7 @@ def fit(data, solver, C, observe=None, gap=1e-3, **options):
     return driver(data, task="sequence", solver=solver, gap=gap, **options).fit(None, C, observe)
 
 
-@pytest.mark.parametrize("t, e", [(0, 0), (1, 0), (1, 1), (2, 1)])
+@pytest.mark.parametrize("t, e", thinned([(1, 1), (0, 0), (2, 1), (1, 0)], 2))
 def test_the_optimum_is_that_of_the_quadratic_program(rng, t, e):
     data, best = make(rng, 2, [2, 3, 3, 4]), None
     for solver in SOLVERS:

@@ -5,6 +5,7 @@ that know no workers; states; the relay from cutting planes."""
 import pytest
 from drivers import risk_of
 from parted import lines, settings, trained, written
+from thinned import thinned
 
 import svmcut
 from svmcut.distributed import newton
@@ -44,7 +45,7 @@ def way(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 2))
 def test_parts_have_the_optimum_of_one_machine_at_a_tight_gap(tmp_path, way, name):
     case = {"task": "classification", **CASES[name]}
     text = TEXTS[case["task"]]

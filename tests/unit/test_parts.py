@@ -12,6 +12,7 @@ from drivers import risk_of
 from parted import lines, settings, trained, written
 from programs import call
 from reference import hinge, losses
+from thinned import thinned
 
 import svmcut
 from svmcut._native import sparse
@@ -87,7 +88,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 2))
 def test_parts_have_the_optimum_of_one_file(tmp_path, name):
     case = CASES[name]
     text = lines(task=case.get("task", "classification"), cost=name == "costs")
