@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arrays without NumPy: every operation gives NumPy's bytes, and what is not there is said."""
 
+import inspect
 import math
 
 import numpy as np
@@ -188,3 +189,11 @@ def test_names_are_numpys_again():
         with pytest.raises(later.NumpyNeeded, match="linalg"):
             later.numpy.linalg.norm([1.0])
     assert later.numpy.zeros is np.zeros
+
+
+def test_programs_that_look_at_functions_may_look_at_types():
+    """As those that write pages of a module do."""
+    assert light.int32 not in (type, object)
+    assert not inspect.isbuiltin(light.int32)
+    with pytest.raises(ValueError):
+        inspect.signature(light.int32)
