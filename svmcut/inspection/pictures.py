@@ -88,7 +88,8 @@ class _Axes:
             self.parts.append(
                 f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{_TOP + _PLOT}"/>'
             )
-            self.parts.append(_text(at, _TOP + _PLOT + 14, f"{tick:.4g}", "middle", "small"))
+            anchor = "end" if at > WIDTH - _RIGHT - 12 else "middle"  # within the picture
+            self.parts.append(_text(at, _TOP + _PLOT + 14, f"{tick:.4g}", anchor, "small"))
         for tick in self._decades() if log else ticks(*y):
             at = self.y(tick)
             self.parts.append(
@@ -121,8 +122,13 @@ class _Axes:
 
     def line(self, points: Sequence[Sequence[float]], kind: str) -> None:
         """A line through the points, a dot where there is one alone."""
-        path = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points)
-        self.parts.append(f'<polyline class="{kind}" points="{path}"/>')
+        places = [f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points]
+        if len(places) == 1:
+            x, y = places[0].split(",")
+            colour = kind.replace("line", "fill")
+            self.parts.append(f'<circle class="{colour}" cx="{x}" cy="{y}" r="4"/>')
+            return
+        self.parts.append(f'<polyline class="{kind}" points="{" ".join(places)}"/>')
 
     def figure(self, title: str, keys: Sequence[tuple[str, str]] = ()) -> str:
         """The picture, its title and what its colours mean."""

@@ -208,3 +208,9 @@ def test_a_page_has_a_table_of_labels_and_words_for_keys(tmp_path, monkeypatch):
         assert len(counts) == len(table) ** 2 and sum(counts) == 90
         assert '<th scope="row">Accuracy</th>' in text and "balanced_error" not in text
         assert ("Convergence: gap" in text) == bool(words)  # of smo, too
+
+
+def test_a_run_of_one_look_is_a_dot():
+    (figure,) = pictures.convergence([{"seconds": 0.5, "primal": 2.0, "dual": 1.0, "gap": 1.0}])
+    assert re.findall(r'<circle class="(\w+)"', figure) == ["fill0", "fill1"]
+    assert "<polyline" not in figure
