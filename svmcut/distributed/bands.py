@@ -35,12 +35,12 @@ def look(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
     """(FACTS + dim,): R, offset and excess of the smoothed losses' cut, rows with a curvature; the
     normal of the cut."""
     dim = len(at.vectors[0])
-    found = np.zeros(FACTS + dim)
+    facts = np.zeros(FACTS + dim)
     if part.risk:
         known = smoothed(part, at, delta)
-        found[:FACTS] = known.value, known.offset, known.excess, len(known.rows)
-        found[FACTS:] = part.space(dim).adjoint(known.coef)
-    return found
+        facts[:FACTS] = known.value, known.offset, known.excess, len(known.rows)
+        facts[FACTS:] = part.space(dim).adjoint(known.coef)
+    return facts
 
 
 def excesses(part: Part, at: Place, *widths: float) -> NDArray[np.float64]:
@@ -62,46 +62,46 @@ def slope(part: Part, here: Place, target: Place, t: float, delta: float) -> NDA
 def ahead(part: Part, here: Place, target: Place, delta: float) -> NDArray[np.float64]:
     """(1 + dim,): offset and normal of the cut whose slopes a step to the target foresees."""
     dim = len(here.vectors[0])
-    found = np.zeros(1 + dim)
+    cut = np.zeros(1 + dim)
     if part.risk:
         known, s = smoothed(part, here, delta), part.scores(here)
         bends = 1.0 if known.bends is None else known.bends
-        coef, found[0] = part.risk.nearest_cut(
+        coef, cut[0] = part.risk.nearest_cut(
             known.coef + bends * (part.scores(target) - s) / known.width
         )
-        found[1:] = part.space(dim).adjoint(coef)
-    return found
+        cut[1:] = part.space(dim).adjoint(coef)
+    return cut
 
 
 def diagonal(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
     """(dim,): that of A'BA."""
-    found = np.zeros(len(at.vectors[0]))
+    diag = np.zeros(len(at.vectors[0]))
     if part.risk:
-        known, space = smoothed(part, at, delta), part.space(len(found))
-        native.band_diagonal(space.rows, known.rows, space.bias, found, space.threads, known.bends)
-        found /= known.width
-    return found
+        known, space = smoothed(part, at, delta), part.space(len(diag))
+        native.band_diagonal(space.rows, known.rows, space.bias, diag, space.threads, known.bends)
+        diag /= known.width
+    return diag
 
 
 def product(part: Part, at: Place, q: Place, delta: float) -> NDArray[np.float64]:
     """(dim,): A'BA q"""
     (vector,) = q.vectors
-    found = np.zeros(len(vector))
+    image = np.zeros(len(vector))
     if part.risk:
-        known, space = smoothed(part, at, delta), part.space(len(found))
+        known, space = smoothed(part, at, delta), part.space(len(image))
         native.band_product(
-            space.rows, known.rows, space.bias, vector, found, space.threads, known.bends
+            space.rows, known.rows, space.bias, vector, image, space.threads, known.bends
         )
-        found /= known.width
-    return found
+        image /= known.width
+    return image
 
 
 def gram(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
     """(dim, dim): the lower triangle of A'BA."""
     dim = len(at.vectors[0])
-    found = np.zeros((dim, dim))
+    matrix = np.zeros((dim, dim))
     if part.risk:
         known, space = smoothed(part, at, delta), part.space(dim)
-        native.band_gram(space.rows, known.rows, space.bias, found, space.threads, known.bends)
-        found /= known.width
-    return found
+        native.band_gram(space.rows, known.rows, space.bias, matrix, space.threads, known.bends)
+        matrix /= known.width
+    return matrix

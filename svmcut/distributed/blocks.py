@@ -57,7 +57,7 @@ def blocks_of(client: Any, X: Any, **beside: Any) -> list[Block]:
         Where an array has another number of rows.
     """
     pieces, lengths = _pieces(client, X), None
-    found: list[Block] = [
+    blocks: list[Block] = [
         {"X": piece, "name": f"block {k} of {len(pieces)} of X"}
         for k, piece in enumerate(pieces, 1)
     ]
@@ -76,21 +76,21 @@ def blocks_of(client: Any, X: Any, **beside: Any) -> list[Block]:
         else:
             lengths = lengths or _lengths(client, X, pieces)
             own = _slices(values, lengths, BESIDE[name])
-        for block, piece in zip(found, own, strict=True):
+        for block, piece in zip(blocks, own, strict=True):
             block[name] = piece
-    return found
+    return blocks
 
 
 def classes_in(client: Any, blocks: Sequence[Block]) -> NDArray:
     """The labels of the rows that weigh above 0, in order."""
     asked = [client.submit(_distinct, one["y"], one.get("weights"), pure=False) for one in blocks]
-    found = [labels for labels in client.gather(asked) if len(labels)]
-    if not found:
+    labels_of = [labels for labels in client.gather(asked) if len(labels)]
+    if not labels_of:
         raise DataError("y", "no row weighs above 0; expected some")
     try:
-        return np.unique(np.concatenate(found))
+        return np.unique(np.concatenate(labels_of))
     except TypeError:
-        kinds = sorted({type(label).__name__ for labels in found for label in labels.tolist()})
+        kinds = sorted({type(label).__name__ for labels in labels_of for label in labels.tolist()})
         text = f"labels are of several kinds: {', '.join(kinds)}; expected one"
         raise DataError("y", text) from None
 
@@ -103,15 +103,15 @@ def sets_in(client: Any, blocks: Sequence[Block]) -> NDArray[np.bool_]:
     DataError
         For blocks that are no indicator matrices of as many labels.
     """
-    found = client.gather([client.submit(_packed, one["y"], pure=False) for one in blocks])
-    for block, (packed, K) in zip(blocks, found, strict=True):
+    sets = client.gather([client.submit(_packed, one["y"], pure=False) for one in blocks])
+    for block, (packed, K) in zip(blocks, sets, strict=True):
         if packed is None:
             text = "Y: an entry is neither 0 nor 1; expected an indicator matrix"
             raise DataError(block["name"], text)
-        if found[0][1] != K:
-            raise DataError(block["name"], f"Y: has {K} labels, and other blocks {found[0][1]}")
-    packed = np.unique(np.concatenate([packed for packed, _ in found]), axis=0)
-    return np.unpackbits(packed, axis=1, count=found[0][1]).astype(bool)
+        if sets[0][1] != K:
+            raise DataError(block["name"], f"Y: has {K} labels, and other blocks {sets[0][1]}")
+    packed = np.unique(np.concatenate([packed for packed, _ in sets]), axis=0)
+    return np.unpackbits(packed, axis=1, count=sets[0][1]).astype(bool)
 
 
 def _packed(Y: Any) -> tuple[NDArray[np.uint8] | None, int]:
@@ -145,20 +145,20 @@ def block_examples(block: Block) -> Examples:
         if (classes := block.get("classes")) is not None:
             y = _places(y, classes)
         qid = block.get("qid")
-        found = vector_examples(X, y, None if qid is None else np.asarray(qid))
+        examples = vector_examples(X, y, None if qid is None else np.asarray(qid))
         if (weights := block.get("weights")) is not None:
-            found = replace(found, weights=given_weights(np.asarray(weights))).checked()
+            examples = replace(examples, weights=given_weights(np.asarray(weights))).checked()
     except DataError as error:
         raise DataError(name, error.sentence) from None
-    if not len(found):
+    if not len(examples):
         raise NoExamples(name)
-    return replace(found, source=Source(name))
+    return replace(examples, source=Source(name))
 
 
 def _places(y: NDArray, classes: NDArray) -> NDArray[np.float64]:
     """(n,) of each label among the classes; of one that is none, whose row weighs nothing, 0."""
-    found = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    return np.where(classes[found] == y, found, 0).astype(np.float64)
+    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return np.where(classes[places] == y, places, 0).astype(np.float64)
 
 
 def _set_places(block: Block) -> NDArray[np.float64]:

@@ -45,16 +45,16 @@ def settings_warnings(client: Any) -> list[str]:
         return [dask.utils.parse_timedelta(ttl) if ttl else None, failures]
 
     seconds, failures = client.run_on_scheduler(read)
-    found = []
+    warnings = []
     if (seconds or math.inf) > 120:
-        found.append(
+        warnings.append(
             "a worker that freezes holds up training for "
             f"{f'{seconds:.0f} s' if seconds else 'ever'}; start the "
             "scheduler with: DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=60s dask scheduler"
         )
     if failures is not None and int(failures) < 10:
-        found.append(
+        warnings.append(
             f"{failures} deaths of workers under one task end training; start the scheduler with: "
             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES=30 dask scheduler"
         )
-    return found
+    return warnings

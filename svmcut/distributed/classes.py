@@ -69,7 +69,7 @@ class PartedClasses:
         return math.inf
 
 
-def names_of(path: str, found: Sequence[Found]) -> NDArray:
+def names_of(path: str, facts: Sequence[Found]) -> NDArray:
     """The labels of the rows that weigh above 0.
 
     Raises
@@ -77,7 +77,7 @@ def names_of(path: str, found: Sequence[Found]) -> NDArray:
     DataError
         For labels that are no names of classes.
     """
-    names = np.unique(np.concatenate([part.labels[part.costs != 0] for part in found]))
+    names = np.unique(np.concatenate([part.labels[part.costs != 0] for part in facts]))
     if not len(names):
         raise DataError(path, NO_WEIGHT)
     fraction = names[names != names.round()]

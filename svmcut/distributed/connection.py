@@ -138,14 +138,14 @@ def here(client: Any = None) -> Client:
         Where there is none, and for one whose answers are to be awaited.
     """
     try:
-        found = get_client() if client is None else client
+        used = get_client() if client is None else client
     except ValueError:
         raise UsageError(
             "there is no client of Dask; make one as in client=dask.distributed.Client(address)"
         ) from None
-    if getattr(found, "asynchronous", False):
+    if getattr(used, "asynchronous", False):
         raise UsageError(
             "this client is asynchronous, and training waits for its answers; use "
             "Client(address) without asynchronous=True, in a coroutine by asyncio.to_thread"
         )
-    return found
+    return used

@@ -85,7 +85,7 @@ class Direct:
         for again in (False, True):
             new = {vector.name: vector.way for vector in vectors if again or not vector.told}
             self.moved += len(asked) * bytes_of(list(new.values()))
-            found = self._client.run(
+            told = self._client.run(
                 work.sums,
                 task,
                 asked,
@@ -97,20 +97,20 @@ class Direct:
             )
             for vector in vectors:
                 vector.told = True
-            for answer in found.values():
+            for answer in told.values():
                 if isinstance(answer, SvmcutError):
                     raise answer
-            if all(isinstance(answer, dict) for answer in found.values()):
-                nodes = {node: value for answer in found.values() for node, value in answer.items()}
+            if all(isinstance(answer, dict) for answer in told.values()):
+                nodes = {node: value for answer in told.values() for node, value in answer.items()}
                 self.moved += bytes_of(list(nodes.values()))
                 return nodes
-            if any(isinstance(answer, Exception) for answer in found.values()):
+            if any(isinstance(answer, Exception) for answer in told.values()):
                 break
         raise Lost
 
 
-def bytes_of(found: Any) -> int:
+def bytes_of(answer: Any) -> int:
     """Of the arrays in an answer."""
-    if isinstance(found, list | tuple):
-        return sum(map(bytes_of, found))
-    return found.nbytes if isinstance(found, np.ndarray) else 0
+    if isinstance(answer, list | tuple):
+        return sum(map(bytes_of, answer))
+    return answer.nbytes if isinstance(answer, np.ndarray) else 0

@@ -107,12 +107,12 @@ class DaskRows:
             if len(paths) < (threads := sum(self._workers.values())):
                 self.warnings.append(_idle(paths, threads))
             self._raw = self._reads()
-            found = self._surely(
-                lambda: [self._client.submit(work.found, part, pure=False) for part in self._raw]
+            facts = self._surely(
+                lambda: [self._client.submit(work.facts, part, pure=False) for part in self._raw]
             )
-            full = [k for k, one in enumerate(found) if one is not None]
+            full = [k for k, one in enumerate(facts) if one is not None]
             self._paths, self._raw = [self._paths[k] for k in full], [self._raw[k] for k in full]
-            return found
+            return facts
 
     def bind(self, bounds: Sequence[Bound]) -> list[Sizes]:
         with told(self._client):
@@ -246,9 +246,9 @@ class DaskRows:
         """What tasks give; Lost, with all files read again, where others are in the place of all
         workers there were."""
         self._wait(futures)
-        found = [*map(work.whole, self._client.gather(futures))]
-        self._moved += bytes_of(found)
-        return found
+        answers = [*map(work.whole, self._client.gather(futures))]
+        self._moved += bytes_of(answers)
+        return answers
 
     def _wait(self, futures: list[Any]) -> None:
         without = 0.0
@@ -291,8 +291,8 @@ class DaskRows:
         """Threads by address, once there is a worker."""
         with contextlib.suppress(TimeoutError):
             self._client.wait_for_workers(1, timeout=FIRST_WORKER)
-        found = self._members()
-        if not found:
+        threads = self._members()
+        if not threads:
             address = self._client.scheduler_info()["address"]
             raise ClusterError(
                 "no worker came to the scheduler at {} within {} s; start one with: dask worker {}",
@@ -300,7 +300,7 @@ class DaskRows:
                 FIRST_WORKER,
                 address,
             )
-        return found
+        return threads
 
     def _members(self) -> dict[str, int]:
         return dict(sorted(self._client.nthreads().items()))  # scheduler_info may be of no workers

@@ -38,8 +38,8 @@ def scores(part: Part, at: Place) -> NDArray[np.float64]:
 
 def seen(part: Part, at: Place) -> tuple:
     """Labels as the risk takes them, queries, and scores at a point."""
-    found = part.examples
-    return found.y, found.qid, part.scores(at)
+    examples = part.examples
+    return examples.y, examples.qid, part.scores(at)
 
 
 def normal(part: Part, dim: float, coef: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -52,9 +52,9 @@ def tallied(rows: Rows, tally: Any, w: NDArray[np.float64], n: int) -> Any:
     K = len(tally.names) if hasattr(tally, "names") else 1
     if n * K > MOST_GATHERED:
         return None
-    for y, qid, found in rows.gather(seen, [Carried(w)]):
-        found = found if K == 1 else found.reshape(-1, K)
-        tally.add(Examples(NO_ROWS, y, qid, None, Source("a part")), found)
+    for y, qid, of_rows in rows.gather(seen, [Carried(w)]):
+        of_rows = of_rows if K == 1 else of_rows.reshape(-1, K)
+        tally.add(Examples(NO_ROWS, y, qid, None, Source("a part")), of_rows)
     return tally
 
 

@@ -43,8 +43,8 @@ _BLOCK = 1 << 18
 
 def spread(part: Part, *places: Place) -> NDArray[np.float64]:
     """(places, 3): the largest |s|, the sum of |s|, and rows."""
-    found = [np.abs(part.scores(at)) for at in places]
-    return np.array([[size.max(initial=0), size.sum(), len(size)] for size in found])
+    sizes = [np.abs(part.scores(at)) for at in places]
+    return np.array([[size.max(initial=0), size.sum(), len(size)] for size in sizes])
 
 
 def edges_of(far: float, near: float, shifts: Sequence[float], bins: int) -> NDArray[np.float64]:
@@ -60,8 +60,8 @@ def edges_of(far: float, near: float, shifts: Sequence[float], bins: int) -> NDA
 
 def places_of(keys: NDArray, edges: NDArray) -> NDArray[np.int64]:
     """The bins of keys."""
-    found = ((keys - edges[1]) * ((len(edges) - 3) / (edges[-2] - edges[1]))) + 1
-    return np.clip(np.floor(found), 0, len(edges) - 2).astype(np.int64)
+    bins = ((keys - edges[1]) * ((len(edges) - 3) / (edges[-2] - edges[1]))) + 1
+    return np.clip(np.floor(bins), 0, len(edges) - 2).astype(np.int64)
 
 
 def histograms(part: Part, here: Place, target: Place, *numbers: float) -> NDArray[np.float64]:
@@ -74,8 +74,8 @@ def histograms(part: Part, here: Place, target: Place, *numbers: float) -> NDArr
     bins, signs, shifts = int(numbers[0]), numbers[1:3], numbers[3:5]
     steps = np.reshape(numbers[5:], (-1, 3))
     s, end, negative = part.scores(here), part.scores(target), part.examples.y <= 0
-    found = np.zeros((len(steps), 3, 2 * bins))
-    for (t, far, near), (counts, sums, rates) in zip(steps, found, strict=True):
+    binned = np.zeros((len(steps), 3, 2 * bins))
+    for (t, far, near), (counts, sums, rates) in zip(steps, binned, strict=True):
         edges = edges_of(far, near, shifts, bins)
         for start in range(0, len(s), _BLOCK):
             rows = slice(start, start + _BLOCK)
@@ -87,7 +87,7 @@ def histograms(part: Part, here: Place, target: Place, *numbers: float) -> NDArr
             sums += np.bincount(of, keys, 2 * bins)
             if end is not s:
                 rates += np.bincount(of, end[rows] - s[rows], 2 * bins)
-    return found.reshape(-1, 3, 2, bins)
+    return binned.reshape(-1, 3, 2, bins)
 
 
 def normal(
@@ -121,9 +121,9 @@ class BinnedOracle(PartedOracle):
 
     def spread(self, *points: Carried) -> NDArray[np.float64]:
         """(points, 2): the largest |s| and _INNER times its mean; one round."""
-        found = np.array(self.rows.gather(spread, points))
-        mean = found[:, :, 1].sum(axis=0) / found[:, :, 2].sum(axis=0)
-        return np.column_stack([found[:, :, 0].max(axis=0), _INNER * mean])
+        spreads = np.array(self.rows.gather(spread, points))
+        mean = spreads[:, :, 1].sum(axis=0) / spreads[:, :, 2].sum(axis=0)
+        return np.column_stack([spreads[:, :, 0].max(axis=0), _INNER * mean])
 
     def seen(
         self, here: Carried, target: Carried, steps: Sequence[tuple[float, Any]]
@@ -132,10 +132,10 @@ class BinnedOracle(PartedOracle):
         round."""
         risk = self.of_bins
         numbers = [number for t, (far, near) in steps for number in (t, float(far), float(near))]
-        found = self.rows.sum(histograms, [here, target], *self._keys(), *numbers)
+        binned = self.rows.sum(histograms, [here, target], *self._keys(), *numbers)
         return [
             (Bins(edges_of(far, near, risk.shifts, self.bins), counts, sums), rates)
-            for (counts, sums, rates), (_, (far, near)) in zip(found, steps, strict=True)
+            for (counts, sums, rates), (_, (far, near)) in zip(binned, steps, strict=True)
         ]
 
     def risk(self, w) -> float:
@@ -176,10 +176,10 @@ class BinnedLine(PartedLine):
     def value(self, t: float) -> tuple[float, float]:
         if t not in self._values:
             steps = (t,) if self._values else tuple(dict.fromkeys((t, 0.0, 1.0)))
-            found = self._oracle.seen(
+            seen = self._oracle.seen(
                 self._here.known, self._target, [(step, self._spread(step)) for step in steps]
             )
-            for step, (bins, rates) in zip(steps, found, strict=True):
+            for step, (bins, rates) in zip(steps, seen, strict=True):
                 cut = self._oracle.of_bins.linearize(bins)
                 self._values[step], self._bins[step] = (
                     (float(cut.value), float((cut.coef * rates).sum())),

@@ -148,9 +148,9 @@ class SpreadSearch(Search):
         def arguments(k: int) -> tuple:
             return self._chains[k], self._left(), self._standing.get(k, (0, None))
 
-        def took(k: int, found: list[tuple[int, dict[str, Any]]]) -> None:
+        def took(k: int, finished: list[tuple[int, dict[str, Any]]]) -> None:
             chain = self._chains[k]
-            for place, result in found:
+            for place, result in finished:
                 self.results[chain.part][place] = result
             if not self._open(chain):
                 self._standing.pop(k, None)

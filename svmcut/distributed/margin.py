@@ -130,12 +130,12 @@ class MarginRun(BundledRun):
 
     def _look(self, w: NDArray) -> None:
         """Takes a point if it is the best."""
-        found = self._rows.sum(nearby.counts, [Carried(w)])
+        counts = self._rows.sum(nearby.counts, [Carried(w)])
         self._passes += 1
-        primal = self._problem.penalty(w) + self._problem.C * float(found[0])
+        primal = self._problem.penalty(w) + self._problem.C * float(counts[0])
         if primal < self._primal:
-            self._w, self._primal, self._risk = w, primal, float(found[0])
-            self._sizes = found[1:].copy()
+            self._w, self._primal, self._risk = w, primal, float(counts[0])
+            self._sizes = counts[1:].copy()
 
     def _step(self) -> None:
         self._iteration += 1
@@ -178,11 +178,11 @@ class MarginRun(BundledRun):
         slack = 1 - near.y * s
         if not len(self._near):
             return np.clip(slack / (2 * delta) + 0.5, 0.0, 1.0)
-        found = np.where(slack > 0, 1.0, 0.0)
+        fractions = np.where(slack > 0, 1.0, 0.0)
         places = np.minimum(np.searchsorted(self._near, near.rows), len(self._near) - 1)
         known = self._near[places] == near.rows
-        found[known] = self._multipliers[places[known]]
-        return found
+        fractions[known] = self._multipliers[places[known]]
+        return fractions
 
     def _minimised(self, near: Nearby, rest: NDArray, delta: float) -> Model:
         """The model's minimiser, up to a part of the gap."""

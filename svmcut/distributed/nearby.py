@@ -49,26 +49,26 @@ def distances(part: Part, at: Place) -> NDArray[np.float64]:
 def counts(part: Part, at: Place) -> NDArray[np.float64]:
     """(1 + EDGES,): R at a point, and bytes of rows up to each edge from the margin but beyond the
     edge before."""
-    found = np.zeros(1 + len(EDGES))
+    sums = np.zeros(1 + len(EDGES))
     if part.risk:
         s, X = part.scores(at), part.examples.X
-        found[0] = part.risk.linearize(s).value
+        sums[0] = part.risk.linearize(s).value
         places = np.searchsorted(EDGES, distances(part, at))
         sizes = ENTRY_BYTES * np.diff(X.indptr) + ROW_BYTES
-        found[1:] = np.bincount(places, sizes, len(EDGES) + 1)[: len(EDGES)]
-    return found
+        sums[1:] = np.bincount(places, sizes, len(EDGES) + 1)[: len(EDGES)]
+    return sums
 
 
 def others(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
     """(1 + dim,): offset and normal of the cut at a point of all rows farther than delta from the
     margin."""
     dim = len(at.vectors[0])
-    found = np.zeros(1 + dim)
+    cut = np.zeros(1 + dim)
     if part.risk:
         coef, near = part.risk.linearize(part.scores(at)).coef, distances(part, at) <= delta
         coef[near] = 0.0
-        found[0], found[1:] = np.sum(np.abs(coef)), part.space(dim).adjoint(coef)
-    return found
+        cut[0], cut[1:] = np.sum(np.abs(coef)), part.space(dim).adjoint(coef)
+    return cut
 
 
 def gathered(part: Part, at: Place, delta: float) -> tuple:

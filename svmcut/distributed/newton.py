@@ -145,9 +145,9 @@ class PartedDescent(Descent):
             self.delta = float(widths[min(WIDTHS - 1, int(np.count_nonzero(hidden > gap)))])
 
     def _look(self) -> None:
-        found = self._rows.sum(bands.look, [self._here], self.delta)
-        self.at: Any = Look(*map(float, found[: bands.FACTS]))
-        self.a = found[bands.FACTS :].copy()
+        facts = self._rows.sum(bands.look, [self._here], self.delta)
+        self.at: Any = Look(*map(float, facts[: bands.FACTS]))
+        self.a = facts[bands.FACTS :].copy()
         self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
         self.smoothing = self.C * self.at.excess
         self.unfinished = 0.5 * self.space.dot(self.gradient, self.gradient)
@@ -171,8 +171,8 @@ class PartedDescent(Descent):
 
         t = line_step(rate, -slope, 1.0, *((FULL, SHORT) if delta else (FLAT, FLAT)))
         if self._smooth.foresees:
-            found = self._rows.sum(bands.ahead, [self._here, there], delta)
-            self.ahead = found[1:].copy(), float(found[0])
+            cut = self._rows.sum(bands.ahead, [self._here, there], delta)
+            self.ahead = cut[1:].copy(), float(cut[0])
         self.w = end if t == 1.0 else space.blend(1.0, w, t, p)
         self._here = Carried(self.w)
         self.passes += 1

@@ -80,9 +80,9 @@ class PartedOracle:
 
     def cut_along(self, here: Carried, target: Carried, t: float) -> Cut:
         """The cut at this step from here towards the target; one round."""
-        found = self.rows.sum(parts.cut, [here, target], t)
-        found *= self.scale
-        return Cut(found[2:].copy(), float(found[1]), float(found[0]))
+        cut = self.rows.sum(parts.cut, [here, target], t)
+        cut *= self.scale
+        return Cut(cut[2:].copy(), float(cut[1]), float(cut[0]))
 
     def moved(self, here: Carried, t: float, w, there) -> Carried:
         """The point `there`, t of the way to w."""
@@ -104,9 +104,9 @@ class PartedLine:
         if t not in self._values:
             steps = (t,) if self._values else tuple(dict.fromkeys((t, 0.0, 1.0)))
             ends = [self._here.known, self._target]
-            found = self._oracle.scale * self._oracle.rows.sum(parts.along, ends, *steps)
+            values = self._oracle.scale * self._oracle.rows.sum(parts.along, ends, *steps)
             self._values.update(
-                {step: (float(value), float(slope)) for step, (value, slope) in zip(steps, found)}
+                {step: (float(value), float(slope)) for step, (value, slope) in zip(steps, values)}
             )
         return self._values[t]
 

@@ -202,16 +202,16 @@ class Part:
 
     def _of_files(self, paths: Sequence[str], how: dict[str, Any]) -> Examples:
         """The rows of files, of which some may have none."""
-        found, empty = [], []
+        read, empty = [], []
         for path in paths:
             try:
-                found.append(read_files(path, [path], **how))
+                read.append(read_files(path, [path], **how))
             except NoExamples:
                 empty.append(path)
         self.empty = tuple(empty)
-        if not found:
+        if not read:
             raise NoExamples(paths[0])
-        return join_examples(name_of(self.path), found)
+        return join_examples(name_of(self.path), read)
 
     def __reduce__(self):
         return Part, (self.path, self.reading, self._bound)
@@ -220,7 +220,7 @@ class Part:
         """Bytes of the rows, for those who plan memory."""
         return (self.examples if self._read is None else self._read).X.nbytes
 
-    def found(self) -> Found:
+    def facts(self) -> Found:
         """See Found."""
         examples = self._read
         assert examples is not None
@@ -351,14 +351,14 @@ class Part:
         if steps:
             before = self.scores(Place(names[:-1], steps[:-1], vectors[:-1]))
             target = self.scores(Place(names[-1:], (), vectors[-1:]))
-            found = moved(before, target, steps[-1])
+            scores = moved(before, target, steps[-1])
         else:
-            found = self.space(len(vectors[0])).scores(vectors[0])
+            scores = self.space(len(vectors[0])).scores(vectors[0])
         with self._lock:
-            self._scores[key] = found
+            self._scores[key] = scores
             while len(self._scores) > KEPT_SCORES:
                 self._scores.popitem(last=False)
-        return found
+        return scores
 
     def space(self, dim: int) -> LinearSpace:
         """That of the rows, with as many features as all parts have together."""
@@ -401,19 +401,19 @@ class Part:
 
 def moved(before: NDArray, target: NDArray, t: float) -> NDArray[np.float64]:
     """before + t (target - before)"""
-    found = target - before
-    found *= t
-    found += before
-    return found
+    point = target - before
+    point *= t
+    point += before
+    return point
 
 
 def digest_of(examples: Examples) -> int:
     """Of all arrays."""
-    found, X = 0, examples.X
+    digest, X = 0, examples.X
     for array in (X.indptr, X.indices, X.data, examples.y, examples.qid, examples.weights):
         if array is not None:
-            found = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, found)
-    return found
+            digest = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, digest)
+    return digest
 
 
 def weighed(examples: Examples, bound: Bound) -> tuple[Examples, int]:
@@ -441,10 +441,10 @@ def weighed(examples: Examples, bound: Bound) -> tuple[Examples, int]:
 def _factors(examples: Examples, bound: Bound) -> NDArray[np.float64] | None:
     if not bound.factors:
         return None
-    found = np.ones(len(examples))
+    factors = np.ones(len(examples))
     for label, factor in bound.factors:
-        found[examples.y == label] = factor
-    return found
+        factors[examples.y == label] = factor
+    return factors
 
 
 def value(part: Part, at: Place) -> NDArray[np.float64]:
@@ -464,13 +464,13 @@ def grid(part: Part, here: Place, target: Place) -> NDArray[np.float64]:
 
 def along(part: Part, here: Place, target: Place, *steps: float) -> NDArray[np.float64]:
     """(steps, 2): R and its slope at these steps from here towards the target."""
-    found = np.zeros((len(steps), 2))
+    values = np.zeros((len(steps), 2))
     if part.risk:
         s, e = part.scores(here), part.scores(target) - part.scores(here)
         for k, t in enumerate(steps):
             cut = part.risk.linearize(s + t * e)
-            found[k] = part.factor * cut.value, part.factor * sparse.dot(cut.coef, e)
-    return found
+            values[k] = part.factor * cut.value, part.factor * sparse.dot(cut.coef, e)
+    return values
 
 
 def cut(part: Part, here: Place, target: Place, t: float) -> NDArray[np.float64]:
@@ -479,6 +479,6 @@ def cut(part: Part, here: Place, target: Place, t: float) -> NDArray[np.float64]
     if not part.risk:
         return np.zeros(2 + dim)
     s = part.scores(here)
-    found = part.risk.linearize(moved(s, part.scores(target), t) if t else s)
-    found = np.concatenate([[found.value, found.offset], part.normal(dim, found.coef)])
-    return found if part.factor == 1 else np.multiply(part.factor, found, out=found)
+    tangent = part.risk.linearize(moved(s, part.scores(target), t) if t else s)
+    row = np.concatenate([[tangent.value, tangent.offset], part.normal(dim, tangent.coef)])
+    return row if part.factor == 1 else np.multiply(part.factor, row, out=row)

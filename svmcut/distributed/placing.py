@@ -24,7 +24,7 @@ def groups(home: Sequence[str], workers: Mapping[str, int]) -> list[tuple[int, i
     its threads.
     """
     counts = {address: home.count(address) for address in home}
-    found, start, n = [], 0, len(home)
+    neighbours, start, n = [], 0, len(home)
     while start < n:
         most, size = counts[home[start]] // max(1, workers.get(home[start], 1)), 1
         while (
@@ -34,9 +34,9 @@ def groups(home: Sequence[str], workers: Mapping[str, int]) -> list[tuple[int, i
             and set(home[start : start + 2 * size]) == {home[start]}
         ):
             size *= 2
-        found.append((start, min(n, start + size)))
+        neighbours.append((start, min(n, start + size)))
         start += size
-    return found
+    return neighbours
 
 
 def transfers(home: Sequence[str], workers: Mapping[str, int]) -> Iterator[tuple[int, str]]:
@@ -80,11 +80,11 @@ def added(
             else first
         )
 
-    found = {node: value for node, value in nodes.items() if node[0] >= level}
-    covered = {index << of >> level for of, index in found} | {
+    kept = {node: value for node, value in nodes.items() if node[0] >= level}
+    covered = {index << of >> level for of, index in kept} | {
         place
-        for of, index in found
+        for of, index in kept
         for place in range(index << (of - level), (index + 1) << (of - level))
     }
     places = range(-(-n // (1 << level)))
-    return found | {(level, place): at(level, place) for place in places if place not in covered}
+    return kept | {(level, place): at(level, place) for place in places if place not in covered}

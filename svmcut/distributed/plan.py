@@ -206,7 +206,7 @@ class PartedLinear(Linear):
     """Weights by cutting planes; of losses of one score by Newton's method, of those with corners
     where cutting planes are slow."""
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         s, name = self.settings, CUTTING_PLANE
         problem = self.vectors.problem(self.space, objective.C, self.stop(objective))
         solver = make_solver(name, s)
@@ -216,8 +216,8 @@ class PartedLinear(Linear):
             solver = FromCuts(solver)
         return Stage(name, solver, problem, objective, warm=True, start=self._start())
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
-        outcome: Outcome = super().finish(objective, found, ended)
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
+        outcome: Outcome = super().finish(objective, handed, ended)
         if isinstance(ended.run, RelayRun) and ended.run.handed:
             outcome.solver = ended.run.handed
         return outcome
@@ -430,15 +430,15 @@ MOST_NAMED = 3
 
 
 def _with_rows(
-    files: Files, count: int, found: Sequence[Found | None]
+    files: Files, count: int, facts: Sequence[Found | None]
 ) -> tuple[list[str], list[Found], list[str]]:
     """The parts that have rows, what they say, and a warning of files without; a DataError where
     none of so many files has any."""
-    full = [(name, one) for name, one in zip(files.names, found, strict=True) if one is not None]
+    full = [(name, one) for name, one in zip(files.names, facts, strict=True) if one is not None]
     if not full:
         raise NoExamples(files.name)
     empty: list[str] = []
-    for path, one in zip(files.paths, found, strict=True):
+    for path, one in zip(files.paths, facts, strict=True):
         of_group = path if isinstance(path, tuple) else [name_of(path)]
         empty += of_group if one is None else one.empty
     few = ", ".join(empty[:MOST_NAMED]) + (", ..." if len(empty) > MOST_NAMED else "")
@@ -450,9 +450,9 @@ def _with_rows(
     return [name for name, _ in full], [one for _, one in full], [*told]
 
 
-def _check_queries(paths: Sequence[str], found: Sequence[Found]) -> None:
+def _check_queries(paths: Sequence[str], facts: Sequence[Found]) -> None:
     """Refuses queries that files share."""
-    for (before, one), (after, two) in pairwise(zip(paths, found, strict=True)):
+    for (before, one), (after, two) in pairwise(zip(paths, facts, strict=True)):
         if one.queries is None or two.queries is None:
             without = after if two.queries is None else before
             raise DataError(without, "no qid; files of rankings need one in every line")
@@ -468,7 +468,7 @@ def _check_queries(paths: Sequence[str], found: Sequence[Found]) -> None:
 def _factors(
     settings: Settings,
     labels: Labels | None,
-    found: Sequence[Found],
+    facts: Sequence[Found],
     y: NDArray,
     path: str,
     given: bool,
@@ -493,7 +493,7 @@ def _factors(
             "{class_weight=balanced} does not go with {weights} here; leave one of them out"
         )
     sums = {float(label): 0.0 for label in y}
-    for part in found:
+    for part in facts:
         for label, cost in zip(part.labels, part.costs, strict=True):
             sums[float(label)] += float(cost)
     positive = 0.0 if labels is None else labels[1]

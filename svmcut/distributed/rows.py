@@ -88,12 +88,12 @@ def node_of(start: int, stop: int, n: int) -> tuple[int, int]:
 
 def merged(nodes: dict[tuple[int, int], NDArray]) -> dict[tuple[int, int], NDArray]:
     """The same with neighbours added; what is a sum may change."""
-    found = dict(nodes)
+    sums = dict(nodes)
     for level, index in sorted(nodes):
-        while index % 2 and (level, index - 1) in found:
-            found[level + 1, index // 2] = found.pop((level, index - 1)) + found.pop((level, index))
+        while index % 2 and (level, index - 1) in sums:
+            sums[level + 1, index // 2] = sums.pop((level, index - 1)) + sums.pop((level, index))
             level, index = level + 1, index // 2
-    return found
+    return sums
 
 
 def folded(nodes: dict[tuple[int, int], NDArray], n: int) -> NDArray:
@@ -164,7 +164,7 @@ class SerialRows:
     def load(self, paths: Sequence[str], reading: Reading) -> list[Found | None]:
         parts = [part_of(path, reading) for path in paths]
         self._parts = [part for part in parts if part is not None]
-        return [None if part is None else part.found() for part in parts]
+        return [None if part is None else part.facts() for part in parts]
 
     def bind(self, bounds: Sequence[Bound]) -> list[Sizes]:
         return [part.bind(bound).sizes() for part, bound in zip(self._parts, bounds, strict=True)]

@@ -92,9 +92,9 @@ def fit_all(
             keeper.take(outcomes)
 
         with keeper.last_words(), unfit(path) if state is not None else contextlib.nullcontext():
-            found = _fitted(_Fits(driver, costs, encoding), done, state, look)
-        keeper.finish(len(found) == len(costs) and all(one.converged for one in found))
-        return found
+            fitted = _fitted(_Fits(driver, costs, encoding), done, state, look)
+        keeper.finish(len(fitted) == len(costs) and all(one.converged for one in fitted))
+        return fitted
 
 
 class _Fits(NamedTuple):
@@ -148,10 +148,10 @@ class _Keeper:
 
     def resume(self) -> tuple[list[Outcome], Any]:
         """Outcomes that are done, and the state of the next fit; nothing where nothing is there."""
-        found = read_checkpoint(self._path, self._classes)
-        if found is None:
+        saved = read_checkpoint(self._path, self._classes)
+        if saved is None:
             return [], None
-        identity, state = found
+        identity, state = saved
         for what in ("version", "examples", "options"):
             if identity.get(what) != self._identity[what]:
                 raise CheckpointError(self._path, self._difference(what, identity))

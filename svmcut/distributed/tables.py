@@ -46,8 +46,8 @@ def encoded_parts(
     """
     options, kind = table.options, named(settings.task).label_kind
     check_options(table.input)
-    found = rows.each(pieces_in, [(name, table.input) for name in paths])
-    pieces: list[Any] = [piece for several in found for piece in several]
+    by_path = rows.each(pieces_in, [(name, table.input) for name in paths])
+    pieces: list[Any] = [piece for several in by_path for piece in several]
     names: frozenset[str] = frozenset()
     while True:
         summaries = rows.each(summarise, [(piece, options, names) for piece in pieces])

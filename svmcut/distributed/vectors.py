@@ -54,6 +54,6 @@ class Told:
                 self._vectors.move_to_end(name)
         except KeyError as error:
             raise UnknownVector(*error.args) from None
-        found = [[self._vectors[name] for name in some] for some in names]
+        vectors = [[self._vectors[name] for name in some] for some in names]
         kept_last(self._vectors)
-        return found
+        return vectors

@@ -47,11 +47,11 @@ class Failed(NamedTuple):
     error: SvmcutError
 
 
-def whole(found: Any) -> Any:
+def whole(given: Any) -> Any:
     """What a task gave; raises what is wrong with its part."""
-    if isinstance(found, Failed):
-        raise found.error
-    return found
+    if isinstance(given, Failed):
+        raise given.error
+    return given
 
 
 def read(path: Any, reading: Reading, bound: Bound | None = None) -> Part | Failed | None:
@@ -75,13 +75,13 @@ def ask(
     where = [Place(*place) for place in places]
     own = [()] * len(parts) if each is None else [(item,) for item in each]
     with named():
-        found = tree_sum(
+        total = tree_sum(
             [
                 task(whole(part), *where, *numbers, *more)
                 for part, more in zip(parts, own, strict=True)
             ]
         )
-    return found, worker()
+    return total, worker()
 
 
 async def sums(
@@ -113,12 +113,12 @@ async def sums(
     loop, threads = asyncio.get_running_loop(), dask_worker.executors["default"]
     with named(dask_worker.address):
         try:
-            found = await asyncio.gather(
+            totals = await asyncio.gather(
                 *(loop.run_in_executor(threads, answer, parts) for _, parts in nodes)
             )
         except UnknownVector:
             return None
-    return merged({node: value for (node, _), value in zip(nodes, found, strict=True)})
+    return merged({node: value for (node, _), value in zip(nodes, totals, strict=True)})
 
 
 def answers(
@@ -149,9 +149,9 @@ def checked(task: Callable[..., Any], *job: Any) -> Any:
         return Failed(error)
 
 
-def found(part: Part | Failed | None) -> Found | Failed | None:
+def facts(part: Part | Failed | None) -> Found | Failed | None:
     """Of a part; kept by the worker that read it."""
-    return part.found() if isinstance(part, Part) else part
+    return part.facts() if isinstance(part, Part) else part
 
 
 def bind(part: Part | Failed, bound: Bound) -> Part | Failed:

@@ -56,15 +56,15 @@ class BudgetPlan(Chosen):
                 room.memory,
             )
 
-    def check(self, found: Any) -> None:
+    def check(self, handed: Any) -> None:
         known = {
             "model": schemas.instance(KernelModel),
             "details": schemas.anything,
             "evaluations": schemas.COUNT,
         }
-        schemas.checked(found, schemas.instance(dict, **known), "found")
-        found["model"].checked(self.room.vectors.examples.X.n_features)
-        same = found["model"].support.n_features == self.room.X.n_features
+        schemas.checked(handed, schemas.instance(dict, **known), "found")
+        handed["model"].checked(self.room.vectors.examples.X.n_features)
+        same = handed["model"].support.n_features == self.room.X.n_features
         schemas.require(same, "found.model and the examples", "their width")
 
     def first(self, objective: Objective) -> tuple[Any, KernelProblem]:
@@ -72,7 +72,7 @@ class BudgetPlan(Chosen):
         solver = make_solver(s.solver, s, max_steps=s.max_iterations)
         return solver, KernelProblem.of(room.vectors.risk, room.X, room.kernel, objective.C)
 
-    def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
+    def handover(self, objective: Objective, ended: Ended) -> dict[str, Any]:
         """The centres as a model, and counts."""
         progress, vectors, centres = ended.progress, self.room.vectors, ended.progress.solution()
         used = centres.beta != 0
@@ -92,29 +92,29 @@ class BudgetPlan(Chosen):
         model = KernelModel(self.room.kernel, Z, beta, 0.0, vectors.columns, d, n)
         return {"model": model, "details": details, "evaluations": counts["evaluations"]}
 
-    def size(self, found: dict[str, Any]) -> int:
-        return len(found["model"].alpha)
+    def size(self, handed: dict[str, Any]) -> int:
+        return len(handed["model"].alpha)
 
-    def bare(self, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
+    def bare(self, objective: Objective, handed: dict[str, Any], ended: Ended) -> Outcome:
         """The best f as it is, its exact primal, and the bound that alpha gives where one may be
         computed."""
         room, C, alpha = self.room, objective.C, ended.run.alpha()
-        squared, risk = room.parts(found["model"])
+        squared, risk = room.parts(handed["model"])
         primal, dual = 0.5 * squared + C * risk, ended.progress.dual
         if alpha is not None and self.settings.certify:
             dual = room.bracket(primal, room.bound(alpha, C))[1]
         ended = ended._replace(
             progress=ended.progress._replace(primal=primal, dual=dual, gap=primal - dual, risk=risk)
         )
-        outcome = ended.outcome(self.settings.solver, found["model"], squared, longest_cut=0.0)
+        outcome = ended.outcome(self.settings.solver, handed["model"], squared, longest_cut=0.0)
         stop = self.stop(objective)
         return room.least(
             outcome.judge(stop, ended.stopped_by, "epochs", room.reading(outcome, stop))
         )
 
-    def span(self, objective: Objective, found: dict[str, Any]) -> tuple[Span, Objective]:
+    def span(self, objective: Objective, handed: dict[str, Any]) -> tuple[Span, Objective]:
         """The span of the centres, over all rows or over as many as POLISH_MB allows."""
-        room, Z, n = self.room, found["model"].support, self.room.X.n_rows
+        room, Z, n = self.room, handed["model"].support, self.room.X.n_rows
         m = max(10 * Z.n_rows, int(POLISH_MB / (4e-6 * Z.n_rows)))
         if n <= m:
             return Span(room, Z), objective
@@ -133,11 +133,11 @@ class BudgetPlan(Chosen):
         ), aim
 
     def polished(
-        self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended
+        self, span: Span, objective: Objective, handed: dict[str, Any], ended: Ended
     ) -> Outcome:
         if span.room is self.room:
             return span.judged(ended)
-        room, outcome, model = self.room, span.outcome(ended), found["model"]
+        room, outcome, model = self.room, span.outcome(ended), handed["model"]
         spanned = outcome.model
         assert isinstance(spanned, KernelModel)
         polished = replace(

@@ -116,20 +116,20 @@ class CalibratedDriver(Driver):
         KeyboardInterrupt
             Also where there would be a machine.
         """
-        found: Any = None
+        scores: Any = None
         for fold in self._folds:
             if self.late():
                 return None
             train, rest = split(self._data, fold)
             model: Any = self._fitted(train, cost, example_cost).model
             held = model.decisions(rest.X, self.settings.threads)
-            if found is None:
-                found = np.empty((len(self._data), *held.shape[1:]))
-            found[fold.held] = held
-        if not np.isfinite(found).all():
+            if scores is None:
+                scores = np.empty((len(self._data), *held.shape[1:]))
+            scores[fold.held] = held
+        if not np.isfinite(scores).all():
             what = "scores of rows that were held out are not finite"
             raise TrainingError("{}: {}; scale the features", self.plan.path, what)
-        return None if self.late() else found
+        return None if self.late() else scores
 
     def _fitted(self, data: Any, cost: float | None, example_cost: float | None) -> Outcome:
         """The outcome of a part, in which C keeps its weight of an example; a KeyboardInterrupt

@@ -124,16 +124,16 @@ def weights_reading(
 
 def some(values: NDArray) -> NDArray[np.int64]:
     """Where some SAMPLED of these weights are that are not 0, spread over all."""
-    step, before, found = (
+    step, before, places = (
         max(1, int(np.count_nonzero(values)) // SAMPLED),
         0,
         [np.zeros(0, np.int64)],
     )
     for first in range(0, len(values), CHUNK):
         used = first + np.flatnonzero(values[first : first + CHUNK])
-        found.append(used[-before % step :: step])
+        places.append(used[-before % step :: step])
         before += len(used)
-    return np.concatenate(found)
+    return np.concatenate(places)
 
 
 def close(kept: Any, trained: Any) -> bool:

@@ -47,7 +47,7 @@ class CalibratedChains(CalibratedDriver):
     def _scores(self, cost: float | None, example_cost: float | None) -> Any:
         """Of every part the lattice of the sequences that its chain did not see; None where the
         time is over before."""
-        found = []
+        lattices = []
         for fold in self._folds:
             if self.late():
                 return None
@@ -59,8 +59,8 @@ class CalibratedChains(CalibratedDriver):
             rest = rest.take(known)
             lattice = Lattice(model, rest.X, rest.indptr, threads=self.settings.threads)
             weights = np.ones(len(rest)) if rest.weights is None else rest.weights
-            found.append(Held(lattice, rest.tags, weights))
-        return None if self.late() else found
+            lattices.append(Held(lattice, rest.tags, weights))
+        return None if self.late() else lattices
 
     def _calibrate(self, outcome: Outcome, scores: Any) -> None:
         """Fits the temperature, and says what the probabilities are worth on the same sequences."""

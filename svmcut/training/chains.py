@@ -91,9 +91,9 @@ class Chains(Structured):
         kernel, highest = kernel_of(self.settings), self._examples.X.n_features
         return ChainModel(w, self.model.shape, kernel, self._columns, highest, self._loss)
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """As Structured.finish; with `quick` the model has probabilities."""
-        outcome = super().finish(objective, found, ended)
+        outcome = super().finish(objective, handed, ended)
         if self.settings.quick and ended.run.is_whole:
             from svmcut.training.temperature import temper
 

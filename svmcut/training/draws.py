@@ -33,7 +33,7 @@ class DrawPlan(Chosen):
         """Whether a cut takes time that does not grow with the rows."""
         return "patience" in SOLVERS[self.settings.solver].takes
 
-    def check(self, found: Any) -> None:
+    def check(self, handed: Any) -> None:
         count = schemas.COUNT
         counts = schemas.fields(
             cuts=count, rounds=count, points=count, primal=schemas.REAL, kernel_evaluations=count
@@ -44,7 +44,7 @@ class DrawPlan(Chosen):
             "cuts": counts,
             "evaluations": count,
         }
-        schemas.checked(found, schemas.expansion(dict, self.room.X.n_rows, **known), "found")
+        schemas.checked(handed, schemas.expansion(dict, self.room.X.n_rows, **known), "found")
 
     def first(self, objective: Objective) -> tuple[Any, Problem]:
         room, s, kind = self.room, self.settings, solver_class(self.settings.solver)
@@ -63,7 +63,7 @@ class DrawPlan(Chosen):
             solver = kind(sampler, s.sample_size, s.seed, memory=room.memory / 2, trace=s.certify)
         return solver, Problem(room.vectors.risk, space, objective.C, self.stop(objective), s.qp)
 
-    def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
+    def handover(self, objective: Objective, ended: Ended) -> dict[str, Any]:
         w, progress, room = ended.progress.solution(), ended.progress, self.room
         squared = 2 * (progress.primal - objective.C * progress.risk)
         cuts = {
@@ -87,7 +87,7 @@ class DrawPlan(Chosen):
             "evaluations": 0,
         }
 
-    def bare(self, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
+    def bare(self, objective: Objective, handed: dict[str, Any], ended: Ended) -> Outcome:
         """The function of the cuts, with a bound from the exact cuts or, for the hinge, its clipped
         self."""
         room, w, C, n = self.room, ended.progress.solution(), objective.C, self.room.X.n_rows
@@ -104,19 +104,19 @@ class DrawPlan(Chosen):
             else:
                 offset, coef = ended.run.dual_point(C, n)
                 dual = scaled_bound(offset, room.squared(coef))
-        squared = found["squared"]
+        squared = handed["squared"]
         progress = ended.progress._replace(primal=primal, dual=dual, gap=primal - dual)
         outcome = ended._replace(progress=progress).outcome(self.settings.solver, model, squared)
-        otherwise = "limit" if found["full"] else "samples"
+        otherwise = "limit" if handed["full"] else "samples"
         stop = self.stop(objective)
         return self._told(
-            outcome.judge(stop, ended.stopped_by, otherwise, room.reading(outcome, stop)), found
+            outcome.judge(stop, ended.stopped_by, otherwise, room.reading(outcome, stop)), handed
         )
 
     def polished(
-        self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended
+        self, span: Span, objective: Objective, handed: dict[str, Any], ended: Ended
     ) -> Outcome:
-        outcome, primal = span.judged(ended), found["cuts"]["primal"]
+        outcome, primal = span.judged(ended), handed["cuts"]["primal"]
         estimated = self._constant and not self.settings.certify
         # below the polish by more than its rule leaves open: not by rounding or an early end
         if not (
@@ -131,9 +131,9 @@ class DrawPlan(Chosen):
                     outcome.details["basis"]["vectors"],
                 )
             )
-        return self._told(outcome, found)
+        return self._told(outcome, handed)
 
-    def _told(self, outcome: Outcome, found: dict[str, Any]) -> Outcome:
-        if found["full"]:
+    def _told(self, outcome: Outcome, handed: dict[str, Any]) -> Outcome:
+        if handed["full"]:
             outcome.warnings.append(FULL)
         return outcome

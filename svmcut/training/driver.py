@@ -89,23 +89,23 @@ class Driver:
         """
         plan, began = self.plan, time.perf_counter()
         objective = plan.units.objective(cost, example_cost)
-        found: Any = None
+        reached: Any = None
         if state is not None:
-            found = schemas.checked(state, schemas.fields(found=schemas.anything))["found"]
-            plan.check_found(found)
-        while not isinstance(found, Outcome):
+            reached = schemas.checked(state, schemas.fields(found=schemas.anything))["found"]
+            plan.check_found(reached)
+        while not isinstance(reached, Outcome):
             try:
-                self._found, self._stage = found, plan.next(objective, found)
-                found = plan.finish(objective, found, self._run(self._stage, observe, state))
+                self._found, self._stage = reached, plan.next(objective, reached)
+                reached = plan.finish(objective, reached, self._run(self._stage, observe, state))
             except Exception as error:
                 told = plan.failure(error)
                 if told is error:
                     raise
                 raise told from None
             state = None
-        found.model = replace(found.model, **self.marks)
-        found.seconds = time.perf_counter() - began
-        return found
+        reached.model = replace(reached.model, **self.marks)
+        reached.seconds = time.perf_counter() - began
+        return reached
 
     def state(self) -> State:
         """Where the present fit stands; to be called from its observer."""

@@ -120,7 +120,7 @@ class FunctionsPlan(Plan):
             exact = len(examples) <= EXACT_TOKENS
             self.space = KernelChainSpace(rows, self._labellings, stored=True, exact=exact)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         s = self.settings
         problem = Problem(self._risk, self.space, objective.C, self.stop(objective), s.qp)
         if not self._drawn:
@@ -131,7 +131,7 @@ class FunctionsPlan(Plan):
         solver = SampledCuts(sampler, s.sample_size, s.seed, memory=memory, trace=bool(s.certify))
         return Stage(self.solver, solver, problem, objective)
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The functions, with the certificate of the full problem in float64 where that is
         affordable."""
         w, stop, run = ended.progress.solution(), ended.stage.problem.stop, ended.run

@@ -79,20 +79,20 @@ class JointPlan(FunctionsPlan):
             risk = TokenCostRisk(self._labellings.chains, costs, v)
         return risk if s.slack_norm == 1 else SquaredSequences(risk)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         if self.solver != JOINT[0]:
-            return super().next(objective, found)
+            return super().next(objective, handed)
         problem = Problem(
             self._classes, self.space, objective.C, self.stop(objective), self.settings.qp
         )
         return Stage(self.solver, ClassBlocks(), problem, objective, warm=True)
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         if self.solver == JOINT[0] and (
             ended.stopped_by is not None or ended.run.bundle is not None
         ):
             ended = ended._replace(progress=ended.run.settled(ended.progress))
-        outcome = super().finish(objective, found, ended)
+        outcome = super().finish(objective, handed, ended)
         outcome.multipliers = self.units.original * outcome.multipliers
         return outcome
 

@@ -116,20 +116,20 @@ class MachinesPlan(Plan):
             math.nan if by_conditions else objective.c * objective.epsilon, self.settings.gap
         )
 
-    def check_found(self, found: Any) -> None:
-        if found is None:
+    def check_found(self, handed: Any) -> None:
+        if handed is None:
             return
         most = len(self._machines) - 1
         known = schemas.instance(Outcome, model=schemas.instance(KernelModel))
         schemas.checked(
-            found,
+            handed,
             schemas.fields(done=schemas.many(known, most=most), machine=schemas.anything),
             "found",
         )
-        for outcome in found["done"]:
+        for outcome in handed["done"]:
             outcome.checked().model.checked(self._examples.X.n_features)
-        self._begin(len(found["done"]), found["done"])
-        self._plan.check_found(found["machine"])
+        self._begin(len(handed["done"]), handed["done"])
+        self._plan.check_found(handed["machine"])
 
     def pieces(self, objective: Objective) -> int:
         """As svmcut.training.pieces.Splits: the machines."""
@@ -158,8 +158,8 @@ class MachinesPlan(Plan):
         count = next((k for k in range(most) if k not in done), most)
         return self._outcome(objective, [done[k] for k in range(count)], ended)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
-        done, inner = (found["done"], found["machine"]) if found else ([], None)
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
+        done, inner = (handed["done"], handed["machine"]) if handed else ([], None)
         if inner is None or self._at != len(done):
             self._begin(len(done), done)
         self._aim = self._plan.units.objective(None, objective.C)
@@ -168,9 +168,9 @@ class MachinesPlan(Plan):
         return Stage(stage.name, solver, stage.problem, objective, start=stage.start)
 
     def finish(
-        self, objective: Objective, found: dict[str, Any] | None, ended: Ended
+        self, objective: Objective, handed: dict[str, Any] | None, ended: Ended
     ) -> dict[str, Any] | Outcome:
-        done, inner = (found["done"], found["machine"]) if found else ([], None)
+        done, inner = (handed["done"], handed["machine"]) if handed else ([], None)
         machine, stopped_by = ended.run.machine, ended.stopped_by
         if machine.last is not None:
             own_end = "rounding" if machine.idle else stopped_by
@@ -349,9 +349,9 @@ class MachinesPlan(Plan):
     def _model(self, done: list[Outcome]) -> KernelMulticlassModel:
         s, M = self.settings, len(self._machines)
         models: list[Any] = [outcome.model for outcome in done]
-        support, found = self._support(done)
+        support, own_rows = self._support(done)
         b, places, alpha = np.zeros(M), [np.zeros(0, np.int32)], [np.zeros(0)]
-        for j, (model, own) in enumerate(zip(models, found, strict=True)):
+        for j, (model, own) in enumerate(zip(models, own_rows, strict=True)):
             rows, where = np.unique(own, return_inverse=True)
             places.append(rows.astype(np.int32))
             alpha.append(np.bincount(where, model.alpha, len(rows)).astype(np.float64))
@@ -460,7 +460,7 @@ def _united(supports: list[Csr]) -> tuple[Csr, list[NDArray[np.int32]]]:
         whole = Csr(alone.data, alone.indices, alone.indptr, 0, True)
         return whole, [np.arange(alone.n_rows, dtype=np.int32)]
     known: dict[tuple[bytes, bytes], int] = {}
-    found: list[NDArray[np.int32]] = []
+    places_of: list[NDArray[np.int32]] = []
     columns: list[NDArray[np.int32]] = []
     values: list[NDArray[np.float32]] = []
     for support in supports:
@@ -472,7 +472,7 @@ def _united(supports: list[Csr]) -> tuple[Csr, list[NDArray[np.int32]]]:
             if at == len(columns):
                 columns.append(support.indices[entries])
                 values.append(support.data[entries])
-        found.append(places)
+        places_of.append(places)
     indptr = np.cumsum([0, *map(len, columns)], dtype=np.int64)
     rows = Csr(
         np.concatenate([np.zeros(0, np.float32), *values]),
@@ -481,4 +481,4 @@ def _united(supports: list[Csr]) -> tuple[Csr, list[NDArray[np.int32]]]:
         0,
         True,
     )
-    return rows, found
+    return rows, places_of

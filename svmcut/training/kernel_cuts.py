@@ -44,10 +44,10 @@ class KernelCuts(KernelPlan):
             return
         self.span = Span(room, _basis_points(room) if based else None, spanned)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         return self.span.stage(self.settings.solver, objective, self.stop(objective), warm=True)
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         outcome = self.span.judged(ended)
         outcome.kernel_evaluations = self.room.evaluations
         return outcome

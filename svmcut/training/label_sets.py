@@ -60,12 +60,12 @@ class LabelSetPlan(Structured):
     def choose(self) -> str:
         return choose_labels(self.model.n_labels)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         """Without pairs labels are machines of their own, by a solver of two classes."""
         s, model = self.settings, self.model
         name = DUAL_CD if s.solver == AUTO and not model.pairs else s.solver
         if name == AUTO or s.task not in SOLVERS[name].binary or not model.n_labels:
-            return super().next(objective, found)
+            return super().next(objective, handed)
         risk = OneVsRestRisk(HingeRisk(), self._examples.gold(), s.threads, model.weights)
         space = LabelSpace(model.examples.X, model.n_labels, 0, model.bias, s.threads)
         problem = Problem(risk, space, objective.C, self.stop(objective), s.qp)
@@ -121,10 +121,10 @@ class LabelSetPlan(Structured):
             problem.space, w, self.model.n_labels, self.model.weights, True
         )
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """As Structured.finish; a model without the weights of pairs that it was to have says
         so."""
-        outcome = super().finish(objective, found, ended)
+        outcome = super().finish(objective, handed, ended)
         if isinstance(ended.run, OneVsRestRun):
             outcome.radii = ended.run.radii()
         v = self.model.split(ended.progress.solution())[1]

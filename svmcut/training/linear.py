@@ -59,7 +59,7 @@ class Linear(Plan):
         self.space = vectors.space(cuts and self.initial is None)
         self.begun: Start | None = None
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         """The solver of that name; of "auto" cutting planes, but for sums of losses the fastest
         certified trainer."""
         name, space = self.settings.solver, self.space
@@ -119,7 +119,7 @@ class Linear(Plan):
             w[-1] = (0.0 - model.b) / self.bias
         return w
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(

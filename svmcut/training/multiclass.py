@@ -181,7 +181,7 @@ class MulticlassPlan(Plan):
         self.classes, self.names, self.space = classes, classes.names, classes.space(False)
         self.bias, (_, _, self._written, self._loss) = settings.bias or 0.0, unit_of(settings)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         """The solver of that name; of "auto" dual coordinate descent, of other losses the fastest
         on two classes."""
         s, space, apart = self.settings, self.space, self.classes.apart
@@ -258,7 +258,7 @@ class MulticlassPlan(Plan):
         progress = Together(run, self._groups(stage), pieces, again).take()
         return stage, progress, run
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self._model(w), self.space.dot(w, w))
@@ -319,8 +319,8 @@ class MulticlassPlan(Plan):
         if self.settings.free_bias:
             classes: Any = self.classes
             risk, S = classes.risk, self.space.scores(w).reshape(-1, len(self.names))
-            found = [risk.machine(k).bias(S[:, k]) for k in range(len(self.names))]
-            constant, bias = self._written * np.array(found), 1.0
+            biases = [risk.machine(k).bias(S[:, k]) for k in range(len(self.names))]
+            constant, bias = self._written * np.array(biases), 1.0
         features, classes = W[: self.space.X.n_features], self.classes
         shape = classes.examples.X.n_features, len(classes.examples)
         known = self.names, classes.columns, *shape, self._loss
@@ -334,10 +334,10 @@ class GroupPlan(Plan):
         super().__init__(plan.settings, plan.path, plan.units, [])
         self._plan, self._stage = plan, stage
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         return self._stage
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """What the run found, beside a model without features."""
         K, none = self._stage.problem.risk.n_classes, np.zeros(0, np.int32)
         model = MulticlassModel(np.zeros((0, K)), np.zeros(K), 0.0, np.arange(1.0, K + 1), none)

@@ -78,7 +78,7 @@ class NuPlan(KernelPlan):
         """A relative gap; without, the gap is a consequence of the KKT conditions."""
         return StoppingRule(math.nan, self.settings.gap)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         objective = self._priced(objective)
         problem = self._problem(objective.C, objective.epsilon)
         return Stage(
@@ -119,7 +119,7 @@ class NuPlan(KernelPlan):
         y, sides = np.tile(risk.targets, 2).astype(np.float64), np.repeat([1.0, -1.0], n)
         return NuProblem(self._doubled, y, sides, half, room.kernel, C, weights=v, **how)
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The machine; primal and dual are those of the problem, in LIBSVM's scale."""
         objective = self._priced(objective)
         room, run, progress, n = self.room, ended.run, ended.progress, self.room.X.n_rows

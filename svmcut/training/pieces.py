@@ -183,11 +183,11 @@ class SplitPlan(Plan):
     def stop(self, objective: Objective) -> Any:
         return self._plan.stop(objective)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         problem = PiecesProblem(self._plan, objective, objective.C)
         return Stage("pieces", self._solver, problem, objective)
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         outcome: Outcome = self._plan.whole(objective, ended.run.done, ended)
         return outcome
 

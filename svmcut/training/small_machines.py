@@ -79,7 +79,7 @@ def train_small(
     C, gap, bias = settings.example_cost or 0.0, settings.gap or 0.0, settings.bias or 0.0
     shape = len(machines), rows.n_features + bool(bias)
     W = np.empty(shape) if start is None else start.copy()
-    found = np.empty((len(machines), 4))
+    facts = np.empty((len(machines), 4))
     with watched_signals():
         newton.small_machines(
             sparse.Rows(rows),
@@ -92,19 +92,19 @@ def train_small(
             STEPS,
             start is not None,
             W,
-            found,
+            facts,
             settings.threads,
             weights,
         )
-    told = zip(W, found.tolist(), strict=True)
+    told = zip(W, facts.tolist(), strict=True)
     return [_outcome(w, row, rows, settings) for w, row in told], W
 
 
 def _outcome(
-    w: NDArray[np.float64], found: list[float], rows: Csr, settings: Settings
+    w: NDArray[np.float64], facts: list[float], rows: Csr, settings: Settings
 ) -> Outcome | None:
     """The judged outcome of a machine."""
-    (primal, dual, steps, met), d = found, rows.n_features
+    (primal, dual, steps, met), d = facts, rows.n_features
     if not met:
         return None
     C, bias = settings.example_cost or 0.0, settings.bias or 0.0

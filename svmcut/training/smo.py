@@ -53,7 +53,7 @@ class SmoPlan(KernelPlan):
         """A relative gap; without, the gap is a consequence of the KKT conditions."""
         return StoppingRule(math.nan, self.settings.gap)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         room = self.room
         risk, epsilon = room.vectors.risk, objective.epsilon
         rule = {"tolerance": epsilon, "gap": self.settings.gap, "shared": self.shared}
@@ -72,7 +72,7 @@ class SmoPlan(KernelPlan):
             self.settings.solver, self._solver, problem, objective, start=Start(run=self._last)
         )
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The machine; primal and dual are those of the model in every case."""
         room, run, progress = self.room, ended.run, ended.progress
         self._last = run

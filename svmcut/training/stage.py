@@ -113,20 +113,20 @@ class Plan:
         """The rule that ends training, as far as it is known before."""
         return StoppingRule(objective.c * objective.epsilon, self.settings.gap)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         """The stage that comes after the one that found this; the first one after None."""
         raise NotImplementedError
 
     def finish(
-        self, objective: Objective, found: dict[str, Any] | None, ended: Ended
+        self, objective: Objective, handed: dict[str, Any] | None, ended: Ended
     ) -> dict[str, Any] | Outcome:
         """The judged outcome, or where another stage follows what that needs to know, as plain
         values."""
         raise NotImplementedError
 
-    def check_found(self, found: Any) -> None:
+    def check_found(self, handed: Any) -> None:
         """Refuses what no stage of this plan leaves to another, as a StateError."""
-        schemas.require(found is None, "found", "nothing")
+        schemas.require(handed is None, "found", "nothing")
 
     def check_finite(self, primal: float) -> None:
         """Refuses a value that is not, as a TrainingError."""

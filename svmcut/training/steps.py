@@ -55,12 +55,12 @@ class StepPlan(Chosen):
                 s.solver,
             )
 
-    def check(self, found: Any) -> None:
+    def check(self, handed: Any) -> None:
         details = schemas.fields(
             steps=schemas.COUNT, epochs=schemas.REAL, kernel_evaluations=schemas.COUNT
         )
         known = {"details": details, "evaluations": schemas.COUNT}
-        schemas.checked(found, schemas.expansion(dict, self.room.X.n_rows, **known), "found")
+        schemas.checked(handed, schemas.expansion(dict, self.room.X.n_rows, **known), "found")
 
     def first(self, objective: Objective) -> tuple[Any, ExpansionProblem]:
         s, room = self.settings, self.room
@@ -81,7 +81,7 @@ class StepPlan(Chosen):
         over = ended.run.best.step >= ended.run.total and self.settings.max_iterations is None
         return None if over and ended.stopped_by == "limit" else ended.stopped_by
 
-    def found(self, objective: Objective, ended: Ended) -> dict[str, Any]:
+    def handover(self, objective: Objective, ended: Ended) -> dict[str, Any]:
         run, progress, beta = ended.run, ended.progress, ended.run.solution().beta
         details = {
             "steps": progress.iteration,
@@ -103,7 +103,7 @@ class StepPlan(Chosen):
             "evaluations": progress.evaluations,
         }
 
-    def bare(self, objective: Objective, found: dict[str, Any], ended: Ended) -> Outcome:
+    def bare(self, objective: Objective, handed: dict[str, Any], ended: Ended) -> Outcome:
         """The best function met, its exact primal and the bound."""
         best, f, held = ended.run.best, ended.run.solution(), bool(self._held.any())
         model = self.room.machine(f.beta, f.b)
@@ -113,7 +113,7 @@ class StepPlan(Chosen):
         )
         if self.settings.certify:
             primal = best.primal if held else self.room.primal(model, objective.C)
-            outcome.certificate = self.room.bracket(primal, found["dual"])
+            outcome.certificate = self.room.bracket(primal, handed["dual"])
         stop = self.stop(objective)
         # the primal is that of the rows that are not held out, which the room does not know
         reading = None if held else self.room.reading(outcome, stop)

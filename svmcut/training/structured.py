@@ -69,7 +69,7 @@ class Structured(Plan):
         """Some of the weights of a model, where their rise is known."""
         raise NotImplementedError
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         """The solver of that name, or the one that "auto" stands for."""
         s = self.settings
         name = self.choose() if s.solver == AUTO else s.solver
@@ -85,7 +85,7 @@ class Structured(Plan):
             return Stage(name, solver, problem, objective)
         return Stage(name, Relay(solver, lambda: self._cuts(objective)), problem, objective)
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
         w, problem = ended.progress.solution(), ended.stage.problem
         outcome = ended.outcome(ended.stage.name, self.made(w), float(w @ w))

@@ -28,9 +28,9 @@ class Chosen(KernelPlan):
     Notes
     -----
     What differs beside the methods here: first(objective), the solver that chooses and its problem;
-    found(objective, ended), what it chose, as plain values that are all the second stage needs,
-    with the evaluations of kernel values that the room does not know of; check(found), which
-    refuses any other; bare(objective, found, ended), the judged outcome where no other stage
+    handover(objective, ended), what it chose, as plain values that are all the second stage needs,
+    with the evaluations of kernel values that the room does not know of; check(handed), which
+    refuses any other; bare(objective, handed, ended), the judged outcome where no other stage
     follows.
     """
 
@@ -38,50 +38,50 @@ class Chosen(KernelPlan):
     counts: ClassVar[str] = "details"
     check: Callable[[Any], None]
     first: Callable[[Objective], tuple[Any, Any]]
-    found: Callable[[Objective, Ended], dict[str, Any]]
+    handover: Callable[[Objective, Ended], dict[str, Any]]
     bare: Callable[[Objective, dict[str, Any], Ended], Outcome]
 
     def stopped_by(self, ended: Ended) -> str | None:
         """What ended the first stage before its aim."""
         return ended.stopped_by
 
-    def size(self, found: dict[str, Any]) -> int:
+    def size(self, handed: dict[str, Any]) -> int:
         """How many points it chose."""
-        return len(found["points"])
+        return len(handed["points"])
 
-    def span(self, objective: Objective, found: dict[str, Any]) -> tuple[Span, Objective]:
+    def span(self, objective: Objective, handed: dict[str, Any]) -> tuple[Span, Objective]:
         """The span of the points with the largest coefficients, and what is minimised in it."""
-        return Span(self.room, self.room.heaviest(found["points"], found["coef"])), objective
+        return Span(self.room, self.room.heaviest(handed["points"], handed["coef"])), objective
 
     def polished(
-        self, span: Span, objective: Objective, found: dict[str, Any], ended: Ended
+        self, span: Span, objective: Objective, handed: dict[str, Any], ended: Ended
     ) -> Outcome:
         """The judged outcome of the second stage."""
         return span.judged(ended)
 
-    def check_found(self, found: Any) -> None:
-        if found is not None:
-            self.check(found)
+    def check_found(self, handed: Any) -> None:
+        if handed is not None:
+            self.check(handed)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         """The stage that chooses, or cutting planes in the span of what it found."""
-        if found is None:
+        if handed is None:
             return Stage(self.settings.solver, *self.first(objective), objective)
-        self._span, aim = self.span(objective, found)
+        self._span, aim = self.span(objective, handed)
         return self._span.stage("polish", aim, self.stop(aim))
 
     def finish(
-        self, objective: Objective, found: dict[str, Any] | None, ended: Ended
+        self, objective: Objective, handed: dict[str, Any] | None, ended: Ended
     ) -> dict[str, Any] | Outcome:
         """What was found, or the model of the last stage."""
-        if found is None:
-            found = self.found(objective, ended)
+        if handed is None:
+            handed = self.handover(objective, ended)
             aimed = self.stopped_by(ended) in (None, "rounding")
-            if self.settings.polish and aimed and self.size(found):
-                return found
-            outcome = self.bare(objective, found, ended)
+            if self.settings.polish and aimed and self.size(handed):
+                return handed
+            outcome = self.bare(objective, handed, ended)
         else:
-            outcome = self.polished(self._span, objective, found, ended)
-        outcome.details[self.key] = found[self.counts]
-        outcome.kernel_evaluations = found["evaluations"] + self.room.evaluations
+            outcome = self.polished(self._span, objective, handed, ended)
+        outcome.details[self.key] = handed[self.counts]
+        outcome.kernel_evaluations = handed["evaluations"] + self.room.evaluations
         return outcome

@@ -132,13 +132,13 @@ class DecidingDriver(Driver):
         if model.certificate is None:
             return 0.0, 0
         gap, radius = model.certificate[:2]
-        found = self._reached(model)
-        count = int((found > radius).sum())
+        radii = self._reached(model)
+        count = int((radii > radius).sum())
         if not radius > 0:
             return 0.0, count
-        self._limits = found * (math.sqrt(2 * gap) / radius)
-        n = len(found)
-        needed = float(np.partition(found, n - self._wanted)[n - self._wanted])
+        self._limits = radii * (math.sqrt(2 * gap) / radius)
+        n = len(radii)
+        needed = float(np.partition(radii, n - self._wanted)[n - self._wanted])
         asked = SAFE * (needed / radius) ** 2 * gap / abs(outcome.written)
         return min(max(asked, FEWEST * self._gap), MOST * self._gap), count
 

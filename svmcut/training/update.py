@@ -142,16 +142,16 @@ def inherited(model: Any, where: str, given: Collection[str]) -> dict[str, Any]:
             "{}: the model keeps no multipliers of its rows; train it with {keep_multipliers}",
             where,
         )
-    found: dict[str, Any] = {"example_cost": model.multipliers[0]}
+    parameters: dict[str, Any] = {"example_cost": model.multipliers[0]}
     if "cost" in given:
-        del found["example_cost"]
+        del parameters["example_cost"]
     if model.loss is not None:
-        found["loss"] = model.loss
+        parameters["loss"] = model.loss
     if isinstance(model, KernelModel):
-        found |= {"kernel": model.kernel.name, **model.kernel.parameters, "free_bias": False}
+        parameters |= {"kernel": model.kernel.name, **model.kernel.parameters, "free_bias": False}
     elif model.certificate is not None:
-        found["bias"] = model.certificate[2]
-    return {name: value for name, value in found.items() if name not in given}
+        parameters["bias"] = model.certificate[2]
+    return {name: value for name, value in parameters.items() if name not in given}
 
 
 def check_earlier(model: Any, where: str, settings: Settings, labels: Any) -> None:
@@ -286,9 +286,9 @@ class _Line(NamedTuple):
     def best(self, risk: Any, C: float, dual: float) -> tuple[float, float]:
         """The t of the smallest ball, and its squared radius."""
         wd, dd = self.wd, self.dd
-        found = risk.line_minimum(self.s, self.rates, wd + 0.5 * dd, 0.5 * dd, C) if dd > 0 else 0.0
+        least = risk.line_minimum(self.s, self.rates, wd + 0.5 * dd, 0.5 * dd, C) if dd > 0 else 0.0
         balls = []
-        for t in {0.0, min(1.0, float(found))}:
+        for t in {0.0, min(1.0, float(least))}:
             value = risk.linearize(self.s + t * self.rates).value
             gap = self.half + t * wd + 0.5 * t * t * dd + C * value - dual
             balls.append((gap - 0.25 * (1 - t) ** 2 * dd, t))
@@ -326,12 +326,12 @@ def _candidates(problem: Any, earlier: Earlier) -> list[NDArray[np.float64]]:
     dual_cd.Descent(*known, *more).run(C, ROUNDS, 0.0)
     box = boxes(C, bound.weights)
     own = np.divide(alpha, box, out=np.zeros(n), where=box > 0)
-    found = []
+    candidates = []
     for factor in (1.0, 2.0):
         each = parts.copy()
         each[rows] = np.minimum(factor * own, 1.0) if bounded else factor * own
-        found.append(each)
-    return found
+        candidates.append(each)
+    return candidates
 
 
 def _bounded_kernel(plan: SmoPlan, objective: Objective, earlier: Earlier) -> Outcome:
@@ -355,19 +355,19 @@ def _bounded_kernel(plan: SmoPlan, objective: Objective, earlier: Earlier) -> Ou
         return t, math.sqrt(max(0.0, squared)), (1 - t) * math.sqrt(dd)
 
     _, radius, apart = from_point(old)
-    found, radius = beta, radius + 0.5 * apart
+    chosen, radius = beta, radius + 0.5 * apart
     if earlier.added.any():
         t, near, _ = from_point(room.machine(before, 0.0))
         if near < radius:
-            found, radius = before + 0.5 * (1 + t) * (beta - before), near
-    squared, s = (vv, sv) if found is beta else room.scored(room.machine(found, 0.0))
+            chosen, radius = before + 0.5 * (1 + t) * (beta - before), near
+    squared, s = (vv, sv) if chosen is beta else room.scored(room.machine(chosen, 0.0))
     value = risk.linearize(s).value
     primal = 0.5 * squared + C * value
-    known = (primal, dual, primal - dual, 0.0, kept(Solution(found, 0.0)))
-    progress = Progress(0, 0.0, *known, support=int(np.count_nonzero(found)), risk=value)
-    model, norm = room.machine(found, 0.0), math.sqrt(max(0.0, squared))
-    outcome = Outcome(model, objective, progress, SMO, norm, 0.0, np.abs(found))
-    if found is beta:
+    known = (primal, dual, primal - dual, 0.0, kept(Solution(chosen, 0.0)))
+    progress = Progress(0, 0.0, *known, support=int(np.count_nonzero(chosen)), risk=value)
+    model, norm = room.machine(chosen, 0.0), math.sqrt(max(0.0, squared))
+    outcome = Outcome(model, objective, progress, SMO, norm, 0.0, np.abs(chosen))
+    if chosen is beta:
         radius = min(radius, math.sqrt(max(0.0, primal - dual)))
     outcome.apart = radius**2, 0.0
     if plan.settings.keep_multipliers:
@@ -381,9 +381,9 @@ def _bounded_kernel(plan: SmoPlan, objective: Objective, earlier: Earlier) -> Ou
 
 def _descended(plan: SmoPlan, beta: NDArray, most: Any, rows: NDArray) -> NDArray[np.float64]:
     """(n,) coefficients of the added rows: descent on them alone, where they are few."""
-    room, found = plan.room, np.zeros(len(beta))
+    room, coef = plan.room, np.zeros(len(beta))
     if len(rows) > FEW:
-        return found
+        return coef
     X, y = room.X.take(rows), room.vectors.risk.signs[rows]
     K, box = room.rows_of(X).gram(True), np.broadcast_to(most, len(beta))[rows]
     used = np.flatnonzero(beta)
@@ -396,8 +396,8 @@ def _descended(plan: SmoPlan, beta: NDArray, most: Any, rows: NDArray) -> NDArra
             if change:
                 own[i] += change
                 f += change * y[i] * K[i]
-    found[rows] = own * y
-    return found
+    coef[rows] = own * y
+    return coef
 
 
 def _solver(plan: Linear) -> str:

@@ -335,7 +335,7 @@ def test_a_part_asks_its_risk_for_what_it_is(tmp_path):
     bound = {name: risk_of(name).bind(np.ones(2)) for name in ("error-rate", *losses.LOSSES)}
     assert [name for name, risk in bound.items() if hasattr(risk, "on_grid")] == ["error-rate"]
     part = Part(written(tmp_path, lines(), 0)[0], Reading(False))
-    assert part.found().rows == 400 and part.__sizeof__() > 10_000
+    assert part.facts().rows == 400 and part.__sizeof__() > 10_000
 
 
 @pytest.mark.parametrize(
