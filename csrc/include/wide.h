@@ -84,6 +84,29 @@ typedef struct {
 void svmcut_label_index_scores(const svmcut_csr* X, const svmcut_label_index* index, double* s,
                                int threads);
 
+// A tree of labels: node j has the children first[j] to first[j + 1] - 1, and weights of the
+// features features[bounds[j]] to features[bounds[j + 1] - 1]; entry e of these has the weights
+// values[indptr[e]] to values[indptr[e + 1] - 1], each for the child of the node at that place.
+typedef struct {
+    const int64_t *first, *bounds, *indptr;
+    const int32_t* features;
+    const uint8_t* places;
+    const float* values;
+    const double* constant;  // of every child
+    int64_t d;               // above all features
+} svmcut_label_tree;
+
+// f[ends[p]] to f[ends[p + 1] - 1]: the scores of the children of nodes[p] at row rows[p], of all
+// pairs p < count; order: the pairs by node.
+int svmcut_label_tree_scores(const svmcut_csr* X, const svmcut_label_tree* tree,
+                             const int64_t* rows, const int64_t* nodes, const int64_t* order,
+                             int64_t count, const int64_t* ends, double* f, int threads);
+
+// least[i]: the k-th largest of s[ends[i]] to s[ends[i + 1] - 1], of n rows; -inf where there are
+// fewer
+int svmcut_label_least(const double* s, const int64_t* ends, int64_t n, int64_t k, double* least,
+                       int threads);
+
 // Unit vectors along the sums of the rows of each label: label k of K is on at rows[indptr[k]] to
 // rows[indptr[k + 1] - 1]. Of a sum the `most` largest values are kept, of equal ones the first
 // columns: sizes[k] of them, at indices and values (K, most), columns increasing.

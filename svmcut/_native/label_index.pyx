@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from svmcut._native.sparse cimport Rows, svmcut_csr
 from svmcut._native.status cimport served
@@ -22,6 +22,20 @@ cdef extern from "include/wide.h" nogil:
     int svmcut_label_sums(const svmcut_csr* X, const int64_t* indptr, const int32_t* rows,
                           int64_t K, int64_t most, int32_t* indices, float* values,
                           int64_t* sizes, int threads)
+    ctypedef struct svmcut_label_tree:
+        const int64_t* first
+        const int64_t* bounds
+        const int64_t* indptr
+        const int32_t* features
+        const uint8_t* places
+        const float* values
+        const double* constant
+        int64_t d
+    int svmcut_label_tree_scores(const svmcut_csr* X, const svmcut_label_tree* tree,
+                                 const int64_t* rows, const int64_t* nodes, const int64_t* order,
+                                 int64_t count, const int64_t* ends, double* f, int threads)
+    int svmcut_label_least(const double* s, const int64_t* ends, int64_t n, int64_t k,
+                           double* least, int threads)
 
 
 def scores(Rows X, const int64_t[::1] indptr, const int32_t[::1] places, const float[::1] values,
@@ -78,3 +92,71 @@ def sums(Rows X, const int64_t[::1] indptr, const int32_t[::1] rows, int64_t mos
                                        most, &indices[0, 0], &values[0, 0], &sizes[0], threads)
         served(status)
     return found, held, counts
+
+
+cdef class Tree:
+    """The weights of a tree of labels; arrays as of svmcut.models.LabelTreeModel, checked by it."""
+
+    cdef const int64_t[::1] first, bounds, indptr
+    cdef const int32_t[::1] features
+    cdef const uint8_t[::1] places
+    cdef const float[::1] values
+    cdef const double[::1] constant
+    cdef svmcut_label_tree tree
+
+    def __init__(self, const int64_t[::1] first, const int64_t[::1] bounds,
+                 const int32_t[::1] features, const int64_t[::1] indptr, const uint8_t[::1] places,
+                 const float[::1] values, const double[::1] constant, int64_t d):
+        self.first, self.bounds, self.indptr, self.features = first, bounds, indptr, features
+        self.places, self.values, self.constant = places, values, constant
+        cdef int64_t J = first.shape[0] - 1, E = features.shape[0], m = values.shape[0]
+        if J < 1 or bounds.shape[0] != J + 1 or indptr.shape[0] != E + 1 or (
+                bounds[J] != E or indptr[E] != m or places.shape[0] != m
+                or constant.shape[0] != first[J]):
+            raise ValueError("the weights have the wrong shape")
+        self.tree.first, self.tree.bounds, self.tree.d = &first[0], &bounds[0], d
+        self.tree.indptr, self.tree.constant = &indptr[0], &constant[0]
+        self.tree.features = &features[0] if E else NULL
+        self.tree.places = &places[0] if m else NULL
+        self.tree.values = &values[0] if m else NULL
+
+    def scores(self, Rows X, const int64_t[::1] rows, const int64_t[::1] nodes, int threads):
+        """The scores of the children of nodes[p] at row rows[p], of pair after pair, and where
+        those of each begin, and the last's end."""
+        cdef int64_t count = rows.shape[0], p
+        if nodes.shape[0] != count:
+            raise ValueError("there must be as many rows as nodes")
+        starts = np.zeros(count + 1, np.int64)
+        cdef int64_t[::1] ends = starts
+        for p in range(count):
+            if not (0 <= rows[p] < X.csr.n_rows and 0 <= nodes[p] < self.first.shape[0] - 1):
+                raise ValueError("a row or node is not there")
+            ends[p + 1] = ends[p] + self.first[nodes[p] + 1] - self.first[nodes[p]]
+        found = np.empty(starts[-1])
+        cdef double[::1] f = found
+        cdef const int64_t[::1] order = np.argsort(nodes, kind="stable")
+        cdef int status
+        if len(found):
+            with nogil:
+                status = svmcut_label_tree_scores(&X.csr, &self.tree, &rows[0], &nodes[0],
+                                                  &order[0], count, &ends[0], &f[0], threads)
+            served(status)
+        return found, starts
+
+
+def least(const double[::1] scores, const int64_t[::1] ends, int64_t k, int threads):
+    """(n,) float64: the k-th largest of scores[ends[i]:ends[i + 1]]; -inf where there are fewer."""
+    cdef int64_t n = ends.shape[0] - 1, i
+    if k < 1 or n < 0 or ends[0] < 0 or ends[n] > scores.shape[0]:
+        raise ValueError("the bounds of scores have the wrong shape")
+    for i in range(n):
+        if ends[i] > ends[i + 1]:
+            raise ValueError("the bounds of scores have the wrong shape")
+    out = np.full(n, -np.inf)
+    cdef double[::1] found = out
+    cdef int status
+    if n and scores.shape[0]:
+        with nogil:
+            status = svmcut_label_least(&scores[0], &ends[0], n, k, &found[0], threads)
+        served(status)
+    return out

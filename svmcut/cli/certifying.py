@@ -37,9 +37,9 @@ class Certifier:
         self._query: list[tuple[Any, Any]] = []  # rows and scores of one that may go on
         self._last: int | None = None
 
-    def take(self, part: Any, predicted: np.ndarray) -> None:
+    def take(self, part: Any, predicted: Any) -> None:
         """Takes in rows and their scores: where they have queries, their pairs."""
-        scores = predicted[1] if self._model.of_sets else predicted
+        scores = predicted.scores if self._model.of_sets else predicted
         if getattr(part, "qid", None) is not None and scores.ndim == 1:
             self._write(part, scores)
             self._take_queries(part, scores)

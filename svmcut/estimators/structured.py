@@ -7,7 +7,7 @@ import itertools
 import math
 import numbers
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from svmcut.models import LabelTreeModel, SparseLabelModel
 from svmcut.models.decoding import Lattice
 from svmcut.models.label_trees import BEAM
 from svmcut.scoring.chunks import ChunkCounts, parts_of
-from svmcut.scoring.tops import best
+from svmcut.scoring.tops import Ranked, best, leading
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 
@@ -172,21 +172,23 @@ class MultilabelSVM(Intercept, Trained):
         if not isinstance(k, numbers.Integral) or k < 1:
             raise ValueError(f"k is {k!r}; give a whole number of at least 1")
         rows, names, threads = self._rows(X), self._model.names, threads_of(self.n_jobs)
-        step, width = max(1, BLOCK_NUMBERS // max(1, len(names))), min(int(k), len(names))
-        found = np.zeros((rows.n_rows, width), np.int64)
-        values = np.full((rows.n_rows, width), -np.inf)
-        for start in range(0, rows.n_rows, step):
-            stop = min(rows.n_rows, start + step)
-            scores = self._scores_for(rows.take(np.arange(start, stop)), width, threads)
-            row, rank, place = best(scores, width)
-            found[start + row, rank], values[start + row, rank] = names[place], scores[row, place]
+        width, n = min(int(k), len(names)), rows.n_rows
+        found, values = np.zeros((n, width), np.int64), np.full((n, width), -np.inf)
+        for start, ranked in self._ranked(rows, width, threads):
+            at, rank = best(ranked, width)
+            own = start + ranked.row[at], rank
+            found[own], values[own] = names[ranked.place[at]], ranked.score[at]
         return found, values
 
-    def _scores_for(self, rows: Csr, k: int, threads: int) -> NDArray[np.float64]:
-        """Scores of labels, of k at least in a row."""
+    def _ranked(self, rows: Csr, k: int, threads: int) -> Iterator[tuple[int, Ranked]]:
+        """The k best labels of some rows, and others, and the first of the rows."""
         if isinstance(self._model, LabelTreeModel):
-            return self._model.search(rows, max(BEAM, k), threads)[0]
-        return self._model.scores(rows, threads)
+            yield 0, self._model.search(rows, max(BEAM, k), threads, k)[0]
+            return
+        step, n = max(1, BLOCK_NUMBERS // max(1, len(self._model.names))), rows.n_rows
+        for start in range(0, n, step):
+            part = rows.rows(start, min(n, start + step))
+            yield start, leading(self._model.scores(part, threads), max(1, k), threads)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """(n, K) indicator of the best set of every row."""

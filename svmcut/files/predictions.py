@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from svmcut._native.text import format_integers, format_scores
@@ -93,26 +93,22 @@ def write_names(
     output.write("".join(lines).encode("utf-8", "surrogateescape"))
 
 
-def write_label_sets(output: Output, sets: NDArray[np.bool_], names: Sequence[str]) -> None:
-    """(rows, K) sets as lines of labels with commas in between; a row without labels is an empty
-    line."""
-    lines = [",".join(compress(names, row)) for row in sets.tolist()]
+def write_label_sets(output: Output, ends: NDArray, names: Sequence[str]) -> None:
+    """The names (m,) of labels, of row i from ends[i] to ends[i + 1], as lines with commas in
+    between; a row without labels is an empty line."""
+    lines = [",".join(names[start:stop]) for start, stop in pairwise(ends.tolist())]
     output.write(("\n".join(lines) + "\n").encode())
 
 
 def write_top_labels(
     output: Output,
     ends: NDArray,
-    places: NDArray,
-    scores: NDArray[np.float64],
     names: Sequence[str],
+    scores: NDArray[np.float64],
     between: str = " ",
 ) -> None:
-    """The labels at places (m,), of row i from ends[i] to ends[i + 1], as lines of ``label:score``,
+    """The names (m,) of labels, of row i from ends[i] to ends[i + 1], as lines of ``label:score``,
     best first, with `between` in between."""
-    pairs = [
-        f"{names[place]}:{score:.8g}"
-        for place, score in zip(places.tolist(), scores.tolist(), strict=True)
-    ]
+    pairs = [f"{name}:{score:.8g}" for name, score in zip(names, scores.tolist(), strict=True)]
     lines = [between.join(pairs[start:stop]) for start, stop in pairwise(ends.tolist())]
     output.write(("\n".join(lines) + "\n").encode())

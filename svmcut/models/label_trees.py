@@ -12,6 +12,7 @@ from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.base import BaseModel
 from svmcut.models.columns import renumber
+from svmcut.scoring.tops import Ranked, best, stacked
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.records import record
@@ -29,6 +30,19 @@ EVEN = float(np.log(0.5))
 BEAM = 10
 #: Labels that `facts` lists.
 LISTED = 1000
+#: Scores of a level that a search holds at once.
+AT_ONCE = 1 << 20
+
+
+def _leading(
+    found: Ranked, k: int, threads: int, left: NDArray[np.float64] | None = None
+) -> Ranked:
+    """Those that are no worse than the k-th best of their row, and those that lead to a label that
+    is predicted; `left` rises to the best of the others."""
+    kept = (found.score >= found.least(k, threads)[found.row]) | (found.score > EVEN)
+    if left is not None:
+        np.maximum.at(left, found.row[~kept], found.score[~kept])
+    return found.where(kept)
 
 
 @record(eq=False)
@@ -88,77 +102,73 @@ class LabelTreeModel(BaseModel):
         return self.width
 
     def search(
-        self, X: Csr, beam: int = BEAM, threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(n, K) scores of the labels that were reached, -inf of others, and (n,) the best score of
-        a node that was left out, which no label below it exceeds.
+        self, X: Csr, beam: int = BEAM, threads: int = 1, k: int | None = None
+    ) -> tuple[Ranked, NDArray[np.float64]]:
+        """Scores of the labels that were reached, and (n,) the best score of a node that was left
+        out, which no label below it exceeds. With k labels that are worse than the k-th best of
+        their row are left out, but for those that are predicted.
 
         From each level the `beam` best nodes of a row are gone on with, of equal ones the first,
         and all that may lead to a label that is predicted: the sets of labels are exact. The k best
         labels of a row are those of the whole tree where the k-th is at least the second answer.
         """
-        X, n = renumber(X, self.columns), X.n_rows
-        scores, left = np.full((n, len(self.names)), -np.inf), np.full(n, -np.inf)
-        table = np.full(max(X.n_features, self.width) + 1, -1, np.int32)
-        row, node, above = np.arange(n), np.zeros(n, np.int64), np.zeros(n)
-        while len(row):
-            found = []
-            order = np.argsort(node, kind="stable")
-            starts = np.flatnonzero(np.diff(node[order], prepend=-1))
-            for own in np.split(order, starts[1:]):
-                own_node = int(node[own[0]])
-                f = self._child_scores(X.take(row[own]), own_node, table, threads)
-                path = above[own][:, None] - np.logaddexp(0.0, -STEEP * f)
-                leads = self.leads[self.first[own_node] : self.first[own_node + 1]]
-                labels = leads < 0
-                scores[np.ix_(row[own], ~leads[labels])] = path[:, labels]
-                inner = leads[~labels]
-                if len(inner):
-                    of = np.repeat(row[own], len(inner)), np.tile(inner, len(own))
-                    found.append((*of, path[:, ~labels].ravel()))
-            if not found:
-                break
-            row, node, above = map(np.concatenate, zip(*found, strict=True))
-            order = np.lexsort((node, -above, row))
-            row, node, above = row[order], node[order], above[order]
-            rank = np.arange(len(row)) - np.searchsorted(row, row)
-            kept = (rank < beam) | (above > EVEN)
-            np.maximum.at(left, row[~kept], above[~kept])
-            row, node, above = row[kept], node[kept], above[kept]
-        return scores, left
-
-    def _child_scores(
-        self, X: Csr, node: int, table: NDArray[np.int32], threads: int
-    ) -> NDArray[np.float64]:
-        """(n, children) f of the children of a node; `table` is -1 everywhere, and again after."""
         from svmcut._native import label_index
 
-        own = slice(self.bounds[node], self.bounds[node + 1])
-        features, indptr = self.features[own], self.indptr[own.start : own.stop + 1]
-        weights = slice(int(indptr[0]), int(indptr[-1]))
-        table[features] = np.arange(len(features), dtype=np.int32)
-        places = table[X.indices]
-        table[features] = -1
-        kept = places >= 0
-        ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr].astype(np.int64)
-        rows = Csr(X.data[kept], places[kept], ends, max(1, len(features)), True)
-        return label_index.scores(
-            sparse.Rows(rows),
-            indptr - indptr[0],
-            self.places[weights].astype(np.int32),
-            self.values[weights],
-            self.constant[self.first[node] : self.first[node + 1]],
-            threads,
+        X = renumber(X, self.columns)
+        tree = label_index.Tree(
+            self.first,
+            self.bounds,
+            self.features,
+            self.indptr,
+            self.places,
+            self.values,
+            self.constant,
+            self.width,
         )
+        n, K = X.n_rows, len(self.names)
+        step = max(1, AT_ONCE // max(1, min(K, 64 * beam)))
+        parts = [
+            (start, *self._searched(tree, X.rows(start, min(n, start + step)), beam, threads, k))
+            for start in range(0, max(1, n), step)
+        ]
+        found = stacked(n, K, [part._replace(row=part.row + first) for first, part, _ in parts])
+        return found, np.concatenate([left for _, _, left in parts])
+
+    def _searched(
+        self, tree: Any, X: Csr, beam: int, threads: int, k: int | None
+    ) -> tuple[Ranked, NDArray[np.float64]]:
+        """As `search`, of few rows."""
+        n, K, rows = X.n_rows, len(self.names), sparse.Rows(X)
+        left = np.full(n, -np.inf)
+        found: list[Ranked] = []
+        row, node, above = np.arange(n), np.zeros(n, np.int64), np.zeros(n)
+        while len(row):
+            f, ends = tree.scores(rows, row, node, threads)
+            widths = np.diff(ends)
+            lead = self.leads[np.repeat(self.first[node] - ends[:-1], widths) + np.arange(len(f))]
+            path = np.repeat(above, widths) - np.logaddexp(0.0, -STEEP * f)
+            of, inner = np.repeat(row, widths), lead >= 0
+            labels = Ranked(n, K, of[~inner], ~lead[~inner], path[~inner])
+            found.append(labels if k is None else _leading(labels, k, threads))
+            nodes = Ranked(n, len(self.first), of[inner], lead[inner], path[inner])
+            kept = _leading(nodes, beam, threads, left)
+            at, rank = best(kept, kept.K)
+            on = (rank < beam) | (kept.score[at] > EVEN)
+            np.maximum.at(left, kept.row[at[~on]], kept.score[at[~on]])
+            at = at[on]
+            row, node, above = kept.row[at], kept.place[at], kept.score[at]
+        return stacked(n, K, found), left
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of the labels that a search reaches, -inf of others."""
-        return self.search(X, threads=threads)[0]
+        return self.search(X, threads=threads)[0].dense()
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.bool_]:
         """(n, L) bool: column k says whether a row has the label k."""
         sets = np.zeros((X.n_rows, int(self.names.max(initial=-1)) + 1), bool)
-        sets[:, self.names] = self.scores(X, threads) > EVEN
+        found = self.search(X, threads=threads, k=1)[0]
+        on = found.where(found.score > EVEN)
+        sets[on.row, self.names[on.place]] = True
         return sets
 
     def form(self) -> dict[str, schemas.Check]:

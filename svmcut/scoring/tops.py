@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from svmcut._native import label_index
+
 #: The k of the measures.
 TOP = (1, 3, 5)
 
@@ -31,29 +33,84 @@ class Propensity(NamedTuple):
 USUAL = Propensity()
 
 
+def among(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(m,) which keys are among those known, which increase."""
+    at = np.searchsorted(known, keys)
+    found = at < len(known)
+    found[found] = known[at[found]] == keys[found]
+    return found
+
+
+class Ranked(NamedTuple):
+    """Scores of labels (n, K) that may be among the best of their rows: others rank behind.
+
+    Attributes
+    ----------
+    n, K : int
+    row : (m,) int64
+        Not falling.
+    place : (m,) int64
+    score : (m,) float64
+        None of -inf.
+    """
+
+    n: int
+    K: int
+    row: NDArray[np.int64]
+    place: NDArray[np.int64]
+    score: NDArray[np.float64]
+
+    def where(self, kept: NDArray[np.bool_]) -> Ranked:
+        """Those of (m,) that are kept."""
+        return self._replace(row=self.row[kept], place=self.place[kept], score=self.score[kept])
+
+    def ends(self) -> NDArray[np.int64]:
+        """(n + 1,) where those of each row begin, and the last's end."""
+        return np.searchsorted(self.row, np.arange(self.n + 1))
+
+    def least(self, k: int, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) the k-th best score of each row; -inf where there are fewer."""
+        return label_index.least(self.score, self.ends(), k, threads)
+
+    def dense(self) -> NDArray[np.float64]:
+        """(n, K) scores, -inf of others."""
+        scores = np.full((self.n, self.K), -np.inf)
+        scores[self.row, self.place] = self.score
+        return scores
+
+
+def stacked(n: int, K: int, parts: list[Ranked]) -> Ranked:
+    """All of some (n, K) in one."""
+    row = np.concatenate([np.zeros(0, np.int64), *(part.row for part in parts)])
+    place = np.concatenate([np.zeros(0, np.int64), *(part.place for part in parts)])
+    score = np.concatenate([np.zeros(0), *(part.score for part in parts)])
+    order = np.argsort(row, kind="stable")
+    return Ranked(n, K, row[order], place[order], score[order])
+
+
+def leading(scores: NDArray[np.float64], k: int, threads: int = 1) -> Ranked:
+    """Those of (n, K) that are no worse than the k-th best of their row."""
+    n, K = scores.shape
+    ends = np.arange(n + 1) * K
+    least = label_index.least(scores.ravel(), ends, min(k, K), threads) if K else np.zeros(n)
+    row, place = np.nonzero((scores >= least[:, None]) & (scores > -np.inf))
+    return Ranked(n, K, row, place, scores[row, place])
+
+
 def best(
-    scores: NDArray[np.float64], k: int, last: NDArray | None = None
-) -> tuple[NDArray, NDArray, NDArray]:
-    """The k places with the highest scores of every row of (n, K), none of -inf: rows, ranks from 0
-    and places.
+    ranked: Ranked, k: int, last: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the k best of every row are, best first, row after row; their ranks from 0.
 
     Parameters
     ----------
-    last : (n, K) bool or None
+    last : (m,) bool or None
         Of equal scores those come last; then the later places.
     """
-    n, K = scores.shape
-    k = min(k, K)
-    if not (n and k):
-        return (np.zeros(0, np.intp),) * 3
-    least = np.partition(scores, K - k, axis=1)[:, K - k]
-    row, place = np.nonzero((scores >= least[:, None]) & (scores > -np.inf))
-    behind = place if last is None else last[row, place]
-    order = np.lexsort((place, behind, -scores[row, place], row))
-    row, place = row[order], place[order]
-    rank = np.arange(len(row)) - np.searchsorted(row, row)
-    kept = rank < k
-    return row[kept], rank[kept], place[kept]
+    behind = ranked.place if last is None else last
+    at = np.lexsort((ranked.place, behind, -ranked.score, ranked.row))
+    rank = np.arange(len(at)) - ranked.ends()[ranked.row]
+    return at[rank < k], rank[rank < k]
 
 
 class TopTally:
@@ -77,21 +134,23 @@ class TopTally:
         self._worth = None if inverse is None else np.append(inverse, unknown)
         self._found, self._possible = np.zeros((2, most, K + 1 if self._worth is not None else 0))
 
-    def add(self, scores: NDArray[np.float64], gold: NDArray[np.bool_], beyond: NDArray) -> None:
-        """Takes in rows (n, K), and how many labels (n,) each has that the model does not know."""
-        most = max(TOP)
-        self._rows += len(scores)
+    def add(self, ranked: Ranked, gold: NDArray[np.int64], beyond: NDArray) -> None:
+        """Takes in rows, of which `ranked` has the best: i K + k, increasing, where row i has the
+        label k, and how many labels (n,) each has that the model does not know."""
+        most, n, K = max(TOP), ranked.n, ranked.K
+        self._rows += n
         # ties are pessimistic: among equal scores the wrong label comes first
-        row, rank, place = best(scores, most, gold)
-        hit = gold[row, place]
-        row, rank, place = row[hit], rank[hit], place[hit]
-        size = np.minimum(gold.sum(axis=1) + beyond, most)
-        np.add.at(self._hits, (rank, size[row]), 1)
+        right = among(ranked.row * K + ranked.place, gold)
+        at, rank = best(ranked, most, right)
+        hit = right[at]
+        at, rank = at[hit], rank[hit]
+        row, place = np.divmod(gold, max(1, K))
+        size = np.minimum(np.bincount(row, minlength=n) + beyond, most)
+        np.add.at(self._hits, (rank, size[ranked.row[at]]), 1)
         if self._worth is None:
             return
-        np.add.at(self._found, (rank, place), 1)
-        row, place = np.nonzero(gold)
-        row = np.concatenate([row, np.repeat(np.arange(len(gold)), beyond)])
+        np.add.at(self._found, (rank, ranked.place[at]), 1)
+        row = np.concatenate([row, np.repeat(np.arange(n), beyond)])
         place = np.concatenate([place, np.full(int(beyond.sum()), len(self._worth) - 1)])
         order = np.lexsort((-self._worth[place], row))
         row, place = row[order], place[order]

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from svmcut.data.arrays import multilabel_examples
+from svmcut.data.label_clusters import WIDEST
 from svmcut.data.labels import label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets, write_top_labels
@@ -16,7 +17,7 @@ from svmcut.messages import Message
 from svmcut.models import LabelDecoder, LabelTreeModel, SparseLabelModel
 from svmcut.models.label_trees import BEAM, EVEN
 from svmcut.scoring.measures import Measured, label_measures
-from svmcut.scoring.tops import TOP, USUAL, Propensity, TopTally, best
+from svmcut.scoring.tops import TOP, USUAL, Propensity, Ranked, TopTally, among, best, leading
 from svmcut.spec.entries import SETS
 from svmcut.spec.records import replace
 from svmcut.tasks.presentation import Presentation
@@ -29,9 +30,28 @@ if TYPE_CHECKING:
     from svmcut.files.output import Output
     from svmcut.models import SetModel
 
-#: (n, K) sets, (n, K) scores that rank the labels of a row, (n,) labels the relaxation left at one
-#: half, of a tree -1 where its best labels are others perhaps.
-Predicted: TypeAlias = "tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.int32]]"
+
+class Predicted(NamedTuple):
+    """What is predicted of rows.
+
+    Attributes
+    ----------
+    row, place : (m,) int64
+        The labels that are on, row after row.
+    ranked : Ranked
+        Those that may rank among the best.
+    halves : (n,) int32
+        Labels the relaxation left at one half; of a tree -1 where its best labels are others
+        perhaps.
+    scores : (n, K) float64 or None
+        Those of all labels, where a certificate may be asked about them.
+    """
+
+    row: NDArray[np.int64]
+    place: NDArray[np.int64]
+    ranked: Ranked
+    halves: NDArray[np.int32]
+    scores: NDArray[np.float64] | None = None
 
 
 class SetTally:
@@ -55,27 +75,30 @@ class SetTally:
         self.others: dict[int, int] = {}
 
     def add(self, part: MultilabelExamples, predicted: Predicted) -> None:
-        sets, ranks, halves = predicted
         place = np.searchsorted(self._names, part.names)
         known = place < len(self._names)
         known[known] = self._names[place[known]] == part.names[known]
         row, label = part.entries()
-        has = known[label]
-        gold = np.zeros_like(sets)
-        gold[row[has], place[label[has]]] = True
-        beyond = np.bincount(row[~has], minlength=len(gold))
+        has, n, K = known[label], len(part), len(self._names)
+        gold = np.unique(row[has] * K + place[label[has]])
+        beyond = np.bincount(row[~has], minlength=n)
         for name, count in zip(
             *np.unique(part.names[label[~has]], return_counts=True), strict=True
         ):
             self.others[int(name)] = self.others.get(int(name), 0) + int(count)
-        self._rows += len(gold)
-        self._halves += int(np.maximum(halves, 0).sum())
-        self._open += int((halves < 0).sum())
-        self._exact += int(((gold == sets).all(axis=1) & (beyond == 0)).sum())
-        self._both += (gold & sets).sum(axis=0)
-        self._right += gold.sum(axis=0)
-        self._predicted += sets.sum(axis=0)
-        self._tops.add(ranks, gold, beyond)
+        own = gold // max(1, K)
+        both = among(predicted.row * K + predicted.place, gold)
+        hits, sizes, wanted = (
+            np.bincount(of, minlength=n) for of in (predicted.row[both], predicted.row, own)
+        )
+        self._rows += n
+        self._halves += int(np.maximum(predicted.halves, 0).sum())
+        self._open += int((predicted.halves < 0).sum())
+        self._exact += int(((hits == sizes) & (hits == wanted) & (beyond == 0)).sum())
+        np.add.at(self._both, predicted.place[both], 1)
+        np.add.at(self._right, gold - own * K, 1)
+        np.add.at(self._predicted, predicted.place, 1)
+        self._tops.add(predicted.ranked, gold, beyond)
 
     def counts(self) -> dict[str, int]:
         counts = {"examples": self._rows, "halves": self._halves}
@@ -175,13 +198,16 @@ class Labelling(Task):
         return stream_multilabel(path, **how)
 
     def parts(self, block: MultilabelExamples, model: SetModel) -> Iterator[MultilabelExamples]:
-        step = max(1, BLOCK_NUMBERS // max(1, len(model.names)))
+        # a search of a tree holds no scores of all labels
+        held = WIDEST if isinstance(model, LabelTreeModel) else len(model.names)
+        step = max(1, BLOCK_NUMBERS // max(1, held))
         for start in range(0, len(block), step):
             yield block.part(start, min(len(block), start + step))
 
     def predictor(
         self, model: SetModel, threads: int = 1, beam: int = 0
     ) -> Callable[[MultilabelExamples], Predicted]:
+        most = max(self.top, *TOP)
         if isinstance(model, LabelTreeModel):
             return self._searching(model, threads, beam)
         if isinstance(model, SparseLabelModel):
@@ -189,7 +215,9 @@ class Labelling(Task):
 
             def predict_alone(part: MultilabelExamples) -> Predicted:
                 scores = alone.scores(part.X, threads)
-                return scores > 0, scores, np.zeros(len(scores), np.int32)
+                ranked = leading(scores, most, threads)
+                row, place = np.nonzero(scores > 0)
+                return Predicted(row, place, ranked, np.zeros(len(part), np.int32))
 
             return predict_alone
         decoder = LabelDecoder(model)
@@ -198,7 +226,9 @@ class Labelling(Task):
         def predict(part: MultilabelExamples) -> Predicted:
             sets, scores, halves = decoder.decode(part.X, threads)
             # what a label adds to the others that are predicted: the order for precision at k
-            return sets, scores if v is None else scores + sets @ v, halves
+            ranks = scores if v is None else scores + sets @ v
+            row, place = np.nonzero(sets)
+            return Predicted(row, place, leading(ranks, most, threads), halves, ranks)
 
         return predict
 
@@ -208,27 +238,36 @@ class Labelling(Task):
         beam, wanted = beam or max(BEAM, self.top), self.top or max(TOP)
 
         def predict(part: MultilabelExamples) -> Predicted:
-            scores, left = model.search(part.X, beam, threads)
-            k = min(wanted, scores.shape[1])
-            last = -np.partition(-scores, k - 1, axis=1)[:, k - 1]
-            return scores > EVEN, scores, -(last < left).astype(np.int32)
+            ranked, left = model.search(part.X, beam, threads, max(wanted, *TOP))
+            last = ranked.least(min(wanted, ranked.K), threads)
+            on = ranked.where(ranked.score > EVEN)
+            return Predicted(on.row, on.place, ranked, -(last < left).astype(np.int32))
 
         return predict
 
     def write(
         self, output: Output, predicted: Predicted, model: SetModel, labels: bool = False
     ) -> None:
-        names = self.names or label_texts(model.names.tolist(), model.words)
+        ranked, rows = predicted.ranked, np.arange(predicted.ranked.n + 1)
         if self.top:
-            scores = predicted[1]
-            row, _, place = best(scores, self.top)
-            reached = scores[row, place] > -np.inf
-            row, place = row[reached], place[reached]
-            ends = np.searchsorted(row, np.arange(len(scores) + 1))
+            at, _ = best(ranked, self.top)
+            names = self._named(model, ranked.place[at])
             between = "\t" if self.names else " "
-            write_top_labels(output, ends, place, scores[row, place], names, between)
+            ends = np.searchsorted(ranked.row[at], rows)
+            write_top_labels(output, ends, names, ranked.score[at], between)
         else:
-            write_label_sets(output, predicted[0], names)
+            order = np.lexsort((predicted.place, predicted.row))
+            names = self._named(model, predicted.place[order])
+            write_label_sets(output, np.searchsorted(predicted.row, rows), names)
+
+    def _named(self, model: SetModel, place: NDArray[np.int64]) -> list[str]:
+        """What the labels at these places are called."""
+        own, of = np.unique(place, return_inverse=True)
+        if self.names:
+            texts = [self.names[k] for k in own.tolist()]
+        else:
+            texts = label_texts(model.names[own].tolist(), model.words)
+        return [texts[k] for k in of.tolist()]
 
     def tally(self, model: SetModel) -> SetTally:
         return SetTally(model, self.propensity)

@@ -11,7 +11,7 @@ from svmcut.data.arrays import as_rows
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.models import read_model, write_model
 from svmcut.models import SparseLabelModel
-from svmcut.scoring.tops import TOP, Propensity, TopTally, best
+from svmcut.scoring.tops import TOP, Propensity, TopTally, best, leading
 from svmcut.spec.records import replace
 
 N, D, K = 60, 20, 70
@@ -167,7 +167,10 @@ def test_refusals(given, what):
 def test_the_best_labels_are_those_of_a_whole_sort():
     rng = np.random.default_rng(7)
     scores = rng.integers(0, 6, (40, 9)).astype(float)
-    row, rank, place = best(scores, 4)
+    ranked = leading(scores, 4)
+    assert (scores[ranked.row, ranked.place] == ranked.score).all() and len(ranked.row) < 360
+    at, rank = best(ranked, 4)
+    row, place = ranked.row[at], ranked.place[at]
     order = np.lexsort((np.broadcast_to(np.arange(9), scores.shape), -scores), axis=1)[:, :4]
     assert np.array_equal(place.reshape(40, 4), order)
     assert np.array_equal(row.reshape(40, 4), np.repeat(np.arange(40), 4).reshape(40, 4))
@@ -184,7 +187,7 @@ def test_measures_of_the_top_are_the_definitions():
     unknown = float(propensity.inverse(np.zeros(1), 100)[0])
     tally = TopTally(labels, inverse, unknown)
     for part in (slice(0, 20), slice(20, n)):
-        tally.add(scores[part], gold[part], beyond[part])
+        tally.add(leading(scores[part], max(TOP)), np.flatnonzero(gold[part]), beyond[part])
     assert tally.values() == pytest.approx(
         slow.top_measures(scores, gold, beyond, inverse, unknown, TOP), rel=1e-12
     )

@@ -135,12 +135,28 @@ def test_a_search_is_that_of_all_labels_as_far_as_it_says(beam):
     X, Y = data(3)
     model = train(X, Y).model
     whole = paths(model, X)
-    scores, left = model.search(as_rows(X), beam, 2)
+    ranked, left = model.search(as_rows(X), beam, 2)
+    scores = ranked.dense()
     reached = scores > -np.inf
     assert np.allclose(scores[reached], whole[reached], rtol=1e-9, atol=1e-9)
     assert np.array_equal(scores > np.log(0.5), whole > np.log(0.5)) and (whole > -0.6).any()
     assert (np.where(reached, -np.inf, whole) <= left[:, None] + 1e-9).all()
     assert reached.all() and (left == -np.inf).all() if beam == 100 else not reached.all()
+
+
+@pytest.mark.parametrize("at_once", [1, 1 << 20])
+@pytest.mark.parametrize(("beam", "k"), [(1, 3), (3, 1), (3, 7), (100, 4)])
+def test_of_a_search_for_the_best_worse_labels_are_left_out(monkeypatch, beam, k, at_once):
+    monkeypatch.setattr("svmcut.models.label_trees.AT_ONCE", at_once)
+    X, Y = data(3)
+    model, rows = train(X, Y).model, as_rows(X)
+    ranked, left = model.search(rows, beam, 1)
+    few, same = model.search(rows, beam, 2, k)
+    assert np.array_equal(left, same) and (np.diff(few.row) >= 0).all()
+    scores = ranked.dense()
+    least = -np.sort(-scores, axis=1)[:, k - 1]
+    kept = (scores > -np.inf) & ((scores >= least[:, None]) | (scores > np.log(0.5)))
+    assert np.array_equal(few.dense(), np.where(kept, scores, -np.inf))
 
 
 def test_the_report_counts_the_rows_whose_best_are_those_of_the_tree():
@@ -153,10 +169,10 @@ def test_the_report_counts_the_rows_whose_best_are_those_of_the_tree():
         predicted = task.predictor(model, 1, beam)(part)
         tally.add(part, predicted)
         counts = tally.counts()
-        proven = predicted[2] >= 0
+        proven, ranks = predicted.halves >= 0, predicted.ranked.dense()
         assert counts["best_of_tree"] == proven.sum() and (beam == 1 or proven.all())
         for i in np.flatnonzero(proven):
-            assert np.sort(predicted[1][i])[-k:] == pytest.approx(np.sort(whole[i])[-k:])
+            assert np.sort(ranks[i])[-k:] == pytest.approx(np.sort(whole[i])[-k:])
 
 
 def test_blocks_and_threads_change_no_byte(tmp_path):
@@ -176,7 +192,7 @@ def test_models_survive_their_files(tmp_path):
         write_model(path, replace(model, binary=binary))
         found = read_model(path)
         assert np.array_equal(found.leads, model.leads) and found.n_rows == 90
-        assert np.allclose(found.search(rows)[0], model.search(rows)[0], rtol=1e-12, atol=1e-12)
+        assert np.allclose(found.scores(rows), model.scores(rows), rtol=1e-12, atol=1e-12)
     text = (tmp_path / "text").read_text()
     damaged, leads = tmp_path / "damaged", text.splitlines()[8]
     for old, new, what in (
@@ -197,3 +213,11 @@ def test_few_labels_are_one_node():
     flat = svmcut.train((X, Y), task="multilabel", pairs="none", example_cost=C, gap=1e-3)
     assert outcome.details["tree"] == {"nodes": 1, "machines": 4}
     assert outcome.dual <= flat.primal and flat.dual <= outcome.primal
+
+
+def test_a_search_of_no_rows_finds_nothing():
+    X, Y = data(6)
+    model = train(X, Y).model
+    ranked, left = model.search(as_rows(X[:0]), k=3)
+    assert ranked.dense().shape == (0, 20) and left.shape == (0,)
+    assert model.predict(as_rows(X[:0])).shape == (0, 20)
