@@ -79,8 +79,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = _WHERE.get(name, "svmcut.compat")
-    globals()[name] = found = getattr(import_module(room), name)
-    return found
+    globals()[name] = value = getattr(import_module(room), name)
+    return value
 
 
 def __dir__() -> list[str]:

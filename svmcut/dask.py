@@ -156,8 +156,8 @@ def train(
         outcomes = fit_all(driver, parted, costs, saving, callback)
     finally:
         rows.close()
-    found = _finished(outcomes, rows.warnings, driver)
-    return found if unit else found[0]
+    fits = _finished(outcomes, rows.warnings, driver)
+    return fits if unit else fits[0]
 
 
 def _costs(

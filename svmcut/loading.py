@@ -96,10 +96,10 @@ class Model:
             As `decision_function`.
         """
         rows = self._certified(X)
-        found = certain(self.model, rows, self.model.scores(rows, threads), threads)
-        if found is None:
+        decisions = certain(self.model, rows, self.model.scores(rows, threads), threads)
+        if decisions is None:
             raise UsageError("the model predicts numbers, which have bounds and no labels")
-        return found
+        return decisions
 
     def decided_pairs(self, X: Any, qid: Any, threads: int = 1) -> NDArray[np.int64]:
         """(q, 2) of every query how many pairs of its rows are proven to be in the order of the

@@ -243,7 +243,7 @@ def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
         terms = terms._replace(taken=proof.take)
     search = search_of(own, parted, cells, parts, whole, terms)
     search.run()
-    found = None if proof is None or not search.complete else proof.finish(values)
+    proven = None if proof is None or not search.complete else proof.finish(values)
     best = cells[search.best(name)]
     best_of: dict[str, Any] = {unit: best["C"], **{key: best[key] for key in taken}}
     chosen = replace(settings, **best_of)
@@ -258,7 +258,7 @@ def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
         *outcome.warnings,
         *driver.underfitted(outcome),
     ]
-    return Choice(Fitted.of(outcome, width_of(data)), best, search.rows(name), found)
+    return Choice(Fitted.of(outcome, width_of(data)), best, search.rows(name), proven)
 
 
 def rows_beside(data: Any, own: Task, examples: Any, settings: Settings) -> Any:

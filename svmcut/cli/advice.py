@@ -154,7 +154,7 @@ def of_validation(examples: Any, validation: Any, path: str) -> list[str]:
 
 def _keys(X: Csr) -> NDArray[np.uint64]:
     """(n,) hashes of the entries of each row, 0 where it has none."""
-    found = np.zeros(X.n_rows, np.uint64)
+    keys = np.zeros(X.n_rows, np.uint64)
     ends = X.indptr
     for start in range(0, X.n_rows, _HASHED):
         stop = min(start + _HASHED, X.n_rows)
@@ -163,8 +163,8 @@ def _keys(X: Csr) -> NDArray[np.uint64]:
         mixed ^= X.data[own].view(np.uint32).astype(np.uint64) * np.uint64(_MIX[1])
         mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(_MIX[2])
         sums = np.append(np.uint64(0), np.cumsum(mixed))
-        found[start:stop] = np.diff(sums[ends[start : stop + 1] - ends[start]])
-    return found
+        keys[start:stop] = np.diff(sums[ends[start : stop + 1] - ends[start]])
+    return keys
 
 
 def _either(remedies: list[str]) -> str:

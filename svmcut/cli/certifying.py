@@ -52,8 +52,8 @@ class Certifier:
 
     def _write(self, part: Any, scores: np.ndarray) -> None:
         if self._output is not None:
-            found = intervals(self._model, part.X, scores, self._threads).reshape(len(scores), -1)
-            lines = (" ".join(f"{value:.17g}" for value in row) for row in found.tolist())
+            ends = intervals(self._model, part.X, scores, self._threads).reshape(len(scores), -1)
+            lines = (" ".join(f"{value:.17g}" for value in row) for row in ends.tolist())
             self._output.write("".join(f"{line}\n" for line in lines).encode())
 
     def _take_queries(self, part: Any, scores: np.ndarray) -> None:

@@ -162,10 +162,10 @@ class GridChoice:
     def say(self, log: Callable[[str], None]) -> None:
         """Tells the cells that were measured on all parts since the last call."""
         results = self.search.results
-        found = [k for k in sorted(self._open) if all(row[k] is not None for row in results)]
-        self._open.difference_update(found)
-        values = self.search.values(self._measure) if found else []
-        for k in found:
+        measured = [k for k in sorted(self._open) if all(row[k] is not None for row in results)]
+        self._open.difference_update(measured)
+        values = self.search.values(self._measure) if measured else []
+        for k in measured:
             log(self._line(k, values[k]))
 
     def _line(self, place: int, values: list[float]) -> str:
@@ -195,8 +195,8 @@ class GridChoice:
 
     def report(self) -> dict[str, Any]:
         """Keys of the report."""
-        found = {"cv" if self._options.cv else "grid": self.search.rows(self._measure)}
-        return found if self._proven is None else found | {"choice": self._proven}
+        rows = {"cv" if self._options.cv else "grid": self.search.rows(self._measure)}
+        return rows if self._proven is None else rows | {"choice": self._proven}
 
     def chosen(self) -> LearnOptions:
         """The options with the values of the best cell, of which nothing is chosen any more."""
@@ -218,12 +218,12 @@ class GridChoice:
         return replace(options, cv=None, select=None, **values)
 
 
-def _told(options: LearnOptions, found: dict[str, Any] | None) -> list[str]:
+def _told(options: LearnOptions, proven: dict[str, Any] | None) -> list[str]:
     """What is proven of the values of C between those that were trained, where that is anything."""
-    if found is None or found["errors"] - found["within"] < 1e-9:
+    if proven is None or proven["errors"] - proven["within"] < 1e-9:
         return []
     low, high = (f(options.path, key=lambda typed: typed.value).text for f in (min, max))
-    least, most = 100 * (found["errors"] - found["within"]), 100 * found["within"]
+    least, most = 100 * (proven["errors"] - proven["within"]), 100 * proven["within"]
     return [
         f"No C from {low} to {high} has fewer than {least:.2f} % errors: none is better by more "
         f"than {most:.2f} %"
@@ -241,5 +241,5 @@ def proven_path(
         return [], {}
     proof = GridProof(1)
     proof.recall(driver, held, [*zip(values, outcomes, strict=True)])
-    found = proof.finish(values)
-    return _told(options, found), {} if found is None else {"choice": found}
+    proven = proof.finish(values)
+    return _told(options, proven), {} if proven is None else {"choice": proven}

@@ -58,11 +58,11 @@ def run_conversion(
             table,
             ("csv", "text"),
         )
-    found = read_encoded(table, kind, TableOptions(**options), SETS if sets else CLASSES)
-    encoding = found.table.encoding
+    encoded = read_encoded(table, kind, TableOptions(**options), SETS if sets else CLASSES)
+    encoding = encoded.table.encoding
     with log_beside(outputs):
         with write_atomically(target) as output:
-            for lines in _lines(found):
+            for lines in _lines(encoded):
                 output.write(lines)
         if names is not None:
             with write_atomically(names) as output:
@@ -98,21 +98,21 @@ def _labels(words: tuple[str, ...]) -> list[str]:
     return [str(k) for k in range(1, len(words) + 1)]
 
 
-def _lines(found: Any) -> Iterator[bytes]:
-    X, words = found.X, found.table.encoding.words
-    if isinstance(found, MultilabelExamples):
-        texts = found.names.astype("U")
-        bounds = found.indptr.tolist()
-        heads = [",".join(texts[found.labels[a:b]]) for a, b in itertools.pairwise(bounds)]
+def _lines(encoded: Any) -> Iterator[bytes]:
+    X, words = encoded.X, encoded.table.encoding.words
+    if isinstance(encoded, MultilabelExamples):
+        texts = encoded.names.astype("U")
+        bounds = encoded.indptr.tolist()
+        heads = [",".join(texts[encoded.labels[a:b]]) for a, b in itertools.pairwise(bounds)]
     elif words:
         labels = ["", *_labels(words)]
-        heads = [labels[int(label)] for label in found.y]
+        heads = [labels[int(label)] for label in encoded.y]
     else:
-        heads = [*map(label_text, found.y)]
-    if getattr(found, "qid", None) is not None:
-        heads = [f"{head} qid:{qid}" for head, qid in zip(heads, found.qid.tolist())]
-    if found.weights is not None:
-        heads = [f"{head} cost:{weight!r}" for head, weight in zip(heads, found.weights.tolist())]
+        heads = [*map(label_text, encoded.y)]
+    if getattr(encoded, "qid", None) is not None:
+        heads = [f"{head} qid:{qid}" for head, qid in zip(heads, encoded.qid.tolist())]
+    if encoded.weights is not None:
+        heads = [f"{head} cost:{weight!r}" for head, weight in zip(heads, encoded.weights.tolist())]
     bounds = (X.indptr - X.indptr[0]).tolist()
     indices, data = X.indices[X.stored], np.ascontiguousarray(X.data[X.stored])
     for start in range(0, X.n_rows, _ROWS):

@@ -30,25 +30,25 @@ def run_export(model_file: str, output_file: str, to: str | None = None) -> None
     """
     outputs = [File("OUT", output_file)]
     check_roles([File("MODEL", model_file)], outputs)
-    found = to or next((to for end, to in _ENDINGS.items() if output_file.endswith(end)), None)
-    if found is None:
+    chosen = to or next((to for end, to in _ENDINGS.items() if output_file.endswith(end)), None)
+    if chosen is None:
         raise UsageError(
             "{}: the name does not end as a format's; give --to {}",
             output_file,
             join_names(tuple(EXPORTS), "or"),
         )
-    row = EXPORTS[found]
+    row = EXPORTS[chosen]
     model: Any = read_model(model_file)
-    if getattr(model, "threshold", None) is not None and found != "json":
+    if getattr(model, "threshold", None) is not None and chosen != "json":
         model = model.without_threshold()
     able = [name for name in EXPORTS if _takes(name, model)]
-    if found not in able:
-        raise cannot(model_file, model, found, able)
+    if chosen not in able:
+        raise cannot(model_file, model, chosen, able)
     write = load(f"{row.where}:write")
     with log_beside(outputs):
         with write_atomically(output_file) as output:
             write(model_file, row.first, output, model, True)
-        for line in _left_out(model, found):
+        for line in _left_out(model, chosen):
             print(printable(line))
 
 

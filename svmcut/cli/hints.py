@@ -50,9 +50,9 @@ def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
 def add_kind(error: DataError, path: str, labels: str) -> None:
     """Adds to the failure to read a file as INDEX:VALUE what kind of file it looks like."""
     of_tags = labels == TAGS
-    found = guess_input(path, of_tags)
-    if found is not None:
-        error.add(Message("it looks like another kind of file; add {input=}", found))
+    guess = guess_input(path, of_tags)
+    if guess is not None:
+        error.add(Message("it looks like another kind of file; add {input=}", guess))
     elif not of_tags and are_sentences(path):
         error.add(
             Message("it looks like words with tags; add {task=} and {input=}", OF_TAGS, COLUMNS)

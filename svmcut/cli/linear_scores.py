@@ -54,7 +54,7 @@ class _Tally:
     def confusion(self) -> list[list[int]]:
         """Of each class how many rows are predicted as negative and as positive."""
         positive = self._predicted - self._hits, self._hits
-        return [[n - found, found] for n, found in zip(self._counts, positive, strict=True)]
+        return [[n - high, high] for n, high in zip(self._counts, positive, strict=True)]
 
 
 def score_linear(files: Files, options: ScoringOptions) -> bool:
@@ -129,13 +129,13 @@ def _read(files: Files, options: ScoringOptions) -> tuple[Any, LinearScorer]:
         if first.rstrip() != FORMATS[0].first:
             raise Unusual
         lines = HeaderLines(files.model, first, file, 11)
-        text, found = marks.split(files.model, file.read(), 12)
+        text, fields = marks.split(files.model, file.read(), 12)
     highest = lines.integer(8, "the highest feature index", 0)
     lines.integer(9, "the number of training documents", 0)
     if not lines.kernel().is_linear or lines.integer(10, "vectors", 1) != 2:
         raise Unusual
     known = dict.fromkeys(("labels", "loss", "parameter", "threshold", "sigma"))
-    model = SimpleNamespace(**known | found, b=lines.real(11, "the threshold b"))
+    model = SimpleNamespace(**known | fields, b=lines.real(11, "the threshold b"))
     if options.task is not None:
         model.labels = None  # the originals know one rule for labels
     if model.loss in MARKED or (model.labels is not None and model.labels[0] is None):

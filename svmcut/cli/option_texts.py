@@ -31,12 +31,12 @@ SPREAD = {
 
 def placed(rows: Sequence[Loss]) -> str:
     """What --at is of these losses."""
-    found = [
+    texts = [
         text.format(join_names([loss.name for loss in rows if loss.place == place]))
         for place, text in AT_HELP.items()
         if any(loss.place == place for loss in rows)
     ]
-    text = "; ".join(found)
+    text = "; ".join(texts)
     return text[:1].upper() + text[1:]
 
 

@@ -240,8 +240,8 @@ class LearnOptions(Settings):
 
         if not any(isinstance(typed.value, str) for typed in self.gamma):
             return self
-        found = [number(typed) if isinstance(typed.value, str) else typed for typed in self.gamma]
-        return replace(self, gamma=tuple(found))
+        numbers = [number(typed) if isinstance(typed.value, str) else typed for typed in self.gamma]
+        return replace(self, gamma=tuple(numbers))
 
     def as_dict(self) -> dict[str, Any]:
         """The values for the report; of a list a single one is a number."""
@@ -277,11 +277,11 @@ _KINDS = kinds_of(LearnOptions) | kinds_of(TableOptions)
 def offered(task: str) -> set[str]:
     """The fields a task has options for."""
     row, rows = TASKS[task], losses(task).values()
-    found = {option.field for option in ROWS} - (STEERING | OF_TASKS | {"bias"})
-    found |= {*row.takes} | {name for name in STEERING if takers(task, name)}
-    found |= {*OF_VALUES} if row.of_rows else set()
+    names = {option.field for option in ROWS} - (STEERING | OF_TASKS | {"bias"})
+    names |= {*row.takes} | {name for name in STEERING if takers(task, name)}
+    names |= {*OF_VALUES} if row.of_rows else set()
     if task == DEFAULTS["task"]:  # the labels may name the other
-        found.add("multiclass")
+        names.add("multiclass")
     needs = {
         "task": task in LEARNT,
         "p": any(loss.at for loss in rows),
@@ -303,7 +303,7 @@ def offered(task: str) -> set[str]:
     for option in ROWS:
         if option.panel == COMPATIBILITY or option.field == "alphas":
             needs[option.field] = row.original is not None and option.only in ("", row.original)
-    return {name for name in found if needs.get(name, True)}
+    return {name for name in names if needs.get(name, True)}
 
 
 def numbered(rows) -> str:
@@ -503,14 +503,14 @@ def _kinds(task: str) -> dict[str, Kind]:
 
 def _losses_of_others(task: str) -> dict[str, str]:
     """Where the losses are that this task does not train for."""
-    found = {}
+    places = {}
     if TASKS[task].labels == NUMBERS:
-        found = {name: f"is -l {loss} with --tube 0" for name, loss in OF_NO_TUBE.items()}
+        places = {name: f"is -l {loss} with --tube 0" for name, loss in OF_NO_TUBE.items()}
     for name, row in TASKS.items():
         place = f"svmcut learn --task {name}" if name in LEARNT else f"svmcut {row.command}"
         for loss in losses(name).keys() - losses(task).keys():
-            found.setdefault(loss, f"is a loss of {place}")
-    return found
+            places.setdefault(loss, f"is a loss of {place}")
+    return places
 
 
 def _texts_of_others(task: str) -> dict[str, str]:
@@ -546,7 +546,7 @@ def options(task: str) -> tuple[Option, ...]:
         kernels = [name for name, kernel in KERNELS.items() if row.field in kernel.takes]
         names = {"takers": taking, "spanned": spanned}
         polished = join_names([name for name in taking if name not in spanned])
-        texts = words | {key: join_names(found) for key, found in names.items()}
+        texts = words | {key: join_names(taken) for key, taken in names.items()}
         texts["kernels_of"] = f"{join_names(kernels)} kernel{'s' * (len(kernels) > 1)}"
         texts["polished"] = f", and by the polish of {polished}" if polished else ""
         default = _stated(values[row.field]) if row.default is None else row.default.format(**texts)
@@ -585,16 +585,16 @@ def collected(command: str | None, words: Sequence[str], values: dict[str, Any])
     if "input" not in values and (input := input_of(values["example_file"])) is not None:
         values["input"] = input
     own |= {"table": TableOptions(**table), "given": frozenset(asked)}
-    found = LearnOptions(**{"command": command, **own, **values})
-    if not found.path and found.settings().is_sum:
-        if found.certify_choice is not None:
+    taken = LearnOptions(**{"command": command, **own, **values})
+    if not taken.path and taken.settings().is_sum:
+        if taken.certify_choice is not None:
             ends = [Typed(f"{cost:g}", cost) for cost in (COSTS[0], COSTS[-1])]
-            return replace(found, example_cost=Span(ends))
-        if found.cv is None or not found.has_cost:
-            cost = found.usual_cost
-            return replace(found, example_cost=(Typed(f"{cost:g}", cost),))
+            return replace(taken, example_cost=Span(ends))
+        if taken.cv is None or not taken.has_cost:
+            cost = taken.usual_cost
+            return replace(taken, example_cost=(Typed(f"{cost:g}", cost),))
         grid: dict[str, Any] = {"example_cost": tuple(Typed(f"{cost:g}", cost) for cost in COSTS)}
-        if found.kernel == "rbf" and "gamma" not in asked:
+        if taken.kernel == "rbf" and "gamma" not in asked:
             grid["gamma"] = tuple(Typed(text, GAMMAS[0]) for text in AROUND_SCALE)
-        return replace(found, **grid)
-    return found
+        return replace(taken, **grid)
+    return taken

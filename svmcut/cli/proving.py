@@ -97,15 +97,15 @@ class ProvenChoice:
 
     def table(self) -> str:
         """What is proven: the chosen C, its errors, and how few any other can make."""
-        found = self.search.report()
-        if not found["intervals"]:
+        proven = self.search.report()
+        if not proven["intervals"]:
             return ""
         low, high = self._options.path
-        least, count = found["errors"] - found["within"], len(found["trained"])
+        least, count = proven["errors"] - proven["within"], len(proven["trained"])
         return (
-            f"C = {found['C']:g} has {_percent(found['errors'])} errors, the fewest of {count} "
+            f"C = {proven['C']:g} has {_percent(proven['errors'])} errors, the fewest of {count} "
             f"values of C that were trained\nNo C from {low.text} to {high.text} has fewer than "
-            f"{_percent(least)}: none is better by more than {_percent(found['within'])}\n"
+            f"{_percent(least)}: none is better by more than {_percent(proven['within'])}\n"
         )
 
     def advice(self, examples: Any) -> list[str]:

@@ -100,10 +100,10 @@ def may_begin(options: LearnOptions) -> bool:
 def _is_file(path: str, most: int | None = None) -> bool:
     """Whether this is a file of no more bytes; or, without a limit, may become one."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return most is None and path != "-"
-    return stat.S_ISREG(found.st_mode) and (most is None or found.st_size <= most)
+    return stat.S_ISREG(status.st_mode) and (most is None or status.st_size <= most)
 
 
 class _Held(io.TextIOBase):

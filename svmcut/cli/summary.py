@@ -68,18 +68,18 @@ def certificate(outcome: Outcome) -> list[str]:
             f"no model has an objective lower by more than {shown} % "
             f"(primal {primal:.6g}, dual {dual:.6g})"
         )
-    found = [
+    lines = [
         fact("Training", f"{stop_reason(outcome)}; {steps(outcome)}"),
         fact("Certificate", bound),
     ]
     details = outcome.details
     if "rows_removed" in details:
-        found.insert(0, fact("Rows", updated(details)))
+        lines.insert(0, fact("Rows", updated(details)))
     if "decided" in details:
-        found.append(fact("Decided", decided(details)))
+        lines.append(fact("Decided", decided(details)))
     if "unchanged" in details:
-        found.append(fact("Unchanged", unchanged(details)))
-    return found
+        lines.append(fact("Unchanged", unchanged(details)))
+    return lines
 
 
 def steps(outcome: Outcome) -> str:

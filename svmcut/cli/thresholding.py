@@ -90,8 +90,8 @@ def of_run(
         chosen = choose(task, kept, [held], asked, options.threads, [seen])
     except TrainingError as error:
         raise TrainingError("{}: {}", options.validate, error) from None
-    found = replace(model, threshold=chosen.model.threshold)
-    return found, chosen.document(asked), [*told(chosen, asked)]
+    with_threshold = replace(model, threshold=chosen.model.threshold)
+    return with_threshold, chosen.document(asked), [*told(chosen, asked)]
 
 
 def told(chosen: Chosen, asked: Promises) -> Iterator[str]:

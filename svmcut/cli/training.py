@@ -383,10 +383,10 @@ class Training:
             return outcome
         from svmcut.cli.thresholding import of_run
 
-        model, found, self._told = of_run(
+        model, keys, self._told = of_run(
             self._task, outcome.model, self.options, self._validation, self.examples
         )
-        self._grid |= found
+        self._grid |= keys
         return replace(outcome, model=model)
 
     def _complete(self, outcome: Outcome) -> Any:
@@ -502,8 +502,8 @@ class Training:
             from svmcut.cli import choosing
 
             known = options, self._driver, self._validation, self.outcomes
-            lines, found = choosing.proven_path(*known)
-            self._told, self._grid = self._told + lines, self._grid | found
+            lines, keys = choosing.proven_path(*known)
+            self._told, self._grid = self._told + lines, self._grid | keys
         written = summary.written(options.model_file, self.outcomes[chosen].details)
         for line in [*self._told, *written] if self._plain else ():
             self._say(line)

@@ -226,10 +226,10 @@ def named_rows(tokens: Iterable[Any], columns: dict[str, int], learn: bool = Fal
         if token is None or isinstance(token, bytes | bytearray):
             raise _no_token(token)
         try:
-            found = list(_features(token))
+            features = list(_features(token))
         except (TypeError, ValueError):
             raise _no_token(token) from None
-        for name, value in found:
+        for name, value in features:
             place = columns.setdefault(name, len(columns)) if learn else columns.get(name, -1)
             if place >= 0:
                 places.append(place)

@@ -48,7 +48,7 @@ def places_of(examples: Examples, rows: Examples) -> NDArray[np.int64]:
     free: dict[int, list[int]] = {}
     for place in np.flatnonzero(np.isin(keys, wanted))[::-1].tolist():
         free.setdefault(int(keys[place]), []).append(place)
-    found = []
+    places = []
     for row, key in enumerate(wanted.tolist()):
         if not free.get(key):
             often = " so often" if key in free else ""
@@ -58,8 +58,8 @@ def places_of(examples: Examples, rows: Examples) -> NDArray[np.int64]:
                 "give rows that the model was trained on",
                 rows.source.line_of(row),
             )
-        found.append(free[key].pop())
-    return np.array(found, np.int64)
+        places.append(free[key].pop())
+    return np.array(places, np.int64)
 
 
 class Change(NamedTuple):

@@ -102,12 +102,12 @@ def checked_serials(examples: Examples) -> NDArray[np.int64]:
     bad = np.flatnonzero(~((serials >= 1) & (serials <= most) & (serials == np.floor(serials))))
     if len(bad):
         row = int(bad[0])
-        found = f"serial number 0:{serials[row]:g} is none of the {most} columns"
+        fault = f"serial number 0:{serials[row]:g} is none of the {most} columns"
         if not serials[row]:
-            found = "there is no serial number"
+            fault = "there is no serial number"
         raise DataError(
             path,
-            f"{found}; expected 0:SERIAL from 1 to {most} before the kernel values",
+            f"{fault}; expected 0:SERIAL from 1 to {most} before the kernel values",
             line_of(row),
         )
     return serials.astype(np.int64) - 1

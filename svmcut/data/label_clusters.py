@@ -47,10 +47,10 @@ class LabelTree(NamedTuple):
 
     def parents(self) -> NDArray[np.int64]:
         """(J,) the child that is each node; -1 of the root."""
-        found = np.full(len(self.first) - 1, -1, np.int64)
+        above = np.full(len(self.first) - 1, -1, np.int64)
         inner = np.flatnonzero(self.leads >= 0)
-        found[self.leads[inner]] = inner
-        return found
+        above[self.leads[inner]] = inner
+        return above
 
 
 def in_use(X: Csr) -> tuple[Csr, NDArray[np.int32]]:
@@ -83,7 +83,7 @@ def halved(V: Csr, seed: list[int]) -> NDArray[np.bool_]:
     pair = np.random.default_rng(seed).choice(K, 2, replace=False)
     side = np.zeros(K)
     side[pair] = 1.0, -1.0
-    found, reached = np.zeros(K, bool), -1.0
+    first, reached = np.zeros(K, bool), -1.0
     sums, scores = np.zeros((2, V.n_features)), np.zeros(K)
     difference = np.zeros(V.n_features)
     sparse.adjoint(rows, side, difference)
@@ -97,20 +97,20 @@ def halved(V: Csr, seed: list[int]) -> NDArray[np.bool_]:
         norms = np.sqrt((sums**2).sum(axis=1))
         if norms.sum() <= reached * (1 + WORTH):
             break
-        found, reached = here, float(norms.sum())
+        first, reached = here, float(norms.sum())
         difference = sums[0] / max(norms[0], 1e-300) - sums[1] / max(norms[1], 1e-300)
-    return found
+    return first
 
 
 def clusters(V: Csr, halvings: int, seed: int) -> list[NDArray[np.int64]]:
     """The 2^halvings clusters of the rows of V."""
     parts = [np.arange(V.n_rows)]
     for level in range(halvings):
-        found = []
+        halves = []
         for number, labels in enumerate(parts):
             first = halved(V.take(labels), [seed, level, number])
-            found += [labels[first], labels[~first]]
-        parts = found
+            halves += [labels[first], labels[~first]]
+        parts = halves
     return parts
 
 

@@ -255,9 +255,9 @@ class Trained(Running, BaseEstimator):
             X, threads = self._validated(X, reset=False), threads_of(self.n_jobs)
             if not hasattr(X, "tocsr"):
                 W = np.ascontiguousarray(weights.T)
-                found = multiclass.dense_scores(X, W, constants, threads)
-                if found is not None:
-                    return found
+                dense = multiclass.dense_scores(X, W, constants, threads)
+                if dense is not None:
+                    return dense
             rows = sparse.Rows(as_rows(X))
         scores = np.empty((len(constants), X.shape[0]))
         for w, constant, out in zip(weights, constants.tolist(), scores, strict=True):
@@ -357,18 +357,18 @@ def columns_of(model: Any, width: int) -> Any:
 
 def weights_of(model: Any, n_features: int) -> NDArray[np.float64]:
     """(n_features,) weights of a model of one score."""
-    found = np.zeros(n_features)
-    found[columns_of(model, len(model.w))] = model.w
-    return found
+    weights = np.zeros(n_features)
+    weights[columns_of(model, len(model.w))] = model.w
+    return weights
 
 
 def machines_of(outcome: Outcome) -> list[tuple[float, float, int, str | None]]:
     """Primal, dual, iterations and early end of every machine of an outcome; of those it did not
     come to, the sums."""
     keys = ("primal", "dual", "iterations", "stopped_by")
-    found = [tuple(row[key] for key in keys) for row in outcome.details.get("machines", ())]
-    if found and (outcome.converged or any(end for *_, end in found)):
-        return found
+    machines = [tuple(row[key] for key in keys) for row in outcome.details.get("machines", ())]
+    if machines and (outcome.converged or any(end for *_, end in machines)):
+        return machines
     return [(outcome.primal, outcome.dual, outcome.progress.iteration, outcome.stopped_by)]
 
 

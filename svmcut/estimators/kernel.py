@@ -107,8 +107,8 @@ class Expansions(OfKernels, Trained):
 
     def _values(self, X: Any) -> NDArray:
         """(n, m) of the callable kernel, of rows with those of training."""
-        found, m = self.kernel(X, self._rows_fit), self._rows_fit.shape[0]
-        values = np.asarray(found.toarray() if hasattr(found, "toarray") else found)
+        given, m = self.kernel(X, self._rows_fit), self._rows_fit.shape[0]
+        values = np.asarray(given.toarray() if hasattr(given, "toarray") else given)
         if values.shape != (X.shape[0], m):
             raise DataError(
                 "kernel",
@@ -145,7 +145,7 @@ class Expansions(OfKernels, Trained):
                 ", ".join(KERNELS),
             )
         kernel = PRECOMPUTED if callable(self.kernel) else KERNELS[self.kernel]
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "example_cost": self.C,
             "kernel": kernel,
             "cache_size": self.cache_size,
@@ -154,26 +154,26 @@ class Expansions(OfKernels, Trained):
             "epochs": self.epochs,
         } | ({"probability": True} if getattr(self, "probability", False) else {})
         if self.basis_kind != BASIS_KINDS[0]:
-            found["basis_kind"] = self.basis_kind
+            values["basis_kind"] = self.basis_kind
         own = {"gamma": "_gamma", "scale_kernel": "_gamma"}
-        found |= {
+        values |= {
             name: getattr(self, own.get(name, name)) for name in catalog.KERNELS[kernel].takes
         }
         solver = self.solver
         if self.nu is not None:
-            found["nu"] = self.nu
+            values["nu"] = self.nu
             if self.task != TASK_OF_NUMBERS:  # nu stands in the place of C
-                del found["example_cost"]
+                del values["example_cost"]
         if solver == AUTO and (self.nu is not None or kernel == PRECOMPUTED):
-            found["solver"] = solver = SMO
+            values["solver"] = solver = SMO
         if kernel == "linear" or (self.solver == AUTO and self.basis_kind == BASIS_KINDS[0]):
-            found["solver"] = solver = choose_kernel_solver(self.solver, rows.n_rows, True)
+            values["solver"] = solver = choose_kernel_solver(self.solver, rows.n_rows, True)
         row, free = SOLVERS.get(solver), self.fit_intercept
         if row is not None and row.steps and "gap" not in row.takes and self.tol == 1e-3:
-            found["gap"] = None
+            values["gap"] = None
         if free is not None or (row is not None and row.free_bias):
-            found["free_bias"] = bool(row and row.free_bias) if free is None else free
-        return found
+            values["free_bias"] = bool(row and row.free_bias) if free is None else free
+        return values
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
         super()._keep(outcomes, settings)
@@ -336,8 +336,8 @@ class KernelSVM(Expanded, Expansions, Machines):
             return super().predict_proba(X)
         rows = self._rows(X)
         self._check_calibrated()
-        found = model.decisions(rows, threads_of(self.n_jobs))
-        return of_pairs(found, model.sigmoids, len(self.classes_))
+        decisions = model.decisions(rows, threads_of(self.n_jobs))
+        return of_pairs(decisions, model.sigmoids, len(self.classes_))
 
     def _of_classes(self, names: NDArray[np.float64]) -> KernelMulticlassModel:
         model = self._kernel_machines[0]
@@ -395,8 +395,8 @@ class KernelSVMRegressor(Expanded, Expansions, Regressor):
     tube: float = 0.1
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        found = super()._parameters(rows)
-        return found if self.nu is not None else found | {"tube": self.tube}
+        values = super()._parameters(rows)
+        return values if self.nu is not None else values | {"tube": self.tube}
 
 
 def _gamma(gamma: Any, X: Any, rows: Csr) -> Any:

@@ -118,10 +118,10 @@ class LinearSVC(_Liblinear, LinearSVM):
     probability: bool = field(default=False, init=False)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        found = super()._parameters(rows)
-        if "multiclass" in found:  # LIBLINEAR's loss of all classes at once is the hinge
-            return found | self._chosen() | {"loss": "error-rate", "solver": AUTO}
-        return found | self._chosen()
+        values = super()._parameters(rows)
+        if "multiclass" in values:  # LIBLINEAR's loss of all classes at once is the hinge
+            return values | self._chosen() | {"loss": "error-rate", "solver": AUTO}
+        return values | self._chosen()
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

@@ -73,11 +73,11 @@ class Attributes(Expansions):
             raise UsageError("shrinking={!r} is not True or False", self.shrinking)
         if not self.shrinking:
             warn("shrinking=False has no effect: it would change the time, not the machine")
-        found = super()._parameters(rows)
-        found |= {"solver": "smo", "free_bias": True, "gap": None, "epsilon": self.tol}
-        if "example_cost" in found:
-            found["example_cost"] = finite_cost(self.C)
-        return found
+        values = super()._parameters(rows)
+        values |= {"solver": "smo", "free_bias": True, "gap": None, "epsilon": self.tol}
+        if "example_cost" in values:
+            values["example_cost"] = finite_cost(self.C)
+        return values
 
     def _certify(self, outcomes: list[Outcome]) -> Self:
         super()._certify(outcomes)
@@ -145,18 +145,18 @@ class Attributes(Expansions):
         """(n, machines) of the linear kernel, in float64."""
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        found = rows @ (self._coef.toarray() if hasattr(self._coef, "tocsr") else self._coef).T
-        return np.asarray(found, np.float64) + self.intercept_
+        scores = rows @ (self._coef.toarray() if hasattr(self._coef, "tocsr") else self._coef).T
+        return np.asarray(scores, np.float64) + self.intercept_
 
 
 @functools.cache
 def sides(K: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(pairs, K) whether a pair's first of K classes is this one, and its second."""
     pairs = np.array(pairs_of(K))
-    found = np.eye(K)[pairs[:, 0]], np.eye(K)[pairs[:, 1]]
-    for part in found:
+    parts = np.eye(K)[pairs[:, 0]], np.eye(K)[pairs[:, 1]]
+    for part in parts:
         part.flags.writeable = False
-    return found
+    return parts
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -276,47 +276,47 @@ class SVC(Attributes, KernelSVM):
         if self._linear:
             return self._linear_scores(X)
         model, rows = self._kernel_machines[0], self._rows(X)
-        found = getattr(model, "decisions", model.scores)(rows)
-        return found if found.ndim == 2 else found[:, None]
+        scores = getattr(model, "decisions", model.scores)(rows)
+        return scores if scores.ndim == 2 else scores[:, None]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores (n,) of the second class; of more (n, K), or (n, pairs) with
         decision_function_shape="ovo"."""
         return self._shaped(self._decisions(X))
 
-    def _shaped(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _shaped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         if len(self.classes_) == 2:
-            return found[:, 0]
+            return scores[:, 0]
         if self.decision_function_shape == "ovo":
-            return found
+            return scores
         firsts, seconds = sides(len(self.classes_))
         # scores of 0 are for the second in predict, and here for the first, as in scikit-learn
-        votes, sums = (found >= 0) @ firsts + (found < 0) @ seconds, found @ (firsts - seconds)
+        votes, sums = (scores >= 0) @ firsts + (scores < 0) @ seconds, scores @ (firsts - seconds)
         return votes + sums / (3 * (np.abs(sums) + 1))
 
-    def _votes(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _votes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, K) how many machines are for each class."""
         firsts, seconds = sides(len(self.classes_))
-        return (found > 0) @ firsts + ~(found > 0) @ seconds
+        return (scores > 0) @ firsts + ~(scores > 0) @ seconds
 
     def predict(self, X: Any) -> NDArray:
         """The class (n,) of every row."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise UsageError("break_ties must be False with decision_function_shape='ovo'")
-        found = self._decisions(X)
+        decisions = self._decisions(X)
         if len(self.classes_) == 2:
-            return self.classes_[(found[:, 0] > 0).astype(np.intp)]
-        scores = self._shaped(found) if self.break_ties else self._votes(found)
+            return self.classes_[(decisions[:, 0] > 0).astype(np.intp)]
+        scores = self._shaped(decisions) if self.break_ties else self._votes(decisions)
         return self.classes_[scores.argmax(axis=1)]
 
     @available_if(with_probability)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, K) of the classes, in the order of classes_; with probability=True."""
-        found = self._decisions(X)
+        decisions = self._decisions(X)
         self._check_calibrated()
         if len(self.classes_) == 2:
-            return of_two(found[:, 0], self._calibration)
-        return of_pairs(found, self._kernel_machines[0].sigmoids, len(self.classes_))
+            return of_two(decisions[:, 0], self._calibration)
+        return of_pairs(decisions, self._kernel_machines[0].sigmoids, len(self.classes_))
 
     def _sigmoids(self) -> NDArray[np.float64]:
         """(pairs, 2) A and B."""
@@ -373,8 +373,8 @@ class SVR(Attributes, KernelSVMRegressor):
     tube: float = field(default=0.1, init=False)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        found = super()._parameters(rows)
-        return found if self.nu is not None else found | {"tube": given_tube(self.epsilon)}
+        values = super()._parameters(rows)
+        return values if self.nu is not None else values | {"tube": given_tube(self.epsilon)}
 
     def _attribute(self, beta: NDArray[np.float64]) -> None:
         self._attribute_one(beta)

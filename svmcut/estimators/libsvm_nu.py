@@ -103,8 +103,8 @@ class OneClassSVM(Attributes, one_class.OneClassSVM):
         self._attribute_one(beta)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        found = super()._parameters(rows)
-        return {name: value for name, value in found.items() if name not in one_class.LACKS}
+        values = super()._parameters(rows)
+        return {name: value for name, value in values.items() if name not in one_class.LACKS}
 
     def decision_function(self, X: Any) -> NDArray:
         """Scores (n,), at least 0 inside."""

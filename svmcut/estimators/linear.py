@@ -60,9 +60,9 @@ class LinearMachines(Intercept, Machines):
         if self.verbose > 0 or not is_small(data.X, settings):
             return super()._at_once(data, codes, machines, settings, starts)
         known = starts.get(AT_ONCE)
-        found, W = train_small(data.X, codes, machines, data.weights, settings, known)
+        outcomes, W = train_small(data.X, codes, machines, data.weights, settings, known)
         starts[AT_ONCE] = W
-        return found
+        return outcomes
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:
         super()._keep(outcomes, settings)
@@ -203,15 +203,15 @@ class LinearSVM(Penalised, LinearMachines):
                 self.multi_class,
                 ", ".join(known),
             )
-        found: dict[str, Any] = {
+        given: dict[str, Any] = {
             "example_cost": self.C,
             "loss": SUMS[loss],
             **intercept(self, self._bias()),
             **penalties(self),
         }
-        found |= {"probability": True} if self.probability else {}
+        given |= {"probability": True} if self.probability else {}
         kind = MULTI_CLASS[self.multi_class]
-        return found | ({"task": "multiclass", "multiclass": kind} if kind == MULTICLASS[0] else {})
+        return given | ({"task": "multiclass", "multiclass": kind} if kind == MULTICLASS[0] else {})
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

@@ -148,9 +148,9 @@ class MultilabelSVM(Intercept, Trained):
         v, names = self._model.pair_weights(), self._model.names
         if v is None:
             return None
-        found = np.zeros((self._labels, self._labels))
-        found[np.ix_(names, names)] = v
-        return found
+        W = np.zeros((self._labels, self._labels))
+        W[np.ix_(names, names)] = v
+        return W
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(n, K) scores of every label alone; -inf for a label no row had, and those that a search
@@ -173,12 +173,12 @@ class MultilabelSVM(Intercept, Trained):
             raise ValueError(f"k is {k!r}; give a whole number of at least 1")
         rows, names, threads = self._rows(X), self._model.names, threads_of(self.n_jobs)
         width, n = min(int(k), len(names)), rows.n_rows
-        found, values = np.zeros((n, width), np.int64), np.full((n, width), -np.inf)
+        columns, values = np.zeros((n, width), np.int64), np.full((n, width), -np.inf)
         for start, ranked in self._ranked(rows, width, threads):
             at, rank = best(ranked, width)
             own = start + ranked.row[at], rank
-            found[own], values[own] = names[ranked.place[at]], ranked.score[at]
-        return found, values
+            columns[own], values[own] = names[ranked.place[at]], ranked.score[at]
+        return columns, values
 
     def _ranked(self, rows: Csr, k: int, threads: int) -> Iterator[tuple[int, Ranked]]:
         """The k best labels of some rows, and others, and the first of the rows."""
@@ -194,8 +194,8 @@ class MultilabelSVM(Intercept, Trained):
         """(n, K) indicator of the best set of every row."""
         rows = self._rows(X)
         sets = np.zeros((rows.n_rows, self._labels), np.int64)
-        found = self._model.predict(rows, threads_of(self.n_jobs))
-        sets[:, : found.shape[1]] = found
+        known = self._model.predict(rows, threads_of(self.n_jobs))
+        sets[:, : known.shape[1]] = known
         return sets
 
     def score(self, X: Any, Y: Any) -> float:
@@ -358,14 +358,14 @@ class ChainSVM(Trained):
             return [[([], 0.0)] for _ in bounds[1:]]
         with own_words():
             labels, scores = self._lattice(rows, full).best(int(n))
-        found: Any = []
+        labellings: Any = []
         flat, start = labels.tolist(), 0
         places = iter(scores.tolist())
         for length in np.diff(bounds).tolist():
             if not length:
-                found.append([([], 0.0)])
+                labellings.append([([], 0.0)])
                 continue
-            found.append(
+            labellings.append(
                 [
                     ([names[tag] for tag in flat[start + k * length :][:length]], score)
                     for k, score in enumerate(next(places))
@@ -373,7 +373,7 @@ class ChainSVM(Trained):
                 ]
             )
             start += int(n) * length
-        return found
+        return labellings
 
     def score(self, X: Iterable[Any], y: Iterable[Sequence[Any]], chunk: bool = False) -> float:
         """The part of all tokens whose tag is right, nan of none; with chunk F1 of the chunks, as
@@ -464,11 +464,11 @@ class ChainSVM(Trained):
         model, shape = self._model, self._model.shape
         if shape.emission_order:
             raise AttributeError("emission_coef_ is of emissions=0")
-        found = np.zeros((self.n_features_in_, len(self.classes_)))
+        coef = np.zeros((self.n_features_in_, len(self.classes_)))
         W = model.w[: shape.n_features * shape.node_size].reshape(shape.n_features, shape.node_size)
         columns = np.arange(len(W)) if model.columns is None else model.columns
-        found[columns, : shape.n_tags] = W[:, : shape.n_tags]
-        return found
+        coef[columns, : shape.n_tags] = W[:, : shape.n_tags]
+        return coef
 
     @property
     def transition_coef_(self) -> NDArray[np.float64]:
@@ -526,10 +526,10 @@ def _sequences(given: Any, name: str) -> list[Any]:
         raise DataError(
             name, Message("{} is no list of sequences; expected one", reprlib.repr(given))
         )
-    found = []
+    sequences = []
     for sequence in given:
         if hasattr(sequence, "shape") or isinstance(sequence, list | tuple):
-            found.append(sequence)
+            sequences.append(sequence)
             continue
         if sequence is None or isinstance(sequence, str | bytes | Mapping):
             what = Message("{} is no sequence; expected a list of tokens", reprlib.repr(sequence))
@@ -537,8 +537,8 @@ def _sequences(given: Any, name: str) -> list[Any]:
         if not hasattr(sequence, "__iter__"):
             what = Message("{} is no sequence; expected a list of tokens", reprlib.repr(sequence))
             raise DataError(name, what)
-        found.append(list(sequence))
-    return found
+        sequences.append(list(sequence))
+    return sequences
 
 
 def _length(sequence: Any) -> int:

@@ -115,15 +115,15 @@ def _learnt(taken: _Taken, template: Template | None, least: int, hash_bits: int
     known: dict[str, int] = {}
     tokens = taken.columns[:-1], taken.bounds
     if hash_bits:
-        found, d = hashed_features(template, *tokens, hash_bits, least), 1 << hash_bits
+        features, d = hashed_features(template, *tokens, hash_bits, least), 1 << hash_bits
     else:
-        found, d = learn_features(template, *tokens, known, least), len(known)
+        features, d = learn_features(template, *tokens, known, least), len(known)
     tags = taken.columns[-1]
     order = sorted(tags.texts)
     places = {tag: k for k, tag in enumerate(order)}
     numbers = np.array([places[tag] for tag in tags.texts], np.int32)[tags.ids]
     names = Names(tuple(order), tuple(known), template.texts, columns, hash_bits)
-    X = _rows(found, d, path)
+    X = _rows(features, d, path)
     return Sequences(X, taken.bounds, numbers, taken.source(), names=names)
 
 
@@ -191,17 +191,17 @@ class TestColumns:
             raise DataError(taken.path, message, taken.first_line)
         labelled = columns == expected and not self._unlabelled
         self.labelled = labelled and not self._partial
-        found = known_features(
+        features = known_features(
             self._template, taken.columns[: expected - 1], taken.bounds, self._number
         )
-        tags = np.full(len(found), -1, np.int32)
+        tags = np.full(len(features), -1, np.int32)
         if labelled:
             last = taken.columns[-1]
             own = np.array([self._tags.get(tag, -1) for tag in last.texts], np.int32)
             tags = own[last.ids]
             if self._partial:
                 self._check_given(last, tags, taken.source())
-        X = _rows(found, self._width, taken.path)
+        X = _rows(features, self._width, taken.path)
         return Sequences(X, taken.bounds, tags, taken.source())
 
     def rows_in_memory(self, sequences: Sequence[Sequence[Any]]) -> Csr:
@@ -230,8 +230,8 @@ class TestColumns:
             ids = [texts.setdefault(token[k], len(texts)) for token in tokens]
             columns.append(Column(np.array(ids, np.int32), list(texts)))
         bounds = np.cumsum([0, *(len(sequence) for sequence in sequences if len(sequence))])
-        found = known_features(self._template, columns, bounds.astype(np.int64), self._number)
-        return _rows(found, self._width, "X")
+        features = known_features(self._template, columns, bounds.astype(np.int64), self._number)
+        return _rows(features, self._width, "X")
 
     def _check_given(self, last: Column, tags: NDArray[np.int32], source: Source) -> None:
         """Refuses given tags that the model does not know."""
@@ -248,10 +248,10 @@ class TestColumns:
             raise DataError(source.path, message, source.line_of(int(bad[0])))
 
 
-def _rows(found: NDArray[np.int32], d: int, path: str) -> Csr:
+def _rows(features: NDArray[np.int32], d: int, path: str) -> Csr:
     """Rows of features of 1 each; what stands twice counts twice."""
-    there = found >= 0
-    columns = found[there]
+    there = features >= 0
+    columns = features[there]
     return gathered_rows(there.sum(axis=1), columns, np.ones(len(columns), np.float32), d, path)
 
 

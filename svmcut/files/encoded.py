@@ -121,7 +121,7 @@ def roles_of(names: list[str], options: TableOptions, path: str) -> dict[str, st
     UsageError
         For columns that are not there, and those that two options name.
     """
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for option, role in _ROLES.items():
         named = getattr(options, option) or ()
         for column in (named,) if isinstance(named, str) else named:
@@ -133,11 +133,11 @@ def roles_of(names: list[str], options: TableOptions, path: str) -> dict[str, st
                     path,
                     _meant(column, names),
                 )
-            if column in found and option != "columns":
+            if column in roles and option != "columns":
                 raise UsageError("'{}' has two uses; leave it out of {}", column, Parameter(option))
-            found.setdefault(column, role)
+            roles.setdefault(column, role)
     rest = DROPPED if options.columns else "open"
-    return {name: found.get(name, rest) for name in names}
+    return {name: roles.get(name, rest) for name in names}
 
 
 def check_label(names: list[str], options: TableOptions, path: str) -> None:
@@ -238,7 +238,7 @@ class _Training:
                 undecided.append(fault)
         if undecided:
             raise refusal_of(undecided)
-        empty = [name for name, found in gathered.items() if _is_empty(found)]
+        empty = [name for name, cells in gathered.items() if _is_empty(cells)]
         for name in empty:
             if self._roles[name] == "text":
                 message = "column '{}' has no words; expected texts"
@@ -272,8 +272,8 @@ class _Training:
 
     def _weighed(self) -> NDArray[np.float64]:
         name = str(self._options.weight_column)
-        found = self._weights.take()
-        values = getattr(found, "values", np.full(1, np.nan))
+        cells = self._weights.take()
+        values = getattr(cells, "values", np.full(1, np.nan))
         wrong = ~(values >= 0)
         if wrong.any():
             message = "row {}, column '{}': no weight; expected a number of at least 0"
@@ -281,10 +281,10 @@ class _Training:
         return values
 
 
-def _is_empty(found: Any) -> bool:
-    if hasattr(found, "counts"):
-        return not len(found.ids)
-    return bool((found.ids == -1).all()) if hasattr(found, "ids") else np.isnan(found.values).all()
+def _is_empty(cells: Any) -> bool:
+    if hasattr(cells, "counts"):
+        return not len(cells.ids)
+    return bool((cells.ids == -1).all()) if hasattr(cells, "ids") else np.isnan(cells.values).all()
 
 
 def _sets(indptr: NDArray, numbers: NDArray) -> tuple[NDArray, NDArray, NDArray]:

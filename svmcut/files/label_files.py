@@ -83,7 +83,7 @@ def joined_lines(features: str, labels: str) -> Iterator[bytes]:
 
 
 def _labels_of(path: str, line: bytes, number: int, K: int) -> bytes:
-    found = []
+    labels = []
     for word in line.split():
         match = _LABEL.fullmatch(word)
         try:
@@ -96,5 +96,5 @@ def _labels_of(path: str, line: bytes, number: int, K: int) -> bytes:
                 path, f"'{text}' is no label; expected 0 to {K - 1}, a colon and 1", number
             )
         if value:
-            found.append(match[1])
-    return b",".join(found)
+            labels.append(match[1])
+    return b",".join(labels)

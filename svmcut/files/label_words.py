@@ -73,12 +73,12 @@ class LabelWords:
             self.used, self._open = not is_number(first[2]), False
         return _FIRST.sub(self._number, lines) if self.used else lines
 
-    def _number(self, found: re.Match[bytes]) -> bytes:
-        blanks, word = found.groups()
+    def _number(self, match: re.Match[bytes]) -> bytes:
+        blanks, word = match.groups()
         number = self._numbers.get(word)
         if number is None:
             if _STRANGE.search(word):
-                return found[0]  # the scanner refuses it
+                return match[0]  # the scanner refuses it
             number = self._new(word) if self._grows else 0
         return blanks + b"%d" % number + b" " * (len(word) - len(str(number)))
 

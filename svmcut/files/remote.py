@@ -129,8 +129,8 @@ def matching(pattern: str) -> list[str]:
     system, name = _system(pattern)
     with _as_system_errors():
         system.invalidate_cache()
-        found = system.glob(name, detail=True)
-        files = [one for one, about in found.items() if about["type"] == "file"]
+        there = system.glob(name, detail=True)
+        files = [one for one, about in there.items() if about["type"] == "file"]
         return sorted(map(system.unstrip_protocol, files))
 
 
@@ -247,9 +247,9 @@ class _Remote(io.RawIOBase):
     def readinto(self, view: Any) -> int:
         view = memoryview(view).cast("B")
         with _as_system_errors():
-            found = self._file.read(len(view))
-        view[: len(found)] = found
-        return len(found)
+            data = self._file.read(len(view))
+        view[: len(data)] = data
+        return len(data)
 
     def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
         with _as_system_errors():
@@ -266,9 +266,9 @@ class _Remote(io.RawIOBase):
 
 
 def _scheme(url: str) -> str:
-    found = _SCHEME.match(url)
-    assert found is not None
-    return found[1].lower()
+    match = _SCHEME.match(url)
+    assert match is not None
+    return match[1].lower()
 
 
 def _system(url: str) -> tuple[Any, str]:

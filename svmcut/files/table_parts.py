@@ -202,16 +202,16 @@ def pieces_in(path: str, input: str) -> list[Piece]:
     """The parts of a file: row groups of Parquet, neighbours together up to MOST_BYTES."""
     if input != "parquet":
         return [Piece(path, input)]
-    sizes, found, held = tables.sizes_of_groups(path), list[tuple[int, int]](), 0
+    sizes, ranges, held = tables.sizes_of_groups(path), list[tuple[int, int]](), 0
     most = min(MOST_BYTES, sum(sizes) / LEAST_PARTS)
     for k, size in enumerate(sizes):
-        if not found or held + size > most:
-            found.append((k, k + 1))
+        if not ranges or held + size > most:
+            ranges.append((k, k + 1))
             held = size
         else:
-            found[-1] = found[-1][0], k + 1
+            ranges[-1] = ranges[-1][0], k + 1
             held += size
-    return [Piece(path, input, groups) for groups in found] or [Piece(path, input)]
+    return [Piece(path, input, groups) for groups in ranges] or [Piece(path, input)]
 
 
 def summarise(piece: Piece, options: TableOptions, named: frozenset[str]) -> Summary:
@@ -259,11 +259,11 @@ def _summarised(piece: Piece, options: TableOptions, named: set[str]) -> Summary
         message = "row {}, column '{}': has no label; leave the row out"
         row = int(np.argmax(unlabelled)) + 1
         raise DataError(piece.name, Message(message, row, options.label))
-    found = {name: _column(column.gathered()) for name, column in columns.items()}
+    told_of = {name: _column(column.gathered()) for name, column in columns.items()}
     if options.group:
         queries_of(groups)
     told = tuple(labels.texts()), tuple(groups.texts())
-    return Summary(tuple(table.names), rows, found, *told)
+    return Summary(tuple(table.names), rows, told_of, *told)
 
 
 def _column(gathered: Any) -> Told | Terms:
@@ -301,26 +301,26 @@ def whole_groups(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> list[
     DataError
         For a group of rows in two files, or one that returns.
     """
-    found: list[Piece] = []
+    whole: list[Piece] = []
     before, last, seen = 0, b"", set[bytes]()
     for piece, one in zip(pieces, summaries, strict=True):
-        if one.groups and one.groups[0] == last and found:
-            previous = found[-1]
+        if one.groups and one.groups[0] == last and whole:
+            previous = whole[-1]
             if piece.groups is None or previous.groups is None or piece.path != previous.path:
                 message = (
                     "begins with the group '{}', with which {} ends; a group stands in one file"
                 )
                 raise DataError(piece.name, Message(message, _shown(last), previous.name))
-            found[-1] = replace(previous, groups=(previous.groups[0], piece.groups[1]))
+            whole[-1] = replace(previous, groups=(previous.groups[0], piece.groups[1]))
         else:
-            found.append(replace(piece, before=before))
+            whole.append(replace(piece, before=before))
         own = [text for text in one.groups if text != last]
         if again := seen.intersection(own):
             message = "the group '{}' returns; sort the tables by this column"
             raise DataError(piece.name, Message(message, _shown(min(again))))
         seen.update(own)
         before, last = before + len(own), one.groups[-1] if one.groups else last
-    return found
+    return whole
 
 
 def _shown(text: bytes) -> str:
@@ -398,31 +398,31 @@ def fit(
     return Encoding(tuple(columns), tuple(unused), _words(path, full, options, numeric), format)
 
 
-def _text(name: str, found: Terms, options: TableOptions) -> Text:
-    if found.counts is None:
-        return Text.of(name, found.rows, None, np.zeros(0, np.int64), options)
-    terms = sorted(term for term, rows in found.counts.items() if rows >= options.min_count)
-    df = np.array([found.counts[term] for term in terms], np.int64)
-    return Text.of(name, found.rows, terms, df, options)
+def _text(name: str, told: Terms, options: TableOptions) -> Text:
+    if told.counts is None:
+        return Text.of(name, told.rows, None, np.zeros(0, np.int64), options)
+    terms = sorted(term for term, rows in told.counts.items() if rows >= options.min_count)
+    df = np.array([told.counts[term] for term in terms], np.int64)
+    return Text.of(name, told.rows, terms, df, options)
 
 
 def _fitted(
-    path: str, name: str, role: str, found: Told | Terms, n: int, options: TableOptions
+    path: str, name: str, role: str, told: Told | Terms, n: int, options: TableOptions
 ) -> Any:
-    if isinstance(found, Terms):
-        return _text(name, found, options)
-    if found.texts is None:
-        if not found.known:
+    if isinstance(told, Terms):
+        return _text(name, told, options)
+    if told.texts is None:
+        if not told.known:
             return Unused(name, EMPTY)
-        if found.boolean:
-            return Number(name, missing=found.missing, boolean=True)
-        deviation = math.sqrt(found.squares / found.known)
-        return Number.of(name, found.known, found.mean, deviation, found.missing, options)
-    if not found.texts:
+        if told.boolean:
+            return Number(name, missing=told.missing, boolean=True)
+        deviation = math.sqrt(told.squares / told.known)
+        return Number.of(name, told.known, told.mean, deviation, told.missing, options)
+    if not told.texts:
         return Unused(name, EMPTY)
-    if role == "open" and kind_of_texts(path, name, n, list(found.texts)) == BOOLEANS:
-        return Number(name, missing=found.missing, boolean=True)
-    return Category(name, tuple(text.decode() for text in found.texts), found.missing)
+    if role == "open" and kind_of_texts(path, name, n, list(told.texts)) == BOOLEANS:
+        return Number(name, missing=told.missing, boolean=True)
+    return Category(name, tuple(text.decode() for text in told.texts), told.missing)
 
 
 def _words(

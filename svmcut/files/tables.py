@@ -62,25 +62,25 @@ def open_table(path: str, input: str, groups: tuple[int, int] | None = None) -> 
     if input != "text":
         pyarrow()
     with open_text(path) as source:
-        found = _READERS[input](path, source) if groups is None else _parquet(path, source, groups)
-        if len({*found.names}) < len(found.names):
-            name = next(name for name in found.names if found.names.count(name) > 1)
-            places = [str(k) for k, other in enumerate(found.names, 1) if other == name]
+        table = _READERS[input](path, source) if groups is None else _parquet(path, source, groups)
+        if len({*table.names}) < len(table.names):
+            name = next(name for name in table.names if table.names.count(name) > 1)
+            places = [str(k) for k, other in enumerate(table.names, 1) if other == name]
             message = "the columns {} are all named '{}'; rename all but one"
             raise DataError(path, Message(message, join_names(places), name))
-        yield found
+        yield table
 
 
 def open_frame(frame: Any) -> Table:
     """The table of a DataFrame, or of whatever else Arrow takes as a table."""
     pa = pyarrow()
     if hasattr(frame, "__arrow_c_stream__") or isinstance(frame, pa.Table):
-        found = pa.table(frame)
+        table = pa.table(frame)
     elif hasattr(frame, "to_arrow"):
-        found = frame.to_arrow()
+        table = frame.to_arrow()
     else:
-        found = pa.Table.from_pandas(frame, preserve_index=False)
-    return _of_batches(found.schema.names, found.combine_chunks().to_batches(_ROWS))
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    return _of_batches(table.schema.names, table.combine_chunks().to_batches(_ROWS))
 
 
 def read_cells(path: str, name: str, column: Any) -> Cells:
@@ -114,11 +114,11 @@ def _start(path: str, text: Text) -> bytes:
     head, view = bytearray(), memoryview(bytearray(1 << 16))
     while (b"\n" not in head or len(head) < len(_MARK)) and (count := text.readinto(view)):
         head += view[:count]
-    found = bytes(head)
-    if found.startswith(_WIDE):
+    start = bytes(head)
+    if start.startswith(_WIDE):
         message = "is UTF-16; save the file as UTF-8, or convert it with iconv"
         raise DataError(path, message)
-    return found.removeprefix(_MARK)
+    return start.removeprefix(_MARK)
 
 
 def _separated(path: str, text: Text, delimiter: bytes | None = None) -> Table:
@@ -152,8 +152,8 @@ def _separated(path: str, text: Text, delimiter: bytes | None = None) -> Table:
     def batches() -> Iterator[list[Any]]:
         file, rows, last = _File(text, head), 0, []
         try:
-            with reader.open_csv(pa.PythonFile(file, mode="r"), **how) as found:
-                for batch in found:
+            with reader.open_csv(pa.PythonFile(file, mode="r"), **how) as reading:
+                for batch in reading:
                     rows, last = rows + batch.num_rows, batch.columns
                     yield last
             if file.quotes % 2 and any(
@@ -171,8 +171,8 @@ _FOUND = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 def _of_arrow(text: str, headed: bool, columns: int) -> Message | str:
     """What Arrow says of a file, as svmcut says it."""
-    if found := _FOUND.search(text):
-        row, expected, actual = map(int, found.groups())
+    if match := _FOUND.search(text):
+        row, expected, actual = map(int, match.groups())
         return _ragged(row, actual, expected, headed)
     if "straddl" in text:
         return f"a row is longer than {_BLOCK:,} bytes; does a quote stand open?"
@@ -207,14 +207,14 @@ def _whole(text: Text) -> bytes:
 def _json_lines(path: str, text: Text) -> Table:
     from pyarrow import json as reader
 
-    pa, found = pyarrow(), _whole(text).removeprefix(_MARK)
-    if not found.strip():
+    pa, data = pyarrow(), _whole(text).removeprefix(_MARK)
+    if not data.strip():
         raise NoExamples(path)
-    options = reader.ReadOptions(block_size=max(1 << 20, len(found) + 1))
+    options = reader.ReadOptions(block_size=max(1 << 20, len(data) + 1))
     try:
-        whole = reader.read_json(pa.BufferReader(found), read_options=options)
+        whole = reader.read_json(pa.BufferReader(data), read_options=options)
     except pa.ArrowInvalid as error:
-        raise DataError(path, *_bad_line(found, str(error))) from None
+        raise DataError(path, *_bad_line(data, str(error))) from None
     return _of_batches(whole.schema.names, whole.combine_chunks().to_batches(_ROWS))
 
 
@@ -242,9 +242,9 @@ def _bad_line(text: bytes, told: str) -> tuple[Any, ...]:
 
 
 def _parquet(path: str, text: Text, groups: tuple[int, int] | None = None) -> Table:
-    found = _parquet_file(path, text)
+    file = _parquet_file(path, text)
     some = None if groups is None else list(range(*groups))
-    return _of_batches(found.schema_arrow.names, found.iter_batches(_ROWS, row_groups=some))
+    return _of_batches(file.schema_arrow.names, file.iter_batches(_ROWS, row_groups=some))
 
 
 def _parquet_file(path: str, text: Text) -> Any:
@@ -274,22 +274,22 @@ def _arrow(path: str, text: Text) -> Table:
     from pyarrow import ipc
 
     pa = pyarrow()
-    found = _seekable(text, pa)
+    source = _seekable(text, pa)
     try:
-        return _of_file(ipc.open_file(found))
+        return _of_file(ipc.open_file(source))
     except pa.ArrowInvalid:
         pass
     try:
-        found.seek(0)
-        stream = ipc.open_stream(found)
+        source.seek(0)
+        stream = ipc.open_stream(source)
         return _of_batches(stream.schema.names, stream)
     except pa.ArrowInvalid as error:
         raise DataError(path, Message("no Arrow file: {}", str(error).splitlines()[0])) from None
 
 
-def _of_file(found: Any) -> Table:
-    batches = (found.get_batch(k) for k in range(found.num_record_batches))
-    return _of_batches(found.schema.names, batches)
+def _of_file(file: Any) -> Table:
+    batches = (file.get_batch(k) for k in range(file.num_record_batches))
+    return _of_batches(file.schema.names, batches)
 
 
 def _seekable(text: Text, pa: Any) -> Any:

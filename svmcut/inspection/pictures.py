@@ -224,21 +224,21 @@ def convergence(points: Sequence[dict[str, Any]]) -> list[str]:
     return figures
 
 
-def choice(found: dict[str, Any]) -> str:
+def choice(proven: dict[str, Any]) -> str:
     """Errors of what was trained over C, and the least that is proven between; in percent."""
-    trained = found["trained"]
+    trained = proven["trained"]
     if len(trained) < 2:
         return ""
     x = math.log10(trained[0]["C"]), math.log10(trained[-1]["C"])
     top = 100 * max(row["errors"] for row in trained)
     axes = _Axes(x, (0.0, top or 1.0), ("log10 of C", "errors, %"))
-    for row in found["intervals"]:
+    for row in proven["intervals"]:
         height = 100 * max(0.0, row["at_least"])
         axes.line([(math.log10(row[end]), height) for end in ("low", "high")], "line1")
     axes.line([(math.log10(row["C"]), 100 * row["errors"]) for row in trained], "line0")
     for row in trained:
         at, up = axes.x(math.log10(row["C"])), axes.y(100 * row["errors"])
-        size = 5 if row["C"] == found["C"] else 2.5
+        size = 5 if row["C"] == proven["C"] else 2.5
         axes.parts.append(
             f'<circle class="high" cx="{at:.1f}" cy="{up:.1f}" r="{size}"><title>C {row["C"]:g}: '
             f"{100 * row['errors']:.2f} %</title></circle>"

@@ -195,13 +195,13 @@ def certificate(run: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def choice(found: dict[str, Any]) -> list[tuple[str, str]]:
+def choice(proven: dict[str, Any]) -> list[tuple[str, str]]:
     """What is proven of a choice of C, name and value."""
-    trained, least = found["trained"], found["errors"] - found["within"]
+    trained, least = proven["trained"], proven["errors"] - proven["within"]
     rows = [
-        ("C", number(found["C"])),
-        ("Errors", f"{100 * found['errors']:.2f} % of the rows held out"),
-        ("Trainings", f"{found['trainings']}, at {len(trained)} values of C"),
+        ("C", number(proven["C"])),
+        ("Errors", f"{100 * proven['errors']:.2f} % of the rows held out"),
+        ("Trainings", f"{proven['trainings']}, at {len(trained)} values of C"),
     ]
     if not trained:
         return rows

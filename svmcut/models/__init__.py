@@ -75,5 +75,5 @@ __all__ = [
 def __getattr__(name: str):
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
-    return found
+    globals()[name] = value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    return value

@@ -31,8 +31,8 @@ def ball_of(certificate: tuple[float, ...] | None) -> dict[str, Any]:
     """What a model's certificate is among its facts; nothing where there is none."""
     if certificate is None:
         return {}
-    found: dict[str, Any] = dict(zip(("gap", "radius", "bias"), certificate[:3], strict=True))
-    return {"ball": found | ({"radii": list(certificate[3:])} if certificate[3:] else {})}
+    ball: dict[str, Any] = dict(zip(("gap", "radius", "bias"), certificate[:3], strict=True))
+    return {"ball": ball | ({"radii": list(certificate[3:])} if certificate[3:] else {})}
 
 
 class BaseModel:

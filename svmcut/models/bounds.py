@@ -158,5 +158,5 @@ def limits(
     else:
         first, second = np.partition(scores, -2, axis=1)[:, :-3:-1].T
         margins = (first - second) / math.sqrt(2.0)
-    found = np.divide(margins, length, out=np.full(len(length), np.inf), where=length > 0)
-    return np.where(margins > 0, found, 0.0)
+    least = np.divide(margins, length, out=np.full(len(length), np.inf), where=length > 0)
+    return np.where(margins > 0, least, 0.0)

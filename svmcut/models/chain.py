@@ -162,7 +162,7 @@ class TagsModel(BaseModel):
         """Of every order: tags from the farthest to the one that is weighed; all of order 1 where
         there are few."""
         shape, labels = self.shape, self._labels()
-        K, start, found = shape.n_tags, 0, []
+        K, start, orders = shape.n_tags, 0, []
         for order in range(1, shape.transition_order + 1):
             size = K**order * shape.stride
             table = weights[start : start + size].reshape(-1, shape.stride)[:, :K]
@@ -176,8 +176,8 @@ class TagsModel(BaseModel):
             row |= ends.of(table.ravel(), name)
             if order == 1 and K <= MATRIX_TAGS:
                 row["matrix"] = table.tolist()
-            found.append(row)
-        return found
+            orders.append(row)
+        return orders
 
 
 @record(eq=False)

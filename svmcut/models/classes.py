@@ -83,7 +83,7 @@ class SeveralClasses(BaseModel):
     def _head(self, kind: str, other: dict[str, Any] | None) -> dict[str, Any]:
         """The first of its facts; other: its probabilities where it has no temperature."""
         loss = self.loss or TASKS["multiclass"].loss
-        found: dict[str, Any] = {"kind": kind, "loss": loss, "labels": self.label_texts()}
-        found |= ball_of(self.certificate)
+        head: dict[str, Any] = {"kind": kind, "loss": loss, "labels": self.label_texts()}
+        head |= ball_of(self.certificate)
         fitted = other if self.temperature is None else {"temperature": self.temperature}
-        return found if fitted is None else found | {"probabilities": fitted}
+        return head if fitted is None else head | {"probabilities": fitted}

@@ -152,9 +152,9 @@ class Lattice:
 
     def highest(self) -> NDArray[np.float64]:
         """(tokens, K) the score of the best labelling that has a tag at a token; -inf for none."""
-        found = np.empty(self.chains.n_tokens * self.shape.n_tags)
-        chain.highest(self.chains, self.nodes.ravel(), self.transitions, found, self._threads)
-        return found.reshape(-1, self.shape.n_tags)
+        best = np.empty(self.chains.n_tokens * self.shape.n_tags)
+        chain.highest(self.chains, self.nodes.ravel(), self.transitions, best, self._threads)
+        return best.reshape(-1, self.shape.n_tags)
 
     def sums(
         self, scale: float, marginals: bool = False
@@ -162,28 +162,28 @@ class Lattice:
         """(n,) ln of the sums of exp(scale score), (n,) mean scores under these weights, and
         (tokens, K) probabilities of the tags."""
         n, K = self.chains.n_sequences, self.shape.n_tags
-        found = np.empty(n), np.empty(n)
+        sums = np.empty(n), np.empty(n)
         parts = np.empty(self.chains.n_tokens * K) if marginals else None
         chain.sums(
             self.chains,
             self.nodes.ravel(),
             self.transitions,
             scale,
-            *found,
+            *sums,
             parts,
             self._threads,
         )
-        return *found, None if parts is None else parts.reshape(-1, K)
+        return *sums, None if parts is None else parts.reshape(-1, K)
 
     def score(self, tags: NDArray[np.int32]) -> NDArray[np.float64]:
         """(n,) scores of given tags; -inf of one that is forbidden."""
-        found = np.full_like(self.nodes, -math.inf)
+        nodes = np.full_like(self.nodes, -math.inf)
         given = Lattice.__new__(Lattice)
         rows = np.arange(len(tags))
-        found[rows, tags] = self.nodes[rows, tags]
+        nodes[rows, tags] = self.nodes[rows, tags]
         S = self.shape.stride
-        found[:, S:] = self.nodes[:, S:]
-        given.nodes, given.transitions = found, self.transitions
+        nodes[:, S:] = self.nodes[:, S:]
+        given.nodes, given.transitions = nodes, self.transitions
         given.chains, given.shape, given._threads = self.chains, self.shape, self._threads
         return given.tags()[1]
 

@@ -33,7 +33,7 @@ class Ends:
     def of(self, weights: NDArray, name: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
         """The weights above 0 and those below, largest first; of equal ones the first place
         first."""
-        found = {}
+        ends = {}
         for end, sign in (("highest", 1.0), ("lowest", -1.0)):
             places = np.flatnonzero(sign * weights > 0)
             values = sign * weights[places]
@@ -41,10 +41,10 @@ class Ends:
                 least = np.partition(values, -self._top)[-self._top] if self._top else np.inf
                 places, values = places[values >= least], values[values >= least]
             order = np.lexsort((places, -values))[: self._top]
-            found[end] = [
+            ends[end] = [
                 name(int(place)) | {"weight": float(weights[place])} for place in places[order]
             ]
-        return found
+        return ends
 
     def of_features(self, weights: NDArray, columns: NDArray | None) -> dict[str, Any]:
         """As `of`, of weights of features, with their number and norm."""

@@ -105,11 +105,11 @@ class KernelMulticlassModel(SeveralClasses):
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64: f_k of every class; of pairs the votes, nan for a class with a decision
         that is none."""
-        found = self.decisions(X, threads)
+        decisions = self.decisions(X, threads)
         if not self.paired:
-            return found
+            return decisions
         votes = np.zeros((X.n_rows, len(self.names)))
-        for f, (first, second) in zip(found.T, pairs_of(len(self.names)), strict=True):
+        for f, (first, second) in zip(decisions.T, pairs_of(len(self.names)), strict=True):
             bad = np.where(np.isfinite(f), 0.0, np.nan)
             votes[:, first] += (f > 0) + bad
             votes[:, second] += ~(f > 0) + bad

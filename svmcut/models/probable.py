@@ -65,8 +65,8 @@ class _Odds:
         """(n,) log odds; a half is for the positive class, the first of the file."""
         assert self.sigmoid is not None
         A, B = self.sigmoid
-        found = -A * super().scores(X, threads) - B  # type: ignore[misc]
-        return np.where(found == 0, np.finfo(np.float64).tiny, found)
+        odds = -A * super().scores(X, threads) - B  # type: ignore[misc]
+        return np.where(odds == 0, np.finfo(np.float64).tiny, odds)
 
     @property
     def calibration(self) -> Sigmoid:

@@ -68,13 +68,13 @@ def _lengths(model: ChainModel, X: Csr, sequences: NDArray[np.int64]) -> NDArray
     counts = np.diff(sequences)
     before = np.arange(X.n_rows) - np.repeat(sequences[:-1], counts)
     behind = np.repeat(sequences[1:], counts) - np.arange(X.n_rows) - 1
-    found = own.copy()
+    lengths = own.copy()
     for order in range(1, shape.transition_order + 1):
         # transitions of this order that end at this token or at one of the next, as far as there is
         # one, and have their first token in the sequence
         last, first = np.minimum(order, behind), np.maximum(0, order - before)
-        found += np.maximum(0, last - first + 1)
+        lengths += np.maximum(0, last - first + 1)
     if shape.emission_order:
         following = np.append(own[1:], 0.0)
-        found += own * (before > 0) + following * (behind > 0)
-    return found
+        lengths += own * (before > 0) + following * (behind > 0)
+    return lengths

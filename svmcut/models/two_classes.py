@@ -119,20 +119,20 @@ class TwoClasses(Marks):
 
     def _head(self, kind: str) -> dict[str, Any]:
         """The first of its facts."""
-        found: dict[str, Any] = {"kind": kind, "loss": self.loss}
+        head: dict[str, Any] = {"kind": kind, "loss": self.loss}
         if self.parameter is not None:
-            found["parameter"] = list(self.parameter)
-        found["labels"] = self.label_texts()
+            head["parameter"] = list(self.parameter)
+        head["labels"] = self.label_texts()
         if self.threshold is not None:
-            found["chosen_threshold"] = self.threshold
+            head["chosen_threshold"] = self.threshold
         if self.sigma is not None:
-            found["sigma"] = self.sigma
-        found |= ball_of(self.certificate)
+            head["sigma"] = self.sigma
+        head |= ball_of(self.certificate)
         if self.multipliers is not None:
-            found["multipliers"] = len(self.multipliers[1])
+            head["multipliers"] = len(self.multipliers[1])
         if self.calibration is not None:
-            found["probabilities"] = {"sigmoid": list(self.calibration)}
-        return found
+            head["probabilities"] = {"sigmoid": list(self.calibration)}
+        return head
 
     def calibrated(
         self, scores: NDArray, places: NDArray[np.int64], weights: NDArray | None

@@ -224,5 +224,5 @@ def optimum(
     """
     with np.errstate(all="ignore"):
         near = interior(Q, r, top, s)
-        found = [faced(Q, r, top, s, near), _snapped(top, near)[0], near[0].copy()]
-        return min((_balanced(x, top, s) for x in found), key=lambda x: gap(Q, r, top, s, x))
+        candidates = [faced(Q, r, top, s, near), _snapped(top, near)[0], near[0].copy()]
+        return min((_balanced(x, top, s) for x in candidates), key=lambda x: gap(Q, r, top, s, x))

@@ -201,12 +201,12 @@ class BinnedTable(BinnedContingency):
         kept = min(float(self._P), float(np.floor(self._P * (1 - self._parameter))) + 1)
         while not self._found(self._P - kept):
             kept -= 1
-        found = self._in_boxes(U, V, (0.0, kept, 1.0, float(self._N)))
+        held = self._in_boxes(U, V, (0.0, kept, 1.0, float(self._N)))
         if kept >= self._P:
-            return found
+            return held
         m = float(np.clip(U.turn, kept + 1, self._P))
         broken = float(100 - self._kappa * (U(m) + V(V.turn)))
-        return found if broken <= found[0] else (broken, (m, V.turn), max(broken, found[2]))
+        return held if broken <= held[0] else (broken, (m, V.turn), max(broken, held[2]))
 
     def _bend(self, m1, b0):
         """No less than how Delta bends down along b, in m <= m1 and b >= b0."""

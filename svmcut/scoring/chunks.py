@@ -43,15 +43,15 @@ class Parts(NamedTuple):
 
 def parts_of(tags: Sequence[str]) -> Parts | None:
     """What tags say of chunks; None where one says nothing, or all are ``O``."""
-    found = [_TAG.fullmatch(tag) for tag in tags]
-    if not any(found) or any(
-        part is None and tag != OUTSIDE for part, tag in zip(found, tags, strict=True)
+    matches = [_TAG.fullmatch(tag) for tag in tags]
+    if not any(matches) or any(
+        part is None and tag != OUTSIDE for part, tag in zip(matches, tags, strict=True)
     ):
         return None
-    names = sorted({part[2] or "" for part in found if part})
+    names = sorted({part[2] or "" for part in matches if part})
     places = {name: k for k, name in enumerate(names)}
-    types = [-1 if part is None else places[part[2] or ""] for part in found]
-    letters = [OUTSIDE if part is None else part[1] for part in found]
+    types = [-1 if part is None else places[part[2] or ""] for part in matches]
+    letters = [OUTSIDE if part is None else part[1] for part in matches]
     return Parts(np.array(letters), np.array(types), tuple(names))
 
 
@@ -140,7 +140,7 @@ class ChunkCounts:
         self, tags: NDArray[np.int32], predicted: NDArray[np.int32], bounds: NDArray[np.int64]
     ) -> None:
         """Takes in tagged sequences; see `chunks`."""
-        ours, theirs = (chunks(self.parts, found, bounds) for found in (tags, predicted))
+        ours, theirs = (chunks(self.parts, given, bounds) for given in (tags, predicted))
         last, kind = np.full(len(tags), -1), np.full(len(tags), -1)
         last[ours[0]], kind[ours[0]] = ours[1:]
         same = (last[theirs[0]] == theirs[1]) & (kind[theirs[0]] == theirs[2])

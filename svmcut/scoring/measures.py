@@ -145,9 +145,9 @@ def of_table(m: int, b: int, P: int, N: int, aims: Aims) -> dict[str, float]:
     p, q = (P + 0.5) / (n + 1), (P + k + 0.5) / (n + 1)
     divergence = max(0.0, p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q)))
     whole = (1 + square) * (P - m) + square * m + b
-    found, agreement = 2 * (P - m), 1.0 - abs(k) / max(P, N)
+    agreed, agreement = 2 * (P - m), 1.0 - abs(k) / max(P, N)
     gmean = math.sqrt(recall * specificity)
-    f1 = found / (found + m + b) if P + b else 1.0
+    f1 = agreed / (agreed + m + b) if P + b else 1.0
     rates = {"q": recall, "qacc": 1.0 - (m + b) / n, "qf1": f1, "qgm": gmean}
     return {name: 100.0 * _f(rate, agreement, aims.q) for name, rate in rates.items()} | {
         "balanced_error": 100.0 - 50.0 * (recall + specificity),
@@ -243,8 +243,8 @@ def one_class_measures(y: NDArray, scores: NDArray) -> Measured:
     if positive.all() or not positive.any():
         values = dict.fromkeys(known, np.nan)
     else:
-        found = classification_measures(y, np.where(scores == 0, np.finfo(float).tiny, scores))
-        values = {name: found.values[name] for name in known}
+        measured = classification_measures(y, np.where(scores == 0, np.finfo(float).tiny, scores))
+        values = {name: measured.values[name] for name in known}
     return Measured({"outside": outside, **values}, outside, int(inside.sum()), len(inside))
 
 

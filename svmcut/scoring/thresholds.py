@@ -225,14 +225,14 @@ def _between(scores: NDArray[np.float64], share: float) -> list[float]:
     """Thresholds between scores, falling: the first below that share of them, each of the others
     below STEP times as many."""
     falling = -np.sort(-scores)
-    places, found = float(max(1, math.ceil(share * len(falling)))), list[float]()
+    places, thresholds = float(max(1, math.ceil(share * len(falling)))), list[float]()
     while places < len(falling):
         k = int(places)
         middle = falling[k - 1] + (falling[k] - falling[k - 1]) / 2
-        if not found or middle < found[-1]:
-            found.append(float(middle))
+        if not thresholds or middle < thresholds[-1]:
+            thresholds.append(float(middle))
         places = max(k + 1, places * STEP)
-    return found
+    return thresholds
 
 
 def _below(scores: NDArray[np.float64], score: float) -> float:

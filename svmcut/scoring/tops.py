@@ -162,19 +162,19 @@ class TopTally:
         """Percent by name; propensity-scored ones where propensities are known."""
         n, most = max(1, self._rows), max(TOP)
         hits = self._hits.sum(axis=1)
-        found = {f"precision@{k}": 100.0 * (int(hits[:k].sum()) / (k * n)) for k in TOP}
+        values = {f"precision@{k}": 100.0 * (int(hits[:k].sum()) / (k * n)) for k in TOP}
         discount = 1.0 / np.log2(2.0 + np.arange(most))
         ideal = discount.cumsum()
         for k in TOP:
             reach = ideal[np.minimum(np.maximum(np.arange(most + 1), 1), k) - 1]
             gain = float((discount[:k, None] * self._hits[:k] / reach).sum())
-            found[f"ndcg@{k}"] = 100.0 * gain / n
+            values[f"ndcg@{k}"] = 100.0 * gain / n
         if self._worth is None:
-            return found
+            return values
         for k in TOP:
             right, possible = (
                 float(counts[:k].sum(axis=0) @ self._worth)
                 for counts in (self._found, self._possible)
             )
-            found[f"psp@{k}"] = 100.0 * right / possible if possible else 0.0
-        return found
+            values[f"psp@{k}"] = 100.0 * right / possible if possible else 0.0
+        return values

@@ -163,12 +163,12 @@ def chains_of(cells: Sequence[Cell], parts: int) -> list[Chain]:
         by_kernel.setdefault(
             tuple(value for name, value in cell.items() if name != "C"), []
         ).append(place)
-    found = []
+    chains = []
     for places in by_kernel.values():
         places.sort(key=lambda place: cells[place]["C"])
         pieces = np.array_split(places, math.ceil(len(places) / CHAIN))
-        found += [Chain(part, tuple(map(int, piece))) for piece in pieces for part in range(parts)]
-    return sorted(found, key=lambda chain: -cells[chain.cells[-1]]["C"])
+        chains += [Chain(part, tuple(map(int, piece))) for piece in pieces for part in range(parts)]
+    return sorted(chains, key=lambda chain: -cells[chain.cells[-1]]["C"])
 
 
 def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Settings, list[str]]:
@@ -188,7 +188,7 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
         dealt = replace(data, y=positive.astype(float))
     if TASKS[settings.task].has_classes:
         counts = np.unique(dealt.y, return_counts=True)[1]
-    found, least = folds(settings.task, dealt, K, settings.seed), int(counts.min(initial=K))
+    dealt_folds, least = folds(settings.task, dealt, K, settings.seed), int(counts.min(initial=K))
     if least == 1 and settings.labels == TWO_CLASSES and len(counts) == 2:
         raise UsageError(
             "{} has one row of one of the classes, which cannot be both trained on and held out; "
@@ -203,7 +203,7 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
     def part(fold) -> Part:
         return lambda: split(data, fold)
 
-    return [part(fold) for fold in found], settings, warnings
+    return [part(fold) for fold in dealt_folds], settings, warnings
 
 
 def _named(data: Any, settings: Settings) -> tuple[Settings, Any]:
@@ -428,7 +428,7 @@ class Search:
         """What a report says of every cell: parameters, mean and standard deviation of a measure
         over the parts, nan where time was over before, the values, whether training did on all what
         it was asked for."""
-        found, best = [], self.best(name)
+        rows, best = [], self.best(name)
         for place, (cell, values) in enumerate(zip(self.cells, self.values(name), strict=True)):
             whole = len(values) == len(self._parts)
             column = [results[place] for results in self.results]
@@ -436,7 +436,7 @@ class Search:
                 (float(np.mean(values)), float(np.std(values))) if whole else (math.nan, math.nan)
             )
             converged = all(result is not None and result["done"] for result in column)
-            found.append(
+            rows.append(
                 cell
                 | {
                     "mean": mean,
@@ -446,7 +446,7 @@ class Search:
                     "selected": place == best,
                 }
             )
-        return found
+        return rows
 
     def _restore(self, state: dict[str, Any]) -> None:
         result = schemas.maybe(schemas.fields(values=schemas.instance(dict), done=schemas.flag))
@@ -460,9 +460,9 @@ class Search:
             "search",
         )
         names = set(measures(self._settings.task))
-        for found in (found for row in state["results"] for found in row if found is not None):
-            schemas.require(found["values"].keys() == names, "measures", ", ".join(sorted(names)))
-            schemas.many(schemas.ANY_REAL)(list(found["values"].values()), "measures")
+        for one in (one for row in state["results"] for one in row if one is not None):
+            schemas.require(one["values"].keys() == names, "measures", ", ".join(sorted(names)))
+            schemas.many(schemas.ANY_REAL)(list(one["values"].values()), "measures")
         self.results = [list(row) for row in state["results"]]
         for key, kept in state["standing"].items():
             schemas.require(
@@ -493,8 +493,8 @@ class Search:
                 self._standing[k] = at, driver.state()
 
         standing = self._standing.get(k, (0, None))
-        found = self._grid.trained(chain, self._left(), standing, observe, self._terms.taken)
-        for place, result in found:
+        results = self._grid.trained(chain, self._left(), standing, observe, self._terms.taken)
+        for place, result in results:
             self.results[chain.part][place] = result
         if not self._open(chain):
             self._standing.pop(k, None)

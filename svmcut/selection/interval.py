@@ -165,20 +165,20 @@ class Half:
             )
         if driver.late():
             return None
-        found = bundle.solve(inner, 1e-3 * gap * max(outcome.primal, 1e-300) / inner)
+        lowest_point = bundle.solve(inner, 1e-3 * gap * max(outcome.primal, 1e-300) / inner)
         w = np.array(outcome.progress.solution())
         fractions = driver.run.fractions
         kept = None if fractions is None else fractions.copy()
-        known = (C, inner, gap, w, np.array(found.w), float(found.lower), kept)
+        known = (C, inner, gap, w, np.array(lowest_point.w), float(lowest_point.lower), kept)
         return self.point(dict(zip(KEPT, known, strict=True)))
 
     def take(self, C: float, outcome: Outcome) -> None:
         """Takes in what the driver has trained at C, unless its solver keeps no cuts."""
         inner, bundle = outcome.objective.C, self.driver.run.bundle
         if bundle is not None:
-            found, w = bundle.solution(inner), np.array(outcome.progress.solution())
+            lowest_point, w = bundle.solution(inner), np.array(outcome.progress.solution())
             gap = min(1.0, max(0.0, outcome.gap / max(abs(outcome.primal), 1e-300)))
-            known = (C, inner, gap, w, np.array(found.w), float(found.lower), None)
+            known = (C, inner, gap, w, np.array(lowest_point.w), float(lowest_point.lower), None)
             self.trained[C] = self.point(dict(zip(KEPT, known, strict=True)))
 
     def recall(self, C: float, outcome: Outcome) -> bool:
@@ -308,8 +308,8 @@ class Proof:
                 for C in sorted(self._gaps)
             ],
             "intervals": [
-                {"low": low, "high": high, "at_least": found.weight}
-                for low, high, found in self.stretches
+                {"low": low, "high": high, "at_least": least.weight}
+                for low, high, least in self.stretches
             ],
         }
 
@@ -335,11 +335,11 @@ class Proof:
         return self._lowest(lambda half: [half.trained[C].anchor], C, C).weight
 
     def _lowest(self, anchors: Callable[[Half], list[Anchor]], low: float, high: float) -> Lowest:
-        found = []
+        spans = []
         for half in self._halves:
             starts, ends, rows = united([wrong(anchor) for anchor in anchors(half)])
-            found.append((starts, ends, half.weights[rows]))
-        starts, ends, weights = map(np.concatenate, zip(*found, strict=True))
+            spans.append((starts, ends, half.weights[rows]))
+        starts, ends, weights = map(np.concatenate, zip(*spans, strict=True))
         least = lowest(starts, ends, weights, low, high)
         return least._replace(weight=least.weight + sum(half.always for half in self._halves))
 
@@ -411,8 +411,8 @@ class GridProof(Proof):
         self._gaps = {C: max(point[C].gap for point in points) for C in values}
         C, errors = self.best
         trainings = len(self._gaps) * len(self._halves)
-        found = {"C": C, "errors": errors, "within": self.slack, "trainings": trainings}
-        return found | self.points()
+        proven = {"C": C, "errors": errors, "within": self.slack, "trainings": trainings}
+        return proven | self.points()
 
 
 class CertifiedChoice(Proof):

@@ -75,10 +75,10 @@ class BcfwRun(PassRun):
         model, separation = self.model, self.model.separate(w)
         cut = model.joint(separation.labels, model.weights)
         self.longest_cut = max(self.longest_cut, float(np.linalg.norm(cut)))
-        found = model.summed(separation.slacks)
-        value = 0.5 * float(w @ w) + self.C * found
+        risk = model.summed(separation.slacks)
+        value = 0.5 * float(w @ w) + self.C * risk
         if value < self.primal:
-            self.best, self.primal, self._risk = w.copy(), value, found
+            self.best, self.primal, self._risk = w.copy(), value, risk
 
     def _counts(self) -> dict[str, Any]:
         blocks, best = self._blocks, self.best

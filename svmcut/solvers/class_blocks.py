@@ -233,12 +233,12 @@ class ClassBlocksRun(Run):
             problem, C, w = self._problem, self._problem.C, progress.solution()
             model = self._then.run.bundle.solve(C, 1e-3 * problem.stop.target(progress.primal) / C)
             alpha, coef = (each.coefficients().reshape(self._shape) for each in (w, model.w))
-            found = self._point(alpha, np.ascontiguousarray(problem.space.formed(alpha).T))
+            point = self._point(alpha, np.ascontiguousarray(problem.space.formed(alpha).T))
             squared = float(np.vdot(coef, problem.space.formed(coef).T)) + problem.space.rounding(
                 coef
             )
             lower = max(self._lower, model.lower + 0.5 * model.squared_norm - 0.5 * squared)
-            return progress._replace(primal=found.primal, dual=lower, gap=found.primal - lower)
+            return progress._replace(primal=point.primal, dual=lower, gap=point.primal - lower)
         self._settle()
         return self._progress(time.perf_counter())._replace(seconds=progress.seconds)
 
@@ -260,9 +260,9 @@ class ClassBlocksRun(Run):
         wd, dd = cross - best.squared, scale * scale * own.squared - 2 * cross + best.squared
         t = risk.line_minimum(best.s.ravel(), rates.ravel(), wd, dd, C)
         if t > 0:
-            found = self._point((1 - t) * best.alpha + t * scale * self._alpha, best.s + t * rates)
-            if found.primal < best.primal:
-                self._best = found
+            point = self._point((1 - t) * best.alpha + t * scale * self._alpha, best.s + t * rates)
+            if point.primal < best.primal:
+                self._best = point
 
     def _element(self, best: Best) -> Expansion:
         points = np.flatnonzero(best.alpha)

@@ -171,9 +171,9 @@ class CuttingPlaneRun(Run):
                 self._cut = line.cut(t, solver.overshoot)
                 self._mu = self._mu and _next_mu(self._mu, t, promised)
             else:
-                found = _valued(oracle.at(model.w), C)
-                self._cut = oracle.cut(found.point)
-                self._best = min(best, found, key=_primal)
+                reached = _valued(oracle.at(model.w), C)
+                self._cut = oracle.cut(reached.point)
+                self._best = min(best, reached, key=_primal)
 
     def _begin(self) -> None:
         """The first point, its cut, lower bound, slack and passes."""

@@ -206,11 +206,11 @@ class ChainFactors(Factors):
 
     def primal(self, w) -> float:
         """P(w) by Viterbi's recursion."""
-        model, found = self.model, self.model.separate(w)
+        model, separation = self.model, self.model.separate(w)
         self.longest_cut = max(
-            self.longest_cut, float(np.linalg.norm(model.joint(found.labels, model.weights)))
+            self.longest_cut, float(np.linalg.norm(model.joint(separation.labels, model.weights)))
         )
-        return 0.5 * float(w @ w) + self.C * model.summed(found.slacks)
+        return 0.5 * float(w @ w) + self.C * model.summed(separation.slacks)
 
 
 class GdmmRun(PassRun):
@@ -250,9 +250,9 @@ class GdmmRun(PassRun):
         due = factors.due(factors.passes)
         while factors.passes < due:
             factors.run()
-        bound, found = factors.look()
+        bound, candidates = factors.look()
         self.longest_cut, self.lower = factors.longest_cut, max(self.lower, bound)
-        value, weights = min(found, key=lambda candidate: candidate[0])
+        value, weights = min(candidates, key=lambda candidate: candidate[0])
         if value < self.primal:
             self.primal, self.best = value, weights()
 

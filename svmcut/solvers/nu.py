@@ -81,14 +81,14 @@ class NuProblem:
 
     def levels(self, v: NDArray[np.float64]) -> tuple[float, float]:
         """The best rho and b where p - w.phi = v, exactly."""
-        found = [
+        levels = [
             self._level(-side * v, self.sides == side, mass)
             for side, mass in zip((1.0, -1.0), self.masses, strict=True)
             if mass > 0
         ]
-        if len(found) == 1:
-            return found[0], 0.0
-        return 0.5 * (found[0] + found[1]), 0.5 * (found[1] - found[0])
+        if len(levels) == 1:
+            return levels[0], 0.0
+        return 0.5 * (levels[0] + levels[1]), 0.5 * (levels[1] - levels[0])
 
     def _level(self, z: NDArray, points: NDArray, mass: float) -> float:
         """The number with so much weight of z below it; halfway between two where there are
@@ -103,8 +103,8 @@ class NuProblem:
             parted, sums = z[order], np.cumsum(self.weights[points][order])
             place = min(int(np.searchsorted(sums, mass * (1 - EQUAL))), len(z) - 1)
             many = place + 1 < len(z) and abs(float(sums[place]) - mass) <= EQUAL * mass
-        found = float(parted[place])
-        return 0.5 * (found + float(parted[place + 1])) if many else found
+        level = float(parted[place])
+        return 0.5 * (level + float(parted[place + 1])) if many else level
 
     def risk(self, r: NDArray[np.float64]) -> float:
         """(P - 1/2 |w|^2) / C where p - f - b = r, any b: at the best rho and b."""

@@ -251,8 +251,8 @@ class OneVsRestRun(Run):
 
     def _with(self, k: int, p: Progress) -> Progress:
         """The sums with this step of a machine."""
-        W, found = self._W, self._found.copy()
-        found[k] = p.primal, p.risk, max(float(found[k, 2]), p.dual)
+        W, sums = self._W, self._found.copy()
+        sums[k] = p.primal, p.risk, max(float(sums[k, 2]), p.dual)
 
         def solution():
             columns = W.copy()
@@ -265,14 +265,14 @@ class OneVsRestRun(Run):
             passes + p.passes,
             cuts + p.cuts,
             support + p.support,
-            found,
+            sums,
             solution,
         )
 
     def _told(
-        self, iteration: int, passes: float, cuts: int, support: int, found: Any, solution: Any
+        self, iteration: int, passes: float, cuts: int, support: int, sums: Any, solution: Any
     ) -> Progress:
-        primal, risk, dual = map(float, found.sum(axis=0))
+        primal, risk, dual = map(float, sums.sum(axis=0))
         seconds = time.perf_counter() - self._began
         return Progress(
             iteration,

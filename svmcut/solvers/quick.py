@@ -97,12 +97,12 @@ class QuickRun(Run):
 
     def counts(self) -> dict[str, Any]:
         """What the report says of the part held out."""
-        found = {
+        counts = {
             "held_out": self.watched.n_samples,
             "held_out_error": self._told,
             "passes": self._fewest,
         }
-        return found if self._chunks is None else found | {"held_out_chunk_f1": 100 - self._least}
+        return counts if self._chunks is None else counts | {"held_out_chunk_f1": 100 - self._least}
 
     @property
     def is_whole(self) -> bool:
@@ -196,12 +196,12 @@ class QuickRun(Run):
         squared, low, high = float(w @ w), 1.0, 1.0
 
         def rises(t: float) -> bool:
-            found = self._model.separate(t * w)
-            risk = self._model.summed(found.slacks)
+            separation = self._model.separate(t * w)
+            risk = self._model.summed(separation.slacks)
             primal = 0.5 * t * t * squared + self._C * risk
             if primal < self._primal:
                 self._best, self._risk, self._primal, self.scale = t * w, risk, primal, t
-            return t * t * squared + self._C * (risk - self._model.summed(found.losses)) > 0
+            return t * t * squared + self._C * (risk - self._model.summed(separation.losses)) > 0
 
         self._best, self.scale = np.zeros(len(w)), 0.0
         self._risk = self._at_zero

@@ -87,8 +87,8 @@ class SbpRun(ExpansionRun):
             if self._solver.nu is None:
                 self._volume = volume
         scale = 1 / level if level > 0 else 0.0
-        found = self._judge(native.steps, a, c, bias, scale)
-        return found if self._solver.nu is None else found._replace(rank=rank)
+        look = self._judge(native.steps, a, c, bias, scale)
+        return look if self._solver.nu is None else look._replace(rank=rank)
 
     def _looked(self) -> None:
         native = self._native

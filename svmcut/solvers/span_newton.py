@@ -75,8 +75,8 @@ class SpanDescent(Descent):
     @classmethod
     def sampled(cls, problem: Problem, w: Traced, delta: float) -> tuple[Traced, float]:
         bare = Traced(w.w, None)  # the rows that w comes from are no rows of a sample
-        found, last = super().sampled(problem, bare, delta)
-        return (w, delta) if found is bare else (found, min(delta, LIFT * last))
+        start, last = super().sampled(problem, bare, delta)
+        return (w, delta) if start is bare else (start, min(delta, LIFT * last))
 
 
 class SpanNewtonRun(NewtonRun):

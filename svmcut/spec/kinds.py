@@ -321,9 +321,9 @@ def floors(names: tuple[str, ...]) -> Kind:
 
     def take(value: Any) -> tuple[tuple[str, float], ...]:
         pairs = tuple(value.items() if isinstance(value, Mapping) else value)
-        found = tuple((name, share.take(floor)) for name, floor in pairs)
-        known = all(name in names and floor < 1 for name, floor in found)
-        return _accept(found, known and len(found) > 0)
+        taken = tuple((name, share.take(floor)) for name, floor in pairs)
+        known = all(name in names and floor < 1 for name, floor in taken)
+        return _accept(taken, known and len(taken) > 0)
 
     words = tuple(f"{name}=0.9" for name in names)
     expected = f"a share above 0 and below 1 by name as in {names[0]}=0.95; names are " + ", ".join(

@@ -59,8 +59,8 @@ class _Later:
                 raise NumpyNeeded(name) from None
         import numpy
 
-        found = self.__dict__[name] = getattr(numpy, name)
-        return found
+        value = self.__dict__[name] = getattr(numpy, name)
+        return value
 
 
 if TYPE_CHECKING:

@@ -100,9 +100,9 @@ def plain(settings: Settings) -> Settings:
                 "{} is {}; expected {}", Parameter(name), shown, kind.expected
             ) from None
     values.setdefault("loss", TASKS[values.get("task", settings.task)].loss)
-    found = replace(settings, **values)
-    unset = found.cost is None and found.example_cost is None and found.is_sum
-    return replace(found, example_cost=found.usual_cost) if unset else found
+    checked = replace(settings, **values)
+    unset = checked.cost is None and checked.example_cost is None and checked.is_sum
+    return replace(checked, example_cost=checked.usual_cost) if unset else checked
 
 
 def check_names(names) -> None:
@@ -188,12 +188,12 @@ def _reader(parameter: str) -> str:
 
 
 def _warnings(settings: Settings, loss: Loss) -> list[str]:
-    wishes, found = settings.wishes(), list[str]()
+    wishes, warnings = settings.wishes(), list[str]()
     if "p" in wishes and loss.at is None:
-        found.append(Message("{p} has no effect with loss '{}'", loss.name))
+        warnings.append(Message("{p} has no effect with loss '{}'", loss.name))
     known = {name for row in KERNELS.values() for name in row.takes}
     known -= {*KERNELS[settings.kernel].takes}
-    found += [
+    warnings += [
         Message(
             "{} has no effect with the {} kernel; add {kernel=}",
             Parameter(name),
@@ -203,5 +203,5 @@ def _warnings(settings: Settings, loss: Loss) -> list[str]:
         for name in sorted(wishes & known)
     ]
     if {"epsilon", "gap"} <= wishes:
-        found.append(Message("{epsilon} has no effect beside {gap}"))
-    return found
+        warnings.append(Message("{epsilon} has no effect beside {gap}"))
+    return warnings

@@ -115,7 +115,7 @@ def array(
         wanted = f"an array ({dims}) of {np.dtype(dtype)}"
         if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != len(shape):
             _refuse(name, value, wanted)
-        if any(size not in (None, found) for size, found in zip(shape, value.shape, strict=True)):
+        if any(size not in (None, there) for size, there in zip(shape, value.shape, strict=True)):
             _refuse(name, value, wanted)
         if not value.size:
             return
@@ -178,14 +178,14 @@ def fields(**checks: Check) -> Check:
 
     def check(value: Any, name: str) -> None:
         for key, inner in checks.items():
-            found = (
+            field = (
                 value.get(key, _MISSING)
                 if isinstance(value, dict)
                 else getattr(value, key, _MISSING)
             )
-            if found is _MISSING:
+            if field is _MISSING:
                 raise StateError(f"{name} has no {key}")
-            inner(found, f"{name}.{key}")
+            inner(field, f"{name}.{key}")
 
     return check
 

@@ -83,8 +83,8 @@ def reads(settings: Settings, solver: str) -> set[str]:
     """The parameters, of those not every solver has, that one reads in this run."""
     as_chains = settings.is_joint and solver != JOINT[0]
     row = SOLVERS[solver]
-    found = takes(OF_TAGS if as_chains else settings.task, solver, settings.has_kernel)
+    names = takes(OF_TAGS if as_chains else settings.task, solver, settings.has_kernel)
     if settings.labels == TAGS:  # anything but ssg trains without it as asked
-        found = found - {"qp"} if settings.quick else found | {"quick"}
+        names = names - {"qp"} if settings.quick else names | {"quick"}
     polished = row.polished if settings.polish is None else settings.polish
-    return found if polished or "polish" not in found else found - {*row.after}
+    return names if polished or "polish" not in names else names - {*row.after}

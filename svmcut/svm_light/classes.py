@@ -83,25 +83,25 @@ class Classes(LightRun):
     def leave_out(self, problem: MachineProblem, machine: Machine) -> None:
         """The block of -x 1; --exact trains without every row whose error training decides."""
         values, began = self.values, time.process_time()
-        found = decided(
+        verdicts = decided(
             problem,
             machine,
             float(self.distances.max()),
             None if values["exact"] else values["rho"],
         )
-        rows = np.flatnonzero(found == UNDECIDED)
+        rows = np.flatnonzero(verdicts == UNDECIDED)
         self.report.say("Computing leave-one-out", end="")
         trained = scores_without(problem, rows)
-        for row, sign in enumerate(found.tolist()):
+        for row, sign in enumerate(verdicts.tolist()):
             look()
             if sign == UNDECIDED:
                 self.report.say(f"(?[{row}]...", end="")
-                found[row] = RIGHT if problem.y[row] * next(trained) > 0 else WRONG
-            mark = "+" if found[row] == RIGHT else "-"
+                verdicts[row] = RIGHT if problem.y[row] * next(trained) > 0 else WRONG
+            mark = "+" if verdicts[row] == RIGHT else "-"
             self.report.say(mark if sign else f"{mark})", end="")
         self.report.say()
         self.report.say("Retrain on full problem...done.")
-        rates = estimates.rates(found == WRONG, problem.y > 0)
+        rates = estimates.rates(verdicts == WRONG, problem.y > 0)
         self.report.left_out(rates, len(rows), values["rho"], time.process_time() - began)
 
     def at_risk(self, problem: MachineProblem, alpha, losses):

@@ -32,9 +32,9 @@ class _Counts:
     def lines(self) -> list[str]:
         total = int(self.table.sum())
         right = int(np.trace(self.table))
-        found = int(self.table[1, 1])
+        hits = int(self.table[1, 1])
         precision, recall = (
-            f"{100 * found / count:.2f}" if count else "nan"
+            f"{100 * hits / count:.2f}" if count else "nan"
             for count in (int(self.table[1].sum()), int(self.table[:, 1].sum()))
         )
         accuracy = f"{100 * right / total:.2f}" if total else "nan"

@@ -89,8 +89,8 @@ def rates(wrong: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Rates:
 def rates_of(count: int, positives: int, missed: int, false: int) -> Rates:
     """The rates of so many examples and positives, of which some are missed, and so many false
     positives."""
-    found = positives - missed
-    recall, precision = percent(found, positives), percent(found, found + false)
+    hits = positives - missed
+    recall, precision = percent(hits, positives), percent(hits, hits + false)
     return Rates(percent(missed + false, count), recall, precision)
 
 

@@ -42,12 +42,12 @@ def decided(
     squared: R^2.
     """
     alpha, losses = np.abs(machine.beta), machine.losses(problem.y)
-    found = np.full(len(alpha), UNDECIDED, np.int8)
+    verdicts = np.full(len(alpha), UNDECIDED, np.int8)
     if rho is not None:
-        found[rho * alpha * squared + losses < 1] = RIGHT
-    found[alpha == 0] = RIGHT
-    found[losses >= 1] = WRONG
-    return found
+        verdicts[rho * alpha * squared + losses < 1] = RIGHT
+    verdicts[alpha == 0] = RIGHT
+    verdicts[losses >= 1] = WRONG
+    return verdicts
 
 
 def scores_without(problem: MachineProblem, rows: NDArray[np.int64]) -> Iterator[float]:

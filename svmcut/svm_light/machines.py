@@ -179,13 +179,13 @@ class MachineProblem:
         )
         began = time.perf_counter()
         if self.on_features and beta is None:
-            found = None
-            for found in SmoothedMargin(problem, self.free_bias, self.threads):
-                observe(found)
-            if found is not None and found.violation <= self.tolerance:
-                solution, spent = found.solution, {"optimizer": time.perf_counter() - began}
+            last = None
+            for last in SmoothedMargin(problem, self.free_bias, self.threads):
+                observe(last)
+            if last is not None and last.violation <= self.tolerance:
+                solution, spent = last.solution, {"optimizer": time.perf_counter() - began}
                 return Machine(
-                    solution.beta, solution.b, found.scores, found.violation, found.steps, 0, spent
+                    solution.beta, solution.b, last.scores, last.violation, last.steps, 0, spent
                 )
         solver = Smo(self.free_bias, self.cache_mb, self.threads)
         state = None if beta is None else solver.state_at(problem, beta)

@@ -88,23 +88,23 @@ class Pairs(LightRun):
         machine = self.machine(pairs, C)
         runtime = self.runtime(machine.spent)
         began = time.process_time()
-        found = self.figures(machine, C)
-        drawn = "" if self._every == 1 else f" (of {len(found.alpha)} pairs drawn)"
-        self.report.trained(machine.steps, found.wrong, machine.violation, runtime)
-        norm, positive = estimates.norm(machine.squared, self.kernel), ~np.signbit(found.alpha)
-        bound = f"including {found.bound} at upper bound"
-        longest = math.sqrt(found.longest)
-        self.report.sizes(found.vectors, bound, machine.loss, norm, longest, drawn)
-        self.report.dimension(1.0 + norm**2 * found.radius, drawn)
+        figures = self.figures(machine, C)
+        drawn = "" if self._every == 1 else f" (of {len(figures.alpha)} pairs drawn)"
+        self.report.trained(machine.steps, figures.wrong, machine.violation, runtime)
+        norm, positive = estimates.norm(machine.squared, self.kernel), ~np.signbit(figures.alpha)
+        bound = f"including {figures.bound} at upper bound"
+        longest = math.sqrt(figures.longest)
+        self.report.sizes(figures.vectors, bound, machine.loss, norm, longest, drawn)
+        self.report.dimension(1.0 + norm**2 * figures.radius, drawn)
         self.report.xi_alpha(
-            lambda: estimates.rates(self.at_risk(machine, found, C), positive),
+            lambda: estimates.rates(self.at_risk(machine, figures, C), positive),
             lambda: time.process_time() - began,
             self.rho_and_depth(machine.gram is not None) + drawn,
         )
         self.report.evaluations(machine.evaluations)
         beta = np.empty(n)
         beta[self._order] = machine.alpha
-        self.write(model_file, beta, 0.0, n, found.alpha, found.alpha)
+        self.write(model_file, beta, 0.0, n, figures.alpha, figures.alpha)
 
     def machine(self, pairs: int, C: float) -> PairMachine:
         """The machine of all pairs, which are formed where they are few.
@@ -131,11 +131,11 @@ class Pairs(LightRun):
             )
         return train(graded, observe)
 
-    def at_risk(self, machine: PairMachine, found: Figures, C: float) -> NDArray[np.bool_]:
+    def at_risk(self, machine: PairMachine, figures: Figures, C: float) -> NDArray[np.bool_]:
         """The pairs that may be in the wrong order where they are left out; the search needs pairs
         that were formed."""
-        size, losses, depth = np.abs(found.alpha), found.losses, self.values["depth"]
-        failing = estimates.at_risk(size, losses, found.largest, self.values["rho"])
+        size, losses, depth = np.abs(figures.alpha), figures.losses, self.values["depth"]
+        failing = estimates.at_risk(size, losses, figures.largest, self.values["rho"])
         gram = machine.gram
         if depth > 0 and gram is not None:
             rows, own = np.flatnonzero(failing & (losses < 1)), np.diag(gram).astype(np.float64)

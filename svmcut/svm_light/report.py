@@ -73,18 +73,18 @@ class LightReport:
     ) -> None:
         """The block of the XiAlpha estimates; how: rho and depth."""
         self.say("Computing XiAlpha-estimates...", end="")
-        found = estimate()
+        rates = estimate()
         self.say("done")
         self.say(f"Runtime for XiAlpha-estimates in cpu-seconds: {seconds():.2f}")
-        self.say(f"XiAlpha-estimate of the error: error<={found.error:.2f}% {how}")
-        self.say(f"XiAlpha-estimate of the recall: recall=>{found.recall:.2f}% {how}")
-        self.say(f"XiAlpha-estimate of the precision: precision=>{found.precision:.2f}% {how}")
+        self.say(f"XiAlpha-estimate of the error: error<={rates.error:.2f}% {how}")
+        self.say(f"XiAlpha-estimate of the recall: recall=>{rates.recall:.2f}% {how}")
+        self.say(f"XiAlpha-estimate of the precision: precision=>{rates.precision:.2f}% {how}")
 
-    def left_out(self, found: Rates, computed: int, rho: float, seconds: float) -> None:
+    def left_out(self, rates: Rates, computed: int, rho: float, seconds: float) -> None:
         """The block of leave-one-out."""
-        self.say(f"Leave-one-out estimate of the error: error={found.error:.2f}%")
-        self.say(f"Leave-one-out estimate of the recall: recall={found.recall:.2f}%")
-        self.say(f"Leave-one-out estimate of the precision: precision={found.precision:.2f}%")
+        self.say(f"Leave-one-out estimate of the error: error={rates.error:.2f}%")
+        self.say(f"Leave-one-out estimate of the recall: recall={rates.recall:.2f}%")
+        self.say(f"Leave-one-out estimate of the precision: precision={rates.precision:.2f}%")
         self.say(f"Actual leave-one-outs computed:  {computed} (rho={rho:.2f})")
         self.say(f"Runtime for leave-one-out in cpu-seconds: {seconds:.2f}")
 

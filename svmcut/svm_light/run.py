@@ -71,9 +71,9 @@ class LightRun:
         """C as given, or the default of these d^2, which is told."""
         if self.values["cost"] > 0:
             return self.values["cost"]
-        found = estimates.default_cost(squared)
-        self.report.say(f"Setting default regularization parameter C={found:.4f}")
-        return found
+        C = estimates.default_cost(squared)
+        self.report.say(f"Setting default regularization parameter C={C:.4f}")
+        return C
 
     def machine_problem(
         self, y: NDArray, factors: NDArray | None = None, tube: float | None = None
@@ -132,18 +132,18 @@ class LightRun:
         with step(self.report.say, "Reading alphas"):
             try:
                 with open(path, encoding="ascii") as file:
-                    found = np.array([float(line) for line in file if line.strip()])
+                    alpha = np.array([float(line) for line in file if line.strip()])
             except (OSError, ValueError) as error:
                 raise DataError(
                     path, getattr(error, "strerror", None) or "a line is no number"
                 ) from None
-            if len(found) != count or not np.isfinite(found).all():
+            if len(alpha) != count or not np.isfinite(alpha).all():
                 raise DataError(
                     path,
-                    f"{len(found)} finite numbers; expected {count}, one a line, as -a wrote them",
+                    f"{len(alpha)} finite numbers; expected {count}, one a line, as -a wrote them",
                 )
         self.report.say("Computing starting state...done.")
-        return found
+        return alpha
 
     def write(
         self,

@@ -78,12 +78,12 @@ def pyarrow() -> Any:
         Where it is not installed.
     """
     try:
-        import pyarrow as found
+        import pyarrow as library
     except ImportError:
         raise UsageError(
             "tables are read by pyarrow, which is not installed; pip install pyarrow"
         ) from None
-    return found
+    return library
 
 
 def cells_of(column: Any, name: str, path: str) -> Cells:
@@ -179,5 +179,5 @@ def _texts(column: Any) -> Texts:
     if column.null_count:
         flags = column.is_null().to_numpy(zero_copy_only=False)
         missing = np.ascontiguousarray(flags, np.uint8)
-    found = np.zeros(0, np.uint8) if text is None else np.frombuffer(text, np.uint8)
-    return Texts(found, np.ascontiguousarray(bounds), missing)
+    data = np.zeros(0, np.uint8) if text is None else np.frombuffer(text, np.uint8)
+    return Texts(data, np.ascontiguousarray(bounds), missing)

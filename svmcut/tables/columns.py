@@ -157,8 +157,8 @@ class Category:
     @classmethod
     def fit(cls, name: str, codes: Codes, options: TableOptions) -> Placed:
         """Of the training rows: names that none of them has are unknown."""
-        found = np.bincount(codes.ids[codes.ids >= 0], minlength=len(codes.texts)) > 0
-        chosen, places = _chosen(found, codes.order)
+        there = np.bincount(codes.ids[codes.ids >= 0], minlength=len(codes.texts)) > 0
+        chosen, places = _chosen(there, codes.order)
         values = tuple(codes.texts[k].decode() for k in chosen)
         return Placed(cls(name, values, bool((codes.ids == -1).any())), places)
 

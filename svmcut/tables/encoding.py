@@ -69,10 +69,10 @@ class Encoding:
 
     def told(self) -> str:
         """In one line what the columns became, the first of each kind by name."""
-        found: dict[str, list[str]] = {}
+        by_kind: dict[str, list[str]] = {}
         for column in self.columns:
-            found.setdefault(column.told(), []).append(column.name)
-        return "; ".join(f"{_several(names)}: {what}" for what, names in found.items())
+            by_kind.setdefault(column.told(), []).append(column.name)
+        return "; ".join(f"{_several(names)}: {what}" for what, names in by_kind.items())
 
 
 def _several(names: list[str], most: int = 4) -> str:
@@ -139,7 +139,7 @@ class Rows:
     def _placed(self) -> list[Placed]:
         if self._fitted is None:
             pairs = zip(self._names, self._gathered, strict=True)
-            self._fitted = [FITS[type(found)](name, found, self._options) for name, found in pairs]
+            self._fitted = [FITS[type(cells)](name, cells, self._options) for name, cells in pairs]
         return self._fitted
 
 
@@ -152,8 +152,8 @@ def encode(path: str, columns: list[Placed], gathered: list[Gathered]) -> Csr:
         For more features than there may be, and for values beyond float32.
     """
     first, told = 0, []
-    for (column, places), found in zip(columns, gathered, strict=True):
-        told.append(column.encoder(found, first, places))
+    for (column, places), cells in zip(columns, gathered, strict=True):
+        told.append(column.encoder(cells, first, places))
         first += column.width
     if first > _MOST_FEATURES:
         message = "{:,} features; expected at most {:,}"

@@ -189,8 +189,8 @@ class Column:
         DataError
             For texts that nobody named.
         """
-        found = self.gathered()
-        return self._decided(found) if self.role == "open" and self._ids else found
+        cells = self.gathered()
+        return self._decided(cells) if self.role == "open" and self._ids else cells
 
     def gathered(self) -> Any:
         """As take, where texts that nobody named are names."""
@@ -205,8 +205,8 @@ class Column:
         self._values, self._ids, self._counts = [], [], []
 
     def _add_text(self, cells: Texts) -> None:
-        found = self._words.count(cells.text, cells.offsets, *self._ngrams, self._known is None)
-        self._counts.append(found)
+        counts = self._words.count(cells.text, cells.offsets, *self._ngrams, self._known is None)
+        self._counts.append(counts)
 
     def _add_names(self, cells: Texts) -> None:
         grow = self._known is None
@@ -288,9 +288,9 @@ class Column:
 
 def _booleans(cells: Texts) -> NDArray[np.float64] | None:
     """True and False as numbers; None where a cell is neither."""
-    found = Words()
-    ids = found.cells(cells.text, cells.offsets, cells.missing, True)
-    table = [_TRUE.get(text.lower()) for text in found.texts()]
+    words = Words()
+    ids = words.cells(cells.text, cells.offsets, cells.missing, True)
+    table = [_TRUE.get(text.lower()) for text in words.texts()]
     return None if None in table else np.array([*table, np.nan], np.float64)[ids]
 
 

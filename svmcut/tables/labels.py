@@ -43,11 +43,11 @@ class Names:
         """Takes in the next rows; a DataError where a cell is no UTF-8."""
         texts = as_texts(cells, self.name, self.path)
         try:
-            found = self._words.cells(texts.text, texts.offsets, texts.missing, self._grow)
+            ids = self._words.cells(texts.text, texts.offsets, texts.missing, self._grow)
         except CellFault as fault:
             what = Message(NO_UTF_8, texts.cell(fault.cell)[:40])
             raise self.refused(fault.cell, what) from None
-        self._ids.append(found)
+        self._ids.append(ids)
         self._rows += len(cells)
 
     def ids(self) -> NDArray[np.int32]:
@@ -60,8 +60,8 @@ class Names:
 
     def take(self) -> NDArray[np.int32]:
         """The rows since the last time."""
-        found, self._ids = self.ids(), []
-        return found
+        ids, self._ids = self.ids(), []
+        return ids
 
     def refused(self, row: int, what: Any) -> DataError:
         """The refusal of a row, counted from 0 behind those that are taken in."""

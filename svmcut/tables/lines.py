@@ -107,7 +107,7 @@ def _escaped(name: str) -> str:
 def _name(word: str) -> str:
     if not word:
         raise ValueError
-    return _ESCAPED.sub(lambda found: _BACK[found[1]], word) if "\\" in word else word
+    return _ESCAPED.sub(lambda match: _BACK[match[1]], word) if "\\" in word else word
 
 
 class _Reader:
@@ -187,7 +187,7 @@ def _text(name: str, words: dict[str, str]) -> Text:
 
 
 def _different(names: Iterable[str]) -> tuple[str, ...]:
-    found = tuple(names)
-    if len({*found}) < len(found):
+    read = tuple(names)
+    if len({*read}) < len(read):
         raise ValueError
-    return found
+    return read

@@ -14,10 +14,10 @@ from svmcut.spec.records import fields, record
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    found = (value,) if isinstance(value, str) else tuple(value)
-    if not found or not all(isinstance(name, str) and name for name in found):
+    names = (value,) if isinstance(value, str) else tuple(value)
+    if not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError
-    return found
+    return names
 
 
 def _switch(value: Any) -> bool:

@@ -101,8 +101,8 @@ class Classification(VectorTask):
         table = contingency_table(positive, scores, unknown)
         counts = [int((~positive & ~unknown).sum()), int(positive.sum())]
         labels = named_labels(tally.labels or SIGNS, tally.words)
-        found = {"labels": labels, "class_counts": counts}
-        return tally.counts() | found | dict(zip(("tp", "fp", "fn", "tn"), table, strict=True))
+        own = {"labels": labels, "class_counts": counts}
+        return tally.counts() | own | dict(zip(("tp", "fp", "fn", "tn"), table, strict=True))
 
     def label_warnings(self, data: Examples, driver: Driver) -> list[str]:
         labels = driver.marks.get("labels")
@@ -110,15 +110,15 @@ class Classification(VectorTask):
 
     def warnings(self, tally: Scores, path: str) -> list[str]:
         n, (positive, _, unknown) = len(tally.y), tally.of_classes()
-        found = _unknown(unknown, tally.labels, path, tally.words)
+        warnings = _unknown(unknown, tally.labels, path, tally.words)
         if positive.all() or not (positive | unknown).any():
             what = f"all {n} examples are {'positive' if positive.all() else 'negative'}"
             named = label_texts(tally.labels or SIGNS, tally.words)[1]
             rule = f"the model has {named} for its positive class"
-            found.append(
+            warnings.append(
                 f"{what}: {rule if tally.labels else 'a label is positive where it is above 0'}"
             )
-        return found + super().warnings(tally, path)
+        return warnings + super().warnings(tally, path)
 
 
 def _unknown(

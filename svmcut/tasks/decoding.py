@@ -100,37 +100,42 @@ def tag_probabilities(
 
 def _probabilities(model: ChainModel | KernelChainModel, lattice: Lattice) -> NDArray[np.float64]:
     scale = 1.0 if model.temperature is None else model.temperature
-    found = lattice.sums(scale, marginals=True)[2]
-    assert found is not None
-    return found
+    marginals = lattice.sums(scale, marginals=True)[2]
+    assert marginals is not None
+    return marginals
 
 
 def write_decoded(
-    output: Output, found: Decoded, names: tuple[str, ...], apart: bool, *, confidence: bool = False
+    output: Output,
+    decoded: Decoded,
+    names: tuple[str, ...],
+    apart: bool,
+    *,
+    confidence: bool = False,
 ) -> None:
     """Lines of tags: with confidence ``TAG P``; of the best few every labelling behind a line ``#
     RANK SCORE``. apart: an empty line behind every sequence."""
-    if found.best is not None:
-        lines = _best_lines(found, names, apart)
+    if decoded.best is not None:
+        lines = _best_lines(decoded, names, apart)
     else:
-        own = [names[tag] for tag in found.tags.tolist()]
-        if confidence and found.probabilities is not None:
-            sure = found.probabilities[np.arange(len(own)), found.tags].tolist()
+        own = [names[tag] for tag in decoded.tags.tolist()]
+        if confidence and decoded.probabilities is not None:
+            sure = decoded.probabilities[np.arange(len(own)), decoded.tags].tolist()
             own = [f"{tag} {p:.8g}" for tag, p in zip(own, sure, strict=True)]
         lines = [f"{line}\n" for line in own]
         if apart:
-            for end in (found.indptr[1:] - found.indptr[0]).tolist():
+            for end in (decoded.indptr[1:] - decoded.indptr[0]).tolist():
                 lines[end - 1] += "\n"
     output.write("".join(lines).encode("utf-8", "surrogateescape"))
 
 
-def _best_lines(found: Decoded, names: tuple[str, ...], apart: bool) -> list[str]:
+def _best_lines(decoded: Decoded, names: tuple[str, ...], apart: bool) -> list[str]:
     lines: list[str] = []
-    assert found.best is not None
-    labels, scores = found.best
+    assert decoded.best is not None
+    labels, scores = decoded.best
     count, start = scores.shape[1], 0
     flat: Any = labels.tolist()
-    for length, row in zip(np.diff(found.indptr).tolist(), scores.tolist(), strict=True):
+    for length, row in zip(np.diff(decoded.indptr).tolist(), scores.tolist(), strict=True):
         for rank, score in enumerate(row, 1):
             if np.isneginf(score):
                 break

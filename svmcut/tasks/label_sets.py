@@ -179,8 +179,8 @@ class Labelling(Task):
         """As Task.read; of a table as `table` reads it."""
         if table is not None:
             return table.read(path, SETS, how["max_memory"])
-        found = read_multilabel(path, **how)
-        return found if costs else replace(found, weights=None)
+        examples = read_multilabel(path, **how)
+        return examples if costs else replace(examples, weights=None)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> MultilabelExamples:
         """As Task.from_arrays: y has one column a label."""

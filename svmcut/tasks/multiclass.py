@@ -52,13 +52,13 @@ class Confusion:
         self.infinite = 0
 
     def add(self, part: Examples, predicted: NDArray[np.float64]) -> None:
-        K, found, place = len(self.names), np.argmax(predicted, axis=1), _places(part.y, self.names)
+        K, best, place = len(self.names), np.argmax(predicted, axis=1), _places(part.y, self.names)
         known = place >= 0
-        self.table += np.bincount(place[known] * K + found[known], minlength=K * K).reshape(K, K)
-        self.others += np.bincount(found[~known], minlength=K)
+        self.table += np.bincount(place[known] * K + best[known], minlength=K * K).reshape(K, K)
+        self.others += np.bincount(best[~known], minlength=K)
         self.infinite += int((~np.isfinite(predicted)).any(axis=1).sum())
         if self.squared is not None:
-            self.squared += float(((part.y - self.names[found]) ** 2).sum())
+            self.squared += float(((part.y - self.names[best]) ** 2).sum())
 
     def join(self, others: Confusion) -> None:
         """Takes in rows that were counted elsewhere."""
@@ -254,9 +254,9 @@ class Multiclass(RowTask):
         return _unknown(int((~np.isin(data.y, driver.counts["labels"])).sum()), data.source.path)
 
     def warnings(self, tally: Confusion, path: str) -> list[str]:
-        found = _unknown(int(tally.others.sum()), path)
+        warnings = _unknown(int(tally.others.sum()), path)
         bad = tally.infinite
-        return found + ([f"scores of {bad} examples are not finite"] if bad else [])
+        return warnings + ([f"scores of {bad} examples are not finite"] if bad else [])
 
 
 class SvmMulticlass(Multiclass):

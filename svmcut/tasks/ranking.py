@@ -43,10 +43,10 @@ class Ranking(VectorTask):
 
     def read(self, path: str, **how: Any) -> Examples:
         """As Task.read, with the queries of FILE.group or FILE.query where the lines have none."""
-        found = super().read(path, **how)
-        if found.qid is None and self.reads_beside and (name := find_queries(path)) is not None:
-            return replace(found, qid=read_queries(name, len(found), path))
-        return found
+        examples = super().read(path, **how)
+        if examples.qid is None and self.reads_beside and (name := find_queries(path)) is not None:
+            return replace(examples, qid=read_queries(name, len(examples), path))
+        return examples
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
         """As Task.stream, with queries as `read`; refuses those whose ids decrease or are

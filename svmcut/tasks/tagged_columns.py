@@ -32,8 +32,8 @@ class ColumnTagging(NamedTagging):
         **how: Any,
     ) -> Sequences:
         """As NamedTagging.read; `table` of how: the template, and the tokens a feature needs."""
-        found = {} if names is not None or "table" not in how else how_of(how["table"])
-        return read_conll(path, names=names, max_memory=how["max_memory"], **found)
+        how_read = {} if names is not None or "table" not in how else how_of(how["table"])
+        return read_conll(path, names=names, max_memory=how["max_memory"], **how_read)
 
     def plan(self, data: Sequences, settings: Settings, time_limit: float | None = None) -> Driver:
         """As Task.plan; a template without a line B leaves transitions out, unless they were asked

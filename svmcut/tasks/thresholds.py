@@ -78,7 +78,7 @@ def choose(
     if training is not None:
         seen: Any = tallied(task, bare, training, threads)
         before = seen.scores
-    found = replace(model, threshold=choose_threshold(positive, scores, asked, before))
-    told: Any = task.tally(found)
-    told.take(tally, found.threshold)
-    return Chosen(found, len(scores), task.measured(told).values)
+    chosen = replace(model, threshold=choose_threshold(positive, scores, asked, before))
+    told: Any = task.tally(chosen)
+    told.take(tally, chosen.threshold)
+    return Chosen(chosen, len(scores), task.measured(told).values)

@@ -88,8 +88,8 @@ class Scores:
         """Rows by the class of their label, under the names of the negative and the positive one;
         "other" has labels that are of neither, where there are any."""
         positive, _, unknown = self.of_classes()
-        found = {names[0]: ~positive & ~unknown, names[1]: positive}
-        return found | ({"other": unknown} if unknown.any() else {})
+        classes = {names[0]: ~positive & ~unknown, names[1]: positive}
+        return classes | ({"other": unknown} if unknown.any() else {})
 
     def confusion(self) -> list[list[int]]:
         """Of every group how many rows are predicted as negative and as positive."""

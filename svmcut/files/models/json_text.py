@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 def write(path: str, first: bytes, output: Output, model: Any, original: bool = False) -> None:
     """The whole file; see svmcut.spec.entries.Format."""
     own = {"format": "svmcut model", "version": 1, "class": type(model).__name__}
-    found = {field.name: plain(getattr(model, field.name)) for field in fields(model)}
-    if found.pop("table", None) is not None:
+    attributes = {field.name: plain(getattr(model, field.name)) for field in fields(model)}
+    if attributes.pop("table", None) is not None:
         from svmcut.tables.lines import text_of
 
-        found["table"] = text_of(model.table).decode().splitlines()
-    output.write(json.dumps(own | found, indent=1, allow_nan=False).encode() + b"\n")
+        attributes["table"] = text_of(model.table).decode().splitlines()
+    output.write(json.dumps(own | attributes, indent=1, allow_nan=False).encode() + b"\n")
 
 
 def plain(value: Any) -> Any:

@@ -62,14 +62,14 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
     alpha[tokens[is_tag], indices[is_tag]] = weights[is_tag]
     if not (np.isfinite(alpha).all() and np.isfinite(transitions).all()):
         raise ModelError(path, "a line's factor makes weights that are not finite")
-    columns, found, d = None, indices[~is_tag] - K, features
+    columns, numbers, d = None, indices[~is_tag] - K, features
     if features > 2 * (lines.size + len(text)):
-        columns, found = np.unique(found, return_inverse=True)
+        columns, numbers = np.unique(numbers, return_inverse=True)
         d, shape = len(columns), ChainShape(K, len(columns), order)
     starts = np.concatenate(
         [[0], np.cumsum(np.bincount(tokens[~is_tag], minlength=count - 1))]
     ).astype(np.int64)
-    support = Csr(values[~is_tag], found.astype(np.int32), starts, d, True)
+    support = Csr(values[~is_tag], numbers.astype(np.int32), starts, d, True)
     return KernelChainModel(
         kernel, support, alpha, transitions, shape, columns, features, names, temperature
     )

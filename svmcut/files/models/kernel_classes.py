@@ -103,9 +103,9 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
     b = np.array(words if all(map(_WORD.fullmatch, words)) else [], np.float64)
     if len(b) != M or not np.isfinite(b).all():
         raise ModelError(path, f"the thresholds are refused; expected {M} finite numbers", 13, 1)
-    text, found = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_MACHINES)
-    names = marks.names_of(path, found, K, 11)
-    sigmoids, temperature = found.get("sigmoid"), found.get("temperature")
+    text, known = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_MACHINES)
+    names = marks.names_of(path, known, K, 11)
+    sigmoids, temperature = known.get("sigmoid"), known.get("temperature")
     if (sigmoids is not None and (not paired or len(sigmoids) != M)) or (
         temperature is not None and paired
     ):
@@ -135,10 +135,10 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
         columns,
         highest,
         documents,
-        found.get("loss"),
+        known.get("loss"),
         sigmoids,
         temperature,
-        certificate=marks.certificate_of(path, found, M),
+        certificate=marks.certificate_of(path, known, M),
     )
 
 

@@ -91,8 +91,8 @@ def _write_text(output: Output, model: LabelTreeModel) -> None:
 def read(path: str, first: bytes, file: BinaryIO) -> LabelTreeModel:
     """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
     binary = first.rstrip() == _BINARY
-    found = read_arrays(path, first, file, _LAYOUT) if binary else _read_text(path, first, file)
-    return model_of(path, LabelTreeModel, found)
+    arrays = read_arrays(path, first, file, _LAYOUT) if binary else _read_text(path, first, file)
+    return model_of(path, LabelTreeModel, arrays)
 
 
 def _read_text(path: str, first: bytes, file: BinaryIO) -> dict[str, Any]:

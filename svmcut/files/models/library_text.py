@@ -197,8 +197,8 @@ class _Header:
     def __init__(self, path: str, data: bytes, names: tuple[str, ...], end: str):
         self.path = path
         self._words: dict[str, list[str]] = {}
-        found = re.search(rb"(?:^|\s)%s(?=\s|$)" % end.encode(), data)
-        head = data[: found.start() if found else 1 << 16].decode("ascii", "backslashreplace")
+        match = re.search(rb"(?:^|\s)%s(?=\s|$)" % end.encode(), data)
+        head = data[: match.start() if match else 1 << 16].decode("ascii", "backslashreplace")
         current: list[str] = []
         for number, word in enumerate(head.split()):
             if word in names:
@@ -207,9 +207,9 @@ class _Header:
                 raise ModelError(path, f"unknown text in model file: [{word[:40]}]")
             else:
                 current.append(word)
-        if found is None:
+        if match is None:
             raise ModelError(path, f"the model ends before its line '{end}'")
-        self.body = data[found.end() :]
+        self.body = data[match.end() :]
 
     def word(self, name: str, words: tuple[str, ...], what: str) -> int:
         """The place of the word behind a name."""

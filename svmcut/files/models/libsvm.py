@@ -60,15 +60,15 @@ def read(
         (known["sigma"],) = lines.reals("probA", 1)
     (rho,) = lines.reals("rho", 1)
     count, text = lines.integer("total_sv", INDEX_LIMIT), _text(file, zero_based)
-    found = vectors(path, text, count, INDEX_LIMIT - 1, lines.next, _FAULTS)
-    return scoring_model(path, lines.size + len(text), kernel, found, rho, **known)
+    support = vectors(path, text, count, INDEX_LIMIT - 1, lines.next, _FAULTS)
+    return scoring_model(path, lines.size + len(text), kernel, support, rho, **known)
 
 
 def _text(file: BinaryIO, zero_based: bool) -> bytes:
     """The support vectors, with features from 1."""
     text = file.read()
     return (
-        _INDEX.sub(lambda found: b"%s%d:" % (found[1], int(found[2]) + 1), text)
+        _INDEX.sub(lambda match: b"%s%d:" % (match[1], int(match[2]) + 1), text)
         if zero_based
         else text
     )
@@ -108,10 +108,10 @@ def _several(
     machines, alpha, places = [], [], []
     for first, second in pairs:
         of = np.flatnonzero((own == first) | (own == second))
-        found = np.where(own[of] == first, alphas[of, second - 1], alphas[of, first])
-        machines.append(int(np.count_nonzero(found)))
-        alpha.append(found[found != 0])
-        places.append(of[found != 0].astype(np.int32))
+        of_pair = np.where(own[of] == first, alphas[of, second - 1], alphas[of, first])
+        machines.append(int(np.count_nonzero(of_pair)))
+        alpha.append(of_pair[of_pair != 0])
+        places.append(of[of_pair != 0].astype(np.int32))
     columns, d = None, int(indices.max(initial=-1)) + 1
     if d > 2 * (lines.size + len(text)):
         columns, indices = np.unique(indices, return_inverse=True)

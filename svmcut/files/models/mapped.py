@@ -104,19 +104,19 @@ def read_arrays(path: str, first: bytes, file: BinaryIO, layout: Layout) -> dict
     body = _mapped(path, file, start, head["body"])
     if zlib.crc32(body.data) != head["crc32"]:
         raise ModelError(path, "the checksum is wrong; the file is damaged")
-    found: dict[str, Any] = {name: head[key] for name, key in numbers.items()}
+    values: dict[str, Any] = {name: head[key] for name, key in numbers.items()}
     at = 0
     for name, kind in kinds.items():
         if name not in lengths:
             continue
         size = lengths[name] * np.dtype(kind).itemsize
         array = body[at : at + size].view(kind)
-        found[name] = array if np.dtype(kind).isnative else array.astype(kind[1:])
+        values[name] = array if np.dtype(kind).isnative else array.astype(kind[1:])
         at += size + -size % _ALIGNED
-    return found
+    return values
 
 
-def model_of(path: str, kind: type[M], found: dict[str, Any]) -> M:
+def model_of(path: str, kind: type[M], values: dict[str, Any]) -> M:
     """The model of a class that has `checked`.
 
     Raises
@@ -125,7 +125,7 @@ def model_of(path: str, kind: type[M], found: dict[str, Any]) -> M:
         For arrays that do not fit together.
     """
     try:
-        return kind(**found).checked()
+        return kind(**values).checked()
     except StateError as error:
         raise ModelError(path, f"the arrays do not fit together: {error}") from None
 

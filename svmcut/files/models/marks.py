@@ -35,49 +35,49 @@ class Marks(NamedTuple):
 
 def text_of(model: ScoringModel) -> bytes:
     """The lines of a model; of what is -1 and 1, and trained for the error rate, there are none."""
-    found = {} if model.labels is None else {"labels": [*map(label_text, model.labels)]}
-    found |= {} if model.loss is None else {"loss": [model.loss]}
+    words = {} if model.labels is None else {"labels": [*map(label_text, model.labels)]}
+    words |= {} if model.loss is None else {"loss": [model.loss]}
     if model.parameter is not None:
-        found["parameter"] = [*map(short_text, model.parameter)]
+        words["parameter"] = [*map(short_text, model.parameter)]
     if model.threshold is not None:
-        found["threshold"] = [short_text(model.threshold)]
+        words["threshold"] = [short_text(model.threshold)]
     if model.sigma is not None:
-        found["sigma"] = [number_text(model.sigma)]
-    found |= _certificate_of(model)
+        words["sigma"] = [number_text(model.sigma)]
+    words |= _certificate_of(model)
     if model.multipliers is not None:
-        found["multipliers"] = _multiplier_words(*model.multipliers)
+        words["multipliers"] = _multiplier_words(*model.multipliers)
     return lines_of(
-        found if model.sigmoid is None else {**found, "sigmoid": [*map(number_text, model.sigmoid)]}
+        words if model.sigmoid is None else {**words, "sigmoid": [*map(number_text, model.sigmoid)]}
     )
 
 
 def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
     """Those first marks and the lines of a model of classes; of classes 1 to K there are no
     names."""
-    found = (
+    words = (
         first
         if model.names.tolist() == [*range(1, len(model.names) + 1)]
         else {**first, "labels": [*map(label_text, model.names.tolist())]}
     )
-    found |= (
+    words |= (
         {}
         if model.loss is None or losses("multiclass")[model.loss].number
         else {"loss": [model.loss]}
     )
-    found |= _certificate_of(model)
+    words |= _certificate_of(model)
     if (sigmoids := getattr(model, "sigmoids", None)) is not None:
-        found["sigmoid"] = [number_text(value) for fitted in sigmoids for value in fitted]
+        words["sigmoid"] = [number_text(value) for fitted in sigmoids for value in fitted]
     return lines_of(
-        found
+        words
         if model.temperature is None
-        else {**found, "temperature": [number_text(model.temperature)]}
+        else {**words, "temperature": [number_text(model.temperature)]}
     )
 
 
 def certificate_line(model: Any) -> bytes:
     """The line of a model's certificate, behind all others; nothing where it has none."""
-    found = _certificate_of(model)
-    return " ".join(["#@ certificate", *found["certificate"]]).encode() + b"\n" if found else b""
+    words = _certificate_of(model)
+    return " ".join(["#@ certificate", *words["certificate"]]).encode() + b"\n" if words else b""
 
 
 def split_certificate(
@@ -88,8 +88,8 @@ def split_certificate(
     words = text[place:].decode("ascii", "replace").split()
     if not text.endswith(b"\n") or words[:2] != ["#@", "certificate"]:
         return text, None
-    found = (read or _certificate)(words[2:])
-    return (text, None) if found is None else (text[:place], found)
+    certificate = (read or _certificate)(words[2:])
+    return (text, None) if certificate is None else (text[:place], certificate)
 
 
 def _certificate_of(model: Any) -> dict[str, list[str]]:
@@ -115,7 +115,7 @@ def _multipliers(words: list[str]) -> tuple[float, NDArray, NDArray] | None:
     return (C, keys, np.array(parts)) if min([C, *parts]) >= 0 else None
 
 
-def certificate_of(path: str, found: dict[str, Any], M: int) -> tuple[float, ...] | None:
+def certificate_of(path: str, known: dict[str, Any], M: int) -> tuple[float, ...] | None:
     """The certificate among the fields of a model of M machines.
 
     Raises
@@ -123,14 +123,14 @@ def certificate_of(path: str, found: dict[str, Any], M: int) -> tuple[float, ...
     ModelError
         When it has radii of others.
     """
-    certificate = found.get("certificate")
+    certificate = known.get("certificate")
     if certificate is not None and len(certificate) not in (3, 3 + M):
         given = len(certificate) - 3
         raise ModelError(path, f"'#@ certificate' has {given} radii; expected none, or {M}")
     return certificate
 
 
-def names_of(path: str, found: dict[str, Any], K: int, line: int) -> NDArray[np.float64]:
+def names_of(path: str, known: dict[str, Any], K: int, line: int) -> NDArray[np.float64]:
     """(K,) the names of classes, of the fields of a model whose line says that there are K.
 
     Raises
@@ -138,7 +138,7 @@ def names_of(path: str, found: dict[str, Any], K: int, line: int) -> NDArray[np.
     ModelError
         When there are others.
     """
-    names = np.asarray(found.get("labels", np.arange(1.0, K + 1)), np.float64)
+    names = np.asarray(known.get("labels", np.arange(1.0, K + 1)), np.float64)
     if len(names) != K:
         raise ModelError(
             path, f"'#@ labels' names {len(names)} classes; expected {K}, as in line {line}"
@@ -157,10 +157,10 @@ def short_text(value: float) -> str:
     return text if float(text) == value else number_text(value)
 
 
-def lines_of(found: dict[str, list[str]]) -> bytes:
+def lines_of(marks: dict[str, list[str]]) -> bytes:
     """Marks of these names and words."""
     return b"".join(
-        _START + f"{name} {' '.join(words)}\n".encode() for name, words in found.items()
+        _START + f"{name} {' '.join(words)}\n".encode() for name, words in marks.items()
     )
 
 
@@ -183,27 +183,27 @@ def split(
             break
         lines.append(text[start:end])
         end = start
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for number, mark in enumerate(reversed(lines), line + text.count(b"\n", 0, end)):
         name, *words = mark[len(_START) :].decode("ascii", "backslashreplace").split() or [""]
         value = readers[name](words) if name in readers else None
-        if value is None or name in found:
+        if value is None or name in values:
             shown = mark.decode("ascii", "backslashreplace").strip()[:60]
             raise ModelError(
                 path, f"line '{shown}' is refused; expected {expected}, each once", number, 1
             )
-        found[name] = value
-    return text[:end], found
+        values[name] = value
+    return text[:end], values
 
 
 def _labels(words: list[str]) -> tuple[float | None, float] | None:
     try:
         negative, positive = words
-        found = None if negative == REST else float(negative), float(positive)
+        labels = None if negative == REST else float(negative), float(positive)
     except ValueError:
         return None
-    finite = all(math.isfinite(label) for label in found if label is not None)
-    return found if finite and found[0] != found[1] else None
+    finite = all(math.isfinite(label) for label in labels if label is not None)
+    return labels if finite and labels[0] != labels[1] else None
 
 
 def _loss_of(kind: str) -> Callable[[list[str]], str | None]:
@@ -212,61 +212,61 @@ def _loss_of(kind: str) -> Callable[[list[str]], str | None]:
 
 
 def _classes(words: list[str]) -> list[float] | None:
-    found = _numbers(words)
-    return found if found and all(low < high for low, high in itertools.pairwise(found)) else None
+    names = _numbers(words)
+    return names if names and all(low < high for low, high in itertools.pairwise(names)) else None
 
 
 def _numbers(words: list[str]) -> list[float]:
     try:
-        found = [float(word) for word in words]
+        numbers = [float(word) for word in words]
     except ValueError:
         return []
-    return found if all(map(math.isfinite, found)) else []
+    return numbers if all(map(math.isfinite, numbers)) else []
 
 
 def _bias(words: list[str]) -> float | None:
-    found = _numbers(words)
-    return found[0] if len(found) == 1 and found[0] else None
+    numbers = _numbers(words)
+    return numbers[0] if len(numbers) == 1 and numbers[0] else None
 
 
 def _parameter(words: list[str]) -> tuple[float, ...] | None:
-    found = _numbers(words)
-    return tuple(found) if len(found) in (1, 2) and min(found) >= 0 else None
+    numbers = _numbers(words)
+    return tuple(numbers) if len(numbers) in (1, 2) and min(numbers) >= 0 else None
 
 
 def _threshold(words: list[str]) -> float | None:
-    found = _numbers(words)
-    return found[0] if len(found) == 1 else None
+    numbers = _numbers(words)
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _certificate(words: list[str]) -> tuple[float, float, float] | None:
-    found = _numbers(words)
-    if len(found) != 3 or min(found[:2]) < 0:
+    numbers = _numbers(words)
+    if len(numbers) != 3 or min(numbers[:2]) < 0:
         return None
-    return found[0], found[1], found[2]
+    return numbers[0], numbers[1], numbers[2]
 
 
 def certificates(words: list[str]) -> tuple[float, ...] | None:
     """Of a model of several machines, which may have a radius each."""
-    found = _numbers(words)
-    return tuple(found) if len(found) >= 3 and min(found[:2] + found[3:]) >= 0 else None
+    numbers = _numbers(words)
+    return tuple(numbers) if len(numbers) >= 3 and min(numbers[:2] + numbers[3:]) >= 0 else None
 
 
 def _sigmoid(words: list[str]) -> tuple[float, float] | None:
-    found = _numbers(words)
-    return (found[0], found[1]) if len(found) == 2 else None
+    numbers = _numbers(words)
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
 
 
 def _sigmoids(words: list[str]) -> tuple[tuple[float, float], ...] | None:
-    found = _numbers(words)
+    pairs = _numbers(words)
     return (
-        tuple(zip(found[::2], found[1::2], strict=True)) if found and len(found) % 2 == 0 else None
+        tuple(zip(pairs[::2], pairs[1::2], strict=True)) if pairs and len(pairs) % 2 == 0 else None
     )
 
 
 def _temperature(words: list[str]) -> float | None:
-    found = _numbers(words)
-    return found[0] if len(found) == 1 and found[0] >= 0 else None
+    numbers = _numbers(words)
+    return numbers[0] if len(numbers) == 1 and numbers[0] >= 0 else None
 
 
 OF_SCORES = Marks(

@@ -73,8 +73,8 @@ class NamedLines:
         """What is wrong with the line of a name, or that there is none."""
         number, values = self._values.get(name, (None, []))
         text = " ".join(values)[:40]
-        found = f"{name} '{text}' is refused" if number else f"there is no line '{name}'"
-        return ModelError(self.path, f"{found}; expected {expected}", number, 1 if number else None)
+        fault = f"{name} '{text}' is refused" if number else f"there is no line '{name}'"
+        return ModelError(self.path, f"{fault}; expected {expected}", number, 1 if number else None)
 
     def word(self, name: str, words: Sequence[str]) -> str:
         """One of these words."""

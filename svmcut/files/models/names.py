@@ -45,11 +45,11 @@ def write_names(
         output.write(last)
         return
     kinds = {"tag": names.tags[:tags], "attribute": names.attributes[:features]}
-    for kind, found in (kinds | {"template": names.template}).items():
-        lines = [f"#@ {kind} {number} {name}\n" for number, name in enumerate(found, 1)]
+    for kind, of_kind in (kinds | {"template": names.template}).items():
+        lines = [f"#@ {kind} {number} {name}\n" for number, name in enumerate(of_kind, 1)]
         text = "".join(lines)
         if text.count("\n") > len(lines):
-            bad = next(name for name in found if "\n" in name)
+            bad = next(name for name in of_kind if "\n" in name)
             what = f"{kind} {bad!r} has a newline"
             raise ModelError(path, f"{what}, which no line holds; the model is not written")
         output.write(text.encode("utf-8", "surrogateescape"))
@@ -89,7 +89,7 @@ def split(
         lines.pop()
     if not lines:
         return text[:end], None, temperature
-    found: list[list[str]] = []
+    by_kind: list[list[str]] = []
     columns = _number_of(b"columns", lines[-1])
     bits = _number_of(b"hash-bits", lines[-2]) if columns and len(lines) > 1 else 0
     if bits:
@@ -114,10 +114,10 @@ def split(
         if len(set(names)) < count and kind != "template":
             twice = Counter(names).most_common(1)[0][0]
             raise ModelError(path, f"{kind} {twice!r} stands twice; expected each once", line - 1)
-        found.append(names)
+        by_kind.append(names)
     if lines[bool(columns) :]:
         raise _refusal(path, lines[0], "nothing behind the last attribute", line)
-    tags_of, attributes, texts = found
+    tags_of, attributes, texts = by_kind
     kept = Names(tuple(tags_of), tuple(attributes), tuple(texts), columns, bits)
     return text[:end], kept, temperature
 

@@ -49,9 +49,9 @@ def read_counted(path: str, first: bytes, file: BinaryIO) -> tuple[ScoringModel,
     documents = lines.integer(9, "the number of training documents", 0)
     count = lines.integer(10, "the number of support vectors plus 1", 1) - 1
     b = lines.real(11, "the threshold b")
-    text, found = marks.split(path, file.read(), 12)
+    text, marked = marks.split(path, file.read(), 12)
     vectors, size = lines.vectors(text, count, highest), lines.size + len(text)
-    known = {"highest_index": highest, "n_documents": documents, **found}
+    known = {"highest_index": highest, "n_documents": documents, **marked}
     return scoring_model(path, size, kernel, vectors, b, **known), count
 
 

@@ -89,8 +89,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
     highest = lines.integer(11, "the highest feature index", 0)
     documents = lines.integer(12, "the number of training documents", 0)
     count = lines.integer(13, "the number of support vectors plus 1", 1) - 1
-    text, found = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_CLASSES)
-    names, bias = marks.names_of(path, found, K, 2), found.get("bias", 0.0)
+    text, known = marks.split(path, file.read(), _HEADER_LINES + 1, marks.OF_CLASSES)
+    names, bias = marks.names_of(path, known, K, 2), known.get("bias", 0.0)
     if K * base > INDEX_LIMIT:
         raise ModelError(
             path,
@@ -119,6 +119,6 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
     W = np.bincount(feature, weights, d * K).astype(np.float64, copy=False).reshape(d, K)
     if not (np.isfinite(W).all() and np.isfinite(constant).all()):
         raise ModelError(path, "the support vectors add up to weights that are not finite")
-    rest = found.get("loss") or svm_multiclass_kernel.loss_of(lines), found.get("temperature")
+    rest = known.get("loss") or svm_multiclass_kernel.loss_of(lines), known.get("temperature")
     model = MulticlassModel(W, constant, bias, names, columns, base - (bias != 0), documents, *rest)
-    return replace(model, certificate=marks.certificate_of(path, found, K))
+    return replace(model, certificate=marks.certificate_of(path, known, K))
