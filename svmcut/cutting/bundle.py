@@ -28,12 +28,15 @@ class Cut(NamedTuple):
 
     coef : (n,) float64 or None
         Where it is known: a = A^T coef. It must not change any more.
+    scores : (n,) float64 or None
+        A a, where a space of many features is told them.
     """
 
     a: Any
     b: float
     risk: float
     coef: Any = None
+    scores: Any = None
 
 
 class BundleSolution(NamedTuple):
@@ -149,10 +152,13 @@ class CutBundle:
             H, b = np.zeros((size, size)), np.zeros(size)
             H[:k, :k], b[:k] = self._H, self._b
             self._H, self._b = H, b
-        self._elements.append(self.space.keep(cut.a, cut.coef))
+        known = {} if cut.scores is None else {"scores": cut.scores}
+        self._elements.append(self.space.keep(cut.a, cut.coef, **known))
         self._b[k] = cut.b
         self._H[k, 0] = self._H[0, k] = 0.0
-        self._H[k, 1 : k + 1] = self._H[1 : k + 1, k] = self.space.dots(self.elements(), cut.a)
+        self._H[k, 1 : k + 1] = self._H[1 : k + 1, k] = self.space.dots(
+            self.elements(), cut.a, **known
+        )
         self.beta, self._near = np.append(self.beta, 0.0), np.append(self._near, 0.0)
         self._idle = np.append(self._idle, 0)
 

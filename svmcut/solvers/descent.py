@@ -93,7 +93,8 @@ class DescentRun(FractionalRun):
         self._looks += 2
         self.passes = self._looks + self._native.entries / max(1, space.X.nnz)
         self.search(self._w, s)
-        self.cut(a, offset, self.risk, coef)
+        known = s / -self._problem.C if space.by_rows else None  # a pass over them is spared
+        self.cut(a, offset, self.risk, coef, known)
         return s
 
     def _rounds(self, descent: Any, saved: State | None) -> Generator[Progress, None, bool]:

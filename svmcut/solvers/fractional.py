@@ -178,18 +178,21 @@ class FractionalRun(Run):
         self.passes += 1
         return problem.stop.met(self.primal, self.lower)
 
-    def cut(self, a, b: float, risk: float, coef=None) -> None:
+    def cut(self, a, b: float, risk: float, coef=None, scores=None) -> None:
         """Takes in the cut (a, b); a = A^T coef, coef = -v y c, b = sum v c. Where coef is given it
-        must not change."""
-        self.bundle.add(Cut(a, b, risk, coef))
+        must not change, nor the scores of a."""
+        space = self._problem.space
+        if scores is None and coef is not None and space.by_rows:
+            scores = space.scores(a)
+        self.bundle.add(Cut(a, b, risk, coef, scores))
         self._solve()
         self.bundle.prune(MAX_IDLE)
 
     def _solve(self) -> None:
-        model = self.bundle.solve(
+        lower, self.slack = self.bundle.bound(
             self._problem.C, 0.01 * max(self.target, 1e-12 * self.primal) / self._problem.C
         )
-        self.lower, self.slack = max(self.lower, model.lower), model.slack
+        self.lower = max(self.lower, lower)
 
     def offer(self, w, s=None, risk: float | None = None):
         """Takes w for the best point if it is better; its scores and risk are computed where they

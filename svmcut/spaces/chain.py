@@ -62,6 +62,8 @@ class ChainSpace(LinearSpace):
         chain.joint(self.chains, coef.labels, -coef.weights, a)
         return a
 
-    def keep(self, a, coef):
+    by_rows = False
+
+    def keep(self, a, coef, scores=None):
         """a: labels are no coefficients that a bundle could work with."""
         return self.without_zeros(a)

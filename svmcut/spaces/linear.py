@@ -23,16 +23,19 @@ MOSTLY_ZERO = 4  # a normal with fewer nonzeros than its length over this is kep
 
 
 class RowNormal:
-    """The element A^T coef, kept as coef: exact, and small where rows are fewer than features."""
+    """The element A^T coef, kept as coef: exact, and small where rows are fewer than features.
 
-    __slots__ = ("coef",)
+    scores: its own, A A^T coef, or None where they were not known.
+    """
 
-    def __init__(self, coef):
-        self.coef = coef
+    __slots__ = ("coef", "scores")
+
+    def __init__(self, coef, scores=None):
+        self.coef, self.scores = coef, scores
 
     @property
     def nbytes(self) -> int:
-        return self.coef.nbytes
+        return self.coef.nbytes + (0 if self.scores is None else self.scores.nbytes)
 
 
 class ArraySpace(Elements):
@@ -92,7 +95,7 @@ class WeightSpace(ArraySpace):
     def dot(self, a, b) -> float:
         return sparse.dot(a, b, self.threads)
 
-    def dots(self, elements, a):
+    def dots(self, elements, a, scores=None):
         out = np.empty(len(elements))
         sparse.dots(list(elements), a, out, self.threads)
         return out
@@ -102,7 +105,7 @@ class WeightSpace(ArraySpace):
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         return sparse.combined_square(weights, list(elements), self.dim, self.threads)
 
-    def keep(self, a, coef):
+    def keep(self, a, coef, scores=None):
         """What a bundle of cuts keeps of a normal; see `without_zeros`."""
         return self.without_zeros(a)
 
@@ -139,6 +142,11 @@ class LinearSpace(WeightSpace):
         super().__init__(X.n_features, bias, threads)
         self.X, self.rows, self.n_rows = X, sparse.Rows(X), X.n_rows
 
+    @property
+    def by_rows(self) -> bool:
+        """As Space; see `keep`."""
+        return self.dim >= LARGE_DIM and 2 * self.n_rows <= self.dim
+
     @cached_property
     def _ranges(self):
         """Ranges of columns with about equally many entries; None where adjoints are not cut into
@@ -168,9 +176,8 @@ class LinearSpace(WeightSpace):
 
     def kinds(self) -> schemas.Kinds:
         w, scores = schemas.weights(self.dim), schemas.reals(self.X.n_rows)
-        return schemas.Kinds(
-            w, self._normals(w, schemas.instance(RowNormal, coef=scores)), scores, scores
-        )
+        normal = schemas.instance(RowNormal, coef=scores, scores=schemas.maybe(scores))
+        return schemas.Kinds(w, self._normals(w, normal), scores, scores)
 
     def scores(self, w):
         """A w: (n,) scores; O(nonzeros)."""
@@ -186,11 +193,13 @@ class LinearSpace(WeightSpace):
             a[-1] = self.bias * float(np.sum(coef))
         return a
 
-    def dots(self, elements, a):
+    def dots(self, elements, a, scores=None):
+        """scores: of a, where they are known."""
         if not _has_normals(elements):
             return super().dots(elements, a)
         out = np.empty(len(elements))
-        s = self.scores(a)  # (A^T coef).a = coef.(A a): one pass for all
+        # (A^T coef).a = coef.(A a): one pass for all
+        s = self.scores(a) if scores is None else scores
         for k, element in enumerate(elements):
             out[k] = (
                 self.dot(element.coef, s)
@@ -205,8 +214,17 @@ class LinearSpace(WeightSpace):
         )
 
     def combined_square(self, weights, elements) -> float:
-        """|sum_k weights[k] elements[k]|^2, to the last bit; the sum is not stored where it can be
-        spared."""
+        """|sum_k weights[k] elements[k]|^2, to the last bit where the sum is formed; it is not
+        stored where it can be spared.
+
+        Where the scores of all elements are known, |A^T c|^2 = c.(A A^T c) reads no feature. Its
+        rounding is that of a sum of the multipliers times margins, as the primal is one.
+        """
+        if _has_normals(elements) and all(_scored(element) for element in elements):
+            weights, c, s = np.asarray(weights, np.float64), *np.empty((2, self.n_rows))
+            sparse.combine(weights, [element.coef for element in elements], c, self.threads)
+            sparse.combine(weights, [element.scores for element in elements], s, self.threads)
+            return max(0.0, self.dot(c, s))
         if _has_normals(elements):
             w = self._combine_normals(weights, elements)
             return self.dot(w, w)
@@ -225,19 +243,23 @@ class LinearSpace(WeightSpace):
             sparse.combine(factors, [out, *others], out := np.empty(self.dim), self.threads)
         return out
 
-    def keep(self, a, coef):
+    def keep(self, a, coef, scores=None):
         """What a bundle of cuts keeps of the normal a = A^T coef: coef itself where that is less
-        than half as long.
+        than half as long, and the scores of a where they are known.
 
         Every dot product with it and every combination then costs a pass over the features for all
         cuts together, where the normals themselves would be read one by one: about as much work,
         and no memory. Else a without its zeros where that is less than half as long, which changes
         no bit of any product.
         """
-        if coef is None or self.dim < LARGE_DIM or 2 * len(coef) > self.dim:
+        if coef is None or not self.by_rows:
             return self.without_zeros(a)
-        return RowNormal(np.array(coef, dtype=np.float64))
+        return RowNormal(np.array(coef, dtype=np.float64), scores)
 
 
 def _has_normals(elements) -> bool:
     return any(isinstance(element, RowNormal) for element in elements)
+
+
+def _scored(element) -> bool:
+    return isinstance(element, RowNormal) and element.scores is not None

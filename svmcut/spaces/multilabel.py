@@ -66,6 +66,8 @@ class LabelSpace(LinearSpace):
         pairs = coef[nodes.size :]
         return np.concatenate([W.ravel(), pairs]) if len(pairs) else W.ravel()
 
-    def keep(self, a, coef):
+    by_rows = False
+
+    def keep(self, a, coef, scores=None):
         """a: the combinations of LinearSpace know one coefficient a row, not one a label."""
         return self.without_zeros(a)

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 class Elements(Protocol):
     """Vectors of any kind: all that a bundle of cuts asks for."""
 
+    @property
+    def by_rows(self) -> bool:
+        """Whether a bundle keeps normals as coefficients, and takes their scores."""
+        return False
+
     def kinds(self) -> schemas.Kinds:
         """What a state may hold of this space."""
         ...

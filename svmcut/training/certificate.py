@@ -62,7 +62,8 @@ def in_columns(
         Those of the rows that are returned. One of them that has no weight gets 0, and where a
         weight belongs to none of them, all are nan.
     """
-    if own is None and wanted is None and len(values) == width and values.dtype == np.float64:
+    # the very columns of training, or all
+    if own is wanted and len(values) == width and values.dtype == np.float64:
         return values
     if own is None and wanted is not None:  # both in order: no search
         count = np.count_nonzero(wanted < len(values))

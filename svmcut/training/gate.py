@@ -100,6 +100,9 @@ class Reading(NamedTuple):
         kernel says so.
     size : callable or None
         Gives P of w = 0 and no bias, as large as the terms that add up to a P near 0.
+    closer : callable or None
+        Gives a smaller `change` for a pass over the rows; None where none is known, or the model is
+        written and read sooner.
     """
 
     value: Callable[[Any], float]
@@ -108,6 +111,7 @@ class Reading(NamedTuple):
     original: bool = False
     definite: bool | None = None
     size: Callable[[], float] | None = None
+    closer: Callable[[], float] | None = None
 
 
 def judge(
@@ -232,7 +236,10 @@ def primal_of_file(model: Any, reading: Reading, room: float = -math.inf) -> flo
     inf where the file cannot have the model, or memory does not allow to read it back.
     """
     try:
-        if reading.change <= room:
+        change = reading.change
+        if change > room > 0 and reading.closer is not None:
+            change = reading.closer()
+        if change <= room:
             part = None if reading.part is None else reading.part()
             if part is None or _holds(part, reading.original):
                 return None

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Examples
+from svmcut.files.rounding import KEPT
 from svmcut.models import LinearModel
 from svmcut.qp import make_qp
 from svmcut.resources import planned_memory
 from svmcut.risks.free_bias import FreeBias
+from svmcut.risks.protocol import LossRisk, SignedRisk
 from svmcut.solvers.protocol import Problem, Start
 from svmcut.spaces.rows import RowSpace
 from svmcut.spec.catalog import AUTO, SOLVERS, TASKS
@@ -28,7 +30,12 @@ from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.vectors import BoundRows, Vectors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+#: Weights from which on a pass over the rows is sooner done than writing and reading a model.
+MANY_WEIGHTS = 100_000
 
 
 def plan_examples(examples: Examples, settings: Settings) -> Linear:
@@ -157,6 +164,8 @@ class Linear(Plan):
         )
         if isinstance(problem.risk, FreeBias):
             reading = reading._replace(value=lambda kept: self._at_own_bias(kept, problem))
+        elif len(model.w) > MANY_WEIGHTS:
+            reading = reading._replace(closer=self._closer(problem, model))
         return outcome.judge(problem.stop, stopped_by, reading=reading)
 
     def _at_own_bias(self, model: Any, problem: Problem) -> float:
@@ -164,6 +173,19 @@ class Linear(Plan):
         w = self._weights(model)
         s = problem.space.scores(w) - model.b
         return problem.penalty(w) + problem.C * problem.risk.risk.linearize(s).value
+
+    def _closer(self, problem: Problem, model: Any) -> Callable[[], float] | None:
+        """As Reading has it, where R is a sum over rows in memory of a loss of one score each."""
+        vectors = self.vectors
+        if not (isinstance(vectors, Vectors) and isinstance(problem.risk, SignedRisk | LossRisk)):
+            return None
+
+        def change() -> float:
+            w = self._weights(model)
+            rise = vectors.rise_in_rows(problem.space, w, KEPT)
+            return float(problem.C * rise + 2 * KEPT * problem.penalty(w))
+
+        return change
 
     def _weights(self, model: Any) -> NDArray[np.float64]:
         """Those of the features trained on, and of the constant one, which a model has as a

@@ -15,11 +15,13 @@ from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.squared import SquaredRisk
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Problem
+from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import linear_space
 from svmcut.spec.catalog import TASKS, losses
 from svmcut.spec.entries import GRADES, NUMBERS, ONE_CLASS
 from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import Settings
+from svmcut.spec.records import replace
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
 from svmcut.training.outcome import PERCENT, Units
 
@@ -157,6 +159,21 @@ class Vectors:
         squares = n if v is None else float(np.dot(v, v))
         sparse.row_norms(sparse.Rows(self.X), norms, self._settings.threads)
         return rise_of(space, w, squares, float(np.sum(norms)) + n * space.bias**2)
+
+    def rise_in_rows(self, space: Any, w: Any, part: float) -> float:
+        """How a sum of losses of one score each rises at most where no weight changes by more than
+        this part of it.
+
+        Row i's score changes by at most d_i = part |x_i|.|w|, and a convex loss rises by no more
+        than d_i times its larger slope at both ends.
+        """
+        X = self.X
+        sizes = LinearSpace(
+            replace(X, data=np.abs(X.data)), abs(space.bias), self._settings.threads
+        ).scores(np.abs(w))
+        s, d = space.scores(w), part * sizes
+        slopes = [np.abs(self.risk.linearize(end).coef) for end in (s - d, s + d)]
+        return float(np.dot(np.maximum(*slopes), d))
 
     def details(self) -> dict[str, Any]:
         return {}

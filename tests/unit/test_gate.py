@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import svmcut
+import svmcut.training.linear as linear_plan
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.models import written_and_read
 from svmcut.models import KernelModel, LinearModel
@@ -75,6 +76,26 @@ def test_digits_that_cannot_matter_are_looked_at_in_a_part(holds):
     found = judge(outcome(linear()), RULE, None, reading=Reading(value, 1e-3, part))
     assert looked == ["part"] + ["whole"] * (not holds)
     assert (found.converged, found.stopped_by) == ((True, None) if holds else (False, "file"))
+
+
+@pytest.mark.parametrize("loss", ["error-rate", "squared-hinge", "logistic"])
+def test_many_weights_are_bounded_by_rows_and_are_not_read_back(rng, monkeypatch, loss):
+    X = np.where(rng.random((60, 400)) < 0.1, rng.normal(size=(60, 400)), 0).astype(np.float32)
+    y = np.where(X @ rng.normal(size=400) > 0, 1, -1)
+    examples = Examples(Csr.from_dense(X), y.astype(float), None, None, Source("rows"))
+    given = Settings(loss=loss, example_cost=1.0, gap=3e-4, bias=1.0, threads=1)
+    monkeypatch.setattr(linear_plan, "MANY_WEIGHTS", 100_000)
+    whole = make_driver(given, examples).fit(None, 1.0)
+    assert whole.primal_of_file is not None
+    monkeypatch.setattr(linear_plan, "MANY_WEIGHTS", 100)
+    rise = Vectors.rise_in_rows
+    bounds = []
+    monkeypatch.setattr(
+        Vectors, "rise_in_rows", lambda *given: bounds.append(rise(*given)) or bounds[-1]
+    )
+    close = make_driver(given, examples).fit(None, 1.0)
+    assert close.primal_of_file is None and close.converged
+    assert abs(whole.primal_of_file - whole.primal) <= bounds[0] * 1.01 < 1e-2
 
 
 def test_a_model_that_float32_cannot_hold_is_no_certified_one():

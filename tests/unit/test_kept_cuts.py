@@ -13,8 +13,10 @@ from svmcut.data.examples import Csr, Sequences
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.hinge import HingeRisk
+from svmcut.risks.squared_hinge import SquaredHingeRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.dual_cd import DualCd
+from svmcut.solvers.loss_cd import LossCd
 from svmcut.solvers.newton import Newton
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import linear
@@ -44,6 +46,21 @@ def test_the_same_optimum(rng, monkeypatch, solver, bias):
     assert last.dual <= minimum * (1 + 1e-9)
     assert minimum * (1 - 1e-9) <= last.primal <= minimum * (1 + 1.1e-6)
     assert last.primal == pytest.approx(hinge.primal(X, y, last.solution(), 1.0, bias), rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", [DualCd(), LossCd(stays=True)])
+def test_a_look_at_many_features_passes_over_them_twice(rng, monkeypatch, solver):
+    """For w and its scores; products with cuts and the bound read rows' numbers alone."""
+    X, y = wide(rng, 300, 2000)
+    monkeypatch.setattr(linear, "LARGE_DIM", 1)
+    space, passes = LinearSpace(Csr.from_dense(X), 1.0), []
+    for name in ("scores", "adjoint"):
+        pass_over = getattr(space, name)
+        monkeypatch.setattr(space, name, lambda a, f=pass_over, n=name: passes.append(n) or f(a))
+    risk = (HingeRisk if isinstance(solver, DualCd) else SquaredHingeRisk)().bind(y)
+    run = solver.start(Problem(risk, space, 1.0, StoppingRule(0, 1e-8)))
+    looks = len(list(run))
+    assert looks > 3 and len(passes) <= 2 * looks + 3
 
 
 @pytest.mark.parametrize("bias", [0.0, -2.0])
