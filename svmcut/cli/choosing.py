@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmcut.cli import advice
 from svmcut.selection.grid import Part, Search, Terms, cells_of, held_out, parts_of
-from svmcut.selection.interval import GridProof
+from svmcut.selection.interval import CertifiedChoice, GridProof, Interval
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.records import replace
 
@@ -48,7 +48,13 @@ def choice(
         return GridChoice(options, task, known, driver, terms, search_of)
     from svmcut.cli.proving import ProvenChoice
 
-    return ProvenChoice(options, task, known, driver, terms)
+    assert options.certify_choice is not None
+    folds, settings, warnings = known
+    interval = Interval(*options.span, options.certify_choice)
+    search = CertifiedChoice(task, settings, interval, folds, driver, terms.time_limit)
+    if terms.state is not None:
+        search.restore(terms.state)
+    return ProvenChoice(options, warnings, search)
 
 
 def parts(

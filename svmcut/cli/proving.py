@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svmcut.cli.options import LearnOptions
-    from svmcut.selection.grid import Part, Terms
-    from svmcut.spec.parameters import Settings
-    from svmcut.tasks.protocol import Task
-    from svmcut.training.driver import Driver
+    from svmcut.selection.interval import CertifiedChoice
 
 
 def check_proving(options: LearnOptions) -> None:
@@ -57,23 +54,9 @@ class ProvenChoice:
 
     plans_again = True
 
-    def __init__(
-        self,
-        options: LearnOptions,
-        task: Task,
-        known: tuple[list[Part], Settings, list[str]],
-        driver: Driver,
-        terms: Terms,
-    ):
-        from svmcut.selection.interval import CertifiedChoice, Interval
-
-        self._options, (parts, settings, self.warnings) = options, known
-        assert options.span is not None and options.certify_choice is not None
-        interval = Interval(*options.span, options.certify_choice)
+    def __init__(self, options: LearnOptions, warnings: list[str], search: CertifiedChoice):
+        self._options, self.warnings, self.search = options, warnings, search
         self._told = 0
-        self.search = CertifiedChoice(task, settings, interval, parts, driver, terms.time_limit)
-        if terms.state is not None:
-            self.search.restore(terms.state)
 
     def head(self) -> str:
         """What is going to be done."""

@@ -153,23 +153,23 @@ def _gzip(path: str, packed: _Rejoined) -> Any:
 
 
 def _bzip2(path: str, packed: _Rejoined) -> Any:
-    try:
-        from bz2 import BZ2Decompressor
-    except ImportError:
-        raise _unread(
-            path, "bzip2", "this Python was built without bz2; unpack it first, with bzcat"
-        ) from None
-    return _Joined(BZ2Decompressor, packed, b"BZh"), (_Damaged, OSError)
+    library = _part_of_python(path, "bzip2", "bz2", "bzcat")
+    return _Joined(library.BZ2Decompressor, packed, b"BZh"), (_Damaged, OSError)
 
 
 def _xz(path: str, packed: _Rejoined) -> Any:
+    library = _part_of_python(path, "xz", "lzma", "xzcat")
+    text = _Joined(library.LZMADecompressor, packed, b"\xfd7zXZ\x00", padding=b"\0")
+    return text, (_Damaged, library.LZMAError)
+
+
+def _part_of_python(path: str, packing: str, name: str, program: str) -> Any:
+    """A library that a Python may have been built without."""
     try:
-        from lzma import LZMADecompressor, LZMAError
+        return importlib.import_module(name)
     except ImportError:
-        raise _unread(
-            path, "xz", "this Python was built without lzma; unpack it first, with xzcat"
-        ) from None
-    return _Joined(LZMADecompressor, packed, b"\xfd7zXZ\x00", padding=b"\0"), (_Damaged, LZMAError)
+        remedy = f"this Python was built without {name}; unpack it first, with {program}"
+        raise _unread(path, packing, remedy) from None
 
 
 def _zstd(path: str, packed: _Rejoined) -> Any:

@@ -165,7 +165,7 @@ def scale_examples(
     Parameters
     ----------
     path : str
-        A file or pipe, plain or compressed by content; ``-`` for standard input.
+        As of svmcut.files.examples.read_examples.
     limits : Limits
         What is the same in all rows is left out.
     restored : (str, Ranges), optional

@@ -137,15 +137,7 @@ class TwoClasses(Marks):
     def calibrated(
         self, scores: NDArray, places: NDArray[np.int64], weights: NDArray | None
     ) -> Self:
-        """This model with probabilities fitted to decisions of rows that were held out.
-
-        Parameters
-        ----------
-        places : (n,) int64
-            1 for the positive class.
-        weights : (n,) or None
-            Of the rows.
-        """
+        """As SeveralClasses.calibrated; places: 1 for the positive class."""
         return replace(self, sigmoid=fit_sigmoid(scores, places == 1, weights))
 
     @property

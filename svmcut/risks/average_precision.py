@@ -20,34 +20,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native.constraints import average_precision_cut, workspace
-from svmcut.risks.classes import BoundNothing, split_classes
+from svmcut.risks.classes import RiskOfBothClasses
 from svmcut.risks.protocol import Linearization
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class AveragePrecisionRisk:
-    """svm_perf -l 11; with `one_class` the risk of examples of one class is 0."""
+class AveragePrecisionRisk(RiskOfBothClasses):
+    """svm_perf -l 11."""
 
     name = "average-precision"
 
-    def __init__(self, one_class: bool = False):
-        self._one_class = one_class
-
-    def bind(
-        self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
-    ) -> BoundAveragePrecision | BoundNothing:
-        """Positive where y > 0; qid and cost are ignored, as svm_perf ignores them.
-
-        Raises
-        ------
-        TrainingError
-            When all labels have one sign and one_class does not allow it.
-        """
-        positive, negative = split_classes(y, self.name, not self._one_class)
-        if not (len(positive) and len(negative)):
-            return BoundNothing(len(y))
+    def _bound(self, positive, negative, threads: int) -> BoundAveragePrecision:
         return BoundAveragePrecision(positive, negative, threads)
 
 

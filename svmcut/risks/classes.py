@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,34 @@ def split_classes(
         which = f"all {n} labels are" if n > 1 else "the only label is"
         raise TrainingError("loss '{}' needs labels of both signs, but {} {}", loss, which, sign)
     return positive, negative
+
+
+class RiskOfBothClasses:
+    """A risk of pairs of both classes; with `one_class` that of examples of one class is 0."""
+
+    name: ClassVar[str]
+
+    def __init__(self, one_class: bool = False):
+        self._one_class = one_class
+
+    def bind(
+        self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
+    ) -> Any:
+        """Positive where y > 0; qid and cost are ignored, as svm_perf ignores them.
+
+        Raises
+        ------
+        TrainingError
+            When all labels have one sign and one_class does not allow it.
+        """
+        positive, negative = split_classes(y, self.name, not self._one_class)
+        if not (len(positive) and len(negative)):
+            return BoundNothing(len(y))
+        return self._bound(positive, negative, threads)
+
+    def _bound(self, positive: NDArray[np.int32], negative: NDArray[np.int32], threads: int) -> Any:
+        """The risk of these rows of both classes."""
+        raise NotImplementedError
 
 
 class BoundNothing:

@@ -30,10 +30,8 @@ class BoundLosses:
     ----------
     targets : (n,) float64
         Labels in {-1, +1}, or targets.
-    threads : int
-        Threads of the C calls; results do not depend on it.
-    weights : (n,) float64 or None
-        Of the examples; None for 1 each.
+    threads, weights
+        As of BoundHinge.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmcut.risks.classes import BoundNothing, split_classes
+from svmcut.risks.classes import RiskOfBothClasses
 from svmcut.risks.protocol import Linearization
 from svmcut.scoring.measures import negatives_of
 
@@ -32,28 +32,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class PartialAucRisk:
-    """The range `at` of false-positive rates; with `one_class` the risk of examples of one class is
-    0."""
+class PartialAucRisk(RiskOfBothClasses):
+    """The range `at` of false-positive rates."""
 
     name = "partial-auc"
 
     def __init__(self, at: tuple[float, float] = (0.0, 0.1), one_class: bool = False):
-        self.at, self._one_class = at, one_class
+        super().__init__(one_class)
+        self.at = at
 
-    def bind(
-        self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
-    ) -> BoundPartialAuc | BoundNothing:
-        """Positive where y > 0; qid and cost are ignored.
-
-        Raises
-        ------
-        TrainingError
-            When all labels have one sign and one_class does not allow it.
-        """
-        positive, negative = split_classes(y, self.name, not self._one_class)
-        if not len(positive) or not len(negative):
-            return BoundNothing(len(y))
+    def _bound(self, positive, negative, threads: int) -> BoundPartialAuc:
         return BoundPartialAuc(positive, negative, *negatives_of(self.at, len(negative)))
 
 

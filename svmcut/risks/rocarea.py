@@ -17,35 +17,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmcut._native.constraints import workspace
-from svmcut.risks.classes import BoundNothing, split_classes
+from svmcut.risks.classes import RiskOfBothClasses
 from svmcut.risks.ordinal import BoundOrdinal, Grades
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 
-class RocAreaRisk:
-    """svm_perf -l 10; with `one_class` the risk of examples of one class is 0."""
+class RocAreaRisk(RiskOfBothClasses):
+    """svm_perf -l 10."""
 
     name = "roc-area"
 
-    def __init__(self, one_class: bool = False):
-        self._one_class = one_class
-
-    def bind(
-        self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
-    ) -> BoundOrdinal | BoundNothing:
-        """Positive where y > 0; qid and cost are ignored, as svm_perf ignores them.
-
-        Raises
-        ------
-        TrainingError
-            When all labels have one sign and one_class does not allow it.
-        """
-        positive, negative = split_classes(y, self.name, not self._one_class)
-        n, pairs = len(y), len(positive) * len(negative)
-        if not pairs:
-            return BoundNothing(n)
+    def _bound(self, positive, negative, threads: int) -> BoundOrdinal:
+        n, pairs = len(positive) + len(negative), len(positive) * len(negative)
         grade = np.zeros(n, np.int32)
         grade[positive] = 1
         grades = Grades(

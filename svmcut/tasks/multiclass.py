@@ -197,11 +197,6 @@ class Multiclass(RowTask):
         for start in range(0, len(block), step):
             yield block.part(start, min(len(block), start + step))
 
-    def predictor(
-        self, model: ClassModel, threads: int = 1, beam: int = 0
-    ) -> Callable[[Examples], NDArray]:
-        return lambda part: model.scores(part.X, threads)
-
     def write(
         self,
         output: Output,

@@ -76,10 +76,14 @@ class NamedTagging(Tagging):
         test: bool = False,
         costs: bool = False,
         names: Names | None = None,
+        max_memory: float | None = None,
         **how: Any,
     ) -> Sequences:
         """As Task.read; with names, those of the training set, as a test file."""
-        return read_crfsuite(path, names=names, max_memory=how["max_memory"])
+        return self._named(path, how, names=names, max_memory=max_memory)
+
+    def _named(self, path: str, how: dict[str, Any], **known: Any) -> Sequences:
+        return read_crfsuite(path, **known)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Sequences:
         raise UsageError("{input} says how a file is written; leave it out with arrays")

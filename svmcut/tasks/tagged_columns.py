@@ -22,18 +22,11 @@ if TYPE_CHECKING:
 class ColumnTagging(NamedTagging):
     """Sequences of tokens in columns, and the names of their tags."""
 
-    def read(
-        self,
-        path: str,
-        *,
-        test: bool = False,
-        costs: bool = False,
-        names: Names | None = None,
-        **how: Any,
-    ) -> Sequences:
-        """As NamedTagging.read; `table` of how: the template, and the tokens a feature needs."""
-        how_read = {} if names is not None or "table" not in how else how_of(how["table"])
-        return read_conll(path, names=names, max_memory=how["max_memory"], **how_read)
+    def _named(self, path: str, how: dict[str, Any], **known: Any) -> Sequences:
+        """`table` of how: the template, and the tokens a feature needs."""
+        if known["names"] is None and "table" in how:
+            known |= how_of(how["table"])
+        return read_conll(path, **known)
 
     def plan(self, data: Sequences, settings: Settings, time_limit: float | None = None) -> Driver:
         """As Task.plan; a template without a line B leaves transitions out, unless they were asked

@@ -145,6 +145,11 @@ class RowTask(Task):
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Examples:
         return vector_examples(X, y, qid)
 
+    def predictor(
+        self, model: Any, threads: int = 1, beam: int = 0
+    ) -> Callable[[Examples], NDArray]:
+        return lambda part: model.scores(part.X, threads)
+
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
         """As Task.stream; of a table as `table` of `how` reads it; with the labels `words`."""
         if (table := how.pop("table", None)) is not None:
@@ -209,11 +214,6 @@ def known_features(part: Examples, model: Any) -> Examples:
 
 class VectorTask(RowTask):
     """All of a task on rows with one label each and one score but its measures."""
-
-    def predictor(
-        self, model: ScoringModel, threads: int = 1, beam: int = 0
-    ) -> Callable[[Examples], NDArray]:
-        return lambda part: model.scores(part.X, threads)
 
     def write(
         self,

@@ -35,7 +35,7 @@ from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
 from svmcut.training.checks import LARGEST_INDEX, checked_weights
 from svmcut.training.gate import Reading
 from svmcut.training.outcome import FULL, Objective, Outcome, Units
-from svmcut.training.room import CLOSE_TO_ZERO, WORSE, kernel_warnings
+from svmcut.training.room import CLOSE_TO_ZERO, kernel_warnings
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.structured import units_of_structures
@@ -162,13 +162,8 @@ class FunctionsPlan(Plan):
         at_zero = C * self._risk.linearize(np.zeros(self._labellings.dim)).value
         if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
             return outcome
-        outcome.warnings.append(Message(WORSE, "scale the features or lower C"))
-        outcome.model = self._model(self.space.zero())
-        outcome.certificate = (at_zero, outcome.dual)
-        outcome.norm = 0.0
-        outcome.multipliers = np.zeros_like(outcome.multipliers)
-        outcome.primal_of_file = None if outcome.primal_of_file is None else at_zero
-        return outcome
+        zero, remedy = self._model(self.space.zero()), "scale the features or lower C"
+        return outcome.give_way(zero, at_zero, outcome.dual, remedy)
 
     def _certifier(self, problem: Problem) -> Certify:
         """The certificate of a Progress from its coefficients and those of the cuts, kernel values

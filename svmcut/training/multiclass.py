@@ -169,7 +169,7 @@ def plan_classes(examples: Examples, settings: Settings) -> MulticlassPlan:
 
 
 class MulticlassPlan(Plan):
-    """One stage, which starts from the solution of the C before.
+    """Weights of several classes, in one stage as of svmcut.training.linear.Linear.
 
     Parameters
     ----------

@@ -32,6 +32,7 @@ UNDERFITTED, STRAIGHT = 0.9, 0.7
 STOPS = ("limit", "interrupt", "cap", "rounding", "float32", "basis", "file", "mistake")
 #: What a run says whose sampled cuts ended before their stopping rule was met.
 FULL = Message("the cuts filled their memory; raise {max_memory} or {sample_size}")
+WORSE = "w = 0 has a lower primal than the best point found, and is the model; {}"
 
 
 @record
@@ -286,6 +287,15 @@ class Outcome:
     ) -> Outcome:
         """This, with the verdict of the gate: see svmcut.training.gate.judge."""
         return judge(self, rule, stopped_by, otherwise, reading)
+
+    def give_way(self, model: Any, at_zero: float, dual: float, remedy: str) -> Outcome:
+        """This, with the model of w = 0 instead, whose primal is `at_zero`, and a warning that says
+        what to do."""
+        self.warnings.append(Message(WORSE, remedy))
+        self.model, self.certificate, self.norm = model, (at_zero, dual), 0.0
+        self.multipliers = np.zeros_like(self.multipliers)
+        self.primal_of_file = None if self.primal_of_file is None else at_zero
+        return self
 
     @property
     def done(self) -> bool:

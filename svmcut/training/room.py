@@ -43,7 +43,6 @@ _BLOCK = 1 << 16
 #: A primal above that of w = 0 by no more than this part of it is as good.
 CLOSE_TO_ZERO = 1e-6
 #: What is said where w = 0 is the model.
-WORSE = "w = 0 has a lower primal than the best point found, and is the model; {}"
 #: Rows up to which the digits of a model file are always looked at in full; beyond, some rows may
 #: be looked at first.
 SCREENED = 2000
@@ -237,15 +236,8 @@ class KernelRoom:
             return outcome
         if self.is_definite:
             return self._scaled(outcome)
-        outcome.warnings.append(
-            Message(WORSE, Message("use {kernel=rbf}, or smaller parameters of the kernel"))
-        )
-        outcome.model = self.machine(np.zeros(n), b)
-        outcome.certificate = (at_zero, math.nan)
-        outcome.norm = 0.0
-        outcome.multipliers = np.zeros_like(outcome.multipliers)
-        outcome.primal_of_file = None if outcome.primal_of_file is None else at_zero
-        return outcome
+        remedy = Message("use {kernel=rbf}, or smaller parameters of the kernel")
+        return outcome.give_way(self.machine(np.zeros(n), b), at_zero, math.nan, remedy)
 
     def _scaled(self, outcome: Outcome) -> Outcome:
         """The best multiple of a machine; its dual value is still that of the machine's own

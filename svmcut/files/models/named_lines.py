@@ -23,11 +23,8 @@ class NamedLines:
 
     Parameters
     ----------
-    path : str
-    first : bytes
-        Line 1, read already.
-    file : file
-        Behind line 1; it is left behind the line of `end`.
+    path, first, file
+        As of HeaderLines; the file is left behind the line of `end`.
     end : str
         The word of the line that ends the header.
     known : sequence of str
