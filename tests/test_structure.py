@@ -176,6 +176,28 @@ def test_a_certificate_is_claimed_by_its_gate_alone():
     assert found and all(place.startswith("svmcut/training/gate.py:") for place in found), found
 
 
+#: A record of machines that were trained elsewhere has the names of a checkpoint's keys.
+OF_CHECKPOINTS = {"svmcut/solvers/apart.py"}
+
+
+def called_found(path):
+    """Where a local, a parameter or an attribute is called so, which says nothing of it."""
+    place, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+    if place in OF_CHECKPOINTS or not re.search(r"\bfound\b", text):
+        return []
+    return [
+        f"{place}:{node.lineno}"
+        for node in nodes_of(path)
+        if "found"
+        in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", ""))
+        or (isinstance(node, ast.arg) and node.arg == "found")
+    ]
+
+
+def test_names_say_what_they_hold():
+    assert [place for path in MODULES for place in called_found(path)] == []
+
+
 def test_every_package_is_installed():
     """An editable installation works without this list; a wheel does not."""
     found = {

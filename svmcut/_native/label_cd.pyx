@@ -130,7 +130,7 @@ cdef class Descent(RowDescent):
             entries += self.run_of.states[g].entries
         return looks, entries
 
-    def found(self):
+    def standing(self):
         """(count, 4): primal, risk and dual of every machine, and how it ended: `OPEN`, `MET` or
         `SLOW`."""
         cdef svmcut_label_machine* m = self.run_of.machines

@@ -118,7 +118,7 @@ cdef class Descent(RowDescent):
             entries += self.run_of.states[g].entries
         return epochs, entries
 
-    def found(self):
+    def standing(self):
         """(count, 4): primal, risk and dual of every machine, and how it ended: `OPEN`, `MET` or
         `SLOW`."""
         cdef svmcut_label_machine* m = self.run_of.machines
@@ -133,23 +133,23 @@ cdef class Descent(RowDescent):
         """(count,) float64: the sum of the losses of every machine at these weights, as of
         `weights_of_groups`."""
         self._check_weights(W)
-        out = np.zeros(self.run_of.groups * LANES)
-        cdef double[::1] risk = out
-        cdef int status
-        with nogil:
-            status = svmcut_wide_cd_risk(&self.run_of, &W[0, 0, 0], &risk[0], threads)
-        served(status)
-        return out[: self.run_of.count]
+        return self._risks(&W[0, 0, 0], NULL, threads)
 
     def refit(self, float[:, :, ::1] W, int threads):
         """As `risks`, at the weights of the constant feature that are best beside the others, to
         which those of W are set."""
         self._check_weights(W)
+        return self._risks(NULL, &W[0, 0, 0], threads)
+
+    cdef _risks(self, const float* W, float* refitted, int threads):
         out = np.zeros(self.run_of.groups * LANES)
         cdef double[::1] risk = out
         cdef int status
         with nogil:
-            status = svmcut_wide_cd_refit(&self.run_of, &W[0, 0, 0], &risk[0], threads)
+            if refitted != NULL:
+                status = svmcut_wide_cd_refit(&self.run_of, refitted, &risk[0], threads)
+            else:
+                status = svmcut_wide_cd_risk(&self.run_of, W, &risk[0], threads)
         served(status)
         return out[: self.run_of.count]
 

@@ -45,9 +45,9 @@ def run(words: list[str]) -> None:
 
         return predict
 
-    found = predict_file(names, Predicting(1, read_linear, begin, predictor))
+    predictions = predict_file(names, Predicting(1, read_linear, begin, predictor))
     if not quiet:
-        model, predicted, targets = found
+        model, predicted, targets = predictions
         print("\n".join(measures.report(model.solver in REGRESSION, predicted, targets)))
 
 

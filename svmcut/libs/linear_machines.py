@@ -259,9 +259,9 @@ def _support(driver: Driver, W: NDArray[np.float64], options: Linear) -> int:
     be, and those whose margin is met are as many; LIBLINEAR's lie between, and so does the number
     given. Of two classes it also counts what rounding leaves of multipliers that were once above 0.
     """
-    found = int(np.count_nonzero(driver.run.fractions))
+    count = int(np.count_nonzero(driver.run.fractions))
     if options.solver != JOINT:
-        return found
+        return count
     plan: Any = driver.plan
     right, two = plan.classes.risk.y, W.shape[1] == 2
     scores = plan.space.scores(driver.run.best).reshape(-1, W.shape[1])
@@ -269,4 +269,4 @@ def _support(driver: Driver, W: NDArray[np.float64], options: Linear) -> int:
     near = scores[rows, right][:, None] - scores < 1 + (NEAR_OF_TWO if two else NEAR)
     near[rows, right] = False
     most = int(near.sum() + near.any(axis=1).sum())
-    return most if two else (found + most) // 2
+    return most if two else (count + most) // 2

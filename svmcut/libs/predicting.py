@@ -68,16 +68,16 @@ def predict_file(names: list[str], own: Predicting) -> tuple[Any, NDArray, NDArr
         except ModelError as error:
             raise no_model(model_file, error) from None
         out.write(own.begin(model))
-        found, predict = [np.zeros(0)], own.predictor(model)
+        predicted, predict = [np.zeros(0)], own.predictor(model)
         for start in range(0, len(rows), _ROWS):
             labels, P = predict(rows.part(start, min(start + _ROWS, len(rows))))
-            found.append(labels)
+            predicted.append(labels)
             out.write(
                 measures.label_lines(labels) if P is None else measures.probability_lines(labels, P)
             )
         if rows.fault:
             raise bad_line(rows.fault)
-    return model, np.concatenate(found), rows.labels
+    return model, np.concatenate(predicted), rows.labels
 
 
 def head_of(labels: list[int]) -> bytes:

@@ -53,9 +53,9 @@ def run(words: list[str]) -> None:
         own = Predictor(model)
         return lambda part: own.predict(part, bool(probability))
 
-    found = predict_file(names[:3], Predicting(0, read_kernel, begin, predictor))
+    predictions = predict_file(names[:3], Predicting(0, read_kernel, begin, predictor))
     if not quiet:
-        model, predicted, targets = found
+        model, predicted, targets = predictions
         numbers = model.svm in (EPSILON_SVR, NU_SVR)
         print("\n".join(measures.report(numbers, predicted, targets, " (classification)")))
 

@@ -62,10 +62,10 @@ def _above(path: str, ranges: Ranges, first: list[int]) -> list[str]:
     without a word."""
     highest = int(ranges.features[0].max(initial=0))
     try:
-        found = np.unique(read_rows(path, 0).indices).tolist()
+        indices = np.unique(read_rows(path, 0).indices).tolist()
     except Refused:  # standard input, which has been read
-        found = sorted(first)
-    above = [index for index in found if index > highest]
+        indices = sorted(first)
+    above = [index for index in indices if index > highest]
     if not above:
         return []
     named = ", ".join([*map(str, above[:10]), *(["..."] if len(above) > 10 else [])])
@@ -78,10 +78,10 @@ def _options(words: list[str]) -> tuple[_Options, str]:
     coming = iter(words)
 
     def value(word: str) -> str:
-        found = next(coming, None)
-        if found is None:
+        word_after = next(coming, None)
+        if word_after is None:
             raise bad_usage(f"option {word} needs a value")
-        return found
+        return word_after
 
     for word in coming:
         if not word.startswith("-"):

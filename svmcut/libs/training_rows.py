@@ -44,12 +44,12 @@ def classes_of(labels: NDArray[np.int64]) -> tuple[list[int], NDArray[np.intp]]:
     these two the other way round."""
     names, firsts, places = np.unique(labels, return_index=True, return_inverse=True)
     order = np.argsort(firsts, kind="stable")
-    found = names[order].tolist()
-    if found == [-1, 1]:
-        order, found = order[::-1], [1, -1]
+    classes = names[order].tolist()
+    if classes == [-1, 1]:
+        order, classes = order[::-1], [1, -1]
     rank = np.empty(len(order), np.intp)
     rank[order] = np.arange(len(order))
-    return found, rank[places]
+    return classes, rank[places]
 
 
 def class_factors(

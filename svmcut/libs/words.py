@@ -105,21 +105,21 @@ def leading_options(
     unknown : str
         What an unknown option is called.
     """
-    found, at = [], 0
+    options, at = [], 0
     while at < len(words) and words[at].startswith("-"):
         word = words[at]
         letter = word[1:2]
         if letter and letter in single:
-            found.append((word, ""))
+            options.append((word, ""))
             at += 1
             continue
         if not letter or letter not in paired:
             raise bad_usage(f"{unknown}: {word}")
         if at + 1 >= len(words):
             raise bad_usage(f"option {word} needs a value")
-        found.append((word, words[at + 1]))
+        options.append((word, words[at + 1]))
         at += 2
-    return found, words[at:]
+    return options, words[at:]
 
 
 def weight_label(word: str) -> int:

@@ -35,14 +35,14 @@ AT_ONCE = 1 << 20
 
 
 def _leading(
-    found: Ranked, k: int, threads: int, left: NDArray[np.float64] | None = None
+    ranked: Ranked, k: int, threads: int, left: NDArray[np.float64] | None = None
 ) -> Ranked:
     """Those that are no worse than the k-th best of their row, and those that lead to a label that
     is predicted; `left` rises to the best of the others."""
-    kept = (found.score >= found.least(k, threads)[found.row]) | (found.score > EVEN)
+    kept = (ranked.score >= ranked.least(k, threads)[ranked.row]) | (ranked.score > EVEN)
     if left is not None:
-        np.maximum.at(left, found.row[~kept], found.score[~kept])
-    return found.where(kept)
+        np.maximum.at(left, ranked.row[~kept], ranked.score[~kept])
+    return ranked.where(kept)
 
 
 @record(eq=False)
@@ -131,8 +131,8 @@ class LabelTreeModel(BaseModel):
             (start, *self._searched(tree, X.rows(start, min(n, start + step)), beam, threads, k))
             for start in range(0, max(1, n), step)
         ]
-        found = stacked(n, K, [part._replace(row=part.row + first) for first, part, _ in parts])
-        return found, np.concatenate([left for _, _, left in parts])
+        ranked = stacked(n, K, [part._replace(row=part.row + first) for first, part, _ in parts])
+        return ranked, np.concatenate([left for _, _, left in parts])
 
     def _searched(
         self, tree: Any, X: Csr, beam: int, threads: int, k: int | None
@@ -140,7 +140,7 @@ class LabelTreeModel(BaseModel):
         """As `search`, of few rows."""
         n, K, rows = X.n_rows, len(self.names), sparse.Rows(X)
         left = np.full(n, -np.inf)
-        found: list[Ranked] = []
+        levels: list[Ranked] = []
         row, node, above = np.arange(n), np.zeros(n, np.int64), np.zeros(n)
         while len(row):
             f, ends = tree.scores(rows, row, node, threads)
@@ -149,7 +149,7 @@ class LabelTreeModel(BaseModel):
             path = np.repeat(above, widths) - np.logaddexp(0.0, -STEEP * f)
             of, inner = np.repeat(row, widths), lead >= 0
             labels = Ranked(n, K, of[~inner], ~lead[~inner], path[~inner])
-            found.append(labels if k is None else _leading(labels, k, threads))
+            levels.append(labels if k is None else _leading(labels, k, threads))
             nodes = Ranked(n, len(self.first), of[inner], lead[inner], path[inner])
             kept = _leading(nodes, beam, threads, left)
             at, rank = best(kept, kept.K)
@@ -157,7 +157,7 @@ class LabelTreeModel(BaseModel):
             np.maximum.at(left, kept.row[at[~on]], kept.score[at[~on]])
             at = at[on]
             row, node, above = kept.row[at], kept.place[at], kept.score[at]
-        return stacked(n, K, found), left
+        return stacked(n, K, levels), left
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of the labels that a search reaches, -inf of others."""
@@ -166,8 +166,8 @@ class LabelTreeModel(BaseModel):
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.bool_]:
         """(n, L) bool: column k says whether a row has the label k."""
         sets = np.zeros((X.n_rows, int(self.names.max(initial=-1)) + 1), bool)
-        found = self.search(X, threads=threads, k=1)[0]
-        on = found.where(found.score > EVEN)
+        ranked = self.search(X, threads=threads, k=1)[0]
+        on = ranked.where(ranked.score > EVEN)
         sets[on.row, self.names[on.place]] = True
         return sets
 

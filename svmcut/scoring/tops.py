@@ -36,9 +36,9 @@ USUAL = Propensity()
 def among(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(m,) which keys are among those known, which increase."""
     at = np.searchsorted(known, keys)
-    found = at < len(known)
-    found[found] = known[at[found]] == keys[found]
-    return found
+    there = at < len(known)
+    there[there] = known[at[there]] == keys[there]
+    return there
 
 
 class Ranked(NamedTuple):

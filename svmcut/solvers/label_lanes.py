@@ -149,7 +149,7 @@ class Known(NamedTuple):
 
     Attributes
     ----------
-    found : (m, 3) float64
+    values : (m, 3) float64
         Primal values, losses and duals.
     trained : (m,) float64
         Primal values before weights were pruned.
@@ -161,7 +161,7 @@ class Known(NamedTuple):
         The weights that are kept; None of a block that is not over.
     """
 
-    found: NDArray[np.float64]
+    values: NDArray[np.float64]
     trained: NDArray[np.float64]
     entries: int
     constants: NDArray[np.float32]
@@ -174,14 +174,14 @@ class Side:
     def __init__(self, descents: list[Any]):
         self.descents = descents
 
-    def found(self) -> NDArray[np.float64]:
+    def standing(self) -> NDArray[np.float64]:
         """As of wide_cd.Descent, one descent behind the other."""
-        return np.concatenate([descent.found() for descent in self.descents])
+        return np.concatenate([descent.standing() for descent in self.descents])
 
     @property
     def is_over(self) -> bool:
         """Whether every machine is."""
-        return not (self.found()[:, 3] == wide_cd.OPEN).any()
+        return not (self.standing()[:, 3] == wide_cd.OPEN).any()
 
     def counts(self) -> tuple[int, int]:
         """Most epochs of a descent; nonzeros read by all."""
@@ -200,9 +200,9 @@ class Side:
 
     def known(self) -> Known:
         """Of machines that go on."""
-        found = self.found()[:, :3]
+        standing = self.standing()[:, :3]
         none = np.zeros(0, np.float32)
-        return Known(found, found[:, 0], self.counts()[1], none, None)
+        return Known(standing, standing[:, 0], self.counts()[1], none, None)
 
     def state(self) -> list[Any]:
         """That of every descent."""
@@ -280,9 +280,9 @@ class LanesRun(Run):
 
     @_saved.setter
     def _saved(self, saved: list[tuple[Any, ...]]) -> None:
-        for b, found, trained, entries, constants, pieces in saved:
+        for b, values, trained, entries, constants, pieces in saved:
             made = None if pieces is None else [self.piece(*piece) for piece in pieces]
-            self.known[b] = Known(found, trained, entries, constants, made)
+            self.known[b] = Known(values, trained, entries, constants, made)
 
     def state(self) -> State:
         return super().state() | {"going": [(b, block.state()) for b, block in self.going.items()]}
@@ -290,7 +290,7 @@ class LanesRun(Run):
     def restore(self, state: State) -> None:
         super().restore(state)
         for b, known in self.known.items():
-            sizes = {len(known.found), len(known.trained), len(self.labels(b))}
+            sizes = {len(known.values), len(known.trained), len(self.labels(b))}
             if known.pieces is not None:
                 sizes.add(len(known.constants))
                 fits = all(len(piece.places) == len(piece.values) for piece in known.pieces)
@@ -298,10 +298,10 @@ class LanesRun(Run):
             schemas.require(len(sizes) == 1, "saved", "one number for each label of a block")
         one = schemas.row(schemas.count(0, self.blocks - 1), schemas.anything)
         schemas.checked(state, schemas.fields(going=schemas.many(one)), self.called)
-        for b, found in state["going"]:
+        for b, saved in state["going"]:
             schemas.require(b in self.known and not self.is_over(b), "going", "blocks not over")
             self.going[b] = self._begin(b)
-            self.going[b].restore(found)
+            self.going[b].restore(saved)
 
     def is_over(self, b: int) -> bool:
         """Whether a block is."""
@@ -379,16 +379,16 @@ class LanesRun(Run):
         parts: list[tuple[NDArray, ...]] = []
         pieces = []
         for place, descent in enumerate(block.descents):
-            W, found = descent.weights_of_groups(), descent.found()[:, :3]
-            n = len(found)
+            W, ends = descent.weights_of_groups(), descent.standing()[:, :3]
+            n = len(ends)
             trained, risk = self._at(descent, W, n)
             primal = trained
             if self._solver.prune:
-                W, primal, risk = self._pruned(descent, W, found[:, 2])
-            parts.append((np.column_stack([primal, risk, found[:, 2]]), trained, self._tail(W, n)))
+                W, primal, risk = self._pruned(descent, W, ends[:, 2])
+            parts.append((np.column_stack([primal, risk, ends[:, 2]]), trained, self._tail(W, n)))
             pieces.append(self._piece(b, place, W))
-        found, trained, constants = map(np.concatenate, zip(*parts, strict=True))
-        return Known(found, trained, block.counts()[1], constants, pieces)
+        values, trained, constants = map(np.concatenate, zip(*parts, strict=True))
+        return Known(values, trained, block.counts()[1], constants, pieces)
 
     def _piece(self, b: int, place: int, W: NDArray) -> Any:
         """The weights of features of a descent of a block."""
@@ -488,18 +488,18 @@ class LanesRun(Run):
     @property
     def trained(self) -> NDArray[np.float64]:
         """(K,) primal of every machine before its weights were pruned."""
-        found = self._zero[:, 0].copy()
+        primal = self._zero[:, 0].copy()
         for b, known in self.known.items():
-            found[self.labels(b)] = known.trained
-        return found
+            primal[self.labels(b)] = known.trained
+        return primal
 
     def progress(self) -> Progress:
         """Where all machines stand."""
         sums, entries, over = self._zero.copy(), 0, 0
         for b, known in self.known.items():
-            sums[self.labels(b)] = known.found
+            sums[self.labels(b)] = known.values
             entries += known.entries
-            over += len(known.found) if known.pieces is not None else 0
+            over += len(known.values) if known.pieces is not None else 0
         primal, risk, dual = map(float, sums.sum(axis=0))
         space, K = self._problem.space, self._problem.n_labels
         passes = wide_cd.LANES / 4 * entries / max(1, space.X.nnz * K)

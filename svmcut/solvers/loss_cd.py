@@ -148,8 +148,8 @@ class LossCd(Solver):
 
     Parameters
     ----------
-    seed : int
-        Of the order of the visits.
+    seed
+        As of DualCd.
     max_epochs : float
         Epochs of all rows the run may be predicted to need yet where Newton's method could go on
         and features are at most a thousand.

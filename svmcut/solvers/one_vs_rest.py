@@ -191,12 +191,12 @@ class OneVsRestRun(Run):
                 try:
                     wave.run(self._until(looks, entries), self._space.threads)
                 except KeyboardInterrupt:
-                    self._found[labels] = wave.found()[:, :3]
+                    self._found[labels] = wave.standing()[:, :3]
                     raise Interrupted(self._progress(wave)) from None
-                self._found[labels] = wave.found()[:, :3]
+                self._found[labels] = wave.standing()[:, :3]
             resumed = False
             yield self._progress(wave)
-            ends = wave.found()[:, 3]
+            ends = wave.standing()[:, 3]
             if self._met() or (ends != label_cd.OPEN).all():
                 break
         slow = np.flatnonzero(ends == label_cd.SLOW).tolist()

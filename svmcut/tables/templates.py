@@ -96,8 +96,8 @@ class Marker(NamedTuple):
                 return lambda text: "true" if search(text) else "false"
 
             def change(text: str) -> str:
-                found = search(text)
-                return found[0] if found else ""
+                match = search(text)
+                return match[0] if match else ""
 
         return (lambda text: change(text).lower()) if self.lower else change
 
@@ -137,8 +137,8 @@ class Template:
     def __init__(self, lines: Sequence[str], path: str = "template"):
         self.path = path
         self.texts = tuple(lines)
-        found = (self._parsed(number, text) for number, text in enumerate(lines, 1))
-        self.lines = [line for line in found if line is not None]
+        parsed = (self._parsed(number, text) for number, text in enumerate(lines, 1))
+        self.lines = [line for line in parsed if line is not None]
 
     @property
     def has_transitions(self) -> bool:
@@ -179,9 +179,9 @@ class Template:
             raise DataError(self.path, message, number, 1)
         pieces: list[str | Marker] = []
         end = 0
-        for found in _MARKER.finditer(text):
-            pieces += [self._literal(text, end, found.start(), number), self._marker(found, number)]
-            end = found.end()
+        for match in _MARKER.finditer(text):
+            pieces += [self._literal(text, end, match.start(), number), self._marker(match, number)]
+            end = match.end()
         pieces.append(self._literal(text, end, len(text), number))
         line = Line(number, kind != "b", kind != "u", tuple(pieces))
         # B alone is all pairs of tags, and no feature of its own
@@ -194,9 +194,9 @@ class Template:
             raise DataError(self.path, message, number, place + 1)
         return text[start:end]
 
-    def _marker(self, found: re.Match[str], number: int) -> Marker:
-        letter, regex, row = found["letter"].lower(), found["regex"], found["row"]
-        place, shown = found.start() + 1, found[0][:40]
+    def _marker(self, match: re.Match[str], number: int) -> Marker:
+        letter, regex, row = match["letter"].lower(), match["regex"], match["row"]
+        place, shown = match.start() + 1, match[0][:40]
         if letter not in "xtms" or (regex is not None) != (letter in "tm"):
             raise DataError(
                 self.path, Message("'{}' is no marker; {}", shown, _EXPECTED), number, place
@@ -211,7 +211,7 @@ class Template:
                 self.path, Message("'{}' has an empty expression", shown), number, place
             )
         return Marker(
-            letter, found["letter"].isupper(), value, absolute, int(found["column"]), regex or ""
+            letter, match["letter"].isupper(), value, absolute, int(match["column"]), regex or ""
         )
 
 
@@ -235,7 +235,7 @@ def default_lines(n_columns: int) -> tuple[str, ...]:
 
 def shape_of(text: str) -> str:
     """X for capitals, x for other letters, 0 for digits, and all else as it is; runs cut to one."""
-    found: list[str] = []
+    kinds: list[str] = []
     for letter in text:
         kind = (
             "0"
@@ -246,18 +246,18 @@ def shape_of(text: str) -> str:
             if letter.isupper()
             else "x"
         )
-        if not found or found[-1] != kind:
-            found.append(kind)
-    return "".join(found)
+        if not kinds or kinds[-1] != kind:
+            kinds.append(kind)
+    return "".join(kinds)
 
 
 @cache
 def _letters(test: Callable[[str], bool]) -> str:
     """Ranges of a class of re: what is so of the first 65536 characters."""
-    found = [code for code in range(1 << 16) if test(chr(code))]
-    ends = np.flatnonzero(np.diff(found, append=1 << 20) > 1).tolist()
+    codes = [code for code in range(1 << 16) if test(chr(code))]
+    ends = np.flatnonzero(np.diff(codes, append=1 << 20) > 1).tolist()
     starts = [0, *(end + 1 for end in ends[:-1])]
-    return "".join(f"\\u{found[a]:04x}-\\u{found[b]:04x}" for a, b in zip(starts, ends))
+    return "".join(f"\\u{codes[a]:04x}-\\u{codes[b]:04x}" for a, b in zip(starts, ends))
 
 
 def _is_sign(letter: str) -> bool:
@@ -279,7 +279,7 @@ def translated(regex: str) -> str:
     """An expression of Wapiti's in Python's syntax: ``.``, ``^`` and ``$`` at the ends, ``*`` and
     ``?`` behind one character, classes ``\\a \\d \\l \\p \\s \\u \\w`` and, negated, their
     capitals."""
-    found, k = [], 0
+    pieces, k = [], 0
     while k < len(regex):
         letter = regex[k]
         k += 1
@@ -287,21 +287,21 @@ def translated(regex: str) -> str:
             name, k = regex[k], k + 1
             known = _CLASSES.get(name.lower())
             sign = "^" if name.isupper() else ""
-            found.append(re.escape(name) if known is None else f"[{sign}{known()}]")
+            pieces.append(re.escape(name) if known is None else f"[{sign}{known()}]")
         elif letter == ".":
-            found.append(".")
+            pieces.append(".")
         elif letter == "^" and k == 1:
-            found.append("^")
+            pieces.append("^")
             continue
         elif letter == "$" and k == len(regex):
-            found.append(r"\Z")
+            pieces.append(r"\Z")
             continue
         else:
-            found.append(re.escape(letter))
+            pieces.append(re.escape(letter))
         if k < len(regex) and regex[k] in "*?":
-            found.append(regex[k])
+            pieces.append(regex[k])
             k += 1
-    return "".join(found)
+    return "".join(pieces)
 
 
 #: The texts of several markers, of numbers of their tuples.
@@ -318,16 +318,16 @@ class Numbered(NamedTuple):
 
 
 def _decoder(texts: Sequence[str]) -> _Decoder:
-    return lambda found: [[texts[k] for k in found.tolist()]]
+    return lambda ids: [[texts[k] for k in ids.tolist()]]
 
 
 def _chosen(decode: _Decoder, there: NDArray[np.int64]) -> _Decoder:
-    return lambda found: decode(there[found])
+    return lambda ids: decode(there[ids])
 
 
 def _behind(decode: _Decoder, texts: Sequence[str]) -> _Decoder:
     size = len(texts)
-    return lambda found: [*decode(found // size), [texts[k] for k in (found % size).tolist()]]
+    return lambda ids: [*decode(ids // size), [texts[k] for k in (ids % size).tolist()]]
 
 
 class Expansion:
@@ -369,7 +369,7 @@ class Expansion:
                 count, decode = len(there), _chosen(decode, there)
             codes, count = codes * len(texts) + ids, count * len(texts)
             decode = _behind(decode, texts)
-        return Numbered(codes, count, lambda found: [pattern % row for row in zip(*decode(found))])
+        return Numbered(codes, count, lambda ids: [pattern % row for row in zip(*decode(ids))])
 
     def _part(self, marker: Marker) -> tuple[NDArray[np.int64], list[str]]:
         """(n,) the number of what a marker stands for at every token, and these texts."""
@@ -403,13 +403,13 @@ class Expansion:
             aim = marker.row - 1 + 0 * places if marker.row > 0 else lengths + marker.row
         tokens = np.arange(len(places)) - places + aim
         inside = (aim >= 0) & (aim < lengths)
-        found = np.empty(len(places), np.int64)
-        found[inside] = column.ids[tokens[inside]]
+        ids = np.empty(len(places), np.int64)
+        ids[inside] = column.ids[tokens[inside]]
         before, behind = np.minimum(-aim, _EDGE), np.minimum(aim - lengths + 1, _EDGE)
         edge = len(column.texts) - 1 + np.where(aim < 0, before, _EDGE + behind)
-        found[~inside] = edge[~inside]
-        self._shifted[key] = found
-        return found
+        ids[~inside] = edge[~inside]
+        self._shifted[key] = ids
+        return ids
 
 
 def _distinct(numbered: Numbered) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -418,10 +418,10 @@ def _distinct(numbered: Numbered) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     if count <= 4 * len(ids) + 1024:
         there = np.zeros(count, bool)
         there[ids] = True
-        found = np.flatnonzero(there)
+        present = np.flatnonzero(there)
         place = np.empty(count, np.int64)
-        place[found] = np.arange(len(found))
-        return found, place[ids]
+        place[present] = np.arange(len(present))
+        return present, place[ids]
     return np.unique(ids, return_inverse=True)
 
 
@@ -449,10 +449,10 @@ def learn_features(
         return [every.setdefault(name, len(every)) for name in names]
 
     every: dict[str, int] = {}
-    found = _expanded(template, columns, bounds, count)
+    columns_of = _expanded(template, columns, bounds, count)
     kept = np.array([counts[name] >= least for name in every], bool)
     known |= {name: k for k, name in enumerate(name for name in every if counts[name] >= least)}
-    return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)[found]
+    return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)[columns_of]
 
 
 def known_features(
@@ -481,10 +481,10 @@ def hashed_features(
     least: int = 1,
 ) -> NDArray[np.int32]:
     """As `learn_features`, with numbers that are hashes; -1 where tokens have one less often."""
-    found = known_features(template, columns, bounds, hashed(bits))
+    features = known_features(template, columns, bounds, hashed(bits))
     if least > 1:
-        found[np.bincount(found.ravel(), minlength=1 << bits)[found] < least] = -1
-    return found
+        features[np.bincount(features.ravel(), minlength=1 << bits)[features] < least] = -1
+    return features
 
 
 def _expanded(
@@ -496,13 +496,13 @@ def _expanded(
     """(n, lines) what `number` gives the names of a line's features, each once, for every token the
     one at its place."""
     expansion, lines = Expansion(columns, bounds), feature_lines(template)
-    found = np.empty((int(bounds[-1]), len(lines)), np.int32)
+    features = np.empty((int(bounds[-1]), len(lines)), np.int32)
     for k, line in enumerate(lines):
         numbered = expansion.of(line)
         there, places = _distinct(numbered)
         own = number(numbered.names(there), places)
-        found[:, k] = np.array(own, np.int32)[places]
-    return found
+        features[:, k] = np.array(own, np.int32)[places]
+    return features
 
 
 def feature_lines(template: Template) -> list[Line]:

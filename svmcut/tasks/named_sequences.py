@@ -122,10 +122,10 @@ class NamedTagging(Tagging):
         return tally.counts() | {"tags": tally.table()} | of_chunks
 
     def measured(self, tally: Any) -> Measured:
-        found = super().measured(tally)
+        measured = super().measured(tally)
         if tally.chunks is None:
-            return found
-        return found._replace(values=found.values | tally.chunks.values())
+            return measured
+        return measured._replace(values=measured.values | tally.chunks.values())
 
     def label_warnings(self, data: Sequences, driver: Driver) -> list[str]:
         return _unknown(int((data.tags < 0).sum()), data.source.path)

@@ -186,8 +186,8 @@ class Tagging(Task):
         """Lines of tags with their probabilities."""
         tags = getattr(predicted, "tags", predicted)
         bounds = getattr(predicted, "indptr", np.array([0, len(tags)]))
-        found = Decoded(tags, bounds, None, probabilities)
-        write_decoded(output, found, self.tag_names(model), self.apart, confidence=True)
+        decoded = Decoded(tags, bounds, None, probabilities)
+        write_decoded(output, decoded, self.tag_names(model), self.apart, confidence=True)
 
     def probabilities(
         self, part: Sequences, predicted: Any, model: Any, threads: int = 1

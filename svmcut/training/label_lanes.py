@@ -101,7 +101,7 @@ class LabelBlockPlan(Plan):
             )
         return groups * lanes
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         """Dual coordinate descent in lanes."""
         s = self.settings
         solver = LabelLanes(self._block, s.prune or 0.0, s.seed, self.crew)
@@ -140,7 +140,7 @@ class LabelBlockPlan(Plan):
         format_ = self.settings.model_format
         return weights >= LARGE if format_ is None else format_ == BINARY
 
-    def finish(self, objective: Objective, found: dict[str, Any] | None, ended: Ended) -> Outcome:
+    def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights that are kept, and what pruning cost."""
         s, run, problem = self.settings, ended.run, ended.stage.problem
         pieces, constants = ended.progress.solution()

@@ -45,7 +45,7 @@ class LabelTreePlan(LabelBlockPlan):
         self._tree = label_tree(X, self._indptr, self._rows, s.seed, s.threads)
         self._machines = machine_rows(self._tree, self._indptr, self._rows, X.n_rows)
 
-    def next(self, objective: Objective, found: dict[str, Any] | None) -> Stage:
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         """Dual coordinate descent in lanes, node after node."""
         s, tree, (indptr, rows) = self.settings, self._tree, self._machines
         problem = TreeProblem(
