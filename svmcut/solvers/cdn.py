@@ -47,9 +47,9 @@ from svmcut.spec.states import Form
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LEAST_SET, GROWTH = 1000, 2  # columns of a working set, and of one in use
+LEAST_SET, GROWTH = 300, 2  # columns of a working set, and of one in use
 INNER = 0.3  # of the gap that is asked for, the gap of a working set may be
-PART = 0.3  # of what slopes miss of rest may be left of a working set
+PART = 0.5  # of what slopes miss of rest may be left of a working set
 #: Entries of columns read before the first look: so many times all there are, which makes a look at
 #: all columns, their screening and a working set a small part of the time; at least, and at most.
 #: Each look doubles them: steps that begin anew forget the curvature they went along.

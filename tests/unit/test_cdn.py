@@ -140,6 +140,13 @@ def test_ends_with_a_gap_at_any_cost_and_scale(loss, name, C, scale):
     assert 0 <= last.gap + 1e-12 * last.primal <= 1e-4 * last.primal + 1e-12 * last.primal
 
 
+def test_few_columns_in_use_make_a_small_working_set():
+    """A thousand columns at least would read 2.3 passes."""
+    X, y = data("logistic", 5, 300, 3000, 0.03)
+    last = list(Cdn().start(problem("logistic", X, y, 0.2, (1.0, 0.0), 1e-3)))[-1]
+    assert last.passes < 2
+
+
 def test_columns_are_those_of_the_matrix(rng):
     X = np.where(rng.random((50, 700)) < 0.2, rng.normal(size=(50, 700)), 0).astype(np.float32)
     rows = sparse.Rows(Csr.from_dense(X))
