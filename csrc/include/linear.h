@@ -100,11 +100,11 @@ int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, d
 int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e, const double* v,
                       double wd, double dd, double C, double* step, int threads);
 
-// values[k], slopes[k] of R(s + t (target - s)) at t = grid[k], 0 = grid[0] < grid[1] < ..., evenly
-// spaced up to grid[even], the slope to the right; O(n + steps).
-int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double* target,
-                      const double* v, int64_t even, int64_t steps, const double* grid,
-                      double* values, double* slopes, int threads);
+// values[k], slopes[k] of sum_i v_i max(0, margin - y_i s_i) at s + t (target - s), t = grid[k], 0 =
+// grid[0] < grid[1] < ..., evenly spaced up to grid[even], the slope to the right; O(n + steps).
+int svmcut_hinge_grid(int64_t n, double margin, const double* y, const double* s,
+                      const double* target, const double* v, int64_t even, int64_t steps,
+                      const double* grid, double* values, double* slopes, int threads);
 
 // ---- one_class.cc: the one-class machine on features
 

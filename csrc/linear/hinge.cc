@@ -171,9 +171,9 @@ int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double*
     return SVMCUT_OK;
 }
 
-int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double* target,
-                      const double* v, int64_t even, int64_t steps, const double* grid,
-                      double* values, double* slopes, int threads) {
+int svmcut_hinge_grid(int64_t n, double margin, const double* y, const double* s,
+                      const double* target, const double* v, int64_t even, int64_t steps,
+                      const double* grid, double* values, double* slopes, int threads) {
     constexpr int64_t kGridRun = 256;
     constexpr double kNever = std::numeric_limits<double>::infinity();
     const int64_t pieces = std::max<int64_t>(1, (n + kGridPiece - 1) / kGridPiece),
@@ -195,7 +195,7 @@ int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double*
             const int64_t run = std::min(kGridRun, end - begin);
             for (int64_t i = 0; i < run; ++i) {
                 const int64_t row = begin + i;
-                slack[i] = 1.0 - y[row] * s[row];
+                slack[i] = margin - y[row] * s[row];
                 fall[i] = y[row] * (target[row] - s[row]);
                 crossing[i] = fall[i] != 0 ? slack[i] / fall[i] : kNever;
                 weight[i] = v ? v[row] : 1.0;

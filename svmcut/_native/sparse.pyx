@@ -47,9 +47,9 @@ cdef extern from "include/linear.h" nogil:
     int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e,
                           const double* v, double wd, double dd, double C, double* step,
                           int threads)
-    int svmcut_hinge_grid(int64_t n, const double* y, const double* s, const double* target,
-                          const double* v, int64_t even, int64_t steps, const double* grid,
-                          double* values, double* slopes, int threads)
+    int svmcut_hinge_grid(int64_t n, double margin, const double* y, const double* s,
+                          const double* target, const double* v, int64_t even, int64_t steps,
+                          const double* grid, double* values, double* slopes, int threads)
 
 
 cdef class Rows:
@@ -378,9 +378,10 @@ def hinge_line(const double[::1] y, const double[::1] s, const double[::1] e, do
 
 
 def hinge_grid(const double[::1] y, const double[::1] s, const double[::1] target,
-               const double[::1] grid, int64_t even, int threads=1, const double[::1] weights=None):
+               const double[::1] grid, int64_t even, int threads=1, const double[::1] weights=None,
+               double margin=1.0):
     """(2, steps): values and slopes of the hinge risk at s + t (target - s), t on the grid, even up
-    to grid[even]."""
+    to grid[even]; margin: in place of the 1 of the hinge."""
     cdef int status = 0
     cdef int64_t n = y.shape[0], steps = grid.shape[0]
     if s.shape[0] != n or target.shape[0] != n or not 0 <= even < steps:
@@ -391,7 +392,7 @@ def hinge_grid(const double[::1] y, const double[::1] s, const double[::1] targe
     if n:
         with nogil:
             status = svmcut_hinge_grid(
-                n, &y[0], &s[0], &target[0], v, even, steps, &grid[0], &out[0, 0],
+                n, margin, &y[0], &s[0], &target[0], v, even, steps, &grid[0], &out[0, 0],
                 &out[1, 0], threads)
     served(status)
     return found

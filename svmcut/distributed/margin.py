@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The hinge on rows in parts at tight gaps: the few rows near the margin come to one place.
+"""Losses with corners on rows in parts at tight gaps: the few rows near the margin, or near the
+edge of the tube, come to one place.
 
-    problem      min_w  P(w) = 1/2 |w|^2 + C R(w),   R a sum of hinges over the parts
-    model        R of the rows with |1 - y s| <= delta at the best point, as it is; of all others
-                 their cut there, whose offset and normal are sums over the parts
+    problem      min_w  P(w) = 1/2 |w|^2 + C R(w),   R a sum of hinges, or of errors beyond a tube,
+                 over the parts
+    model        R of the rows with |1 - y s| <= delta, or ||y - s| - tube| <= delta, at the best
+                 point, as it is; of all others their cut there, whose offset and normal are sums
+                 over the parts
     update       the model's minimiser by dual coordinate descent (svmcut/solvers/dual_cd.py), which
                  begins at the multipliers it had; then the minimum of P on the line to it
-    certificate  the multipliers of these rows, C and 0 of the others on either side: a cut of R
+    certificate  the multipliers of these rows, C (of a tube -C too) and 0 of the others on either
+                 side: a cut of R
     rounds       four a step: the line, R and the counts of rows by distance, the cut, the rows
 
 Where all rows that change sides until the end are near, a step leaves of the gap what the descent
@@ -14,15 +18,19 @@ leaves of it. Cutting planes and Newton's method have a corner for each of these
 round for every product; of text there are as many as a third of the features. If a step leaves too
 much, the next one has twice the rows; if no more are to be had, the run is over.
 
+What delta is measured by is 1 for the hinge, whose margin is 1 wide. Targets have a unit of their
+own: there it is the mean loss at the start and the tube, which is no less than the mean distance.
+
 A part keeps nothing: the rows are those of a point and a delta, and a sum does not know the
 workers.
 
 References
 ----------
 Teo, Vishwanathan, Smola and Le, JMLR 2010 (cuts of sums over machines); Hsieh, Chang, Lin, Keerthi
-and Sundararajan, ICML 2008 (the descent). Adding the steps of descents on every part, a round each
-(CoCoA+; Ma, Smith, Jaggi, Jordan, Richtarik and Takac, ICML 2015) had a gap of 2.5e-3 after 200
-rounds on the rows of docs/clusters.md, eight parts of 18,000.
+and Sundararajan, ICML 2008 (the descent); Ho and Lin, JMLR 2012 (that of the tube). Adding the
+steps of descents on every part, a round each (CoCoA+; Ma, Smith, Jaggi, Jordan, Richtarik and
+Takac, ICML 2015) had a gap of 2.5e-3 after 200 rounds on the rows of docs/clusters.md, eight parts
+of 18,000.
 """
 
 from __future__ import annotations
@@ -38,11 +46,11 @@ from svmcut.cutting.bundle import Cut
 from svmcut.cutting.oracle import Point
 from svmcut.distributed import nearby
 from svmcut.distributed.bundled import BundledRun
+from svmcut.distributed.corners import Corners, corners_of
 from svmcut.distributed.nearby import EDGES, Nearby
 from svmcut.distributed.oracle import Carried
-from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.weights import boxes
-from svmcut.solvers.descent import hinge_cut, squared_norms
+from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.protocol import Progress, Solver, Start
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
@@ -65,6 +73,8 @@ MOST_READ, EPOCHS = 4e9, 400
 #: What a step leaves of the gap that had enough rows, and steps that may leave more where no more
 #: are to be had.
 GOOD, PATIENCE = 0.25, 4
+#: What delta is measured by at least.
+TINY = 1e-200
 #: Solutions a cut may stay without a multiplier.
 MAX_IDLE = 10
 
@@ -84,7 +94,9 @@ class MarginRun(BundledRun):
 
     def __init__(self, solver: Margin, problem: PartedProblem, start: Start | None):
         super().__init__(solver, problem, start)
-        self._rows = problem.parts.rows
+        self._rows, smooth = problem.parts.rows, problem.smooth
+        assert smooth is not None and smooth.risk is not None
+        self._smooth, self._scale = smooth, 1.0
         self._share, self._slow, self._passes = 1 / FIRST, 0, 0.0
         self._sizes = np.zeros(len(EDGES))
         self._near, self._multipliers = np.zeros(0, np.int64), np.zeros(0)
@@ -92,15 +104,17 @@ class MarginRun(BundledRun):
     def form(self) -> Form:
         names = ("_lower", "_slack", "_risk", "_primal", "_passes", "_share")
         rows = schemas.array(np.int64, None, low=0, rising=True)
+        least = self._corners(np.zeros(0), None).least
         return {
             **dict.fromkeys(names, schemas.REAL),
             **dict.fromkeys(("_iteration", "_slow"), schemas.COUNT),
             "bundle": OWN,
             "_w": self._problem.space.kinds().element,
             "_going": schemas.flag,
+            "_scale": schemas.real(1e-300),
             "_sizes": schemas.reals(len(EDGES), low=0),
             "_near": rows,
-            "_multipliers": schemas.reals(None, low=0, high=1),
+            "_multipliers": schemas.reals(None, low=least, high=1),
         }
 
     def restore(self, state: State) -> None:
@@ -124,13 +138,25 @@ class MarginRun(BundledRun):
         self._iteration = 1
         if len(self.bundle):
             self._solve()
-        points = self._start.points if self._start else ()
-        for w in points or (self._problem.space.zero(),):
+        points = (self._start.points if self._start else ()) or (self._problem.space.zero(),)
+        corners = self._corners(np.zeros(0), None)
+        if corners.scaled:
+            mean = self._problem.value(points[0]) / self._smooth.weight
+            self._scale = max(mean + corners.tube, TINY)
+            self._passes += 1
+        for w in points:
             self._look(w)
+
+    def _corners(self, y: NDArray, v: NDArray | None) -> Corners:
+        """Those of rows with these labels and weights."""
+        risk = self._smooth.risk.bind(y, None, v, self._problem.space.threads)
+        corners = corners_of(risk)
+        assert corners is not None
+        return corners
 
     def _look(self, w: NDArray) -> None:
         """Takes a point if it is the best."""
-        counts = self._rows.sum(nearby.counts, [Carried(w)])
+        counts = self._rows.sum(nearby.counts, [Carried(w)], self._scale)
         self._passes += 1
         primal = self._problem.penalty(w) + self._problem.C * float(counts[0])
         if primal < self._primal:
@@ -163,24 +189,24 @@ class MarginRun(BundledRun):
 
     def _width(self) -> tuple[float, bool]:
         """The distance up to which rows come, 0 for none, and whether there could be more."""
-        sums, smooth = np.cumsum(self._sizes), self._problem.smooth
-        assert smooth is not None
-        wanted = min(self._share * smooth.nbytes, MOST_BYTES)
+        sums = np.cumsum(self._sizes)
+        wanted = min(self._share * self._smooth.nbytes, MOST_BYTES)
         k = int(np.searchsorted(sums, wanted, side="right")) - 1
         if k < 0 or not sums[k]:
             return 0.0, False
         more = k + 1 < len(EDGES) and sums[k + 1] <= MOST_BYTES
-        return float(EDGES[k]), bool(more)
+        return float(self._scale * EDGES[k]), bool(more)
 
-    def _began(self, near: Nearby, s: NDArray, delta: float) -> NDArray[np.float64]:
+    def _began(
+        self, corners: Corners, rows: NDArray, s: NDArray, delta: float
+    ) -> NDArray[np.float64]:
         """Fractions of the rows to begin with: those of the last step; of new rows those of the
-        smoothed hinge."""
-        slack = 1 - near.y * s
+        cut at their scores, in the first step of the smoothed loss."""
         if not len(self._near):
-            return np.clip(slack / (2 * delta) + 0.5, 0.0, 1.0)
-        fractions = np.where(slack > 0, 1.0, 0.0)
-        places = np.minimum(np.searchsorted(self._near, near.rows), len(self._near) - 1)
-        known = self._near[places] == near.rows
+            return corners.smooth(s, 2 * delta)
+        fractions = corners.tangent(s)
+        places = np.minimum(np.searchsorted(self._near, rows), len(self._near) - 1)
+        known = self._near[places] == rows
         fractions[known] = self._multipliers[places[known]]
         return fractions
 
@@ -188,23 +214,22 @@ class MarginRun(BundledRun):
         """The model's minimiser, up to a part of the gap."""
         problem, C, v = self._problem, self._problem.C, near.weights
         space = LinearSpace(near.X, problem.space.bias, problem.space.threads)
-        risk = BoundHinge(near.y, space.threads, v)
-        box = boxes(C, v)
-        alpha, w = self._began(near, space.scores(self._w), delta) * box, np.empty(space.dim)
-        descent = dual_cd.Descent(
-            space.rows, near.y, squared_norms(space), space.bias, alpha, w, 0, v
-        )
+        corners, box, w = self._corners(near.y, v), boxes(C, v), np.empty(space.dim)
+        alpha = self._began(corners, near.rows, space.scores(self._w), delta) * box
+        rows, norms, kind = space.rows, squared_norms(space), (corners.number, corners.tube)
+        descent = dual_cd.Descent(rows, near.y, norms, space.bias, alpha, w, 0, v, *kind)
         target = problem.stop.target(self._primal)
         most = max(EPOCHS, int(MOST_READ / (near.X.nnz + 10 * len(alpha))))
         enough = max(REST * (self._primal - self._lower), LAST * target)
         idle = False
         while True:
-            fractions = np.minimum(np.divide(alpha, box), 1.0)
-            coef, offset = hinge_cut(fractions, near.y, v)
+            fractions = corners.fractions(alpha, box)
+            coef, offset = corners.cut(fractions)
             a, b = space.adjoint(coef) + rest[1:], offset + float(rest[0])
             np.multiply(a, -C, out=w)
             s = space.scores(w)
-            value = float(rest[0]) + problem.space.dot(rest[1:], w) + risk.linearize(s).value
+            value = float(rest[0]) + problem.space.dot(rest[1:], w)
+            value += corners.risk.linearize(s).value
             left = C * (value - b) + problem.space.dot(w, w)
             if left <= enough or descent.epochs >= most or idle:
                 return Model(w, fractions, a, b, left)
@@ -228,7 +253,7 @@ class MarginRun(BundledRun):
 
 @record
 class Margin(Solver):
-    """Coordinate descent on the rows near the margin."""
+    """Coordinate descent on the rows near a corner of their loss."""
 
     run = MarginRun
     patience: ClassVar[int | None] = None  # it ends by itself

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is asked of a part about the rows near the margin: how many there are, which, and the cut of
-all others."""
+"""What is asked of a part about the rows near the margin, or the edge of the tube: how many there
+are, which, and the cut of all others."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svmcut.data.examples import Csr
+from svmcut.distributed.corners import corners_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     from svmcut.distributed.parts import Part, Place
 
-#: Distances |1 - y s| up to which rows are counted, increasing: four in an octave.
+#: Distances from a corner up to which rows are counted, in units of a scale and increasing: four in
+#: an octave.
 EDGES = np.sort([2.0**k * f for k in range(-18, 3) for f in (1.0, 1.1875, 1.4140625, 1.6875)])
 #: Bytes of a gathered row beside its entries, and of an entry.
 ROW_BYTES, ENTRY_BYTES = 40, 8
@@ -32,6 +34,7 @@ class Nearby(NamedTuple):
         Their places, increasing.
     X : Csr
     y : (k,) float64
+        Signs or targets.
     weights : (k,) float64 or None
     """
 
@@ -42,32 +45,34 @@ class Nearby(NamedTuple):
 
 
 def distances(part: Part, at: Place) -> NDArray[np.float64]:
-    """(rows,) |1 - y s|"""
-    return np.abs(part.scores(at) - part.risk.signs)
+    """(rows,) how far scores are from a corner of their loss."""
+    corners = corners_of(part.risk)
+    assert corners is not None
+    return corners.distances(part.scores(at))
 
 
-def counts(part: Part, at: Place) -> NDArray[np.float64]:
-    """(1 + EDGES,): R at a point, and bytes of rows up to each edge from the margin but beyond the
+def counts(part: Part, at: Place, scale: float) -> NDArray[np.float64]:
+    """(1 + EDGES,): R at a point, and bytes of rows up to each edge from a corner but beyond the
     edge before."""
     sums = np.zeros(1 + len(EDGES))
     if part.risk:
         s, X = part.scores(at), part.examples.X
         sums[0] = part.risk.linearize(s).value
-        places = np.searchsorted(EDGES, distances(part, at))
+        places = np.searchsorted(scale * EDGES, distances(part, at))
         sizes = ENTRY_BYTES * np.diff(X.indptr) + ROW_BYTES
         sums[1:] = np.bincount(places, sizes, len(EDGES) + 1)[: len(EDGES)]
     return sums
 
 
 def others(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
-    """(1 + dim,): offset and normal of the cut at a point of all rows farther than delta from the
-    margin."""
+    """(1 + dim,): offset and normal of the cut at a point of all rows farther than delta from a
+    corner."""
     dim = len(at.vectors[0])
     cut = np.zeros(1 + dim)
     if part.risk:
         coef, near = part.risk.linearize(part.scores(at)).coef, distances(part, at) <= delta
         coef[near] = 0.0
-        cut[0], cut[1:] = np.sum(np.abs(coef)), part.space(dim).adjoint(coef)
+        cut[0], cut[1:] = part.risk.nearest_cut(coef)[1], part.space(dim).adjoint(coef)
     return cut
 
 
@@ -77,9 +82,11 @@ def gathered(part: Part, at: Place, delta: float) -> tuple:
     if not part.risk:
         return n, None
     rows = np.flatnonzero(distances(part, at) <= delta)
-    X, v = part.examples.X.take(rows), part.risk.weights
-    arrays = X.data, X.indices, np.diff(X.indptr), part.risk.signs[rows]
-    return n, (rows, *arrays, None if v is None else v[rows])
+    near = corners_of(part.risk.take(rows))
+    assert near is not None
+    X, v = part.examples.X.take(rows), near.risk.weights
+    arrays = X.data, X.indices, np.diff(X.indptr), near.labels
+    return n, (rows, *arrays, v)
 
 
 def joined(pieces: Sequence[tuple], n_features: int) -> Nearby:

@@ -34,11 +34,11 @@ from svmcut._native import newton as native
 from svmcut.cutting.bundle import Cut
 from svmcut.distributed import bands
 from svmcut.distributed.bundled import BundledRun
+from svmcut.distributed.corners import corners_of
 from svmcut.distributed.margin import FIRST, MOST_BYTES, Margin
 from svmcut.distributed.nearby import ENTRY_BYTES, ROW_BYTES
 from svmcut.distributed.oracle import Carried, Smooth
 from svmcut.risks import make_risk
-from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.smoothed import FLAT, line_step
 from svmcut.solvers.compose import HandOverRun
 from svmcut.solvers.curvature import (
@@ -88,13 +88,16 @@ def has_curvature(settings: Settings) -> bool:
 
 def smooth_of(settings: Settings, X: Any) -> Smooth:
     """What it knows of the loss, and of rows of this shape."""
-    risk: Any = make_risk(settings).bind(np.ones(1))
+    unbound = make_risk(settings)
+    risk: Any = unbound.bind(np.ones(1))
     dim = X.n_features + bool(settings.bias)
     cheap = risk.narrow or X.nnz <= FEW_NONZEROS * X.n_rows
     formed = dim <= FULL_DIM or (dim <= DENSE_DIM and cheap)
-    comes = isinstance(risk, BoundHinge) and not formed
-    nbytes = float(ENTRY_BYTES * X.nnz + ROW_BYTES * X.n_rows) if comes else 0.0
-    return Smooth(risk.widest() > 0, risk.foresees, X.n_rows, formed, nbytes)
+    known = Smooth(risk.widest() > 0, risk.foresees, X.n_rows, formed)
+    if formed or corners_of(risk) is None:
+        return known
+    nbytes = float(ENTRY_BYTES * X.nnz + ROW_BYTES * X.n_rows)
+    return known._replace(nbytes=nbytes, risk=unbound)
 
 
 class Look(NamedTuple):

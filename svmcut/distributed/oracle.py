@@ -157,7 +157,11 @@ class Smooth(NamedTuple):
     formed : bool
         Whether the Hessian is formed and factorised.
     nbytes : float
-        Of all rows, where those near the margin may come to one place; else 0.
+        Of all rows, where those near a corner of their loss may come to one place; else 0.
+    risk : unbound risk or None
+        Theirs.
+    weight : float
+        Of all rows.
     """
 
     corners: bool
@@ -165,6 +169,8 @@ class Smooth(NamedTuple):
     n_rows: int
     formed: bool
     nbytes: float = 0.0
+    risk: Any = None
+    weight: float = 1.0
 
 
 @record

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from svmcut.data.labels import Labels
     from svmcut.spec.parameters import Settings
 
-#: Steps along a line at which sums of hinge losses are known in one round: by 1/512 to STEPS[EVEN]
-#: = 2, then 20 in every octave. No function of a library makes them, so they are the same numbers
-#: everywhere.
+#: Steps along a line at which sums of losses with corners are known in one round: by 1/512 to
+#: STEPS[EVEN] = 2, then 20 in every octave. No function of a library makes them, so they are the
+#: same numbers everywhere.
 EVEN = 1024
 STEPS = np.concatenate(
     [np.arange(EVEN + 1) / 512, [2.0**k * (1 + j / 20) for k in range(1, 14) for j in range(1, 21)]]

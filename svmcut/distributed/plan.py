@@ -30,7 +30,7 @@ from svmcut.messages import Message
 from svmcut.resources import usable_cpus
 from svmcut.risks import make_risk
 from svmcut.risks.binned_tables import in_bins, make_binned
-from svmcut.risks.hinge import HingeRisk
+from svmcut.risks.protocol import GridRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import WeightSpace
@@ -127,7 +127,9 @@ class PartedVectors:
         check_memory(self.path, parted.X.n_features, s.max_memory)
         self.units = Units(s.loss or "", s.epsilon or 0.0)
         self._risk: Any = None
-        self._smooth = smooth_of(s, parted.X) if has_curvature(s) else None
+        self._smooth = None
+        if has_curvature(s):
+            self._smooth = smooth_of(s, parted.X)._replace(weight=parted.sum("weight"))
         if s.of_scores or s.labels == GRADES:
             # while workers wait
             self._space = WeightSpace(parted.X.n_features, s.bias or 0.0, usable_cpus())
@@ -139,7 +141,7 @@ class PartedVectors:
 
     def _sum(self, s: Settings) -> PartedOracle:
         """For losses of examples, of queries or of their pairs."""
-        risk, scale, weight = make_risk(s), 1.0, self.examples.sum("weight")
+        scale, weight = 1.0, self.examples.sum("weight")
         if s.of_scores:
             self.units = units_of_examples(s, weight)
         else:
@@ -150,7 +152,8 @@ class PartedVectors:
                 self.warnings.append(
                     "no query has two rows with different labels; all weights will be 0"
                 )
-        return PartedOracle(self._rows, self._space, scale, isinstance(risk, HingeRisk))
+        gridded = s.of_scores and isinstance(make_risk(s).bind(np.ones(1)), GridRisk)
+        return PartedOracle(self._rows, self._space, scale, gridded)
 
     def _gather(self, s: Settings) -> None:
         """For a loss of all examples together."""

@@ -36,6 +36,14 @@ class BoundEpsilonInsensitive(BoundTube):
             signs, scores, np.concatenate([e, e]), wd, dd, C, self._threads, weights
         )
 
+    def on_grid(self, s, target, grid, even: int):
+        """As GridRisk; O(n + steps). Of hinges whose margin is -tube no digit is lost to a 1."""
+        rest, end = s - self.targets, target - self.targets
+        signs = np.repeat([1.0, -1.0], len(s))
+        weights = None if self.weights is None else np.concatenate([self.weights, self.weights])
+        ends = np.concatenate([rest, rest]), np.concatenate([end, end])
+        return sparse.hinge_grid(signs, *ends, grid, even, self._threads, weights, -self.tube)
+
     def widest(self) -> float:
         """The mean loss at 0."""
         n = len(self.targets)

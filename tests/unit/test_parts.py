@@ -22,6 +22,7 @@ from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.rows import SerialRows, folded, node_of, tree_sum
 from svmcut.errors import DataError, TrainingError, UsageError
 from svmcut.files.patterns import files_of
+from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 
 
 @pytest.mark.parametrize("weighed", [False, True])
@@ -47,6 +48,22 @@ def test_a_line_of_hinge_losses_is_known_at_all_steps(rng, weighed):
         inside = rates[(slack > 0) & ~at].sum()
         assert inside + np.minimum(0, rates[at]).sum() <= slopes[k] + 1e-9
         assert slopes[k] <= inside + np.maximum(0, rates[at]).sum() + 1e-9
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_a_line_of_errors_beyond_a_tube_is_known_at_all_steps(rng, weighed):
+    """Of targets in a unit that a margin of 1 would swallow, too."""
+    n, unit = 300, 1e-14
+    y, s, w = (unit * rng.normal(size=n) for _ in range(3))
+    v, tube = rng.random(n) if weighed else None, 0.3 * unit
+    values, slopes = BoundEpsilonInsensitive(y, 2, v, tube).on_grid(s, w, STEPS, EVEN)
+    v = np.ones(n) if v is None else v
+    for k in [0, 1, 255, 512, EVEN, 1100, 1279]:
+        rest = y - (s + STEPS[k] * (w - s))
+        beyond = np.maximum(0, np.abs(rest) - tube)
+        assert values[k] == pytest.approx(v @ beyond, rel=1e-9)
+        slope = -(v * (w - s) * np.sign(rest))[beyond > 0].sum()
+        assert slopes[k] == pytest.approx(slope, rel=1e-9)
 
 
 def test_a_tree_does_not_depend_on_how_its_leaves_are_grouped(rng):
@@ -331,9 +348,10 @@ def test_files_by_pattern_and_by_name(tmp_path, monkeypatch):
 
 
 def test_a_part_asks_its_risk_for_what_it_is(tmp_path):
-    """The hinge alone has a grid; a loss that gets one is to be asked for it."""
+    """The hinge and the tube have a grid; a loss that gets one is to be asked for it."""
     bound = {name: risk_of(name).bind(np.ones(2)) for name in ("error-rate", *losses.LOSSES)}
-    assert [name for name, risk in bound.items() if hasattr(risk, "on_grid")] == ["error-rate"]
+    gridded = [name for name, risk in bound.items() if hasattr(risk, "on_grid")]
+    assert gridded == ["error-rate", "epsilon-insensitive"]
     part = Part(written(tmp_path, lines(), 0)[0], Reading(False))
     assert part.facts().rows == 400 and part.__sizeof__() > 10_000
 
