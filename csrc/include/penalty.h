@@ -22,17 +22,21 @@ typedef struct {
     int64_t count, n;
 } svmcut_columns;
 
-// The columns of X: indptr has n_features + 1 places, entries as many as X has.
-void svmcut_transpose(const svmcut_csr* X, int64_t* indptr, svmcut_entry* entries);
+// Copies columns of X, all of them or the `wanted` ones (n_features marks): svmcut_column_places sets
+// indptr, n_features + 1 places, others being empty, and returns how many entries that is;
+// svmcut_copy_columns has them written.
+int64_t svmcut_column_places(const svmcut_csr* X, const uint8_t* wanted, int64_t* indptr);
+void svmcut_copy_columns(const svmcut_csr* X, const uint8_t* wanted, int64_t* indptr,
+                         svmcut_entry* entries);
 
 // out[k] = sum_i x_ij u_i of column j = set[k] of these columns.
 void svmcut_column_dots(const svmcut_columns* columns, const int32_t* set, int64_t count,
                         const double* u, double* out, int threads);
 
 // out[j] = sum_i c_i x_ij^2, or with `means` sum_i c_i (x_ij - mean_j)^2, mean_j = sum_i c_i x_ij /
-// sum_i c_i.
-void svmcut_column_squares(const svmcut_columns* columns, const double* c, int means, double* out,
-                           int threads);
+// sum_i c_i; room: 2 n_features numbers, with `means` alone.
+void svmcut_column_squares(const svmcut_csr* X, const double* c, int means, double* out,
+                           double* room);
 
 // s[i] = constant + sum over the set of w_j x_ij.
 void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int64_t count,

@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "core/parallel.h"
@@ -43,8 +42,12 @@ constexpr int kRootSteps = 60;
 constexpr int64_t kColumnsAPiece = 256;
 
 struct Row {
-    double bend;  // B_ii
-    double pull;  // (B X d)_i; before the descent u_i
+    float bend;  // B_ii
+    float pull;  // (B X d)_i
+};
+
+struct Slope {
+    double u, bend;
 };
 
 struct Column {
@@ -77,30 +80,30 @@ double pulled(const Column& at, const Row* rows) {
     double a = 0, b = 0, c = 0, d = 0;
     const svmcut_entry* k = at.begin;
     for (; at.end - k >= 4; k += 4) {
-        a += k[0].x * rows[k[0].i].pull;
-        b += k[1].x * rows[k[1].i].pull;
-        c += k[2].x * rows[k[2].i].pull;
-        d += k[3].x * rows[k[3].i].pull;
+        a += double(k[0].x * rows[k[0].i].pull);
+        b += double(k[1].x * rows[k[1].i].pull);
+        c += double(k[2].x * rows[k[2].i].pull);
+        d += double(k[3].x * rows[k[3].i].pull);
     }
-    for (; k != at.end; ++k) a += k->x * rows[k->i].pull;
+    for (; k != at.end; ++k) a += double(k->x * rows[k->i].pull);
     return (a + b) + (c + d);
 }
 
 // Sum of u and bend along a column.
-void sums_of(const Column& at, const Row* rows, double* u, double* bend) {
+void sums_of(const Column& at, const Slope* rows, double* u, double* bend) {
     double a = 0, b = 0, c = 0, d = 0;
     const svmcut_entry* k = at.begin;
     for (; at.end - k >= 2; k += 2) {
-        const Row &one = rows[k[0].i], &two = rows[k[1].i];
+        const Slope &one = rows[k[0].i], &two = rows[k[1].i];
         const double x = k[0].x, z = k[1].x;
-        a += x * one.pull;
+        a += x * one.u;
         b += x * x * one.bend;
-        c += z * two.pull;
+        c += z * two.u;
         d += z * z * two.bend;
     }
     if (k != at.end) {
         const double x = k->x;
-        a += x * rows[k->i].pull;
+        a += x * rows[k->i].u;
         b += x * x * rows[k->i].bend;
     }
     *u = a + c;
@@ -108,9 +111,10 @@ void sums_of(const Column& at, const Row* rows, double* u, double* bend) {
 }
 
 void push(const Column& at, double step, Row* rows) {
+    const float by = static_cast<float>(step);
     for (const svmcut_entry* k = at.begin; k != at.end; ++k) {
         Row& row = rows[k->i];
-        row.pull += row.bend * (step * k->x);
+        row.pull += row.bend * (by * k->x);
     }
 }
 
@@ -210,17 +214,15 @@ class Newton {
         for (int64_t i = 0; i < p_.n; ++i) {
             const double C = p_.costs[i];
             if (!(C > 0.0)) {
-                rows_[i] = {0, 0};
-                u_[i] = 0;
+                u_[i] = {0, 0};
                 continue;
             }
             const svmcut::Tangent at = Loss::of(p_.y[i], s_[i], p_.tube, centre(i));
-            rows_[i] = {C * at.curvature, C * at.g};
-            u_[i] = C * at.g;
+            u_[i] = {C * at.g, C * at.curvature};
             sum.value += C * at.value;
             sum.h += C * at.h;
-            *slope += u_[i];
-            *bend += rows_[i].bend;
+            *slope += u_[i].u;
+            *bend += u_[i].bend;
         }
         return sum;
     }
@@ -261,7 +263,7 @@ class Newton {
             const double w = weight(k);
             if (k < count_) {
                 const Column x = column(k);
-                sums_of(x, rows_.data(), &v_[k], &h_[k]);
+                sums_of(x, u_.data(), &v_[k], &h_[k]);
                 entries_ += x.count();
             } else {
                 v_[k] = constant_ * slope;
@@ -285,13 +287,13 @@ class Newton {
         const double theta = p_.l1 / most;
         double dual = 0;
         for (int64_t i = 0; i < p_.n; ++i)
-            dual += conjugate(p_.loss, p_.y[i], p_.tube, centre(i), p_.costs[i], theta * u_[i]);
+            dual += conjugate(p_.loss, p_.y[i], p_.tube, centre(i), p_.costs[i], theta * u_[i].u);
         return primal_ - dual;
     }
 
     // Coordinate descent on the model; d and (B X d) by row. False when cancelled.
     bool descend() {
-        for (Row& row : rows_) row.pull = 0;
+        for (int64_t i = 0; i < p_.n; ++i) rows_[i] = {static_cast<float>(u_[i].bend), 0};
         int64_t active = count_;
         for (int64_t k = 0; k < count_; ++k) active_[k] = static_cast<int32_t>(k);
         double margin = HUGE_VAL;
@@ -501,7 +503,8 @@ class Newton {
     double miss_ = 0, first_ = -1, rest_ = 1;  // violations now, at first; what a model may leave
     const volatile int* cancel_;
     std::vector<Row> rows_;
-    std::vector<double> u_, e_, g_, h_, d_, v_;
+    std::vector<Slope> u_;
+    std::vector<double> e_, g_, h_, d_, v_;
     std::vector<int32_t> active_;
     std::vector<int64_t> used_;
 };
@@ -530,44 +533,9 @@ void for_columns(int64_t count, int threads, Work&& work) {
 
 extern "C" {
 
-void svmcut_transpose(const svmcut_csr* X, int64_t* indptr, svmcut_entry* entries) {
-    const int64_t n = X->n_rows, d = X->n_features;
-    std::memset(indptr, 0, (d + 1) * sizeof(int64_t));
-    for (int64_t k = X->indptr[0]; k < X->indptr[n]; ++k) ++indptr[X->indices[k] + 1];
-    for (int64_t j = 0; j < d; ++j) indptr[j + 1] += indptr[j];
-    for (int64_t i = 0; i < n; ++i)
-        for (int64_t k = X->indptr[i]; k < X->indptr[i + 1]; ++k)
-            entries[indptr[X->indices[k]]++] = {X->data[k], static_cast<int32_t>(i)};
-    for (int64_t j = d; j > 0; --j) indptr[j] = indptr[j - 1];
-    indptr[0] = 0;
-}
-
 void svmcut_column_dots(const svmcut_columns* columns, const int32_t* set, int64_t count,
                         const double* u, double* out, int threads) {
     for_columns(count, threads, [&](int64_t k) { out[k] = dot(column_of(columns, set[k]), u); });
-}
-
-void svmcut_column_squares(const svmcut_columns* columns, const double* c, int means, double* out,
-                           int threads) {
-    double total = 0;
-    for (int64_t i = 0; i < columns->n; ++i) total += c[i];
-    for_columns(columns->count, threads, [&](int64_t j) {
-        const Column at = column_of(columns, j);
-        double sum = 0, squares = 0, weight = 0;
-        for (const svmcut_entry* k = at.begin; k != at.end; ++k) {
-            const double x = k->x, c_i = c[k->i];
-            sum += c_i * x;
-            squares += c_i * x * x;
-            weight += c_i;
-        }
-        if (means && total > 0) {
-            const double mean = sum / total;
-            squares = std::max(0.0, total - weight) * mean * mean;
-            for (const svmcut_entry* k = at.begin; k != at.end; ++k)
-                squares += c[k->i] * (k->x - mean) * (k->x - mean);
-        }
-        out[j] = squares;
-    });
 }
 
 void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int64_t count,

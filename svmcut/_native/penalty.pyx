@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/linear/penalty.cc csrc/linear/soft_descent.cc
-"""Thin wrappers of csrc/linear/penalty.cc and soft_descent.cc."""
+# sources: csrc/linear/penalty.cc csrc/linear/columns.cc csrc/linear/soft_descent.cc
+"""Thin wrappers of csrc/linear/penalty.cc, columns.cc and soft_descent.cc."""
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows, svmcut_csr
@@ -46,11 +46,13 @@ cdef extern from "include/penalty.h" nogil:
         double gap
         int64_t steps
         int64_t entries
-    void svmcut_transpose(const svmcut_csr* X, int64_t* indptr, svmcut_entry* entries)
+    int64_t svmcut_column_places(const svmcut_csr* X, const uint8_t* wanted, int64_t* indptr)
+    void svmcut_copy_columns(const svmcut_csr* X, const uint8_t* wanted, int64_t* indptr,
+                             svmcut_entry* entries)
     void svmcut_column_dots(const svmcut_columns* columns, const int32_t* set, int64_t count,
                             const double* u, double* out, int threads)
-    void svmcut_column_squares(const svmcut_columns* columns, const double* c, int means,
-                               double* out, int threads)
+    void svmcut_column_squares(const svmcut_csr* X, const double* c, int means, double* out,
+                               double* room)
     void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int64_t count,
                               const double* w, double constant, double* s)
     int svmcut_penalized_newton(const svmcut_penalized* problem, const int32_t* set, int64_t count,
@@ -62,31 +64,63 @@ cdef extern from "include/penalty.h" nogil:
 
 
 MOST_ROWS = 2**31 - 1
+#: Part of all columns above which all are copied, and copies of a part that are made before that.
+LARGE, COPIES = 0.25, 2
 
 
 cdef class Columns:
-    """The columns of rows X (n, d): a copy of its entries, 8 bytes each."""
+    """The columns of rows X (n, d): copies of their entries, 8 bytes each, made of those that are
+    asked for."""
 
+    cdef Rows rows
+    cdef uint8_t[::1] wanted
     cdef int64_t[::1] entries
     cdef int64_t[::1] indptr
     cdef svmcut_columns all
+    cdef int copies
+    cdef bint whole
 
     def __init__(self, Rows X):
         cdef int64_t n = X.csr.n_rows, d = X.csr.n_features
-        cdef int64_t size = X.csr.indptr[n] - X.csr.indptr[0]
         if n > MOST_ROWS or d > MOST_ROWS:
             raise ValueError("columns are made of up to 2^31 - 1 rows and features")
-        self.entries, self.indptr = np.empty(size + 1, np.int64), np.empty(d + 1, np.int64)
-        cdef svmcut_entry* entries = <svmcut_entry*> &self.entries[0]  # 8 bytes each
-        with nogil:
-            svmcut_transpose(&X.csr, &self.indptr[0], entries)
-        self.all.entries, self.all.indptr = entries, &self.indptr[0]
+        self.rows, self.wanted, self.copies, self.whole = X, np.zeros(d + 1, np.uint8), 0, False
         self.all.count, self.all.n = d, n
 
     @property
     def n_features(self):
         """d"""
         return self.all.count
+
+    def has(self, const int32_t[::1] chosen):
+        """Whether these columns are copied."""
+        self.check(chosen)
+        cdef int64_t k
+        for k in range(chosen.shape[0]):
+            if not self.wanted[chosen[k]]:
+                return self.whole
+        return True
+
+    def keep(self, const int32_t[::1] chosen):
+        """Copies these columns beside those that are, or all where that is quicker."""
+        if self.has(chosen):
+            return
+        cdef const uint8_t* wanted = NULL
+        cdef int64_t k, size
+        self.copies += 1
+        self.whole = self.copies > COPIES or chosen.shape[0] > LARGE * self.all.count
+        if not self.whole:
+            for k in range(chosen.shape[0]):
+                self.wanted[chosen[k]] = 1
+            wanted = &self.wanted[0]
+        self.indptr = np.empty(self.all.count + 1, np.int64)
+        with nogil:
+            size = svmcut_column_places(&self.rows.csr, wanted, &self.indptr[0])
+        self.entries = np.empty(size + 1, np.int64)
+        cdef svmcut_entry* entries = <svmcut_entry*> &self.entries[0]  # 8 bytes each
+        with nogil:
+            svmcut_copy_columns(&self.rows.csr, wanted, &self.indptr[0], entries)
+        self.all.entries, self.all.indptr = entries, &self.indptr[0]
 
     cdef int check(self, const int32_t[::1] chosen) except -1:
         cdef int64_t k
@@ -99,7 +133,7 @@ cdef class Columns:
         """(k,) X_j.u of the chosen columns; u (n,)."""
         if u.shape[0] != self.all.n:
             raise ValueError("u has the wrong length")
-        self.check(chosen)
+        self.keep(chosen)
         out = np.empty(chosen.shape[0])
         cdef double[::1] dots = out
         if chosen.shape[0] and u.shape[0]:
@@ -107,22 +141,23 @@ cdef class Columns:
                 svmcut_column_dots(&self.all, &chosen[0], chosen.shape[0], &u[0], &dots[0], threads)
         return out
 
-    def squares(self, const double[::1] c, bint means=False, int threads=1):
+    def squares(self, const double[::1] c, bint means=False):
         """(d,) sums of c x^2, or of c (x - mean)^2 with the mean weighted by c; c (n,)."""
         if c.shape[0] != self.all.n:
             raise ValueError("c has the wrong length")
-        out = np.zeros(self.all.count)
-        cdef double[::1] squares = out
+        out, room = np.zeros(self.all.count), np.empty(2 * self.all.count if means else 0)
+        cdef double[::1] squares = out, sums = room
         if squares.shape[0] and c.shape[0]:
             with nogil:
-                svmcut_column_squares(&self.all, &c[0], means, &squares[0], threads)
+                svmcut_column_squares(&self.rows.csr, &c[0], means, &squares[0],
+                                      &sums[0] if means else NULL)
         return out
 
     def scores(self, const int32_t[::1] chosen, const double[::1] w, double constant=0.0):
         """(n,) scores of w, (d,) or longer, that is 0 but in the chosen columns."""
         if w.shape[0] < self.all.count:
             raise ValueError("w has the wrong length")
-        self.check(chosen)
+        self.keep(chosen)
         out = np.full(self.all.n, constant)
         cdef double[::1] s = out
         if chosen.shape[0] and s.shape[0]:
@@ -176,7 +211,7 @@ def newton(Columns columns, int loss, const double[::1] y, const double[::1] cos
         raise ValueError("w has the wrong length, or there are two constants")
     if not (l1 >= 0 and l2 >= 0 and l1 + l2 > 0):
         raise ValueError("l1 or l2 is to be above 0, and none below")
-    columns.check(chosen)
+    columns.keep(chosen)
     problem.columns, problem.n, problem.loss, problem.tube = &columns.all, n, loss, tube
     problem.y, problem.costs, problem.l1, problem.l2 = &y[0], &costs[0], l1, l2
     problem.bias, problem.free = bias, free

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST_SET, GROWTH = 300, 2  # columns of a working set, and of one in use
+LIKELY = 4  # times the columns of a working set, those that are copied with it
 INNER = 0.3  # of the gap that is asked for, the gap of a working set may be
 PART = 0.5  # of what slopes miss of rest may be left of a working set
 #: Entries of columns read before the first look: so many times all there are, which makes a look at
@@ -94,7 +95,7 @@ class CdnRun(Run):
         n, v = space.n_rows, self._loss.weights
         self._costs = problem.C * (np.ones(n) if v is None else v)
         self._columns: Any = space.columns
-        self._norms = np.sqrt(self._columns.squares(self._costs, self._free, space.threads))
+        self._norms = np.sqrt(self._columns.squares(self._costs, self._free))
         self._w = space.zero()
         self._alive = np.arange(space.X.n_features, dtype=np.int32)
         self._lower, self._iteration, self._passes = 0.0, 0, 0.0
@@ -145,6 +146,11 @@ class CdnRun(Run):
         constant = self._problem.space.bias
         return self._columns.scores(support, self._w, constant * self._w[-1] if constant else 0.0)
 
+    def _slopes(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """X_j.u of the columns that are left, from the rows: no column needs a copy for it."""
+        v: NDArray[np.float64] = self._problem.space.adjoint(u)[self._alive]
+        return v
+
     def _look(self, again: bool) -> NDArray[np.float64]:
         """Primal and dual at w; columns that cannot have a weight go. v of those that stay."""
         problem, space = self._problem, self._problem.space
@@ -154,7 +160,7 @@ class CdnRun(Run):
         self._risk = known.value
         self._primal = problem.penalty(self._w) + C * known.value
         u = -C * known.coef
-        v = self._columns.dots(self._alive, u, space.threads)
+        v = self._slopes(u)
         constant = space.bias * float(u.sum()) if space.bias else 0.0
         # labels of one sign leave slopes of rounding alone, which theta would make large
         even = not self._free or abs(float(u.sum())) <= UNEVEN * float(np.abs(u).sum())
@@ -234,7 +240,11 @@ class CdnRun(Run):
         norms = self._norms[self._alive]
         near = (self._problem.l1 - np.abs(v)) / np.where(norms > 0, norms, 1e-300)
         near[np.searchsorted(self._alive, support)] = -math.inf
-        return self._alive[np.sort(np.argpartition(near, most)[:most])]
+        chosen = self._alive[np.sort(np.argpartition(near, most)[:most])]
+        if not self._columns.has(chosen):
+            more = min(LIKELY * most, size - 1)
+            self._columns.keep(self._alive[np.argpartition(near, more)[:more]])
+        return chosen
 
     def _improve(self, v) -> None:
         """Newton steps over a working set."""

@@ -116,7 +116,7 @@ class HingeCdnRun(CdnRun):
     def _of(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         """X'(y alpha), with the constant's."""
         space, slopes = self._problem.space, self._loss.signs * alpha
-        v = self._columns.dots(self._alive, slopes, space.threads)
+        v = self._slopes(slopes)
         return np.append(v, space.bias * float(slopes.sum())) if space.bias else v
 
     def _look_at_alpha(self) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
+from svmcut.solvers import cdn
 from svmcut.solvers.cdn import Cdn
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
@@ -156,10 +157,36 @@ def test_columns_are_those_of_the_matrix(rng):
     w[chosen] = rng.normal(size=len(chosen))
     for threads in (1, 3):
         assert columns.dots(chosen, u, threads) == pytest.approx((A.T @ u)[chosen], rel=1e-12)
-        assert columns.squares(c, False, threads) == pytest.approx(c @ A**2, rel=1e-12)
+        assert columns.squares(c) == pytest.approx(c @ A**2, rel=1e-12)
         centred = A - c @ A / c.sum()
-        assert columns.squares(c, True, threads) == pytest.approx(c @ centred**2, rel=1e-9)
+        assert columns.squares(c, True) == pytest.approx(c @ centred**2, rel=1e-9)
     assert columns.scores(chosen, w, 0.5) == pytest.approx(A @ w[:-1] + 0.5, rel=1e-9)
+
+
+def test_columns_are_copied_when_they_are_asked_for(rng):
+    """And a run of more working sets than parts that are copied is the one on all columns."""
+    X = np.where(rng.random((40, 300)) < 0.2, rng.normal(size=(40, 300)), 0).astype(np.float32)
+    rows, w = sparse.Rows(Csr.from_dense(X)), rng.normal(size=301)
+    columns, places = penalty.Columns(rows), rng.permutation(300).astype(np.int32)
+    parts = [np.sort(part) for part in (places[:30], places[:0], places[20:60], places[200:240])]
+    assert not columns.has(parts[0]) and columns.has(parts[1])
+    for k, part in enumerate(parts):
+        only = np.zeros(301)
+        only[part] = w[part]
+        scores = columns.scores(part, only)
+        assert scores == pytest.approx(X.astype(float) @ only[:-1], rel=1e-9, abs=1e-12)
+        assert columns.has(part) and columns.has(places) == (k == 3)
+
+
+def test_runs_are_the_same_whatever_is_copied(rng, monkeypatch):
+    X = np.where(rng.random((60, 4000)) < 0.05, rng.normal(size=(60, 4000)), 0).astype(np.float32)
+    y, found = np.where(X[:, :40].sum(axis=1) > 0, 1.0, -1.0), []
+    monkeypatch.setattr(cdn, "LEAST_SET", 20)
+    for likely in (1, 4, 1000):
+        monkeypatch.setattr(cdn, "LIKELY", likely)
+        run = Cdn().start(problem("logistic", X, y, 10.0, (1.0, 0.0), 1e-6))
+        found.append([(step.primal, step.dual) for step in run])
+    assert len(found[0]) > 3 and found[0] == found[1] == found[2]
 
 
 def test_what_does_not_belong_together_is_refused(rng):
