@@ -60,7 +60,7 @@ SHAPES = {
     "wiki10": Shape(
         (1415, 661),
         "-N 101938 -L 30938 --labels 22 --words 900",
-        ("tree+prune-0.05", "omikuji"),
+        ("prune-0.05", "tree+prune-0.05", "omikuji"),
     ),
     "amazoncat": Shape(
         (118624, 5000),

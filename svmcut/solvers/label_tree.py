@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from svmcut._native import wide_cd
 from svmcut.data.label_clusters import in_use
 from svmcut.solvers.label_lanes import LabelLanes, LanesProblem, LanesRun, Side, piece_of
+from svmcut.solvers.protocol import Start
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record
@@ -81,6 +82,10 @@ class TreeRun(LanesRun):
     unit = "machines"
     piece = NodePieces
 
+    def __init__(self, solver: LabelLanes, problem: LanesProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        self._used: dict[int, NDArray[np.int32]] = {}  # features of nodes that have begun
+
     def _bounds(self) -> NDArray[np.int64]:
         nodes, step = len(self._problem.first) - 1, self._solver.block // wide_cd.LANES
         # the root alone: all others have fewer rows
@@ -125,8 +130,9 @@ class TreeRun(LanesRun):
         if rows is not None:
             own = np.searchsorted(rows, own).astype(np.int32)
             weights = None if weights is None else weights[rows]
-            X, _ = in_use(space.X.take(rows))
+            X, columns = in_use(space.X.take(rows))
             space = LinearSpace(X, space.bias, space.threads)
+            self._used[node] = columns
         return problem.descent(space, (bounds, own), weights, self._solver.seed, self._part)
 
     def _columns(self, node: int) -> NDArray[np.int32]:
@@ -134,7 +140,9 @@ class TreeRun(LanesRun):
         rows, X = self._problem.rows_of(node), self._problem.space.X
         if rows is None:
             return np.arange(X.n_features, dtype=np.int32)
-        return in_use(X.take(rows))[1]
+        if node not in self._used:  # trained elsewhere
+            self._used[node] = in_use(X.take(rows))[1]
+        return self._used[node]
 
     def _count(self, b: int, place: int) -> int:
         node = self._nodes(b)[place]

@@ -39,6 +39,11 @@ LARGE = 1 << 20
 FINE = 1e-6
 
 
+def squared_length(values: NDArray[np.float32]) -> float:
+    """|values|^2 in double precision, without a copy of them in it."""
+    return float(np.einsum("i,i->", values, values, dtype=np.float64))
+
+
 def in_blocks(examples: MultilabelExamples, s: Settings) -> bool:
     """Whether there are many labels, or an option asks for what blocks alone have."""
     if s.pairs == "all" or s.solver not in (AUTO, DUAL_CD) or not len(examples.names):
@@ -133,7 +138,7 @@ class LabelBlockPlan(Plan):
             self._binary(len(kept.values)),
             self._columns,
         )
-        return model, float(kept.values.astype(np.float64) @ kept.values)
+        return model, squared_length(kept.values)
 
     def _binary(self, weights: int) -> bool:
         """Whether a model of so many weights is written as a binary file."""

@@ -11,7 +11,7 @@ from svmcut.data.label_clusters import LabelTree, label_tree
 from svmcut.models import LabelTreeModel
 from svmcut.solvers.label_tree import LabelTreeLanes, NodePieces, TreeProblem
 from svmcut.spec.catalog import DUAL_CD
-from svmcut.training.label_lanes import LabelBlockPlan, in_blocks
+from svmcut.training.label_lanes import LabelBlockPlan, in_blocks, squared_length
 from svmcut.training.label_sets import LabelSetPlan
 from svmcut.training.stage import Plan, Stage
 
@@ -79,7 +79,7 @@ class LabelTreePlan(LabelBlockPlan):
             np.cumsum(sizes),
             np.concatenate(features),
             np.concatenate(indptr),
-            np.concatenate([piece.places for piece in kept]).astype(np.uint8),
+            np.concatenate([piece.places for piece in kept], dtype=np.uint8, casting="unsafe"),
             values,
             constants,
             self._examples.names,
@@ -89,7 +89,7 @@ class LabelTreePlan(LabelBlockPlan):
             self._binary(len(values)),
             self._columns,
         )
-        return model, float(values.astype(np.float64) @ values)
+        return model, squared_length(values)
 
     def _told(self, model: Any) -> dict[str, Any]:
         tree = {"nodes": len(self._tree.first) - 1, "machines": len(self._tree.leads)}

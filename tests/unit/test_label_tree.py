@@ -2,6 +2,8 @@
 """Trees of labels: every child is the machine of its node's rows, its certificate holds, a search
 finds what enumeration finds, and models survive their files."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from reference import multilabel as slow
@@ -14,6 +16,7 @@ from svmcut.files.models import read_model, write_model
 from svmcut.models import LabelTreeModel
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import named
+from svmcut.training.label_lanes import squared_length
 
 C = 0.5
 
@@ -221,3 +224,23 @@ def test_a_search_of_no_rows_finds_nothing():
     ranked, left = model.search(as_rows(X[:0]), k=3)
     assert ranked.dense().shape == (0, 20) and left.shape == (0,)
     assert model.predict(as_rows(X[:0])).shape == (0, 20)
+
+
+def test_the_features_of_a_node_are_sought_once(monkeypatch):
+    sought = []
+    monkeypatch.setattr(
+        "svmcut.solvers.label_tree.in_use", lambda X: sought.append(X) or label_clusters.in_use(X)
+    )
+    X, Y = data(6)
+    nodes = train(X, Y).details["tree"]["nodes"]
+    assert len(sought) == nodes - 1  # the root has all
+
+
+def test_the_length_of_weights_is_summed_without_a_copy():
+    values = np.linspace(-1, 1, 1 << 18, dtype=np.float32)
+    tracemalloc.start()
+    found = squared_length(values)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == pytest.approx(np.sum(values.astype(float) ** 2), rel=1e-12)
+    assert peak < values.nbytes / 2
