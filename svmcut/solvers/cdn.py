@@ -219,14 +219,17 @@ class CdnRun(Run):
         """Takes columns out that have no weight at the optimum; v of the others."""
         gap = max(0.0, self._primal - bound.value) + 1e-12 * abs(self._primal)
         radius = math.sqrt(gap / 2 if self._loss.number == LOGISTIC else 4 * gap)
-        norms = self._norms[self._alive]
+        whole = len(self._alive) == len(self._norms)
+        norms = self._norms if whole else self._norms[self._alive]
         stays = bound.theta * np.abs(v) + radius * norms >= self._problem.l1 * (1 - 1e-9)
-        if stays.all():
+        left = np.flatnonzero(stays)
+        if len(left) == len(v):
             return v
-        gone = self._alive[~stays]
-        self._alive, v = self._alive[stays], v[stays]
-        if self._w[gone].any():
-            self._w[gone] = 0.0
+        self._alive, v = self._alive[left], v[left]
+        weights = self._w[self._alive]
+        if np.count_nonzero(weights) < len(self._support()):
+            self._w[: self._columns.n_features] = 0.0
+            self._w[self._alive] = weights
             self._s = self._scores(self._support())
         return v
 

@@ -19,7 +19,7 @@ from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
 from svmcut.solvers import cdn
-from svmcut.solvers.cdn import Cdn
+from svmcut.solvers.cdn import Bound, Cdn
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import entries
@@ -111,6 +111,18 @@ def test_columns_that_are_screened_have_no_weight_at_the_optimum(loss, name, fre
         for _ in run:
             assert np.isin(used, run._alive).all()
         assert len(run._alive) < 150
+
+
+def test_a_weight_of_a_column_that_is_screened_goes():
+    X, y = data("logistic")
+    run = Cdn().start(problem("logistic", X, y, 1.0, (1.0, 0.0)))
+    run._w[:] = np.arange(1.0, 14.0)
+    v = np.zeros(12)
+    v[[2, 5]] = 1.0
+    assert run._screen(v, Bound(run._primal, 1.0)).tolist() == [1.0, 1.0]
+    assert run._alive.tolist() == [2, 5] and run._w.nonzero()[0].tolist() == [2, 5, 12]
+    assert run._w[[2, 5, 12]].tolist() == [3.0, 6.0, 13.0]
+    assert run._s == pytest.approx(full(X) @ run._w)
 
 
 @every_loss
