@@ -13,6 +13,8 @@ from svmcut._native.interrupt import DeadlinePassed, deadline, watched_signals
 from svmcut import train
 from svmcut._native import dual_cd, sparse
 from svmcut.data.examples import Csr
+from svmcut.solvers.multiclass_cd import MulticlassCdRun
+from svmcut.spaces.multilabel import LabelSpace
 from svmcut.training import driver
 
 
@@ -124,3 +126,25 @@ def test_a_time_limit_ends_training_within_a_call(rng, options, monkeypatch):
     outcome = train((X, y), **common, **options)
     assert outcome.stopped_by == "limit" and not outcome.converged and met[0] < 300
     assert outcome.primal >= outcome.dual and np.isfinite(outcome.primal)
+
+
+def test_what_follows_a_time_limit_is_two_passes(rng, monkeypatch):
+    """Of classes trained at once: scores of the last look, and the point that its bound belongs
+    to."""
+    passes, look = [], MulticlassCdRun._look
+
+    def last_look(self, last=False):
+        if last:
+            passes.clear()
+        return look(self, last)
+
+    monkeypatch.setattr(MulticlassCdRun, "_look", last_look)
+    for name in ("scores", "adjoint"):
+        pass_over = getattr(LabelSpace, name)
+        counted = lambda *given, f=pass_over, n=name: passes.append(n) or f(*given)  # noqa: E731
+        monkeypatch.setattr(LabelSpace, name, counted)
+    monkeypatch.setattr(driver, "deadline", lambda seconds: deadline(0.02))
+    X, y = rng.normal(size=(2000, 60)).astype(np.float32), rng.integers(1, 4, 2000)
+    common = {"task": "multiclass", "multiclass": "crammer-singer", "time_limit": 300.0}
+    outcome = train((X, y), example_cost=1e4, gap=1e-9, **common)
+    assert outcome.stopped_by == "limit" and passes == ["scores", "adjoint"]
