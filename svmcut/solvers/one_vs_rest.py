@@ -238,7 +238,7 @@ class OneVsRestRun(Run):
         except Interrupted as signal:
             raise Interrupted(self._with(k, signal.progress)) from None
         told = self._with(k, progress)
-        self._W = told.solution().reshape(self._W.shape)
+        self._W[:, k] = progress.solution()  # in place: a copy of all is worth many a machine
         self._found[k] = (
             progress.primal,
             progress.risk,

@@ -14,7 +14,7 @@ writer of its format into memory and reads it with the reader:
 A model that stays in memory, as an estimator's, has all its digits and is not written: `in_memory`.
 
 Digits may matter where the most by which they change the primal is above CLOSE of the gap that is
-asked for. Nothing else sets `converged`.
+asked for, or of the one there is, where that is wider. Nothing else sets `converged`.
 """
 
 from __future__ import annotations
@@ -143,6 +143,8 @@ def judge(
         outcome.rounding = math.inf
     elif reading is not None:
         room = CLOSE * abs(rule.target(primal))
+        if room < CLOSE * (primal - dual) < math.inf:  # a gap that was not reached has more room
+            room = CLOSE * (primal - dual)
         outcome.primal_of_file = primal_of_file(outcome.model, reading, room)
         outcome.rounding = room if outcome.primal_of_file is None else 0.0
     file, met = outcome.primal_of_file, rule.met(primal, dual)

@@ -78,6 +78,16 @@ def test_digits_that_cannot_matter_are_looked_at_in_a_part(holds):
     assert (found.converged, found.stopped_by) == ((True, None) if holds else (False, "file"))
 
 
+def test_a_gap_that_was_not_reached_has_more_room_for_digits():
+    """A model that a limit ended is not read back whole, which may take as long as the limit."""
+    reading = Reading(lambda model: 1 / 0, change=0.04, part=None)
+    found = judge(outcome(linear(), dual=5.0), RULE, "limit", reading=reading)
+    assert (found.converged, found.stopped_by) == (False, "limit")
+    assert found.primal_of_file is None and found.rounding == pytest.approx(0.05)
+    with pytest.raises(ZeroDivisionError):
+        judge(outcome(linear(), dual=7.0), RULE, "limit", reading=reading)
+
+
 @pytest.mark.parametrize("loss", ["error-rate", "squared-hinge", "logistic"])
 def test_many_weights_are_bounded_by_rows_and_are_not_read_back(rng, monkeypatch, loss):
     X = np.where(rng.random((60, 400)) < 0.1, rng.normal(size=(60, 400)), 0).astype(np.float32)
