@@ -71,7 +71,18 @@ class BcfwRun(PassRun):
         for point in (self.best, *self._points):
             self._look(point)
 
-    def _look(self, w) -> None:
+    def _end_early(self) -> None:
+        w = np.zeros(self.model.dim)
+        self._blocks.weights(True, w)
+        if not w.any():
+            return
+        self.lower = max(self.lower, self._blocks.loss - 0.5 * float(w @ w))
+        before, risk = self.primal, self._look(w)
+        if self.primal == before and self.model.is_model(w):
+            self.best, self.primal, self._risk = w, 0.5 * float(w @ w) + self.C * risk, risk
+
+    def _look(self, w) -> float:
+        """The risk of w, which is the best where its primal is lowest."""
         model, separation = self.model, self.model.separate(w)
         cut = model.joint(separation.labels, model.weights)
         self.longest_cut = max(self.longest_cut, float(np.linalg.norm(cut)))
@@ -79,6 +90,7 @@ class BcfwRun(PassRun):
         value = 0.5 * float(w @ w) + self.C * risk
         if value < self.primal:
             self.best, self.primal, self._risk = w.copy(), value, risk
+        return risk
 
     def _counts(self) -> dict[str, Any]:
         blocks, best = self._blocks, self.best

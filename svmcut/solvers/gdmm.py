@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 NODE_PASSES = 10
 RHO = 0.3  # label sets: rho as a part of the length of an example; for chains it is that length
 PART_TAGS = 100  # tags tried for a token at a visit
+FILLED = 1 / 8  # of the pairs: beyond it decoding is not sparse (chain_sparse.h)
 LOOK_ENTRIES = 20_000  # pairs of tags in a Viterbi step that take as long as a visit of a token
 
 
@@ -56,6 +57,10 @@ class Factors(Kept):
     def due(self, passes: int) -> int:
         """The pass of the look after this pass."""
         raise NotImplementedError
+
+    def is_model(self, w: NDArray) -> bool:
+        """Whether w is of more use than w = 0, whatever its primal, as far as is known."""
+        return False
 
     def restore(self, state: State) -> None:
         super().restore(state)
@@ -114,7 +119,7 @@ class LabelFactors(Factors):
         return arrays | {"_descent": OWN, "passes": schemas.COUNT, "active": schemas.COUNT}
 
     def look(self) -> tuple[float, list]:
-        """A lower bound of P, and candidates (P, a function that gives w)."""
+        """A lower bound of P, and candidates (P, a function that gives w, which is kept)."""
         repaired, linear, self.active, residual = self._descent.repair()
         squared = float(np.vdot(self.W, self.W))
         quadratic = squared + (
@@ -168,6 +173,7 @@ class ChainFactors(Factors):
         self.model, self.C, self.passes, self.active, self.longest_cut = model, C, 0, 0, 0.0
         X, K = model.sequences.X, model.shape.n_tags
         self.w = np.zeros(model.dim)
+        self._cut: NDArray | None = None
         if rho is None:
             data = X.data[X.indptr[0] : X.indptr[-1]]
             rho = float(np.sqrt(np.vdot(data, data) / X.n_rows)) or 1.0
@@ -182,9 +188,10 @@ class ChainFactors(Factors):
         self.passes += 1
 
     def due(self, passes: int) -> int:
-        """The pass of the look after this pass; a look costs tokens K^2 where a pass costs
-        neither."""
-        return max(passes + 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES, int(1.2 * passes))
+        """The pass of the look after this pass; a look costs tokens K^2 where a pass costs neither,
+        but the first ones, while few transitions have a weight."""
+        most = 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES
+        return max(passes + max(1, min(passes, most)), int(1.2 * passes))
 
     def form(self) -> Form:
         counts = {"passes": schemas.COUNT, "active": schemas.COUNT}
@@ -192,11 +199,24 @@ class ChainFactors(Factors):
         return counts | {"w": w, "_descent": OWN, "longest_cut": schemas.real(0)}
 
     def look(self) -> tuple[float, list]:
-        repaired, linear = self.repaired()
-        quadratic = float(repaired @ repaired)
+        V, linear, _, self.active = self._descent.repair()
+        emissions, own = self.w[: -len(V)], self.w[-len(V) :]
+        # where V has a weight for most pairs and w has not, Viterbi's steps at w alone are few
+        most = max(FILLED * len(V), float(np.count_nonzero(own)))
+        if self.model.shape.n_tags <= self.brute_tags or np.count_nonzero(V) <= most:
+            repaired = np.concatenate([emissions, V])
+            quadratic = float(repaired @ repaired)
+        else:
+            repaired, quadratic = None, float(emissions @ emissions) + float(V @ V)
         scale = min(1.0, linear / quadratic) if quadratic > 0 else 1.0
         lower = scale * linear - 0.5 * scale**2 * quadratic
-        return lower, [(self.primal(w), w.copy) for w in (self.w, repaired)]
+        candidates: list = [(self.primal(self.w), self.w.copy)]
+        if repaired is not None:
+            candidates.append((self.primal(repaired), lambda: repaired))
+        return lower, candidates
+
+    def is_model(self, w: NDArray) -> bool:
+        return self.model.is_model(w)
 
     def repaired(self) -> tuple[np.ndarray, float]:
         """w with the transitions of pairs that agree with their tokens, and the linear part of its
@@ -207,9 +227,10 @@ class ChainFactors(Factors):
     def primal(self, w) -> float:
         """P(w) by Viterbi's recursion."""
         model, separation = self.model, self.model.separate(w)
-        self.longest_cut = max(
-            self.longest_cut, float(np.linalg.norm(model.joint(separation.labels, model.weights)))
-        )
+        if self._cut is None:
+            self._cut = np.empty(model.dim)
+        cut = model.joint(separation.labels, model.weights, self._cut)
+        self.longest_cut = max(self.longest_cut, float(np.linalg.norm(cut)))
         return 0.5 * float(w @ w) + self.C * model.summed(separation.slacks)
 
 
@@ -250,11 +271,22 @@ class GdmmRun(PassRun):
         due = factors.due(factors.passes)
         while factors.passes < due:
             factors.run()
-        bound, candidates = factors.look()
-        self.longest_cut, self.lower = factors.longest_cut, max(self.lower, bound)
-        value, weights = min(candidates, key=lambda candidate: candidate[0])
+        value, weights = self._look()
         if value < self.primal:
             self.primal, self.best = value, weights()
+
+    def _look(self) -> tuple[float, Any]:
+        """The better candidate of a look."""
+        factors = self._factors
+        bound, candidates = factors.look()
+        self.longest_cut, self.lower = factors.longest_cut, max(self.lower, bound)
+        return min(candidates, key=lambda candidate: candidate[0])
+
+    def _end_early(self) -> None:
+        value, weights = self._look()
+        w = weights()
+        if value < self.primal or (w.any() and self._factors.is_model(w)):
+            self.primal, self.best = value, w
 
 
 @record

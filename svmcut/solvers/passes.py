@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from svmcut.solvers.protocol import Progress, Run, Stall, Start, kept
+from svmcut.solvers.protocol import Interrupted, Progress, Run, Stall, Start, kept
 from svmcut.spec import schemas
 from svmcut.spec.states import OWN, Form
 from svmcut.structured.protocol import StructuredProblem
@@ -68,17 +68,29 @@ class PassRun(Run):
                     self.primal - self.lower
                 )
             self._resumed = False
-            yield Progress(
-                primal=self.primal,
-                dual=self.lower,
-                gap=self.primal - self.lower,
-                seconds=time.perf_counter() - began,
-                solution=kept(self.best),
-                **self._counts(),
-            )
+            yield self._progress(began)
             if self.ends:
                 return
-            self._advance()
+            try:
+                self._advance()
+            except KeyboardInterrupt:
+                if self.best.any():
+                    raise
+                self._end_early()
+                raise Interrupted(self._progress(began)) from None
+
+    def _progress(self, began: float) -> Progress:
+        return Progress(
+            primal=self.primal,
+            dual=self.lower,
+            gap=self.primal - self.lower,
+            seconds=time.perf_counter() - began,
+            solution=kept(self.best),
+            **self._counts(),
+        )
+
+    def _end_early(self) -> None:
+        """Looks at the weights at hand, where the run must end and w = 0 is all that is known."""
 
     def _begin(self) -> None:
         """What comes before the first look."""

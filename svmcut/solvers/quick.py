@@ -3,8 +3,8 @@
 falls.
 
     problem      min_w  P(w) = 1/2 |w|^2 + C sum_n v_n H_n(w)
-    first        the passes of ssg.py over nine tenths of the sequences; after each the average tags
-                 the others
+    first        the passes of ssg.py over nine tenths of the sequences, the long ones in pieces;
+                 after each the average tags the others
     then         as many passes over all sequences as had the lowest error: 100 - F1 of the chunks
                  where the tags say chunks, else the share of wrong tags
     at the end   the best multiple of the average, where its P is above that of w = 0
@@ -13,6 +13,8 @@ falls.
                  is: nothing waits for it
 
 An error counts as lower by a hundredth of it at least, so that chance does not prolong the run.
+Pieces of a sequence lack the transitions between them, and their cuts are none of the whole: the
+bound is then that of one cut at the end.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from svmcut.structured.chain import ChainSequences, run_argmax
 from svmcut.structured.protocol import StructuredProblem
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
+LONGEST = 100  # tokens; a step of a longer sequence would answer one of very many labellings of it
 SHARE = 10  # one sequence in so many is held out
 PATIENCE = 5  # passes without a lower error
 LOWER = 0.99  # of the lowest error so far
@@ -49,7 +52,7 @@ class QuickRun(Run):
     Attributes
     ----------
     watched : ChainSequences
-        The sequences held out.
+        The sequences, or pieces of them, held out.
     seen : (dim,) float64
         The average of the part, which did not see them, after the passes of the lowest error.
     scale : float
@@ -59,7 +62,7 @@ class QuickRun(Run):
     def __init__(self, solver: Quick, problem: StructuredProblem, start: Start | None):
         super().__init__(solver, problem, start)
         self._model, self._C = problem.model, problem.C
-        model = self._model
+        self._pieces = model = problem.model.in_pieces(LONGEST)
         self._rng = np.random.default_rng(solver.seed)
         held = self._rng.permutation(model.n_samples) < max(1, model.n_samples // SHARE)
         self._part, self._all = (
@@ -70,6 +73,7 @@ class QuickRun(Run):
         self._chunks = None if names is None else parts_of(names.tags)
         zero = np.zeros(model.dim)
         self.seen, self.scale = np.zeros(model.dim), 1.0
+        model = problem.model
         self._best, self._risk = zero, model.summed(np.diff(model.parts).astype(np.float64))
         self._at_zero = self._risk
         self._primal, self._dual, self._passes = self._C * self._risk, 0.0, 0
@@ -139,7 +143,7 @@ class QuickRun(Run):
         if not self._refit and self._done >= self._fewest + PATIENCE:
             self._refit = True
             self._clear()
-        model, rows = self._model, self._all if self._refit else self._part
+        model, rows = self._pieces, self._all if self._refit else self._part
         order, steps = self._rng.permutation(rows), self._C * len(rows) / model.n_samples
         for at in range(0, len(order), CHUNK):
             self._visits, loss, _ = chain_ssg.visit(
@@ -164,7 +168,7 @@ class QuickRun(Run):
         if self._done == self._fewest if self._refit else self._done & (self._done - 1) == 0:
             self._look(average)
         if self.is_whole:
-            self._bound()
+            self._bound(average)
             if self._primal > self._C * self._at_zero:
                 self._shorten(average)
 
@@ -214,11 +218,18 @@ class QuickRun(Run):
             middle = math.sqrt(low * high)
             low, high = (low, middle) if rises(middle) else (middle, high)
 
-    def _bound(self) -> None:
+    def _bound(self, w) -> None:
         """The dual value of the best multiple of the mean of all cuts met since the passes go over
-        all sequences."""
-        squared = (self._C / self._done) ** 2 * float(self._z @ self._z)
-        linear = self._C / self._done * self._loss
+        all sequences, or of the one cut at w where sequences were trained in pieces."""
+        model = self._model
+        if self._pieces is model:
+            squared = (self._C / self._done) ** 2 * float(self._z @ self._z)
+            linear = self._C / self._done * self._loss
+        else:
+            separation = model.separate(w)
+            cut = model.joint(separation.labels, model.weights)
+            squared = self._C**2 * float(cut @ cut)
+            linear = self._C * model.summed(separation.losses)
         scale = min(1.0, linear / squared) if squared > 0 else 1.0
         self._dual = max(0.0, scale * linear - 0.5 * scale**2 * squared)
 

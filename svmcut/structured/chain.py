@@ -16,6 +16,7 @@ import numpy as np
 from svmcut._native import chain, sparse
 from svmcut.data.examples import Sequences
 from svmcut.models import ChainShape, check_lattice
+from svmcut.spec.records import replace
 from svmcut.structured.protocol import Samples, Separation
 
 if TYPE_CHECKING:
@@ -54,12 +55,36 @@ class ChainSequences(Samples):
         labels, slacks, losses = run_argmax(self.chains, w, chain.HAMMING, self.beam, self.threads)
         return Separation(labels, slacks, losses)
 
-    def joint(self, labels: NDArray, weights: NDArray | None = None) -> NDArray:
-        """sum_n weights[n] (Psi(x_n, right) - Psi(x_n, y_n)); reads the tokens whose tags
-        differ."""
-        out = np.zeros(self.dim)
+    def joint(
+        self, labels: NDArray, weights: NDArray | None = None, out: NDArray | None = None
+    ) -> NDArray:
+        """sum_n weights[n] (Psi(x_n, right) - Psi(x_n, y_n)); reads the tokens whose tags differ.
+        Written to `out` where that is given."""
+        if out is None:
+            out = np.zeros(self.dim)
+        else:
+            out.fill(0)
         chain.joint(self.chains, labels, weights, out)
         return out
+
+    def is_model(self, w: NDArray) -> bool:
+        """Whether w tags fewer tokens wrong than w = 0, which gives all of them the first tag."""
+        tags = run_argmax(self.chains, w, chain.DECODE, self.beam, self.threads)[0]
+        return bool(np.count_nonzero(tags != self.gold) < np.count_nonzero(self.gold))
+
+    def in_pieces(self, length: int) -> ChainSequences:
+        """The same tokens with long sequences cut into equal pieces of `length` tokens at most; C
+        and weights are then those of pieces. Itself where all sequences are as short."""
+        lengths = np.diff(self.parts)
+        if lengths.max(initial=0) <= length:
+            return self
+        counts = -(-lengths // length)
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+        ends = within * np.repeat(lengths, counts) // np.repeat(counts, counts)
+        indptr = np.concatenate([[0], np.repeat(self.parts[:-1], counts) + ends])
+        weights = None if self.weights is None else np.repeat(self.weights, counts)
+        cut = replace(self.sequences, indptr=indptr.astype(np.int64), weights=weights)
+        return ChainSequences(cut, self.shape, self.threads, self.beam)
 
 
 def _chains(sequences: Sequences, shape: ChainShape) -> chain.Chains:

@@ -80,7 +80,8 @@ class Chains(Structured):
         shape = self.model.shape
         if variant(self.settings):
             return CUTTING_PLANE
-        return choose_chain(shape.n_tags, (shape.transition_order, shape.emission_order) == (1, 0))
+        first_order = (shape.transition_order, shape.emission_order) == (1, 0)
+        return choose_chain(shape.n_tags, self.model.parts[-1] / self.model.n_samples, first_order)
 
     def cuts(self) -> tuple[SequenceSum, ChainSpace]:
         model, s = self.model, self.settings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.errors import UsageError
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Problem
-from svmcut.solvers.quick import Quick
+from svmcut.solvers.quick import LONGEST, Quick
 from svmcut.solvers.relay import Relay
 from svmcut.spec.catalog import AUTO, SOLVERS
 from svmcut.spec.parameters import Settings
@@ -78,7 +78,7 @@ class Structured(Plan):
             return Stage(name, solver, self._cuts(objective), objective, self.warm)
         problem = StructuredProblem(self.model, objective.C, self.stop(objective), s.qp)
         if s.quick:
-            if self.model.n_samples < 2:
+            if self.model.in_pieces(LONGEST).n_samples < 2:
                 raise UsageError(
                     "{}: of 1 sequence {quick} can hold out none; leave it out", self.path
                 )

@@ -11,9 +11,10 @@ from svmcut._native import gdmm_chain
 from svmcut.data.examples import Csr, Sequences
 from svmcut.files.sequences import read_sequences
 from svmcut.models import ChainShape
+from svmcut.solvers.auto import choose_chain
 from svmcut.solvers.bcfw import Bcfw
-from svmcut.solvers.gdmm import Gdmm
-from svmcut.solvers.protocol import StoppingRule
+from svmcut.solvers.gdmm import ChainFactors, Gdmm
+from svmcut.solvers.protocol import Interrupted, StoppingRule
 from svmcut.solvers.soft_bcfw import SoftBcfw
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.protocol import StructuredProblem
@@ -164,3 +165,71 @@ def test_the_rate_is_linear(rng, data, C):
         (progress.passes, progress.gap / progress.primal) for progress in run
     )
     assert is_linear(passes), passes
+
+
+def test_the_first_looks_are_early_and_the_later_as_far_apart_as_they_are_dear(rng):
+    sequences = sequences_of(rng, K=6)
+    model = ChainSequences(sequences, ChainShape(1000, 9))
+    factors, at = ChainFactors(model, 1.0, 0), [0]
+    while at[-1] < 200:
+        at.append(factors.due(at[-1]))
+    assert at == [0, 1, 2, 4, 8, 16, 32, 64, 115, 166, 217]
+
+
+def test_of_many_tags_only_the_weights_of_few_transitions_are_decoded(rng, monkeypatch):
+    sequences = sequences_of(rng, K=70, n=300)
+    model = ChainSequences(sequences, ChainShape(70, 9))
+    factors = ChainFactors(model, 1.0, 0)
+    factors.run()
+    monkeypatch.setattr("svmcut.solvers.gdmm.FILLED", 0.0)
+    _, found = factors.look()
+    transitions = factors.repaired()[0][-70 * model.shape.stride :]
+    more = np.count_nonzero(transitions) > np.count_nonzero(factors.w[-len(transitions) :])
+    assert more and len(found) == 1
+    monkeypatch.setattr("svmcut.solvers.gdmm.FILLED", 1.0)
+    (primal, _), (other, weights) = factors.look()[1]
+    assert primal == found[0][0]
+    np.testing.assert_array_equal(weights()[-len(transitions) :], transitions)
+    assert other == pytest.approx(factors.primal(factors.repaired()[0]))
+
+
+@pytest.mark.parametrize("solver", [Gdmm, Bcfw])
+def test_a_run_that_ends_before_its_first_look_has_a_model(rng, solver, monkeypatch):
+    problem = problem_of(rng, 1.0)
+    kind = {Gdmm: "gdmm.ChainFactors.primal", Bcfw: "bcfw.BcfwRun._look"}[solver]
+    module, name = f"svmcut.solvers.{kind}".rsplit(".", 1)
+    run, calls = solver().start(problem), []
+    steps = iter(run)
+    assert not next(steps).solution().any()
+    owner = type(run) if solver is Bcfw else type(run._factors)
+    whole = getattr(owner, name)
+
+    def ended(self, w):
+        calls.append(w)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return whole(self, w)
+
+    monkeypatch.setattr(f"{module}.{name}", ended)
+    with pytest.raises(Interrupted) as end:
+        next(steps)
+    last, model = end.value.progress, problem.model
+    w = last.solution()
+    assert model.is_model(w) and not model.is_model(np.zeros(model.dim))
+    risk = model.summed(model.separate(w).slacks)
+    assert last.primal == pytest.approx(0.5 * w @ w + risk)
+    assert 0 <= last.dual <= last.primal
+
+
+@pytest.mark.parametrize(
+    ("shape", "chosen"),
+    [
+        ((299, 20.0), "bcfw"),
+        ((300, 20.0), "gdmm"),
+        ((20, 2000.0), "bcfw"),
+        ((20, 50_000.0), "gdmm"),
+    ],
+)
+def test_many_tags_and_long_sequences_are_trained_factor_by_factor(shape, chosen):
+    assert choose_chain(*shape, True) == chosen
+    assert choose_chain(*shape, False) == "bcfw"

@@ -21,7 +21,7 @@ from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import plain
 from svmcut.spec.state_classes import state_classes
-from svmcut.structured.chain import run_argmax
+from svmcut.structured.chain import ChainSequences, run_argmax
 from svmcut.training.settings import resolved
 
 
@@ -229,3 +229,28 @@ def test_the_usual_c_of_sequences_is_smaller_than_that_of_rows():
     assert resolved(plain(Settings(task="sequence")), 10).example_cost == 0.1
     assert resolved(plain(Settings(task="sequence", quick=True)), 10).example_cost == 0.3
     assert resolved(plain(Settings()), 10).example_cost == 1.0
+
+
+def test_long_sequences_are_learnt_in_pieces_and_certified_whole(rng):
+    data = noisy_chains(rng, 4, [900, 3, 1100], D=6)
+    model = quick(data).plan.model
+    pieces = model.in_pieces(100)
+    assert pieces.parts.tolist() == [*range(0, 901, 100), 903, *range(1003, 2004, 100)]
+    assert pieces.gold is model.gold and model.in_pieces(1100) is model
+    assert model.in_pieces(400).parts.tolist() == [0, 300, 600, 900, 903, 1269, 1636, 2003]
+    weighted = ChainSequences(
+        replace(data, weights=np.array([1.0, 2.0, 3.0])), model.shape
+    ).in_pieces(1000)
+    assert weighted.weights.tolist() == [1.0, 2.0, 3.0, 3.0]
+    outcome = quick(data).fit(None, 0.3)
+    w = outcome.model.w
+    assert np.mean(outcome.model.tags(data.X, data.indptr) != data.tags) < 0.2
+    risk = model.summed(model.separate(w).slacks)
+    assert outcome.primal == pytest.approx(0.5 * w @ w + 0.3 * risk, rel=1e-12)
+    best = driver(data, task="sequence", gap=1e-2).fit(None, 0.3).progress
+    assert 0 <= outcome.dual <= best.primal
+
+
+def test_one_long_sequence_is_enough(rng):
+    data = noisy_chains(rng, 3, [500], D=6)
+    assert quick(data).fit(None, 0.3).details["quick"]["held_out"] == 1
