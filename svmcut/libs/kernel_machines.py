@@ -127,12 +127,12 @@ class Data(NamedTuple):
         """What a problem knows of kernel values that are given; its rows may stand there twice."""
         if self.K is None:
             return {}
-        n = len(self.own)
-        kind = np.float64 if copies * n <= EXACT_POINTS else np.float32
-        whole = n == len(self.K) and np.array_equal(self.own, np.arange(n))
-        part = self.K if whole else self.K[np.ix_(self.own, self.own)]
-        values = np.ascontiguousarray(part, kind)
-        return {"shared": (values, np.tile(np.arange(n), copies)), "given": True}
+        values, places = self.K, self.own
+        kind = np.float64 if copies * len(places) <= EXACT_POINTS else np.float32
+        if values.dtype != kind:  # a copy, which may be of fewer rows
+            values = values[np.ix_(places, places)].astype(kind)
+            places = np.arange(len(places))
+        return {"shared": (values, np.tile(places, copies)), "given": True}
 
     def expansion(self, rows: Data, machine: Machine, options: Svm) -> NDArray[np.float64]:
         """f of rows, of a machine of these."""
@@ -161,8 +161,10 @@ def given_values(rows: Rows, path: str) -> NDArray:
     n, width = len(rows), max(rows.highest, int(serials.max())) + 1
     kind = np.float64 if n <= EXACT_POINTS else np.float32
     if (np.diff(rows.indptr) == width).all():  # every value stands there
-        values = rows.values.reshape(n, width)
-        K = np.ascontiguousarray(values[:, serials], kind)
+        values, first = rows.values.reshape(n, width), int(serials[0])
+        in_order = (np.diff(serials) == 1).all()
+        K = values[:, first : first + n] if in_order else np.take(values, serials, axis=1)
+        K = np.array(K, kind, order="C")
     else:
         place = np.full(width, -1)
         place[serials] = np.arange(n)
