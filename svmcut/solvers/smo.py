@@ -514,11 +514,13 @@ class Smo(Solver):
 
     def state_at(self, problem: KernelProblem, beta: NDArray[np.float64]) -> State:
         """The state of a run that begins at these coefficients, in their boxes and of sum 0 where b
-        is free."""
+        is free; at 0 where their scores are beyond single precision."""
         n, points = len(beta), np.flatnonzero(beta)
         v = problem.y - KernelRows(problem.X, problem.kernel, self.threads).accumulate(
             points, beta[points]
         )
+        if not np.isfinite(v).all():
+            beta, v = np.zeros(n), np.array(problem.y, np.float64)
         native = self.native(problem, 1.0)
         native.restore(self.placed(problem, beta, v))
         native.make_whole()

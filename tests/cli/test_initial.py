@@ -150,3 +150,12 @@ def test_what_does_not_fit_is_refused_with_the_remedy(capsys):
     assert call("svmcut learn", "--initial", "none", "new", "out") == 1
     assert call("svmcut learn", "--initial", "model", "new", "model") == 2  # an input is no output
     assert not Path("out").exists()
+
+
+def test_scores_beyond_single_precision_are_no_start():
+    text = "1 1:-1.42415398e+09 2:-2.83862118e+09\n-1 1:-394273088 2:-3.67164365e+09\n"
+    Path("far").write_text(text)
+    words = ("-t", 1, "-s", 0.172, "-r", 0.5, "--solver", "smo", "--example-cost", 500)
+    status = call("svmcut learn", *words, "far", "first")
+    assert call("svmcut learn", *words, "--initial", "first", "far", "second") == status in (0, 3)
+    assert Path("first").read_bytes() == Path("second").read_bytes()
