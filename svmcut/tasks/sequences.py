@@ -72,7 +72,11 @@ class TagLines(Presentation):
 
     def counted(self, tally: Any, measured: Measured) -> str:
         counts = tally.counts()
-        return f"{counts['examples']:,} sequences with {counts['tokens']:,} tokens"
+        sequences, tokens = (
+            f"{number:,} {what}{'s' * (number != 1)}"
+            for number, what in ((counts["examples"], "sequence"), (counts["tokens"], "token"))
+        )
+        return f"{sequences} with {tokens}"
 
     def sizes(self, data: Any) -> str:
         examples, tokens, features, tags = data.sizes()

@@ -61,6 +61,10 @@ def test_a_model_of_columns_takes_raw_columns_with_and_without_tags(run, tmp_pat
     assert "loss" not in capsys.readouterr().out
     assert run("classify --unlabelled test model again") == 0
     assert (tmp_path / "again").read_text() == written
+    (tmp_path / "one").write_text("a x B\n\n")
+    capsys.readouterr()
+    assert run("classify one model bare") == 0
+    assert capsys.readouterr().out.startswith("1 sequence with 1 token\n")
     assert run("inspect model") == 0
     shown = capsys.readouterr().out
     assert "\nTemplate\n  Uw-2=%x[-2,0]\n" in shown and "Uw0=the" in shown
