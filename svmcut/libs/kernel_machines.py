@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -35,9 +36,9 @@ from svmcut.spec.records import record, replace
 
 #: Megabytes of kernel rows that are kept at least.
 _CACHE = 40.0
-#: Rows of given kernel values that are compared at once, and how far a value and its mirror image
-#: may be apart, of the largest one.
-_BLOCK, _ROUNDING = 512, 1e-5
+#: Rows of given kernel values that are compared at once, the side of a square of them, and how far
+#: a value and its mirror image may be apart, of the largest one.
+_BLOCK, _TILE, _ROUNDING = 512, 256, 1e-5
 #: The relative gap of nu-SVC is this times -e: a tolerance of 0.001 of the KKT
 #: conditions says nothing of a margin that is as small.
 _NU_GAP, LEAST_GAP = 0.01, 1e-9
@@ -178,8 +179,17 @@ def given_values(rows: Rows, path: str) -> NDArray:
     return K
 
 
+def _is_symmetric(K: NDArray) -> bool:
+    """Whether values and their mirror images are equal; by tiles, which fit a cache."""
+    tiles = [slice(start, start + _TILE) for start in range(0, len(K), _TILE)]
+    pairs = itertools.combinations_with_replacement(tiles, 2)
+    return all(bool((K[a, b] == K[b, a].T).all()) for a, b in pairs)
+
+
 def _make_symmetric(K: NDArray, serials: NDArray[np.int64], path: str) -> None:
     """Takes the mean of each value and its mirror image, which are the same but for rounding."""
+    if _is_symmetric(K):
+        return
     for start in range(0, len(K), _BLOCK):
         rows = slice(start, start + _BLOCK)
         if np.array_equal(K[rows, start:], K[start:, rows].T):
