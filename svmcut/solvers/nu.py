@@ -31,12 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native.kernels import KernelRows
-from svmcut._native.smo import EXACT_POINTS
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.solvers.protocol import Progress
-from svmcut.solvers.smo import Smo, SmoRun
+from svmcut.solvers.smo import Smo, SmoRun, residual
 from svmcut.spec.records import record
 
 #: Sums of weights that differ by this part are the same.
@@ -143,15 +142,6 @@ class NuProblem:
             beta[points] = side * self.C * np.clip(mass - begins, 0.0, v[points])
         return beta
 
-    def residual(self, beta: NDArray[np.float64], threads: int) -> NDArray[np.float64]:
-        """v = p - K beta."""
-        points = np.flatnonzero(beta)
-        if self.shared is not None:
-            values, places = self.shared
-            return self.y - values[places[points]][:, places].T @ beta[points]
-        rows, exact = KernelRows(self.X, self.kernel, threads), len(beta) <= EXACT_POINTS
-        return self.y - rows.accumulate_foreign(self.X.take(points), beta[points], exact=exact)
-
 
 class NuRun(SmoRun):
     """As SmoRun; it begins at coefficients of the sums that the problem asks for."""
@@ -166,7 +156,7 @@ class NuRun(SmoRun):
     def _begin(self) -> None:
         problem, native = self._problem, self._native
         beta = problem.start()
-        v = problem.residual(beta, self._solver.threads)
+        v = residual(problem, beta, self._solver.threads)
         native.restore(self._solver.placed(problem, beta, v))
         native.make_whole()
 

@@ -50,6 +50,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native.kernels import KernelRows
+from svmcut._native.smo import EXACT_POINTS
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
@@ -169,6 +170,18 @@ class KernelProblem:
         if self.tube is None:
             return 1.0
         return float(np.std(self.y) if free_bias else np.sqrt(np.mean(np.square(self.y))))
+
+
+def residual(problem: Any, beta: NDArray[np.float64], threads: int) -> NDArray[np.float64]:
+    """v = y - K beta of a KernelProblem or NuProblem, of few points with float64 values as a run
+    has them."""
+    points = np.flatnonzero(beta)
+    if problem.shared is not None:
+        values, places = problem.shared
+        product: NDArray[np.float64] = values[places[points]][:, places].T @ beta[points]
+        return problem.y - product
+    rows, exact = KernelRows(problem.X, problem.kernel, threads), len(beta) <= EXACT_POINTS
+    return problem.y - rows.accumulate_foreign(problem.X.take(points), beta[points], exact=exact)
 
 
 class SmoRun(Run):
@@ -515,10 +528,7 @@ class Smo(Solver):
     def state_at(self, problem: KernelProblem, beta: NDArray[np.float64]) -> State:
         """The state of a run that begins at these coefficients, in their boxes and of sum 0 where b
         is free; at 0 where their scores are beyond single precision."""
-        n, points = len(beta), np.flatnonzero(beta)
-        v = problem.y - KernelRows(problem.X, problem.kernel, self.threads).accumulate(
-            points, beta[points]
-        )
+        n, v = len(beta), residual(problem, beta, self.threads)
         if not np.isfinite(v).all():
             beta, v = np.zeros(n), np.array(problem.y, np.float64)
         native = self.native(problem, 1.0)

@@ -159,3 +159,7 @@ def test_scores_beyond_single_precision_are_no_start():
     status = call("svmcut learn", *words, "far", "first")
     assert call("svmcut learn", *words, "--initial", "first", "far", "second") == status in (0, 3)
     assert Path("first").read_bytes() == Path("second").read_bytes()
+    Path("many").write_text(1050 * text)  # whose kernel values are in single precision
+    status = call("svmcut learn", *words, "many", "cold")
+    assert call("svmcut learn", *words, "--initial", "first", "many", "warm") == status == 3
+    assert Path("cold").read_bytes() == Path("warm").read_bytes()
