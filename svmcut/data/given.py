@@ -7,6 +7,7 @@ LIBSVM's text: ``LABEL 0:SERIAL 1:K1 2:K2 ..``, serials from 1.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 1 << 22  # values in work at once
+TILE = 256  # rows of a square of values that fits a cache
 
 
 def split_serials(examples: Examples) -> Examples:
@@ -138,3 +140,18 @@ def points_of(columns: NDArray[np.int64], d: int) -> Csr:
     return Csr(
         np.ones(m, np.float32), columns.astype(np.int32), np.arange(m + 1, dtype=np.int64), d, True
     )
+
+
+def is_symmetric(K: NDArray) -> bool:
+    """Whether all values (n, n) and their mirror images are equal."""
+    tiles = [slice(start, start + TILE) for start in range(0, len(K), TILE)]
+    pairs = itertools.combinations_with_replacement(tiles, 2)
+    return all(bool((K[a, b] == K[b, a].T).all()) for a, b in pairs)
+
+
+def make_symmetric(K: NDArray, step: int) -> None:
+    """Replaces values (n, n) and their mirror images by their means, so many rows at a time."""
+    for start in range(0, len(K), step):
+        rows = slice(start, start + step)
+        K[rows, start:] = 0.5 * (K[rows, start:] + K[start:, rows].T)
+        K[start:, rows] = K[rows, start:].T

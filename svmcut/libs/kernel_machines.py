@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from svmcut._native.smo import EXACT_POINTS
 from svmcut.data.examples import Csr
+from svmcut.data.given import is_symmetric, make_symmetric
 from svmcut.files.models.library_text import (
     C_SVC,
     EPSILON_SVR,
@@ -36,9 +36,9 @@ from svmcut.spec.records import record, replace
 
 #: Megabytes of kernel rows that are kept at least.
 _CACHE = 40.0
-#: Rows of given kernel values that are compared at once, the side of a square of them, and how far
-#: a value and its mirror image may be apart, of the largest one.
-_BLOCK, _TILE, _ROUNDING = 512, 256, 1e-5
+#: Rows of given kernel values that are compared at once, and how far a value and its mirror image
+#: may be apart, of the largest one.
+_BLOCK, _ROUNDING = 512, 1e-5
 #: The relative gap of nu-SVC is this times -e: a tolerance of 0.001 of the KKT
 #: conditions says nothing of a margin that is as small.
 _NU_GAP, LEAST_GAP = 0.01, 1e-9
@@ -175,25 +175,16 @@ def given_values(rows: Rows, path: str) -> NDArray:
         K[of[known], column[known]] = rows.values[known]
         if not np.array_equal(place[serials], np.arange(n)):  # serial numbers stand twice
             K = K[:, place[serials]]
-    _make_symmetric(K, serials, path)
+    if not is_symmetric(K):
+        _check_symmetric(K, serials, path)
+        make_symmetric(K, _BLOCK)
     return K
 
 
-def _is_symmetric(K: NDArray) -> bool:
-    """Whether values and their mirror images are equal; by tiles, which fit a cache."""
-    tiles = [slice(start, start + _TILE) for start in range(0, len(K), _TILE)]
-    pairs = itertools.combinations_with_replacement(tiles, 2)
-    return all(bool((K[a, b] == K[b, a].T).all()) for a, b in pairs)
-
-
-def _make_symmetric(K: NDArray, serials: NDArray[np.int64], path: str) -> None:
-    """Takes the mean of each value and its mirror image, which are the same but for rounding."""
-    if _is_symmetric(K):
-        return
+def _check_symmetric(K: NDArray, serials: NDArray[np.int64], path: str) -> None:
+    """Refuses a value and its mirror image that are apart by more than rounding."""
     for start in range(0, len(K), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        if np.array_equal(K[rows, start:], K[start:, rows].T):
-            continue
         apart = np.abs(K[rows, start:] - K[start:, rows].T)
         if apart.max() > _ROUNDING * float(np.abs(K).max()):
             i, j = np.unravel_index(int(np.argmax(apart)), apart.shape) + np.array(start)
@@ -202,8 +193,6 @@ def _make_symmetric(K: NDArray, serials: NDArray[np.int64], path: str) -> None:
                 f"{K[i, j]:g}, that of {serials[j]} and {serials[i]} is {K[j, i]:g}; "
                 "they must be equal"
             )
-        K[rows, start:] = 0.5 * (K[rows, start:] + K[start:, rows].T)
-        K[start:, rows] = K[rows, start:].T
 
 
 def fit(data: Data, y: NDArray, v: NDArray, options: Svm) -> Machine:

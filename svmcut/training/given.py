@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svmcut.data.examples import Csr
-from svmcut.data.given import checked_serials, dense_columns, points_of
+from svmcut.data.given import (
+    checked_serials,
+    dense_columns,
+    is_symmetric,
+    make_symmetric,
+    points_of,
+)
 from svmcut.errors import DataError, MemoryLimitError
 from svmcut.models import KernelModel
 from svmcut.models.linear import LinearModel
@@ -125,12 +131,12 @@ class GivenRoom(KernelRoom):
     def _symmetric(self, vectors: Vectors) -> None:
         """Refuses a matrix that is not symmetric, up to rounding; makes it so to the last bit."""
         K, examples = self.K, vectors.examples
+        if is_symmetric(K):
+            return
         most = float(np.abs(K).max(initial=0.0))
-        differs = False
         for start in range(0, len(K), BLOCK):
             rows = slice(start, start + BLOCK)
             apart = np.abs(K[rows] - K[:, rows].T)
-            differs |= bool(apart.any())
             if apart.max(initial=0.0) > 1e-5 * most:
                 i, j = np.unravel_index(int(np.argmax(apart)), apart.shape)
                 i += start
@@ -141,11 +147,7 @@ class GivenRoom(KernelRoom):
                     f"{K[j, i]:g}; expected a symmetric matrix",
                     examples.source.line_of(int(i)),
                 )
-        if differs:
-            for start in range(0, len(K), BLOCK):
-                rows = slice(start, start + BLOCK)
-                K[rows, start:] = 0.5 * (K[rows, start:] + K[start:, rows].T)
-                K[start:, rows] = K[rows, start:].T
+        make_symmetric(K, BLOCK)
 
 
 def definite_shift(K: NDArray[np.float32]) -> tuple[float, str]:
