@@ -29,10 +29,6 @@ int64_t svmcut_column_places(const svmcut_csr* X, const uint8_t* wanted, int64_t
 void svmcut_copy_columns(const svmcut_csr* X, const uint8_t* wanted, int64_t* indptr,
                          svmcut_entry* entries);
 
-// out[k] = sum_i x_ij u_i of column j = set[k] of these columns.
-void svmcut_column_dots(const svmcut_columns* columns, const int32_t* set, int64_t count,
-                        const double* u, double* out, int threads);
-
 // out[j] = sum_i c_i x_ij^2, or with `means` sum_i c_i (x_ij - mean_j)^2, mean_j = sum_i c_i x_ij /
 // sum_i c_i; room: 2 n_features numbers, with `means` alone.
 void svmcut_column_squares(const svmcut_csr* X, const double* c, int means, double* out,

@@ -12,7 +12,7 @@
 //               ((|v_j| - l1)+)^2 / (2 l2) a column
 //
 // A loss is read once a step, a column once a visit of its coordinate. Sums along a column have the
-// order of its entries, so threads change no bit.
+// order of its entries.
 
 #include "include/penalty.h"
 
@@ -20,7 +20,6 @@
 #include <cmath>
 #include <vector>
 
-#include "core/parallel.h"
 #include "include/linear.h"
 #include "linear/losses.h"
 
@@ -39,7 +38,6 @@ constexpr double kResidual = 1e-3;                 // of their first residual th
 constexpr int kMostHalvings = 40;
 constexpr int kPatience = 100;  // steps without a smaller gap
 constexpr int kRootSteps = 60;
-constexpr int64_t kColumnsAPiece = 256;
 
 struct Row {
     float bend;  // B_ii
@@ -57,19 +55,6 @@ struct Column {
 
 Column column_of(const svmcut_columns* columns, int64_t j) {
     return {columns->entries + columns->indptr[j], columns->entries + columns->indptr[j + 1]};
-}
-
-double dot(const Column& at, const double* u) {
-    double a = 0, b = 0, c = 0, d = 0;
-    const svmcut_entry* k = at.begin;
-    for (; at.end - k >= 4; k += 4) {
-        a += k[0].x * u[k[0].i];
-        b += k[1].x * u[k[1].i];
-        c += k[2].x * u[k[2].i];
-        d += k[3].x * u[k[3].i];
-    }
-    for (; k != at.end; ++k) a += k->x * u[k->i];
-    return (a + b) + (c + d);
 }
 
 void add(const Column& at, double c, double* out) {
@@ -520,23 +505,9 @@ int newton(const svmcut_penalized* problem, const int32_t* set, int64_t count, d
     }
 }
 
-// work(j) for the places of a set, in pieces.
-template <class Work>
-void for_columns(int64_t count, int threads, Work&& work) {
-    svmcut::for_pieces((count + kColumnsAPiece - 1) / kColumnsAPiece, threads, [&](int64_t piece) {
-        const int64_t stop = std::min(count, (piece + 1) * kColumnsAPiece);
-        for (int64_t k = piece * kColumnsAPiece; k < stop; ++k) work(k);
-    });
-}
-
 }  // namespace
 
 extern "C" {
-
-void svmcut_column_dots(const svmcut_columns* columns, const int32_t* set, int64_t count,
-                        const double* u, double* out, int threads) {
-    for_columns(count, threads, [&](int64_t k) { out[k] = dot(column_of(columns, set[k]), u); });
-}
 
 void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int64_t count,
                           const double* w, double constant, double* s) {

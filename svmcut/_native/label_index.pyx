@@ -132,7 +132,7 @@ cdef class Tree:
             if not (0 <= rows[p] < X.csr.n_rows and 0 <= nodes[p] < self.first.shape[0] - 1):
                 raise ValueError("a row or node is not there")
             ends[p + 1] = ends[p] + self.first[nodes[p] + 1] - self.first[nodes[p]]
-        found = np.empty(starts[-1])
+        found = np.empty(ends[count])
         cdef double[::1] f = found
         cdef const int64_t[::1] order = np.argsort(nodes, kind="stable")
         cdef int status

@@ -49,8 +49,6 @@ cdef extern from "include/penalty.h" nogil:
     int64_t svmcut_column_places(const svmcut_csr* X, const uint8_t* wanted, int64_t* indptr)
     void svmcut_copy_columns(const svmcut_csr* X, const uint8_t* wanted, int64_t* indptr,
                              svmcut_entry* entries)
-    void svmcut_column_dots(const svmcut_columns* columns, const int32_t* set, int64_t count,
-                            const double* u, double* out, int threads)
     void svmcut_column_squares(const svmcut_csr* X, const double* c, int means, double* out,
                                double* room)
     void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int64_t count,
@@ -128,18 +126,6 @@ cdef class Columns:
             if chosen[k] < 0 or chosen[k] >= self.all.count:
                 raise ValueError("a column number is out of range")
         return 0
-
-    def dots(self, const int32_t[::1] chosen, const double[::1] u, int threads=1):
-        """(k,) X_j.u of the chosen columns; u (n,)."""
-        if u.shape[0] != self.all.n:
-            raise ValueError("u has the wrong length")
-        self.keep(chosen)
-        out = np.empty(chosen.shape[0])
-        cdef double[::1] dots = out
-        if chosen.shape[0] and u.shape[0]:
-            with nogil:
-                svmcut_column_dots(&self.all, &chosen[0], chosen.shape[0], &u[0], &dots[0], threads)
-        return out
 
     def squares(self, const double[::1] c, bint means=False):
         """(d,) sums of c x^2, or of c (x - mean)^2 with the mean weighted by c; c (n,)."""

@@ -122,13 +122,13 @@ class _Axes:
 
     def line(self, points: Sequence[Sequence[float]], kind: str) -> None:
         """A line through the points, a dot where there is one alone."""
-        places = [f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points]
-        if len(places) == 1:
-            x, y = places[0].split(",")
-            colour = kind.replace("line", "fill")
-            self.parts.append(f'<circle class="{colour}" cx="{x}" cy="{y}" r="4"/>')
+        if len(points) == 1:
+            (x, y), colour = points[0], kind.replace("line", "fill")
+            place = f'cx="{self.x(x):.1f}" cy="{self.y(y):.1f}"'
+            self.parts.append(f'<circle class="{colour}" {place} r="4"/>')
             return
-        self.parts.append(f'<polyline class="{kind}" points="{" ".join(places)}"/>')
+        path = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points)
+        self.parts.append(f'<polyline class="{kind}" points="{path}"/>')
 
     def figure(self, title: str, keys: Sequence[tuple[str, str]] = ()) -> str:
         """The picture, its title and what its colours mean."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
+from svmcut.data.label_clusters import WIDEST
 from svmcut.models import facts
 from svmcut.models.base import BaseModel
 from svmcut.models.columns import renumber
@@ -126,7 +127,7 @@ class LabelTreeModel(BaseModel):
             self.width,
         )
         n, K = X.n_rows, len(self.names)
-        step = max(1, AT_ONCE // max(1, min(K, 64 * beam)))
+        step = max(1, AT_ONCE // max(1, min(K, WIDEST * beam)))
         parts = [
             (start, *self._searched(tree, X.rows(start, min(n, start + step)), beam, threads, k))
             for start in range(0, max(1, n), step)

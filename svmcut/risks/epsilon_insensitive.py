@@ -10,12 +10,17 @@ smoothed     two smoothed hinges (svmcut/risks/hinge.py), of y - tube - s and of
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from svmcut._native import sparse
 from svmcut._native.losses import TUBE
 from svmcut.risks.tubes import BoundTube, TubeRisk
 from svmcut.spec import schemas
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class BoundEpsilonInsensitive(BoundTube):
@@ -29,9 +34,8 @@ class BoundEpsilonInsensitive(BoundTube):
         The loss is a sum of two hinges: of y - tube - s, and of s - y - tube.
         """
         beyond = 1.0 + self.tube
-        signs = np.repeat([1.0, -1.0], len(s))
+        signs, weights = self._hinges()
         scores = np.concatenate([s - self.targets + beyond, s - self.targets - beyond])
-        weights = None if self.weights is None else np.concatenate([self.weights, self.weights])
         return sparse.hinge_line(
             signs, scores, np.concatenate([e, e]), wd, dd, C, self._threads, weights
         )
@@ -39,10 +43,14 @@ class BoundEpsilonInsensitive(BoundTube):
     def on_grid(self, s, target, grid, even: int):
         """As GridRisk; O(n + steps). Of hinges whose margin is -tube no digit is lost to a 1."""
         rest, end = s - self.targets, target - self.targets
-        signs = np.repeat([1.0, -1.0], len(s))
-        weights = None if self.weights is None else np.concatenate([self.weights, self.weights])
+        signs, weights = self._hinges()
         ends = np.concatenate([rest, rest]), np.concatenate([end, end])
         return sparse.hinge_grid(signs, *ends, grid, even, self._threads, weights, -self.tube)
+
+    def _hinges(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """(2n,) signs and weights of the two hinges of every row."""
+        weights = None if self.weights is None else np.concatenate([self.weights, self.weights])
+        return np.repeat([1.0, -1.0], len(self.targets)), weights
 
     def widest(self) -> float:
         """The mean loss at 0."""

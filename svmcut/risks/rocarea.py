@@ -12,16 +12,11 @@ and Algorithm 3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native.constraints import workspace
 from svmcut.risks.classes import RiskOfBothClasses
 from svmcut.risks.ordinal import BoundOrdinal, Grades
-
-if TYPE_CHECKING:
-    pass
 
 
 class RocAreaRisk(RiskOfBothClasses):

@@ -218,12 +218,6 @@ class ChainFactors(Factors):
     def is_model(self, w: NDArray) -> bool:
         return self.model.is_model(w)
 
-    def repaired(self) -> tuple[np.ndarray, float]:
-        """w with the transitions of pairs that agree with their tokens, and the linear part of its
-        dual value."""
-        transitions, linear, _, self.active = self._descent.repair()
-        return np.concatenate([self.w[: len(self.w) - len(transitions)], transitions]), linear
-
     def primal(self, w) -> float:
         """P(w) by Viterbi's recursion."""
         model, separation = self.model, self.model.separate(w)

@@ -76,8 +76,7 @@ class SetTally:
 
     def add(self, part: MultilabelExamples, predicted: Predicted) -> None:
         place = np.searchsorted(self._names, part.names)
-        known = place < len(self._names)
-        known[known] = self._names[place[known]] == part.names[known]
+        known = among(part.names, self._names)
         row, label = part.entries()
         has, n, K = known[label], len(part), len(self._names)
         gold = np.unique(row[has] * K + place[label[has]])

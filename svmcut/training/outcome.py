@@ -32,6 +32,7 @@ UNDERFITTED, STRAIGHT = 0.9, 0.7
 STOPS = ("limit", "interrupt", "cap", "rounding", "float32", "basis", "file", "mistake")
 #: What a run says whose sampled cuts ended before their stopping rule was met.
 FULL = Message("the cuts filled their memory; raise {max_memory} or {sample_size}")
+#: What is said where w = 0 is the model.
 WORSE = "w = 0 has a lower primal than the best point found, and is the model; {}"
 
 

@@ -42,7 +42,6 @@ _BUDGET = 4000.0
 _BLOCK = 1 << 16
 #: A primal above that of w = 0 by no more than this part of it is as good.
 CLOSE_TO_ZERO = 1e-6
-#: What is said where w = 0 is the model.
 #: Rows up to which the digits of a model file are always looked at in full; beyond, some rows may
 #: be looked at first.
 SCREENED = 2000
