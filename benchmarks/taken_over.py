@@ -220,6 +220,7 @@ def machines(folder, sparse_file, rival, rounds):
     cells = [
         ("svm-train", "-s 2 -n 0.1 -g 0.05", "20000", None),
         ("svm-train", "-s 0 -t 4", "gram", None),
+        ("svm-train", "-s 0 -t 4 -c 10", "gram", None),
         ("svm-train", "-s 1 -n 0.5 -g 0.05", "5000", None),
         ("svm-train", nu, "5000", None),
         ("svm-train", nu, "5000", f"{nu} -e 1e-5"),
