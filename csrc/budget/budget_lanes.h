@@ -4,6 +4,7 @@
 // SVMCUT_LANES; budget_code.cc includes this once for every set of instructions. Counts are
 // multiples of kTile; among equals the lowest place wins.
 #include "core/lanes.h"
+#include "core/widened.h"
 
 namespace svmcut {
 namespace SVMCUT_LANES {
@@ -12,9 +13,8 @@ namespace SVMCUT_LANES {
 double dot(const float* K, const double* beta, int64_t count) {
     Doubles a{}, b{};
     for (int64_t k = 0; k < count; k += 2 * kWidth) {
-        a += load<Doubles>(beta + k) * __builtin_convertvector(load<Floats>(K + k), Doubles);
-        b += load<Doubles>(beta + k + kWidth) *
-             __builtin_convertvector(load<Floats>(K + k + kWidth), Doubles);
+        a += load<Doubles>(beta + k) * widened<Doubles>(K + k);
+        b += load<Doubles>(beta + k + kWidth) * widened<Doubles>(K + k + kWidth);
     }
     a += b;
     double sum = 0;
@@ -86,7 +86,7 @@ int64_t partner(const float* kappa, const double* beta, double own, int64_t coun
         }
         const Doubles none = Doubles{} + std::numeric_limits<double>::infinity();
         for (int k = 0; k < kRun; k += kWidth) {
-            const Doubles value = __builtin_convertvector(load<Floats>(loss + k), Doubles);
+            const Doubles value = widened<Doubles>(loss + k);
             least.offer(sign * load<Doubles>(beta + at + k) > 0 ? value : none, at + k);
         }
     }

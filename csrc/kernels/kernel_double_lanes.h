@@ -47,7 +47,8 @@ inline void double_sums(const Points& P, const Query& q, int64_t t, double* row)
                 const Doubles value = every(q.dense[j]);
 #pragma GCC unroll 8
                 for (int r = 0; r < kDoubleSpan; ++r) {
-                    const Doubles difference = value - widened(tile + j * kTile + r * kDoubles);
+                    const Doubles difference =
+                        value - widened<Doubles>(tile + j * kTile + r * kDoubles);
                     sum[r] = difference * difference + sum[r];
                 }
             }
@@ -57,7 +58,7 @@ inline void double_sums(const Points& P, const Query& q, int64_t t, double* row)
                 const Doubles value = every(q.values[e]);
 #pragma GCC unroll 8
                 for (int r = 0; r < kDoubleSpan; ++r)
-                    sum[r] = value * widened(x + r * kDoubles) + sum[r];
+                    sum[r] = value * widened<Doubles>(x + r * kDoubles) + sum[r];
             }
         }
         __builtin_memcpy(row + at, sum, sizeof sum);

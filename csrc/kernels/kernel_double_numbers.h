@@ -4,15 +4,9 @@
 // within its namespace.
 typedef double Doubles __attribute__((vector_size(SVMCUT_LANE_BYTES)));
 typedef int64_t Longs __attribute__((vector_size(SVMCUT_LANE_BYTES)));
-typedef float Narrow __attribute__((vector_size(SVMCUT_LANE_BYTES / 2)));
 constexpr int kDoubles = SVMCUT_LANE_BYTES / 8, kDoubleSpan = SVMCUT_LANE_BYTES == 64 ? 8 : 4;
 
 inline Doubles every(double x) { return x - Doubles{}; }
-inline Doubles widened(const float* p) {
-    Narrow x;
-    __builtin_memcpy(&x, p, sizeof x);
-    return __builtin_convertvector(x, Doubles);
-}
 
 // exp for x <= 0, relative error below 1e-15 for x >= -708, 0 below: Taylor's polynomial on |r| <=
 // ln 2 / 2.

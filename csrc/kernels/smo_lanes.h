@@ -4,18 +4,18 @@
 // SVMCUT_LANES; smo_code.cc includes this once for every set of instructions. Among equals the
 // lowest position wins, whatever the width.
 #include "core/lanes.h"
+#include "core/widened.h"
 
 namespace svmcut {
 namespace SVMCUT_LANES {
 
 typedef int32_t Ints __attribute__((vector_size(SVMCUT_LANE_BYTES / 2)));
-typedef int8_t Bytes __attribute__((vector_size(SVMCUT_LANE_BYTES / 8)));
 
-inline Doubles wide(const float* p) { return __builtin_convertvector(load<Floats>(p), Doubles); }
+inline Doubles wide(const float* p) { return widened<Doubles>(p); }
 inline Doubles wide(const double* p) { return load<Doubles>(p); }
 inline Floats narrow(const float* p) { return load<Floats>(p); }
 inline Floats narrow(const double* p) { return __builtin_convertvector(load<Doubles>(p), Floats); }
-inline Longs mask(const int8_t* p) { return __builtin_convertvector(load<Bytes>(p), Longs); }
+inline Longs mask(const int8_t* p) { return widened<Longs>(p); }
 
 struct Best {
     Doubles value;
@@ -40,8 +40,10 @@ struct Best {
 // v where the tube is added as `way` says.
 template <bool Tube>
 Doubles within(Doubles x, const int8_t* way, double tube) {
-    if constexpr (Tube) return x + tube * __builtin_convertvector(load<Bytes>(way), Doubles);
-    else return x;
+    if constexpr (!Tube) return x;
+    const Longs ways = mask(way);
+    const Doubles none{}, up = none + tube;
+    return x + (ways > 0 ? up : ways < 0 ? -up : none);
 }
 
 // v -= step (row_i - row_j), then the highest v that may rise and the lowest that may fall.
@@ -102,7 +104,7 @@ Candidate partner(const double* v, const Row* row_i, const float* diagonal, doub
         const Floats b = __builtin_convertvector((falls & (gap > 0)) ? gap : Doubles{}, Floats);
         const Floats K = narrow(row_i + k);
         const Floats a = (load<Floats>(diagonal + k) + own) - (K + K);
-        best.offer(__builtin_convertvector(b * b / (a > least ? a : least), Doubles), k);
+        best.offer(widened<Doubles>(b * b / (a > least ? a : least)), k);
     }
     return best.result();
 }
@@ -130,7 +132,7 @@ Candidate companion(const double* v, const Row* row_i, const float* diagonal, do
         const Doubles gain = (allowed & (move_i * v_i > 0)) ? v_i * move_i + x * move_k : Doubles{};
         const Floats share = __builtin_convertvector(gain, Floats) /
                              __builtin_convertvector(area > least ? area : least, Floats);
-        best.offer(__builtin_convertvector(share, Doubles), k);
+        best.offer(widened<Doubles>(share), k);
     }
     return best.result();
 }
@@ -155,7 +157,7 @@ Extremes update_two(double* v, const Row* row_i, const Row* row_j, double step_i
             (rises | (mask(low + k) & (falling < 0))) ? (rises ? rising : -falling) : Doubles{};
         largest = size > largest ? size : largest;
         const Floats b = __builtin_convertvector(size, Floats), a = load<Floats>(diagonal + k);
-        best.offer(__builtin_convertvector(b * b / (a > least ? a : least), Doubles), k);
+        best.offer(widened<Doubles>(b * b / (a > least ? a : least)), k);
     }
     Extremes result{best.result(), 0.0};
     for (int r = 0; r < kWidth; ++r)

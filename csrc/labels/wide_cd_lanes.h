@@ -3,6 +3,8 @@
 // The loops over rows of many machines in step, in namespace SVMCUT_LANES; wide_cd_code.cc includes
 // this once for every set of instructions. A machine's sums do not know of the others, so they are
 // the same whatever the instructions.
+#include "core/widened.h"
+
 namespace svmcut {
 namespace SVMCUT_LANES {
 
@@ -25,7 +27,6 @@ template <class V, class T>
 inline void put(T* p, const V& x) {
     __builtin_memcpy(p, &x, sizeof x);
 }
-inline Doubles widened(const float* p) { return __builtin_convertvector(take<Halves>(p), Doubles); }
 
 // The bit of every lane, and the lanes whose bit is on.
 template <class V, class T>
@@ -310,7 +311,7 @@ void form(const WideGroup& group, int64_t chunk, double* V) {
         const uint64_t right = group.positive[i] >> (chunk * kChunk);
         const int64_t end = run.X->indptr[i + 1];
         for (int h = 0; h < kPieces; ++h) {
-            Doubles d = widened(a + h * kWide);
+            Doubles d = widened<Doubles>(a + h * kWide);
             if (!joined(d != Doubles{})) continue;
             d = wide_lanes_of(right >> (h * kWide)) ? d : -d;
             double* to = V + h * kWide;
@@ -354,7 +355,7 @@ inline uint64_t look_at(const WideGroup& group, int64_t chunk, const double* V, 
     const auto box = static_cast<double>(group.box(i));
     uint64_t bits = 0;
     for (int h = 0; h < kPieces; ++h) {
-        const Doubles zero{}, C = box - zero, has = widened(a + h * kWide),
+        const Doubles zero{}, C = box - zero, has = widened<Doubles>(a + h * kWide),
                               G = m[h] - 1.0 + q * has;
         now.rise[h] += has;
         now.bent[h] += q * has * has;

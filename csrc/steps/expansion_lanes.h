@@ -3,6 +3,8 @@
 // The loops over responses on vectors of eight, in namespace SVMCUT_LANES; expansion_code.cc
 // includes this once for every set of instructions. Sums have eight lanes whatever the
 // instructions.
+#include "core/widened.h"
+
 namespace svmcut {
 namespace SVMCUT_LANES {
 
@@ -29,7 +31,7 @@ double add(double* c, const float* row, double step, int64_t count) {
     Doubles sum{};
     int64_t k = 0;
     for (; k + kWidth <= count; k += kWidth) {
-        const Doubles K = __builtin_convertvector(load<Floats>(row + k), Doubles);
+        const Doubles K = widened<Doubles>(row + k);
         store(c + k, load<Doubles>(c + k) + step * K);
         sum += K;
     }
@@ -47,7 +49,7 @@ double add_two(double* c, double* correction, const float* row, double step, dou
     Doubles sum{};
     int64_t k = 0;
     for (; k + kWidth <= count; k += kWidth) {
-        const Doubles K = __builtin_convertvector(load<Floats>(row + k), Doubles);
+        const Doubles K = widened<Doubles>(row + k);
         store(c + k, load<Doubles>(c + k) + step * K);
         store(correction + k, load<Doubles>(correction + k) + weight * K);
         sum += K;
