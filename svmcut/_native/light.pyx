@@ -15,7 +15,7 @@ from cpython.buffer cimport (PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES
 from libc.math cimport fabs, isfinite as finite, sqrt as root
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy, memmove, memset
 
 from svmcut.spec.later import NumpyNeeded
 
@@ -125,6 +125,10 @@ def copyto(Array out, value):
     cdef Py_ssize_t i, j
     y = lines(out)
     if not isinstance(value, Array):
+        if not value and out.packed() and isinstance(value, (int, float)) and (
+                math.copysign(1.0, value) > 0):
+            memset(out.data, 0, out.nbytes)
+            return
         for i in range(y.dims[0]):
             for j in range(y.dims[1]):
                 store(y.data + i * y.steps[0] + j * y.steps[1], out.code, value)
@@ -134,6 +138,9 @@ def copyto(Array out, value):
         raise NumpyNeeded("an assignment")
     if a.memory is out.memory and a.data != out.data:
         a = array(a)
+    if a.packed() and out.packed():
+        memmove(out.data, a.data, a.nbytes)
+        return
     x = lines(a)
     for i in range(y.dims[0]):
         for j in range(y.dims[1]):

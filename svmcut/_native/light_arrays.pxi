@@ -419,6 +419,9 @@ cdef Array converted(Array a, int code):
     cdef const char* at
     if (a.code >= F4 and code < F4) or BYTE in (a.code, code):
         raise NumpyNeeded("whole numbers of reals")
+    if a.code == code and a.packed():
+        memcpy(out.data, a.data, a.nbytes)
+        return out
     for i in range(x.dims[0]):
         for j in range(x.dims[1]):
             at = x.data + i * x.steps[0] + j * x.steps[1]

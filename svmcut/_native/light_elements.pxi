@@ -94,7 +94,14 @@ cdef Array binary(bytes name, x, y):
     cdef const char* p
     cdef const char* q
     cdef char* r
+    cdef bint real_lines = a.code == F8 and b.code == F8 and (
+        a.steps[1] in (0, SIZES[F8]) and b.steps[1] in (0, SIZES[F8]))
     for i in range(z.dims[0]):
+        if real_lines:
+            real_line(what, <const double*>(a.data + i * a.steps[0]), a.steps[1] != 0,
+                      <const double*>(b.data + i * b.steps[0]), b.steps[1] != 0,
+                      <double*>(z.data + i * z.steps[0]), z.dims[1])
+            continue
         for j in range(z.dims[1]):
             p = a.data + i * a.steps[0] + j * a.steps[1]
             q = b.data + i * b.steps[0] + j * b.steps[1]
@@ -104,6 +111,24 @@ cdef Array binary(bytes name, x, y):
             else:
                 put_whole(r, code, operated_whole(what, whole(p, a.code), whole(q, b.code)))
     return out
+
+
+cdef void real_line(char what, const double* x, Py_ssize_t p, const double* y, Py_ssize_t q,
+                    double* z, Py_ssize_t n) noexcept nogil:
+    """z[k] of x[k p] and y[k q]."""
+    cdef Py_ssize_t k
+    if what == b"+":
+        for k in range(n):
+            z[k] = x[k * p] + y[k * q]
+    elif what == b"-":
+        for k in range(n):
+            z[k] = x[k * p] - y[k * q]
+    elif what == b"*":
+        for k in range(n):
+            z[k] = x[k * p] * y[k * q]
+    else:
+        for k in range(n):
+            z[k] = operated(what, x[k * p], y[k * q])
 
 
 cdef inline double operand(const char* at, int own, int code) noexcept nogil:

@@ -2,6 +2,7 @@
 # sources: csrc/linear/losses.cc
 """Thin wrappers of csrc/linear/losses.cc."""
 
+from libc.math cimport log, log1p
 from libc.stdint cimport int64_t
 
 from svmcut._native.status cimport served
@@ -72,3 +73,15 @@ def slope(int loss, const double[::1] y, const double[::1] s, const double[::1] 
                                          &curvature, threads)
     served(status)
     return rise, curvature
+
+
+def logits(const double[::1] fractions, double most, double[::1] out):
+    """out[i] = log u - log(1 - u) of u = fractions[i] in [0, 1], from -most to most; out may be the
+    same array."""
+    cdef int64_t i, n = fractions.shape[0]
+    if out.shape[0] != n:
+        raise ValueError("fractions and out differ in length")
+    cdef double found
+    for i in range(n):
+        found = log(fractions[i]) - log1p(-fractions[i])
+        out[i] = -most if found < -most else most if found > most else found

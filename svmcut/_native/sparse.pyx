@@ -4,7 +4,7 @@
 """Thin wrappers of csrc/linear/sparse.cc and hinge.cc: shapes and dtypes are checked here, sums are
 formed there."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from svmcut.spec.later import numpy as np
@@ -396,6 +396,18 @@ def hinge_grid(const double[::1] y, const double[::1] s, const double[::1] targe
                 &out[1, 0], threads)
     served(status)
     return found
+
+
+def spread_rows(int64_t count, int64_t every):
+    """(count,) int64: one row of every so many, at a place that follows no period of the file."""
+    cdef int64_t k
+    cdef uint64_t place
+    out = np.zeros(count, np.int64)
+    cdef int64_t[::1] rows = out
+    for k in range(count):
+        place = (<uint64_t>k * <uint64_t>0x9E3779B97F4A7C15) >> 61
+        rows[k] = k * every + <int64_t>(place % <uint64_t>every)
+    return out
 
 
 def take_rows(Rows X, const int64_t[::1] rows, const int64_t[::1] indptr, float[::1] data,

@@ -8,11 +8,10 @@ dual         alpha = C v u:   C sum v H(u) - 1/2 |w|^2
 
 from __future__ import annotations
 
-import numpy as np
-
-from svmcut._native.losses import LOGISTIC
+from svmcut._native import losses as native
 from svmcut.risks.losses import SignedLosses
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 
 #: Logit of a fraction that is as good as 0, and of one as good as 1.
 FAR = 30.0
@@ -20,14 +19,15 @@ FAR = 30.0
 
 def logits(fractions):
     """log u - log(1 - u), from -FAR to FAR."""
-    with np.errstate(divide="ignore"):
-        return np.clip(np.log(fractions) - np.log1p(-fractions), -FAR, FAR)
+    out = np.empty(len(fractions))
+    native.logits(fractions, FAR, out)
+    return out
 
 
 class BoundLogistic(SignedLosses):
     """The logistic risk of given labels."""
 
-    number = LOGISTIC
+    number = native.LOGISTIC
 
     def dual_cut(self, fractions, logit) -> tuple:
         """The tangent where the margin is -logit: H by the logit has all its digits."""
@@ -35,7 +35,7 @@ class BoundLogistic(SignedLosses):
         return known.coef, known.offset
 
     def nearest_cut(self, coef) -> tuple:
-        fractions = np.clip(self.fractions(coef), 0.0, 1.0)
+        fractions = np.minimum(np.maximum(self.fractions(coef), 0.0), 1.0)
         return self.dual_cut(fractions, logits(fractions))
 
     def box(self, n: int, most: float = 1.0) -> schemas.Check:

@@ -28,8 +28,6 @@ import math
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.risks.logistic import FAR, logits
@@ -39,6 +37,7 @@ from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.newton import Newton, may_follow
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record
 from svmcut.spec.states import Form, State
 

@@ -231,10 +231,7 @@ def sample_of(problem: Problem, least: int, each: int) -> Problem | None:
     count = n // SAMPLE_EVERY
     if count < max(least, each * space.dim):
         return None
-    # one row of every SAMPLE_EVERY, at a place that follows no period of the file
-    k = np.arange(count, dtype=np.uint64)
-    place = (k * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(61)
-    rows = (k * np.uint64(SAMPLE_EVERY) + place % np.uint64(SAMPLE_EVERY)).astype(np.int64)
+    rows = sparse.spread_rows(count, SAMPLE_EVERY)
     risk = problem.risk.take(rows)
     C = problem.C * total(problem.risk.weights, n) / total(risk.weights, count)
     return replace(problem, risk=risk, space=space.take(rows), C=C)

@@ -2,6 +2,7 @@
 """Training without NumPy: the model, the lines and the status are those of training with it."""
 
 import io
+import random
 import re
 import sys
 
@@ -82,10 +83,25 @@ def test_others_begin_again(name, tmp_path, capsys, tried, monkeypatch):
     assert (call("svmcut learn", file, model), told(capsys)) == (status, found)
 
 
-def test_numpy_is_not_imported(tmp_path):
+def sampled_file(folder):
+    """Of so many rows that Newton's method begins with an eighth of them."""
+    rng = random.Random(3)
+    lines = []
+    for _ in range(9000):
+        x, y = rng.gauss(0, 1), rng.gauss(0, 1)
+        lines.append(f"{1 if x + rng.gauss(0, 1) > 0 else -1} 1:{x:.4f} 2:{y:.4f}\n")
+    path = folder / "sampled"
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
+@pytest.mark.parametrize("stem", ["text", "wine", "sampled"])
+def test_numpy_is_not_imported(loss, stem, tmp_path):
+    file = sampled_file(tmp_path) if stem == "sampled" else f"{DATA}{stem}.train"
+    words = ["learn", "-v", "0", "-l", loss, "--example-cost", "0.5", str(file), f"{tmp_path}/m"]
     code = (
-        "import sys; from svmcut.cli.start import main; "
-        f"status = main(['learn', '-v', '0', '{DATA}text.train', '{tmp_path}/m']); "
+        f"import sys; from svmcut.cli.start import main; status = main({words!r}); "
         "sys.exit(status or 'numpy' in sys.modules)"
     )
     assert run(f"{sys.executable} -c", code).returncode == 0

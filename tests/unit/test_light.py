@@ -197,3 +197,29 @@ def test_programs_that_look_at_functions_may_look_at_types():
     assert not inspect.isbuiltin(light.int32)
     with pytest.raises(ValueError):
         inspect.signature(light.int32)
+
+
+@pytest.mark.parametrize("name", ["+", "-", "*", "/", "minimum", "maximum"])
+def test_strides_numbers_and_nans_in_lines_of_reals(name):
+    x, y = given(40), given(40)
+    x[3] = y[5] = math.nan
+    x[7], y[7] = -0.0, 0.0
+    for do in (
+        lambda np, x, y: TWO[name](np, x[::2], y[1::2]),
+        lambda np, x, y: TWO[name](np, x, 2.5),
+        lambda np, x, y: TWO[name](np, 0.5, y),
+        lambda np, x, y: TWO[name](np, x[::-1], y),
+    ):
+        with np.errstate(all="ignore"):
+            assert same(*both(do, x, y))
+
+
+def test_zeros_and_copies_in_place():
+    def filled(np, x):
+        x[2:9] = 0.0
+        x[20:25] = -0.0
+        x[::3] = 0.0
+        x[30:40] = x[25:35]
+        return x
+
+    assert same(*both(filled, given(60)))

@@ -226,6 +226,25 @@ def test_a_line_is_searched_to_its_minimum(loss, trial):
     assert risk.line_minimum(full @ w, -(full @ p), -(w @ p), p @ p, C) == 0.0
 
 
+def test_logits_are_those_of_fractions(rng):
+    u = np.concatenate([[0.0, 1.0, 0.5, 1e-300, 1 - 1e-16], rng.random(500)])
+    with np.errstate(divide="ignore"):
+        wanted = np.clip(np.log(u) - np.log1p(-u), -30, 30)
+    out = np.empty(len(u))
+    losses.logits(u, 30.0, out)
+    np.testing.assert_allclose(out, wanted, rtol=1e-14, atol=1e-15)
+    with pytest.raises(ValueError, match="differ in length"):
+        losses.logits(u, 30.0, out[1:])
+
+
+def test_rows_of_a_sample_are_one_of_every_so_many():
+    rows = sparse.spread_rows(1000, 8)
+    k = np.arange(1000, dtype=np.uint64)
+    place = (k * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(61)
+    assert (rows == (8 * k + place).astype(np.int64)).all()
+    assert len(set((rows % 8).tolist())) == 8
+
+
 def test_what_does_not_belong_together_is_refused(rng):
     y, room = np.ones(4), np.empty(4)
     with pytest.raises(ValueError, match="0 is no loss"):
