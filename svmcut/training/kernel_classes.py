@@ -73,6 +73,7 @@ class MachinesPlan(Plan):
         self._at = -1
         self._values: NDArray | None = None
         self._spanned: Any = None
+        self._own, self._own_of = settings, tuple[Any, ...]()
         self._evaluations = 0
         sizes = np.bincount(self._y)
         self._largest = int(np.sort(sizes)[-2:].sum()) if self._paired else len(self._y)
@@ -206,19 +207,21 @@ class MachinesPlan(Plan):
             epsilon *= sum(self._totals) ** -1 * self.units.samples
         if most is not None:
             most = max(1, most - sum(outcome.progress.iteration for outcome in done))
-        own = replace(
-            s,
-            task=DEFAULTS["task"],
-            multiclass=None,
-            epsilon=epsilon,
-            max_iterations=most,
-            given=None,
-        )
-        values = self._values_for(len(rows))
+        values, cache = self._values_for(len(rows)), s.cache_size
         if values is not None:  # what is left for rows of its own, which are shorter
-            own = replace(
-                own, cache_size=max(DEFAULTS["cache_size"], s.cache_size - values.nbytes / 1e6)
+            cache = max(DEFAULTS["cache_size"], cache - values.nbytes / 1e6)
+        if (epsilon, most, cache) != self._own_of:
+            self._own_of = epsilon, most, cache
+            self._own = replace(
+                s,
+                task=DEFAULTS["task"],
+                multiclass=None,
+                epsilon=epsilon,
+                max_iterations=most,
+                given=None,
+                cache_size=cache,
             )
+        own = self._own
         plan = self._planned(X, signs, v, own, j, **self._spanned_for(rows, own))
         plan.shared = None if values is None else (values, rows)
         return plan
