@@ -8,7 +8,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from svmcut.files.rounding import KEPT
+from svmcut.errors import ModelError
+from svmcut.files.rounding import KEPT, read_back
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
@@ -153,6 +154,24 @@ def part_of_features(model: Any, K: int) -> Part:
         return close(W, part.W) and close(kept.constant, part.constant)
 
     return Part(part, holds)
+
+
+def read_back_features(model: Any) -> Any:
+    """A model of (d, K) W and constants as a reader gets it; a few weights are text at a time.
+
+    Raises
+    ------
+    ModelError
+        Where float32 does not hold a weight.
+    """
+    W = np.empty(model.W.shape)
+    own, kept = np.ascontiguousarray(model.W).reshape(-1), W.reshape(-1)
+    for first in range(0, len(own), CHUNK):
+        kept[first : first + CHUNK] = read_back(own[first : first + CHUNK])
+    constant = read_back(model.constant).astype(np.float64)
+    if not (np.isfinite(W).all() and np.isfinite(constant).all()):
+        raise ModelError("the model", "a weight is not finite in float32")
+    return replace(model, W=W, constant=constant)
 
 
 def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:

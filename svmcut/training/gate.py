@@ -103,6 +103,9 @@ class Reading(NamedTuple):
     closer : callable or None
         Gives a smaller `change` for a pass over the rows; None where none is known, or the model is
         written and read sooner.
+    whole : callable or None
+        Gives the model as a reader gets it where the part holds, without the text of all; None
+        where only a reader knows.
     """
 
     value: Callable[[Any], float]
@@ -112,6 +115,7 @@ class Reading(NamedTuple):
     definite: bool | None = None
     size: Callable[[], float] | None = None
     closer: Callable[[], float] | None = None
+    whole: Callable[[], Any] | None = None
 
 
 def judge(
@@ -241,10 +245,11 @@ def primal_of_file(model: Any, reading: Reading, room: float = -math.inf) -> flo
         change = reading.change
         if change > room > 0 and reading.closer is not None:
             change = reading.closer()
-        if change <= room:
+        whole = None if change <= room else reading.whole
+        if change <= room or whole is not None:
             part = None if reading.part is None else reading.part()
             if part is None or _holds(part, reading.original):
-                return None
+                return None if whole is None else float(reading.value(whole()))
         return float(reading.value(written_and_read(model, reading.original)))
     except (
         ModelError,

@@ -30,6 +30,7 @@ from svmcut.spec.parameters import DEFAULTS, Settings
 from svmcut.training.certificate import (
     in_columns,
     part_of_features,
+    read_back_features,
     rise_of_scores,
     weights_reading,
 )
@@ -295,6 +296,7 @@ class MulticlassPlan(Plan):
             original,
             lambda: part_of_features(model, len(self.names)),
         )
+        reading = reading._replace(whole=lambda: read_back_features(model))
         if self.settings.free_bias:
             reading = reading._replace(value=lambda kept: self._at_own_bias(kept, problem))
         return outcome.judge(problem.stop, ended.stopped_by, reading=reading)

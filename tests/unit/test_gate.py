@@ -10,12 +10,14 @@ import pytest
 import svmcut
 import svmcut.training.linear as linear_plan
 from svmcut.data.examples import Csr, Examples, Source
+from svmcut.errors import ModelError
 from svmcut.files.models import written_and_read
-from svmcut.models import KernelModel, LinearModel
+from svmcut.models import KernelModel, LinearModel, MulticlassModel
 from svmcut.models.kernels import Kernel
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
+from svmcut.training.certificate import in_columns, read_back_features
 from svmcut.training.driver import make_driver
 from svmcut.training.gate import Part, Reading, in_memory, join, judge, primal_of_file
 from svmcut.training.outcome import Objective, Outcome
@@ -235,3 +237,34 @@ def test_a_model_that_stays_in_memory_is_not_read_back():
     assert (found["file"].stopped_by, found["file"].converged) == ("file", False)
     assert (found["memory"].stopped_by, found["memory"].converged) == (None, True)
     assert found["memory"].primal_of_file is None
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_weights_of_classes_are_read_back_without_the_text_of_all(bias):
+    rng = np.random.default_rng(4)
+    W = rng.normal(size=(40, 3)) * 10.0 ** rng.integers(-6, 6, (40, 3))
+    W[rng.random(W.shape) < 0.3] = 0.0
+    constant = bias * rng.normal(size=3)
+    names = np.array([1.0, 2.0, 3.0])
+    model = MulticlassModel(W, constant, bias, names, None, 40, 100)
+    found, wanted = read_back_features(model), written_and_read(model)
+    np.testing.assert_array_equal(found.W, in_columns(wanted.W, wanted.columns, None, 40))
+    np.testing.assert_array_equal(found.constant, wanted.constant)
+    with pytest.raises(ModelError, match="not finite in float32"):
+        read_back_features(replace(model, W=1e39 * W))
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_the_text_of_all_is_read_only_where_that_of_a_part_is_another(holds, monkeypatch):
+    read = []
+
+    def watched(model, original):
+        read.append(model)
+        return model
+
+    monkeypatch.setattr("svmcut.training.gate.written_and_read", watched)
+    model, part = linear(), linear()
+    found = Part(part, lambda kept: holds)
+    reading = Reading(lambda kept: kept.b, part=lambda: found, whole=lambda: replace(model, b=2.0))
+    assert primal_of_file(model, reading) == (2.0 if holds else model.b)
+    assert read == ([part] if holds else [part, model])
