@@ -52,8 +52,9 @@ struct Room {
     double* line() { return V.data() + (-reinterpret_cast<uintptr_t>(V.data()) / 8) % 8; }
 };
 
-// Bounds the gap of a machine of a chunk, and tells whether it ends.
-void judge(const WideGroup& group, int64_t k, const WideSums& sums) {
+// Bounds the gap of a machine of a chunk, and tells whether it ends; the multiple of its weights that
+// is the best point so far, 0 where an earlier one is.
+double judge(const WideGroup& group, int64_t k, const WideSums& sums) {
     Machine& machine = group.machines[k];
     const int64_t l = k % kChunk;
     const double rise = sums.rise[l], bend = sums.squared[l] + sums.bent[l];
@@ -68,10 +69,6 @@ void judge(const WideGroup& group, int64_t k, const WideSums& sums) {
         machine.risk = sums.risk[t][l];
         chosen = t;
     }
-    if (chosen >= 0)
-        for (int64_t j = 0; j < group.dim; ++j)
-            group.best[j * SVMCUT_WIDE_LANES + k] = static_cast<float>(
-                kMultiples[chosen] * static_cast<double>(group.W[j * SVMCUT_WIDE_LANES + k]));
     const double gap = machine.primal - machine.dual;
     machine.gap = gap;
     machine.ratio =
@@ -81,6 +78,18 @@ void judge(const WideGroup& group, int64_t k, const WideSums& sums) {
     if (less) machine.least = gap;
     if (gap <= group.target(machine)) machine.end = SVMCUT_LABEL_MET;
     else if (machine.idle >= kMostIdleLooks) machine.end = SVMCUT_LABEL_SLOW;
+    return chosen < 0 ? 0.0 : kMultiples[chosen];
+}
+
+// The best weights of the machines of a chunk, of which some are multiples of the present ones.
+void keep(const WideGroup& group, int64_t chunk, const double* multiples) {
+    const float* W = group.W + chunk * kChunk;
+    float* best = group.best + chunk * kChunk;
+    for (int64_t j = 0; j < group.dim; ++j, W += SVMCUT_WIDE_LANES, best += SVMCUT_WIDE_LANES)
+        for (int64_t l = 0; l < kChunk; ++l) {
+            const auto scaled = static_cast<float>(multiples[l] * static_cast<double>(W[l]));
+            best[l] = multiples[l] > 0 ? scaled : best[l];
+        }
 }
 
 // Ends the machines of a chunk whose sums meet what is asked of each, none being far from it.
@@ -109,8 +118,10 @@ void look(const WideGroup& group, int64_t chunk, Room& room) {
     WideSums sums;
     const uint32_t open = group.open(chunk);
     wide_code(SVMCUT_FASTEST).look(group, chunk, open, room.line(), sums);
+    double multiples[kChunk] = {};
     for (int64_t l = 0; l < kChunk; ++l)
-        if (open >> l & 1) judge(group, chunk * kChunk + l, sums);
+        if (open >> l & 1) multiples[l] = judge(group, chunk * kChunk + l, sums);
+    keep(group, chunk, multiples);
     judge_sums(group, chunk);
     const uint64_t over = uint64_t{open & ~group.open(chunk)} << (chunk * kChunk);
     if (over)
