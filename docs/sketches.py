@@ -152,22 +152,23 @@ def speed():
         mine, peer = row[head.index("C = 1")].split(" / ")
         if peer != "-":
             jobs.append((float(peer.split()[0]), float(mine), row[0]))
-    to = Sketch(400, 250, "CPU seconds of svmcut and of the fastest peer on nine sets")
+    bottom = 37 + 19 * len(jobs)
+    title = f"CPU seconds of svmcut and of the fastest peer on {len(jobs)} sets"
+    to = Sketch(400, bottom + 42, title)
     across = lambda seconds: 120 + 150 * np.log10(seconds / 0.1)  # noqa: E731
     to.text(10, 22, "Seconds to the same objective", weight="bold", size=15)
     for seconds in (0.1, 0.3, 1.0, 3.0):
-        to.line([(across(seconds), 35), (across(seconds), 208)], "#eceff1", 1)
-        to.text(across(seconds), 222, f"{seconds:g} s", anchor="middle", size=11)
+        to.line([(across(seconds), 35), (across(seconds), bottom)], "#eceff1", 1)
+        to.text(across(seconds), bottom + 14, f"{seconds:g} s", anchor="middle", size=11)
     for place, (peer, mine, name) in enumerate(sorted(jobs, reverse=True)):
         height = 45 + 19 * place
         to.line([(across(peer), height), (across(mine), height)], GREY, 1)
         to.dot(across(peer), height, RED, 4)
         to.dot(across(mine), height, GREEN, 4)
         to.text(108, height + 4, name, anchor="end", size=12)
-    to.dot(130, 240, GREEN, 4)
-    to.text(140, 244, "svmcut", size=12)
-    to.dot(220, 240, RED, 4)
-    to.text(230, 244, "fastest peer", size=12)
+    for place, color, name in ((130, GREEN, "svmcut"), (220, RED, "fastest peer")):
+        to.dot(place, bottom + 32, color, 4)
+        to.text(place + 10, bottom + 36, name, size=12)
     to.saved("speed.svg")
 
 
