@@ -23,7 +23,7 @@ from svmcut.data.examples import Csr
 from svmcut.files.examples import read_examples
 from svmcut.risks import make_risk
 from svmcut.solvers.auto import choose
-from svmcut.solvers.protocol import Problem, StoppingRule
+from svmcut.solvers.protocol import Problem, Progress, Solver, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import solvers
 from svmcut.spec.parameters import Settings
@@ -105,44 +105,53 @@ def generated():
 
 
 def seconds(
-    name: str, loss: str, X, y, C: float, rule: StoppingRule, limit: float
-) -> tuple[float, bool]:
-    """(least CPU seconds of up to three runs, whether the rule was met)."""
-    best, met = float("inf"), False
+    solver: Solver, loss: str, X, y, C: float, rule: StoppingRule, limit: float
+) -> tuple[float, Progress | None]:
+    """Least CPU seconds of up to three runs; the last Progress, None where the rule was not met."""
+    best, last = float("inf"), None
     for _ in range(3):
         start = time.process_time()
         problem = Problem(make_risk(Settings(loss=loss)).bind(y), LinearSpace(X, 1.0), C, rule)
-        for progress in make_solver(name, Settings(loss=loss)).start(problem):
-            met = rule.met(progress.primal, progress.dual)
+        for progress in solver.start(problem):
+            last = progress if rule.met(progress.primal, progress.dual) else None
             if time.process_time() - start > limit:
                 break
         best = min(best, time.process_time() - start)
-        if not met or best > 0.3:
+        if last is None or best > 0.3:
             break
-    return best, met
+    return best, last
+
+
+def arguments(description: str) -> argparse.ArgumentParser:
+    """Options of what trains the sets."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--limit", type=float, default=20.0)
+    parser.add_argument("--only", default="", help="generated sets whose name contains this")
+    parser.add_argument("--loss", choices=(HINGE, "squared-hinge", "logistic"), default=HINGE)
+    parser.add_argument("-C", dest="costs", type=float, nargs="+", default=COSTS)
+    parser.add_argument("--files-only", action="store_true", help="no generated sets")
+    parser.add_argument("files", nargs="*", type=Path)
+    return parser
+
+
+def sets(options: argparse.Namespace):
+    """(name, X, y) of the sets that are asked for."""
+    if not options.files_only:
+        yield from (item for item in generated() if options.only in item[0])
+    for path in options.files:
+        examples = read_examples(str(path))
+        yield path.name.split(".")[0], examples.X, np.where(examples.y > 0, 1.0, -1.0)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__ or "")
     parser.add_argument("--rule", choices=("gap", "epsilon"), default="gap")
-    parser.add_argument("--limit", type=float, default=20.0)
-    parser.add_argument("--only", default="", help="sets whose name contains this")
-    parser.add_argument("--loss", choices=(HINGE, "squared-hinge", "logistic"), default=HINGE)
-    parser.add_argument("-C", dest="costs", type=float, nargs="+", default=COSTS)
     parser.add_argument("--solvers", nargs="+", help="in place of all that train the loss")
-    parser.add_argument("--files-only", action="store_true", help="no generated sets")
-    parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
-
     names = options.solvers or tuple(solvers("classification", False))
-
-    def sets():
-        if not options.files_only:
-            yield from (item for item in generated() if options.only in item[0])
-        for path in options.files:
-            examples = read_examples(str(path))
-            yield path.name.split(".")[0], examples.X, np.where(examples.y > 0, 1.0, -1.0)
-
+    settings = Settings(loss=options.loss)
     print(
         f"{'set':28}{'C':>6}"
         + "".join(f"{name:>15}" for name in names)
@@ -150,7 +159,7 @@ def main() -> None:
         flush=True,
     )
     worst = 0.0
-    for name, X, y in sets():
+    for name, X, y in sets(options):
         for C in options.costs:
             rule = (
                 StoppingRule(0, 1e-3)
@@ -160,8 +169,9 @@ def main() -> None:
             times, cells, limit = {}, "", options.limit
             choice = choose(X.n_rows, X.n_features + 1, X.nnz, C)
             for solver in sorted(names, key=lambda s: s != choice):
-                times[solver], met = seconds(solver, options.loss, X, y, C, rule, limit)
-                times[solver] += 0 if met else 1e9
+                trainer = make_solver(solver, settings)
+                times[solver], last = seconds(trainer, options.loss, X, y, C, rule, limit)
+                times[solver] += 0 if last else 1e9
                 limit = min(options.limit, 10 * min(times.values()) + 0.1)
             for solver in names:
                 t = times[solver]
