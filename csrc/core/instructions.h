@@ -4,6 +4,10 @@
 // stand in namespace SVMCUT_LANES on vectors of SVMCUT_LANE_BYTES and end with a table of
 // themselves, `code`; SVMCUT_FAMILY is the namespace around all of them. Every header the loops
 // need comes before this one: none may be compiled for a target.
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #define SVMCUT_LANES SVMCUT_FAMILY::portable

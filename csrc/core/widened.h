@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A vector, or numbers in memory, as a vector of wider numbers, in namespace SVMCUT_LANES: included once for every
-// set of instructions, by the loops that are. Without a guard for that reason. GCC makes one
-// instruction of a list of elements, and many of __builtin_convertvector.
+// A vector, or numbers in memory, as a vector of wider numbers, in namespace SVMCUT_LANES: included
+// once for every set of instructions, by the loops that are. Without a guard for that reason. GCC
+// makes one instruction of a list of elements, and many of __builtin_convertvector.
 namespace svmcut {
 namespace SVMCUT_LANES {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Kernel rows on vectors of SVMCUT_LANE_BYTES, in namespace SVMCUT_LANES; kernel_rows.cc includes
-// this once for every set of instructions, each time under its own target. No other
-// header may be included from here.
+// this once for every set of instructions, each time under its own target. No
+// header but those of all such loops may be included from here.
 //
 // A product is summed in one accumulator, feature after feature, whether the query is stored dense
 // or sparse and alone or in a block: K(x, z) and K(z, x) have the same bytes.

@@ -52,8 +52,8 @@ struct Room {
     double* line() { return V.data() + (-reinterpret_cast<uintptr_t>(V.data()) / 8) % 8; }
 };
 
-// Bounds the gap of a machine of a chunk, and tells whether it ends; the multiple of its weights that
-// is the best point so far, 0 where an earlier one is.
+// Bounds the gap of a machine of a chunk, and tells whether it ends; the multiple of its weights
+// that is the best point so far, 0 where an earlier one is.
 double judge(const WideGroup& group, int64_t k, const WideSums& sums) {
     Machine& machine = group.machines[k];
     const int64_t l = k % kChunk;

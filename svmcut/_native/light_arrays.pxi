@@ -419,8 +419,8 @@ cdef Array converted(Array a, int code):
     cdef const char* at
     if (a.code >= F4 and code < F4) or BYTE in (a.code, code):
         raise NumpyNeeded("whole numbers of reals")
-    if a.code == code and a.packed():
-        memcpy(out.data, a.data, a.nbytes)
+    if a.code == code:
+        copyto(out, a)
         return out
     for i in range(x.dims[0]):
         for j in range(x.dims[1]):

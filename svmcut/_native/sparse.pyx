@@ -399,7 +399,8 @@ def hinge_grid(const double[::1] y, const double[::1] s, const double[::1] targe
 
 
 def spread_rows(int64_t count, int64_t every):
-    """(count,) int64: one row of every so many, at a place that follows no period of the file."""
+    """(count,) int64: one row of every so many, at most 8, at a place that follows no period of the
+    file."""
     cdef int64_t k
     cdef uint64_t place
     out = np.zeros(count, np.int64)
