@@ -38,7 +38,7 @@ _TAKEN = frozenset(
         *("example_file", "model_file", "command", "given", "original", "format", "verbosity"),
         *("cost", "example_cost", "epsilon", "gap", "relative_gap", "bias", "seed", "threads"),
         *("task", "loss", "solver", "positive", "max_memory", "progress", "qp", "table"),
-        *("algorithm", "max_iterations"),
+        *("algorithm", "max_iterations", "report"),
     )
 )
 
@@ -94,7 +94,8 @@ def may_begin(options: LearnOptions) -> bool:
         if item.name not in _TAKEN
     ):
         return False
-    return _is_file(options.example_file, SMALL) and _is_file(options.model_file)
+    written = [options.model_file, *([] if options.report is None else [options.report])]
+    return _is_file(options.example_file, SMALL) and all(map(_is_file, written))
 
 
 def _is_file(path: str, most: int | None = None) -> bool:

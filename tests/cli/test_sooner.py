@@ -2,6 +2,8 @@
 """Training without NumPy: the model, the lines and the status are those of training with it."""
 
 import io
+import json
+import os
 import random
 import re
 import sys
@@ -63,6 +65,43 @@ def test_model_and_lines_are_the_same(name, tmp_path, capsys, tried, monkeypatch
     monkeypatch.setattr(sooner, "may_begin", lambda options: False)
     assert call(program, file, model) == status
     assert (status, model.read_bytes(), told(capsys)) == found
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
+def test_reports_are_the_same(loss, tmp_path, tried, monkeypatch):
+    def told():
+        path = tmp_path / "report"
+        words = ["-v", "0", "-l", loss, "--report", path, f"{DATA}wine.train", tmp_path / "model"]
+        assert call("svmcut learn", *words) == 0
+        report = json.loads(path.read_text())
+        assert report.pop("seconds") and report.pop("peak_memory_mb")
+        return report
+
+    found = told()
+    assert tried == [0]
+    monkeypatch.setattr(sooner, "may_begin", lambda options: False)
+    assert told() == found
+
+
+def test_a_report_that_cannot_be_written_again_waits_for_numpy(tmp_path, tried, monkeypatch):
+    begun = []
+    monkeypatch.setattr(sooner, "without_numpy", begun.append)
+    os.mkfifo(tmp_path / "report")
+    reader = os.open(tmp_path / "report", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        words = [
+            "-v",
+            "0",
+            "--report",
+            tmp_path / "report",
+            f"{DATA}wine.train",
+            tmp_path / "model",
+        ]
+        assert call("svmcut learn", *words) == 0
+        assert tried == [0] and begun == []
+        assert json.loads(os.read(reader, 1 << 16))["converged"]
+    finally:
+        os.close(reader)
 
 
 REFUSED = {
