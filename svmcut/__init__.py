@@ -5,9 +5,8 @@ Nothing is imported here beyond the version: a run pays only for what it uses. O
 imported when asked for.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from svmcut._version import __version__
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.api import cross_validate, train

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from svmcut.messages import Parameter
 from svmcut.spec.refusals import check_names, check_weights
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tables.options import table_options
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -8,9 +8,8 @@ editors jump to it. The command line prints ``str(error)`` on stderr and exits w
 
 from __future__ import annotations
 
-from typing import Any
-
 from svmcut.messages import Message
+from svmcut.typing import Any
 
 
 class SvmcutError(Exception):

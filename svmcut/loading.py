@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import fields, record, replace
 from svmcut.tables.options import is_frame
 from svmcut.training.outcome import Outcome
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

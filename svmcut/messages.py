@@ -11,17 +11,19 @@ stands in it, a path above all, is not read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
-# Patterns are compiled where they are used: a start has no use for most of them.
-_BARE = r"True|False|[-+]?\d[\d.]*(e[-+]?\d+)?"
+from svmcut.patterns import pattern
+from svmcut.typing import Any, NamedTuple
+
+_BARE = pattern(r"True|False|[-+]?\d[\d.]*(e[-+]?\d+)?")
 #: What a shell would not leave as it is, or split at.
-_OF_SHELLS = r"""[\s'"$&|;<>()*?#~`\\]"""
+_OF_SHELLS = pattern(r"""[\s'"$&|;<>()*?#~`\\]""")
+#: What a word of a shell may have beside letters and digits.
+_WITHOUT_MARKS = dict.fromkeys(map(ord, "./_-"))
 #: What would move the cursor, colour the terminal, end the line or turn its direction round.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
-_CONTROL_IN_LINES = f"(?![\t\n]){_CONTROL}"
+_CONTROLS, _CONTROLS_IN_LINES = pattern(_CONTROL), pattern(f"(?![\t\n]){_CONTROL}")
 
 
 def printable(text: Any, lines: bool = False) -> str:
@@ -30,8 +32,8 @@ def printable(text: Any, lines: bool = False) -> str:
     text = str(text)
     if (text.replace("\n", "").replace("\t", "") if lines else text).isprintable():
         return text
-    pattern = _CONTROL_IN_LINES if lines else _CONTROL
-    return re.sub(pattern, lambda match: ascii(match[0])[1:-1], text)
+    controls = _CONTROLS_IN_LINES if lines else _CONTROLS
+    return controls.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 class Parameter(NamedTuple):
@@ -164,16 +166,23 @@ def _next(rest: Iterator[Any], template: str) -> Any:
 
 def _text(value: Any, quoted: bool) -> str:
     if isinstance(value, Together):
-        return str(value.names) if quoted else _quoted(",".join(value.names))
+        return str(value.names) if quoted else as_word(",".join(value.names))
     if isinstance(value, str) and not quoted:
-        return _quoted(value) if re.search(_OF_SHELLS, value) else value
+        return value if _is_bare(value) or not _OF_SHELLS.search(value) else as_word(value)
     if isinstance(value, str):
-        return value if re.fullmatch(_BARE, value) else f"'{value}'"
+        return value if not value[:1].islower() and _BARE.fullmatch(value) else f"'{value}'"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _quoted(text: str) -> str:
+def _is_bare(text: str) -> bool:
+    """Whether a word of a shell has letters, digits and marks alone."""
+    return text.isascii() and text.translate(_WITHOUT_MARKS).isalnum()
+
+
+def as_word(text: str) -> str:
     """As one word of a shell."""
+    if _is_bare(text):
+        return text
     import shlex
 
     return shlex.quote(text)

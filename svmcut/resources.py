@@ -15,7 +15,8 @@ import resource
 import time
 from _thread import get_ident
 from collections.abc import Callable, Iterator
-from typing import Any
+
+from svmcut.typing import Any
 
 #: What BLAS libraries read when they are loaded.
 BLAS_VARIABLES = (
@@ -102,7 +103,7 @@ def usable_cpus() -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
     try:
-        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+        with open("/sys/fs/cgroup/cpu.max", encoding="utf-8") as file:
             quota, period = file.read().split()
         if quota != "max":
             cpus = min(cpus, -(-int(quota) // int(period)))
@@ -114,7 +115,7 @@ def usable_cpus() -> int:
 def _address_space() -> int:
     """Bytes of this process's address space; 0 where the system does not say."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
+        with open("/proc/self/statm", encoding="utf-8") as file:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
@@ -146,7 +147,7 @@ def available_memory() -> float | None:
     bounds = []
     try:
         bounds.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        with open("/proc/meminfo", encoding="ascii") as lines:
+        with open("/proc/meminfo", encoding="utf-8") as lines:
             bounds[0] = next(
                 int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")
             )
@@ -160,7 +161,7 @@ def available_memory() -> float | None:
         ),
     ):
         try:
-            with open(limit, encoding="ascii") as top, open(used, encoding="ascii") as now:
+            with open(limit, encoding="utf-8") as top, open(used, encoding="utf-8") as now:
                 bounds.append(int(top.read()) - int(now.read()))
         except (OSError, ValueError):
             continue

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands and the executables, called in this process or as processes of their own."""
 
+import atexit
 import importlib
 import os
 import pkgutil
@@ -142,6 +143,7 @@ def _copy(line, body, cwd, timeout, source):
 def _become(line, body, cwd, streams):
     """A program with its command line and standard streams, in a child that ends here."""
     status = 1
+    atexit._clear()  # of the process that was copied
     try:
         os.chdir(cwd or ".")
         for descriptor, source in enumerate(streams):

@@ -53,7 +53,9 @@ ROOT_MODULES = {
     "errors",
     "loading",
     "messages",
+    "patterns",
     "resources",
+    "typing",
 }
 
 

@@ -12,11 +12,11 @@ A thread that joined an Ending looks at the flag of that, which no other fit sha
 """
 
 from cpython.exc cimport PyErr_CheckSignals
+from libc.signal cimport SIGINT
 
 import _thread
 import contextlib
-import signal
-import threading
+import sys
 
 cdef extern from *:
     """
@@ -128,12 +128,17 @@ cdef int serve() except -1:
     return 0
 
 
+cdef bint in_main_thread():
+    threading = sys.modules.get("threading")  # which starts all others
+    return threading is None or threading.current_thread() is threading.main_thread()
+
+
 @contextlib.contextmanager
 def watched_signals():
     """Within it SIGINT and SIGTERM end long C calls, where Python handles these signals: in the
     main thread."""
     global svmcut_signalled, watching
-    if threading.current_thread() is not threading.main_thread():
+    if not in_main_thread():
         yield
         return
     if watching == 0:
@@ -152,8 +157,10 @@ def watched_signals():
 def _pass(now):
     global svmcut_signalled, svmcut_late
     svmcut_late = svmcut_signalled = 1
+    import signal
+
     # for Python between C calls, and those that look at no flag
-    if now.ends_python and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if now.ends_python and signal.getsignal(SIGINT) is signal.default_int_handler:
         now.raised = True
         _thread.interrupt_main()
 
@@ -188,10 +195,12 @@ def deadline(seconds):
     To be entered where signals are watched."""
     global svmcut_signalled, svmcut_late, waiting
     now = Deadline()
-    if seconds is None or threading.current_thread() is not threading.main_thread():
+    if seconds is None or not in_main_thread():
         yield now
         return
     svmcut_late, waiting = 0, now
+    import threading
+
     timer = threading.Timer(min(max(0.0, seconds), threading.TIMEOUT_MAX), _pass, (now,))
     timer.daemon = True
     timer.start()

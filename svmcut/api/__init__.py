@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from svmcut.tasks.protocol import OF_CLASSES, named, names_beside
 from svmcut.tasks.weights import weighed
 from svmcut.training.balls import completed
 from svmcut.training.until import DecidingDriver, check_fraction
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 from svmcut.api import Choice, complete, examples_of, width_of
 from svmcut.errors import UsageError
@@ -17,6 +16,7 @@ from svmcut.spec.kinds import number
 from svmcut.spec.parameters import C as OF_C
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import names_beside
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from svmcut.spec.refusals import check_names
 from svmcut.tasks.protocol import names_beside
 from svmcut.training.until import DecidingDriver, check_fraction
 from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherited
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Unpack

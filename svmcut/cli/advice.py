@@ -6,8 +6,6 @@ It is told as warnings are, and stands among them in the report; the executables
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from svmcut.data.examples import Csr
 from svmcut.data.labels import is_number
 from svmcut.files.remote import exists
@@ -17,6 +15,7 @@ from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.entries import TWO_CLASSES
 from svmcut.spec.later import numpy as np
 from svmcut.tasks.vectors import Scores
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from svmcut._native.interrupt import Cancelled
 from svmcut.selection.grid import CHAIN, Crew
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Self

@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from svmcut.messages import Message
 from svmcut.models.bounds import certain, intervals
 from svmcut.models.order_bounds import proven_pairs
 from svmcut.models.tag_bounds import proven_tags
+from svmcut.typing import Any
 
 
 class Certifier:

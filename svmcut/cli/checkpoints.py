@@ -8,7 +8,6 @@ import contextlib
 import signal
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
 from svmcut.cli.guard import warn
@@ -23,6 +22,7 @@ from svmcut.spec import records, schemas
 from svmcut.spec.catalog import KERNEL_PARAMETERS
 from svmcut.spec.state_classes import state_classes
 from svmcut.training.outcome import Outcome
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions

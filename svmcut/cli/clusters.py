@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from svmcut.models import MulticlassModel
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import named, presentation, words_of
 from svmcut.training.pieces import falls_apart
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from svmcut.cli.option_entry import COMPATIBILITY, DATA, OUTPUT, PRINTED, RUNNING, Option, inert
 from svmcut.spec.catalog import SCHEMES, TASKS
 from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, integer, one_of, two_numbers
 from svmcut.spec.parameters import KINDS
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

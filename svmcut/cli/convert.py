@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from svmcut.cli.option_entry import DATA, OUTPUT, Option
@@ -13,6 +11,7 @@ from svmcut.cli.table_rows import ROWS as TABLE_ROWS
 from svmcut.spec.catalog import TABLES
 from svmcut.spec.kinds import PATH, one_of
 from svmcut.tables.options import OF_TABLES
+from svmcut.typing import Any
 
 _EPILOG = """\b
 Examples:

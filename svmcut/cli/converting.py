@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from svmcut.files.roles import File, check_roles
 from svmcut.messages import Parameter, join_names, printable
 from svmcut.spec.entries import CLASSES, SETS
 from svmcut.tables.options import TableOptions
+from svmcut.typing import Any
 
 _ROWS = 4096
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+
+from svmcut.typing import Any
 
 #: Seconds before the bar is drawn, and between two draws.
 DELAY, BETWEEN = 1.0, 0.2

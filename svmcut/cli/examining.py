@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json as jsons
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from svmcut.spec.records import record
 from svmcut.tasks.prediction import tallied
 from svmcut.tasks.protocol import input_for, named, names_for, tasks_of
 from svmcut.tasks.vectors import Scores
+from svmcut.typing import Any
 
 #: Labels that rows are grouped by; where there are more, all rows are one group.
 _GROUPS = 8

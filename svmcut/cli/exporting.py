@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from svmcut.cli.files import log_beside
 from svmcut.errors import UsageError
@@ -14,6 +13,7 @@ from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.messages import join_names, printable
 from svmcut.spec.catalog import EXPORTS, load
+from svmcut.typing import Any
 
 _ENDINGS = {".json": "json", ".onnx": "onnx"}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import UsageError
 from svmcut.files.roles import File, check_roles
 from svmcut.spec.catalog import COLUMNS, INPUTS
 from svmcut.tasks.protocol import OF_CLASSES
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from svmcut.cli.options import LEARNT, offered, options
 from svmcut.spec.catalog import KERNELS, TASKS, losses
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import click

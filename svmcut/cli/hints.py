@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from svmcut.data.coarse import coarse_warning
 from svmcut.data.examples import Csr
 from svmcut.files.names import are_sentences, guess_input
@@ -12,6 +10,7 @@ from svmcut.messages import Message
 from svmcut.spec.catalog import COLUMNS, OF_TAGS, TASKS
 from svmcut.spec.entries import SETS, TAGS
 from svmcut.spec.later import numpy as np
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.errors import DataError

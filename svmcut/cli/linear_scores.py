@@ -11,7 +11,6 @@ import os
 import stat
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 
 from svmcut._native.scored import LinearScorer, Unusual
 from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lines
@@ -24,6 +23,7 @@ from svmcut.files.text import feed, open_text
 from svmcut.scoring.measures import ROUNDING, measures_of, negatives_of
 from svmcut.spec.catalog import FORMATS, MARKED
 from svmcut.tasks.row_lines import TASK, ClassificationLines, aims_of
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,6 @@ parameters."""
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from svmcut.cli import options as table
 from svmcut.cli.deciding import check_deciding
@@ -33,6 +32,7 @@ from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import replace
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Examples

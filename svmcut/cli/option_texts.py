@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from svmcut.messages import join_names
 from svmcut.spec.catalog import SOLVERS, losses, takers
 from svmcut.spec.entries import FLOOR, NEWTON, PLACES, RANGE
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 from svmcut.cli import table_rows
 from svmcut.cli.option_entry import COMPATIBILITY, PRINTED, Option
@@ -93,6 +92,7 @@ from svmcut.spec.spellings import OF_NO_TUBE, respelt
 from svmcut.spec.trainers import chosen_solver
 from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions, options_for
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
+from svmcut.typing import Any
 
 ROWS = (*OWN_ROWS, *table_rows.ROWS)
 #: Weights of an example's loss that --cv compares where none is given.

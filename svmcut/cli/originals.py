@@ -8,7 +8,6 @@ import math
 import re
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
 from svmcut.cli.guard import guard
@@ -16,6 +15,7 @@ from svmcut.errors import UsageError
 from svmcut.spec.catalog import MULTICLASS
 from svmcut.spec.entries import PROPENSITIES
 from svmcut.spec.records import record
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import click
 
 from svmcut.cli.option_entry import PANELS, RUNNING, Option
 from svmcut.spec.kinds import FLAG, Kind
+from svmcut.typing import Any
 
 
 class KindType(click.ParamType):

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from svmcut.cli.words import in_options
 from svmcut.errors import UsageError
 from svmcut.spec.kinds import Typed
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from svmcut.files.output import write_atomically
+from svmcut.typing import Any
 
 
 def write_report(path: str, document: dict[str, Any]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from svmcut.spec.entries import GRADES, SETS, TAGS
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
 from svmcut.tasks.protocol import Task, input_for, named, names_for, presentation, tasks_of
+from svmcut.typing import Any, NamedTuple
 
 
 class Spread(NamedTuple):

@@ -14,13 +14,13 @@ import os
 import stat
 import sys
 import time
-from typing import TYPE_CHECKING, Any
 
 from svmcut.cli.termination import Terminated, pending_signal
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, NEWTON, TASKS
 from svmcut.spec.entries import DUAL_CD, LOGISTIC, SQUARED_HINGE
 from svmcut.spec.later import NumpyNeeded, is_numpy_loaded, without_numpy
 from svmcut.spec.records import fields
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import sys
 from itertools import takewhile
-from typing import Any
 
 from svmcut.cli.guard import CtrlC, guard
 from svmcut.errors import UsageError
+from svmcut.typing import Any
 
 
 def main(args: list[str] | None = None) -> int:

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import math
-import shlex
-from typing import TYPE_CHECKING, Any
 
 from svmcut.cli.deciding import decided
 from svmcut.cli.endings import stop_reason
 from svmcut.cli.updating import unchanged, updated
 from svmcut.data.gamma import gamma_of
-from svmcut.messages import printable
+from svmcut.messages import as_word, printable
 from svmcut.spec.catalog import AUTO, KERNELS, measures
 from svmcut.spec.kinds import GAMMAS
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -125,5 +124,5 @@ def written(target: str, details: dict[str, Any]) -> list[str]:
         lines.append(fact("Probabilities", calibration(details)))
     if target == "-":
         return lines
-    scoring = f"svmcut classify TEST_FILE {printable(shlex.quote(target))} PREDICTIONS"
+    scoring = f"svmcut classify TEST_FILE {printable(as_word(target))} PREDICTIONS"
     return [*lines, fact("Model", printable(target)), fact("Next", scoring)]

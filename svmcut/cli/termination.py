@@ -5,9 +5,17 @@ raised."""
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
-from typing import Any
+
+from svmcut.typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import signal
+else:
+    try:
+        import _signal as signal  # its numbers have no class, which takes a start a while to make
+    except ImportError:
+        import signal
 
 INTERRUPTED = 130
 TERMINATED = 143
@@ -32,7 +40,7 @@ class Terminated(BaseException):
 
 #: What ends a run so. A terminal that closes sends SIGHUP; under nohup it is ignored from the
 #: start, and stays so.
-_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_ENDING = {getattr(signal, name): name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)}
 
 
 class _State:
@@ -63,7 +71,7 @@ def signals_raised(final: bool):
 
     def stop(number, frame):
         if not (state.asked or state.over):
-            state.asked = signal.Signals(number).name
+            state.asked = _ENDING[number]
             raise Terminated
 
     def lose(unraisable):
@@ -72,11 +80,11 @@ def signals_raised(final: bool):
         else:
             hook(unraisable)
 
-    before: dict[signal.Signals, Any] = {}
+    before: dict[int, Any] = {}
     # Only the main thread may; elsewhere the program around keeps its own handling.
     with contextlib.suppress(ValueError):
         for number in _ENDING:
-            if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
+            if number == signal.SIGTERM or signal.getsignal(number) != signal.SIG_IGN:
                 before[number] = signal.signal(number, stop)
     hook, sys.unraisablehook = sys.unraisablehook, lose
     try:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from svmcut.cli.choice_rows import ROWS as CHOICE
@@ -12,6 +10,7 @@ from svmcut.cli.commands import THREADS, format_of
 from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.spec.kinds import FLAG, PATH
+from svmcut.typing import Any
 
 _EPILOG = """\b
 Examples:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut import __version__
@@ -22,6 +20,7 @@ from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import record, replace
 from svmcut.tasks.protocol import input_for, named, names_for, tasks_of
 from svmcut.tasks.thresholds import Chosen, check_two_classes, choose
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import math
 import time
-from typing import TYPE_CHECKING, Any
 
 from svmcut.cli import advice, summary
 from svmcut.cli import training_report as report
@@ -42,6 +41,7 @@ from svmcut.tasks.protocol import named, names_beside, presentation, words_of
 from svmcut.tasks.weights import weighed
 from svmcut.training.balls import completed
 from svmcut.training.progress_bar import ProgressBar
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

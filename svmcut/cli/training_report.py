@@ -7,12 +7,12 @@ import contextlib
 import math
 import resource
 import sys
-from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
 from svmcut.cli.guard import drop_stdout
 from svmcut.cli.words import in_options
 from svmcut.spec.catalog import TASKS, measures
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,8 +4,6 @@ others."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.cli.deciding import deciding
@@ -17,6 +15,7 @@ from svmcut.spec.kinds import Typed
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import names_beside
 from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherited
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from svmcut.errors import UsageError
 from svmcut.messages import Parameter
 from svmcut.spec.kept import check_kept
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from svmcut.messages import Message, Parameter, in_python
+from svmcut.typing import Any
 
 
 def in_options(message: str, original: bool = False) -> str:

@@ -10,9 +10,9 @@ pass over features.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 from svmcut._native.sparse import dot
+from svmcut.typing import Any, NamedTuple
 
 
 class LinePoint(NamedTuple):

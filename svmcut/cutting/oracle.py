@@ -13,8 +13,6 @@ whose rows lie in many places answers the same questions, one round each.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
-
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import LinePoint, Products, ScoreLine, line_minimum
 from svmcut.resources import ARGMAX, PSI, part
@@ -23,6 +21,7 @@ from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
 from svmcut.spec.states import Form, Kept, State
+from svmcut.typing import Any, NamedTuple, Protocol
 
 #: Cuts and steps along lines after which normals and scores are formed afresh, so that rounding
 #: does not add up.

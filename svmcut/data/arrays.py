@@ -7,12 +7,12 @@ import math
 import reprlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
 from svmcut.errors import DataError
 from svmcut.messages import Message
 from svmcut.spec.later import numpy as np
+from svmcut.typing import Any
 
 
 def vector_examples(X: Any, y: Any, qid: Any = None) -> Examples:

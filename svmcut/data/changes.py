@@ -4,12 +4,11 @@ again."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from svmcut.data.examples import Csr, Examples, stack_rows
 from svmcut.errors import DataError
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

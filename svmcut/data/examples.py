@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
-
 from svmcut.errors import DataError
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import field, record, replace
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

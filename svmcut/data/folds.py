@@ -9,13 +9,12 @@ the last one stopped: sizes of folds, and the counts of every class in them, dif
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from svmcut.errors import UsageError
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import GRADES
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,13 +8,13 @@ LIBSVM's text: ``LABEL 0:SERIAL 1:K1 2:K2 ..``, serials from 1.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut.data.examples import Csr, Examples
 from svmcut.errors import DataError
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

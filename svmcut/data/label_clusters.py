@@ -13,12 +13,12 @@ children. Here as many halvings as 64 children take are one node.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from svmcut._native import label_index, sparse
 from svmcut.data.examples import Csr
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

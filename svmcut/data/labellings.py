@@ -11,13 +11,12 @@ They are linear in s, so that the difference of two labellings is a sparse vecto
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 
 from svmcut._native import chain, sparse
 from svmcut.data.examples import Csr, Sequences
 from svmcut.spec import schemas
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

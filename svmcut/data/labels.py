@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
-
 from svmcut.errors import DataError, UsageError
 from svmcut.messages import Message, Parameter
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,7 +9,6 @@ again.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from svmcut.data.arrays import check_columns, given_weights, vector_examples
 from svmcut.data.examples import Source
 from svmcut.errors import DataError, NoExamples, UsageError
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
 
 from svmcut.cutting.bundle import CutBundle
 from svmcut.qp import make_qp
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, kept
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svmcut.distributed.oracle import PartedProblem

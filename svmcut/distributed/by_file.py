@@ -7,13 +7,13 @@ import contextlib
 import io
 import os
 import weakref
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut.errors import ClusterError, UsageError
 from svmcut.files.output import write_atomically
 from svmcut.messages import Message
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,10 +5,10 @@ time."""
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 from svmcut._version import __version__
 from svmcut.errors import ClusterError
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

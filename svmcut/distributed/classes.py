@@ -5,7 +5,6 @@ sum of the risks."""
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from svmcut.errors import DataError
 from svmcut.spaces.linear import WeightSpace
 from svmcut.training.checks import check_class_memory, check_class_numbers, class_warnings
 from svmcut.training.multiclass import units_of
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

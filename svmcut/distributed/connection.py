@@ -11,13 +11,13 @@ import signal
 import time
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
-from typing import Any
 
 import dask
 from dask.distributed import Client, LocalCluster, Security, get_client
 
 from svmcut.distributed import local
 from svmcut.errors import ClusterError, UsageError
+from svmcut.typing import Any
 
 #: By address, of the schedulers that this process has started and not yet stopped.
 _OWN: dict[str, Security] = {}

@@ -4,14 +4,13 @@ tube. There coordinate descent has them one by one; from any farther the loss is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 import numpy as np
 
 from svmcut._native.losses import TUBE
 from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 from svmcut.risks.hinge import BoundHinge
 from svmcut.solvers.descent import hinge_cut
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

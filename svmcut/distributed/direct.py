@@ -9,12 +9,11 @@ or has a part no more, it is `Lost`, and the round goes by tasks, to the same by
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.distributed import work
 from svmcut.errors import SvmcutError
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

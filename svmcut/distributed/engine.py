@@ -13,7 +13,6 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 from svmcut.distributed import local, placing, work
 from svmcut.distributed.by_file import Folder
@@ -22,6 +21,7 @@ from svmcut.distributed.direct import Direct, Lost, Sent, bytes_of
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.rows import Names, folded, node_of
 from svmcut.errors import ClusterError, SvmcutError, UsageError
+from svmcut.typing import TYPE_CHECKING, Any
 
 try:
     import dask

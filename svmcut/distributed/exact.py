@@ -10,9 +10,9 @@ same bytes as afresh: what a part keeps is no more than a short way to what it w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Csr

@@ -4,14 +4,13 @@ cut go back."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.distributed.oracle import Carried
 from svmcut.spaces.linear import WeightSpace
 from svmcut.spec import schemas
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

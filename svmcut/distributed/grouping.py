@@ -6,9 +6,8 @@ The groups hang on the files alone, so the sums and the model do too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from svmcut.files.remote import size_of
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,6 @@ certificate  an upper bound of R, so that what the bins hide is part of the gap;
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.cutting.bundle import Cut
@@ -22,6 +20,7 @@ from svmcut.cutting.oracle import Point
 from svmcut.distributed.oracle import TOLERANCE, Carried, PartedLine, PartedOracle
 from svmcut.distributed.parts import moved
 from svmcut.risks.binned import Bins
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,13 +8,13 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 from svmcut._native.interrupt import Cancelled
 from svmcut.distributed import work
 from svmcut.errors import ClusterError
 from svmcut.selection.grid import Search
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.selection.grid import Chain, Grid

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut._native.interrupt import Cancelled
 from svmcut.distributed.jobs import Hands, Jobs, wanted
@@ -18,6 +17,7 @@ from svmcut.spec.entries import SETS
 from svmcut.spec.records import replace
 from svmcut.training.label_lanes import LabelBlockPlan
 from svmcut.training.pieces import split
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Csr

@@ -9,7 +9,8 @@ import datetime
 import os
 import subprocess
 import tempfile
-from typing import Any
+
+from svmcut.typing import Any
 
 #: Of an elliptic curve, which costs no time; for a day or so, as whoever has the key has the
 #: certificate too.

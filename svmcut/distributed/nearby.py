@@ -4,12 +4,11 @@ are, which, and the cut of all others."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 
 from svmcut.data.examples import Csr
 from svmcut.distributed.corners import corners_of
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -55,6 +54,7 @@ from svmcut.spec.catalog import DUAL_CD, NEWTON, SOLVERS
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form, State
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

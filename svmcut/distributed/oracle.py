@@ -4,8 +4,6 @@ each."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 import numpy as np
 
 from svmcut.cutting.bundle import Cut
@@ -16,6 +14,7 @@ from svmcut.distributed.parts import STEPS
 from svmcut.distributed.vectors import MOST_MOVES, most_moves
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from svmcut.distributed.rows import Rows

@@ -7,7 +7,6 @@ from __future__ import annotations
 import threading
 import zlib
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec.entries import GRADES, TWO_CLASSES
 from svmcut.spec.records import record, replace
 from svmcut.training.multiclass import class_risk
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,7 +5,8 @@ rows."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+
+from svmcut.typing import Any
 
 
 def homes(n: int, workers: Mapping[str, int]) -> list[str]:

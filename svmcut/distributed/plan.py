@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -48,6 +47,7 @@ from svmcut.training.outcome import Outcome, Units
 from svmcut.training.settings import resolved
 from svmcut.training.stage import Ended, Stage, make_solver
 from svmcut.training.vectors import rise_of, units_of_examples, units_of_queries
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut._version import __version__
 from svmcut.errors import CheckpointError, UsageError
@@ -16,6 +15,7 @@ from svmcut.spec import records, schemas
 from svmcut.spec.state_classes import state_classes
 from svmcut.training.balls import with_certificate
 from svmcut.training.outcome import Outcome
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from svmcut.distributed.engine import each
 from svmcut.errors import NoExamples, UsageError
@@ -15,6 +14,7 @@ from svmcut.files.remote import is_url, located
 from svmcut.tasks.multiclass import Confusion
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
 from svmcut.tasks.vectors import Scores
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.tasks.protocol import Task

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from svmcut.files.table_parts import (
     check_alike,
     check_options,
@@ -17,6 +15,7 @@ from svmcut.files.table_parts import (
 from svmcut.spec.entries import NUMBERS
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import named
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,13 +7,13 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.distributed.parts import Part, Place, Reading
 from svmcut.distributed.rows import merged, part_of, tree_sum
 from svmcut.distributed.vectors import UnknownVector
 from svmcut.errors import ClusterError, DataError, SvmcutError
 from svmcut.messages import Message
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

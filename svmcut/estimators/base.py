@@ -11,7 +11,6 @@ import numbers
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -39,6 +38,7 @@ from svmcut.tasks.protocol import Task, named
 from svmcut.tasks.weights import weighed
 from svmcut.training.gate import ENDS, in_memory
 from svmcut.training.progress_bar import ProgressBar
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
     from typing import Self

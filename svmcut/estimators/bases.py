@@ -7,7 +7,7 @@ attribute to it. So it alone reads here what those parents offer, and finds slip
 
 from __future__ import annotations
 
-from typing import Any
+from svmcut.typing import Any
 
 MYPY = False  # but to mypy
 if MYPY:

@@ -5,7 +5,6 @@ the same rows."""
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -25,6 +24,7 @@ from svmcut.spec.catalog import TASKS
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import balanced
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os

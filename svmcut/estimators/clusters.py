@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from svmcut.models import MultilabelModel
 from svmcut.spec.catalog import AUTO
 from svmcut.spec.entries import L2
 from svmcut.training.progress_bar import ProgressBar
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Self

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +14,7 @@ from svmcut.estimators.named import finite_cost, given_tube
 from svmcut.estimators.regression import LinearSVMRegressor
 from svmcut.spec.catalog import AUTO
 from svmcut.spec.entries import L2
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Self

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -20,6 +19,7 @@ from svmcut.models import pairs_of
 from svmcut.scoring.probabilities import of_pairs, of_two
 from svmcut.spec.catalog import AUTO, BASIS_KINDS
 from svmcut.training.gate import LITTLE
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Self

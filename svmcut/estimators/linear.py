@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +21,7 @@ from svmcut.spec.spellings import respelt
 from svmcut.tasks.row_lines import aims_of, measure_of
 from svmcut.training.outcome import PERCENT
 from svmcut.training.small_machines import is_small, train_small
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
 
 from svmcut.errors import UsageError
+from svmcut.typing import Any
 
 #: C in the place of infinity.
 HARD = 1e10

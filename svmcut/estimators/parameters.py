@@ -8,10 +8,10 @@ by keyword but those with kw_only=False; what a class does not offer of its pare
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from svmcut.spec.catalog import AUTO
 from svmcut.spec.entries import L2
+from svmcut.typing import Any
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

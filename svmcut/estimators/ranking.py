@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +14,7 @@ from svmcut.estimators.base import Trained, weights_of, whole
 from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.scoring.measures import ranking_measures
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os

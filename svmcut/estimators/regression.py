@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -26,6 +25,7 @@ from svmcut.models import LinearModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
 from svmcut.spec.records import replace
 from svmcut.spec.spellings import respelt
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os

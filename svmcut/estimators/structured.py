@@ -9,7 +9,6 @@ import numbers
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -28,6 +27,7 @@ from svmcut.scoring.chunks import ChunkCounts, parts_of
 from svmcut.scoring.tops import Ranked, best, leading
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os

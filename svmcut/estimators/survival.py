@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_consistent_length
@@ -18,6 +17,7 @@ from svmcut.models import LinearModel
 from svmcut.scoring.survival import check_times, survival_measures
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os

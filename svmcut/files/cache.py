@@ -27,7 +27,6 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from svmcut.errors import DataError, OutputError, UsageError
 from svmcut.files import remote
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.messages import Message
+from svmcut.typing import Any
 
 FORMAT = 2
 #: What a row has beside features, and what stands for it in files whose lines have none.

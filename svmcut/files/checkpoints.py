@@ -19,7 +19,6 @@ import hashlib
 import inspect
 import json
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from svmcut.files.remote import open_file
 from svmcut.messages import Message, Parameter
 from svmcut.spec import records, schemas
 from svmcut.spec.schemas import StateError
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

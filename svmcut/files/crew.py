@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
 
 from svmcut._native.scan import Scanner, ScanPart
+from svmcut.typing import NamedTuple
 
 BLOCK_BYTES = 1 << 19
 """Text in flight for each member; it fits in the second-level cache, with what becomes of it."""

@@ -5,7 +5,6 @@ has one."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from svmcut.tables.labels import (
     set_names,
 )
 from svmcut.tables.options import TableOptions
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from svmcut._native.scan import Scanner
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.errors import NoExamples
 from svmcut.files.text import Bytes, Text, block_bytes_of, check_limit, feed, memory_for, open_text
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np

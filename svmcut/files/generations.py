@@ -12,12 +12,12 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import CheckpointError, OutputError, UsageError
 from svmcut.files import remote
 from svmcut.files.output import descriptor_of
 from svmcut.messages import Message
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

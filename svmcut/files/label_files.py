@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut.errors import DataError
 from svmcut.files.text import BLOCK_BYTES, line_blocks, open_text
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from svmcut.spec.records import replace
 from svmcut.tables.encoding import Encoding, Rows
 from svmcut.tables.labels import by_code_point
 from svmcut.tables.options import TableOptions
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

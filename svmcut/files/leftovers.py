@@ -13,12 +13,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
 import stat
 import time
 import zlib
 
-_NAME = re.compile(r"\.svmcut-([0-9a-f]{1,8})-(?:([0-9a-f]{8})-)?[0-9a-f]{12}")
+from svmcut.patterns import pattern
+
+_NAME = pattern(r"\.svmcut-([0-9a-f]{1,8})-(?:([0-9a-f]{8})-)?[0-9a-f]{12}")
 #: Seconds after which a file of another system is no running process's.
 _OLD = 7 * 86400.0
 
@@ -42,6 +43,8 @@ def clear(folder: str) -> None:
         return
     with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
         for entry in entries:
+            if not entry.name.startswith(".svmcut-"):
+                continue
             match = _NAME.fullmatch(entry.name)
             if match is not None and _is_left(entry, int(match[1], 16), match[2]):
                 with contextlib.suppress(OSError):

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import os
-import re
 
 from svmcut.files.remote import is_file, open_file
+from svmcut.patterns import pattern
 from svmcut.spec.catalog import COLUMNS
 
 #: Endings of names, before one of a compressed file.
@@ -31,7 +31,7 @@ def input_of(path: str) -> str | None:
     return ENDINGS.get(ending)
 
 
-_PAIR = re.compile(rb"\s\d+:[-+.\d]")
+_PAIR = pattern(rb"\s\d+:[-+.\d]")
 
 
 def guess_input(path: str, tags: bool = False) -> str | None:

@@ -7,12 +7,12 @@ Row k is point k, so that a training set is a matrix of n rows and n + 1 columns
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.errors import DataError, NoExamples
+from svmcut.typing import Any
 
 ROWS = 1000  # at once
 

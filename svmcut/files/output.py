@@ -11,18 +11,18 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import stat
-from typing import TYPE_CHECKING
 
 from svmcut.errors import OutputError
 from svmcut.files import remote
 from svmcut.files.leftovers import clear, home
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_DESCRIPTOR = re.compile(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)|/dev/(stdin|stdout|stderr)")
+#: Names of open descriptors: of the standard ones, and folders of numbers.
+_STREAMS, _DESCRIPTORS = ("/dev/stdin", "/dev/stdout", "/dev/stderr"), ("/dev/fd", "/proc/self/fd")
 _BUFFER_BYTES = 1 << 20
 #: Folders that were looked through for what killed runs left.
 _cleared: set[str] = set()
@@ -197,11 +197,10 @@ def descriptor_of(path: str) -> int | None:
     """
     if path == "-":
         return 1
-    match = _DESCRIPTOR.fullmatch(path)
-    if match is None:
-        return None
-    number = match.group(1) or match.group(2)
-    return int(number) if number else ("stdin", "stdout", "stderr").index(match.group(3))
+    if path in _STREAMS:
+        return _STREAMS.index(path)
+    folder, _, number = path.rpartition("/")
+    return int(number) if folder in _DESCRIPTORS and number.isdecimal() else None
 
 
 def _is_written(descriptor: int) -> bool:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import importlib
 import io
 from collections.abc import Callable
-from typing import Any
 
 from svmcut.errors import DataError
+from svmcut.typing import Any
 
 #: What compressed texts begin with.
 PACKINGS = {

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from svmcut._native.text import format_integers, format_scores
 from svmcut.spec.later import numpy as np
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

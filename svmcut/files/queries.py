@@ -4,13 +4,12 @@ them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut.errors import DataError
 from svmcut.files.remote import exists
 from svmcut.files.text import BLOCK_BYTES, open_text
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

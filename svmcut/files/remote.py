@@ -12,17 +12,17 @@ import contextlib
 import errno
 import io
 import os
-import re
-from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import SvmcutError, UsageError
 from svmcut.messages import join_names
+from svmcut.patterns import pattern
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Two letters at least: one is a drive of Windows.
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(::|://)")
+_SCHEME = pattern(r"([A-Za-z][A-Za-z0-9+.-]+)(::|://)")
 _LOCAL = "file://"
 #: Python packages by scheme; others need fsspec alone or name their package.
 PACKAGES = {
@@ -68,7 +68,7 @@ _STAMPS = (
 
 def is_url(path: str) -> bool:
     """Whether a name is a URL of a file that is not simply one of this machine."""
-    return _SCHEME.match(path) is not None and not path.startswith(_LOCAL)
+    return ":" in path and _SCHEME.match(path) is not None and not path.startswith(_LOCAL)
 
 
 def located(path: str) -> str:

@@ -4,13 +4,12 @@ original of all."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from svmcut._native.text import format_pairs, parse_expansion
 from svmcut.models.kernel_forms import BY_PART, BY_ROOT
 from svmcut.spec.catalog import load
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

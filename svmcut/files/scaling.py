@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import math
 import tempfile
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from svmcut._native.scaling import Measure, Scale
 from svmcut.errors import DataError, OutputError
 from svmcut.files.output import write_atomically
 from svmcut.files.text import Bytes, Text, feed, memory_for, open_text
+from svmcut.typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

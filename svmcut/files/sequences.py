@@ -5,7 +5,6 @@ of a sequence stand together and qids increase."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.weights import shared_weights
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +44,7 @@ from svmcut.tables.gathering import (
 )
 from svmcut.tables.labels import Names, by_code_point, queries_of
 from svmcut.tables.options import TableOptions
+from svmcut.typing import Any, NamedTuple
 
 #: Bytes of row groups that are one part, and a share of all: so many parts a file has, where it has
 #: so many groups.

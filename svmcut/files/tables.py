@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.errors import DataError, NoExamples
 from svmcut.files.packed import PACKINGS
@@ -18,6 +17,7 @@ from svmcut.files.remote import is_url, located
 from svmcut.files.text import Text, open_text
 from svmcut.messages import Message, join_names
 from svmcut.tables.cells import Cells, Texts, cells_of, number_of, pyarrow
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,12 +5,12 @@ sequence share, and that of clicked lines."""
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from svmcut.errors import DataError
 from svmcut.files.text import BLOCK_BYTES, open_text
 from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import LARGEST_C
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

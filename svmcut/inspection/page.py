@@ -7,10 +7,10 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
 
 from svmcut.inspection import pictures
 from svmcut.inspection import text as texts
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
 
 from svmcut.messages import join_names
 from svmcut.spec.catalog import FORMATS, measures
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

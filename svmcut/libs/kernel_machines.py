@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,7 @@ from svmcut.solvers.compose import Watched
 from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.spec.records import record, replace
+from svmcut.typing import Any, NamedTuple
 
 #: Megabytes of kernel rows that are kept at least.
 _CACHE = 40.0

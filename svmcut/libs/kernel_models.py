@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +13,7 @@ from svmcut.libs.rows import Rows
 from svmcut.libs.training_rows import class_factors, classes_of, taken
 from svmcut.libs.words import Refused
 from svmcut.models import pairs_of
+from svmcut.typing import Any
 
 
 def train(rows: Rows, options: Svm) -> KernelText:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.given import last_columns
@@ -16,6 +14,7 @@ from svmcut.files.models.library_text import (
     KernelText,
 )
 from svmcut.libs.words import Refused
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

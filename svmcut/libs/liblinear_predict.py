@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut.files.models.library_text import (
@@ -19,6 +17,7 @@ from svmcut.libs import measures
 from svmcut.libs.predicting import Predicting, head_of, predict_file
 from svmcut.libs.rows import Rows
 from svmcut.libs.words import Refused, bad_usage
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from svmcut.spec.catalog import LOGISTIC, SQUARED_HINGE
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import record
 from svmcut.training.driver import Driver, make_driver
+from svmcut.typing import Any, NamedTuple
 
 _HINGE, _TUBE, _SQUARED_TUBE = "error-rate", "epsilon-insensitive", "squared-epsilon-insensitive"
 #: By the numbers of -s.

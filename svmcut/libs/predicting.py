@@ -5,7 +5,6 @@ one to the other."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from svmcut.errors import ModelError
 from svmcut.libs import measures
 from svmcut.libs.rows import Rows, bad_line, read_rows
 from svmcut.libs.words import Refused, no_model
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from svmcut.libs.training_rows import (
 )
 from svmcut.spec.records import replace
 from svmcut.training.driver import Driver
+from svmcut.typing import Any, NamedTuple
 
 #: The largest C, of classes and of numbers.
 _MOST, _MOST_OF_NUMBERS = 2.0**10, 2.0**20

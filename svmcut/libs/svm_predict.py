@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut.files.models.library_text import (
@@ -22,6 +20,7 @@ from svmcut.libs.predicting import Predicting, head_of, predict_file
 from svmcut.libs.rows import Rows
 from svmcut.libs.words import Refused, bad_usage, integer_of, leading_options
 from svmcut.models import pairs_of
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

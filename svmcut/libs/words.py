@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 from svmcut.cli.guard import guard
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 import numpy as np
 
 from svmcut._native import sparse
@@ -18,6 +16,7 @@ from svmcut.resources import one_blas_thread, shortage
 from svmcut.spec import schemas
 from svmcut.spec.catalog import losses
 from svmcut.spec.records import field, record
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from typing import Self

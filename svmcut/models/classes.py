@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.labels import label_texts
@@ -13,6 +11,7 @@ from svmcut.scoring.probabilities import fit_temperature, of_several
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Self

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from svmcut.data.examples import Csr
 from svmcut.errors import MemoryLimitError
 from svmcut.models.chain import ChainShape
 from svmcut.resources import shortage
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,8 +13,6 @@ A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS 20
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.examples import Csr
@@ -25,6 +23,7 @@ from svmcut.models.two_classes import TwoClasses
 from svmcut.resources import one_blas_thread
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

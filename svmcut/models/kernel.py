@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.columns import renumber
@@ -12,6 +10,7 @@ from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import numpy as np

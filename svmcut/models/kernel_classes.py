@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from svmcut.models.kernels import Kernel
 from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid, of_pairs
 from svmcut.spec import schemas
 from svmcut.spec.records import record, replace
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from typing import Self

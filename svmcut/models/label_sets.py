@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 import numpy as np
 
 from svmcut._native import sparse
@@ -17,6 +15,7 @@ from svmcut.resources import shortage
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.records import record
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

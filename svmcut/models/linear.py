@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
 from svmcut.models import facts
@@ -14,6 +12,7 @@ from svmcut.models.two_classes import TwoClasses
 from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import field, record
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

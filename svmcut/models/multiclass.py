@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 import numpy as np
 
 from svmcut._native import sparse
@@ -16,6 +14,7 @@ from svmcut.scoring.probabilities import LOG_ODDS
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF
 from svmcut.spec.records import record
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

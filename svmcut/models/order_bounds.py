@@ -8,13 +8,12 @@ a kernel's space where there is one. The constant feature is the same in both ro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.errors import UsageError
 from svmcut.models.bounds import ROUNDING
 from svmcut.models.kernels import Kernel
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,6 @@ may be another one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.models.kernel import KernelModel
@@ -17,6 +15,7 @@ from svmcut.models.kernel_classes import KernelMulticlassModel
 from svmcut.models.linear import LinearModel
 from svmcut.scoring.probabilities import LOG_ODDS, couple
 from svmcut.spec.records import fields, record
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,13 +15,13 @@ score of y.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut._native import sparse
 from svmcut.models.bounds import ROUNDING
 from svmcut.models.decoding import Lattice
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

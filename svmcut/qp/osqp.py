@@ -26,9 +26,8 @@ changes P, so that nothing of the old factor serves; loose answers cost more rou
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from svmcut.spec.later import numpy as np
+from svmcut.typing import ClassVar
 
 #: Times the working set may grow, and cuts that join it each time.
 _ROUNDS, _JOIN = 12, 4

@@ -15,13 +15,12 @@ precision, SIGIR 2007, section 3.3 and Algorithm 1 (there L = 1, m = 2/(P N)).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native.constraints import average_precision_cut, workspace
 from svmcut.risks.classes import RiskOfBothClasses
 from svmcut.risks.protocol import Linearization
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,11 +24,11 @@ best table by more than TOLERANCE; what is left of it enters `most`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from svmcut.risks.protocol import Linearization
+from svmcut.typing import Any, NamedTuple
 
 #: Part of the best table's value by which another may be better.
 TOLERANCE = 1e-7

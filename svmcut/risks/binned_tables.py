@@ -21,13 +21,13 @@ bound is above the best table by more than TOLERANCE; what is left of them enter
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from svmcut.risks import binned
 from svmcut.risks.binned import TOLERANCE, BinnedContingency, BinnedRocArea, Costs
 from svmcut.spec.catalog import losses
+from svmcut.typing import Any
 
 _OF_SIZE = ("kld", "nkld", "mae", "mrae")
 _OF_BOTH = ("q", "qacc", "qf1", "qgm")

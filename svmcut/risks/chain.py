@@ -11,7 +11,6 @@ are in svmcut.risks.chain_scaled.
 from __future__ import annotations
 
 from bisect import bisect
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from svmcut._native import chain
 from svmcut.data.labellings import Labelling
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,14 +12,13 @@ costs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native import chain
 from svmcut.data.labellings import Labelling
 from svmcut.risks.sampling import Draw, choose_terms
 from svmcut.risks.weights import example_weights
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

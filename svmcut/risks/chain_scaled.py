@@ -21,12 +21,11 @@ slack.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native import chain
 from svmcut.risks.chain import SequenceSum, Violations
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

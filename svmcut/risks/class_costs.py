@@ -17,13 +17,12 @@ interdependent output variables, JMLR 2005, section 2.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 
 from svmcut.risks.chain import SequenceSum, Violations
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,7 +26,6 @@ sections 3.2, 3.3 and Algorithm 2.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from svmcut.risks.classes import split_classes
 from svmcut.risks.protocol import Linearization
 from svmcut.spec.catalog import losses
 from svmcut.spec.places import fraction_of_positives
+from svmcut.typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

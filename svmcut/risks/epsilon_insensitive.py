@@ -10,14 +10,13 @@ smoothed     two smoothed hinges (svmcut/risks/hinge.py), of y - tube - s and of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native import sparse
 from svmcut._native.losses import TUBE
 from svmcut.risks.tubes import BoundTube, TubeRisk
 from svmcut.spec import schemas
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,13 +14,13 @@ Algorithm 1, lines 5 to 7), so coef_i = -v_i y_i there and the offset is the sum
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 from svmcut._native import sparse
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed
 from svmcut.risks.weights import example_weights
 from svmcut.spec.later import numpy as np
+from svmcut.typing import Any
 
 
 @functools.cache

@@ -10,12 +10,11 @@ Schoelkopf et al., Neural Computation 13, 2001, in LIBSVM's scale.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,14 +19,13 @@ Algorithm 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
 import numpy as np
 
 from svmcut._native.constraints import ordinal_cut, ordinal_grades, workspace
 from svmcut.errors import TrainingError
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import query_weights
+from svmcut.typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,12 +17,11 @@ and Q is their sum.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
 import numpy as np
 
 from svmcut.risks.ordinal import BoundOrdinal, OrdinalRisk
 from svmcut.risks.protocol import Linearization
+from svmcut.typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

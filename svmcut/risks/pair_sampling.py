@@ -13,11 +13,10 @@ partners of a row are the ends of runs, one run a grade.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut.risks.sampling import Draw, merge_points
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

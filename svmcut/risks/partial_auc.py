@@ -20,13 +20,12 @@ Support vector algorithms for optimizing the partial area under the ROC curve, N
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut.risks.classes import RiskOfBothClasses
 from svmcut.risks.protocol import Linearization
 from svmcut.scoring.measures import negatives_of
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,7 +22,6 @@ for non-smooth ranking losses, KDD 2008.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from svmcut.risks.ordinal import query_starts
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import query_weights
 from svmcut.scoring.measures import discounts, gains, relevant
+from svmcut.typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,9 +9,9 @@ their sum over I stands for |I|.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-
 import numpy as np
+
+from svmcut.typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

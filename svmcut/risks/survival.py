@@ -16,14 +16,13 @@ Bioinformatics 2008. S. Poelsterl, N. Navab, A. Katouzian, ECML PKDD 2015.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native.constraints import survival_cut
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights, total
 from svmcut.scoring.survival import keys_of, pairs_of
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut.risks.losses import BoundLosses
 from svmcut.risks.weights import example_weights
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Self

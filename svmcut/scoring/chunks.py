@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from svmcut.scoring.measures import chunk_measures, class_shares
 from svmcut.spec.catalog import SCHEMES
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,10 @@ predicts the negative class.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut._native.scored import two_classes
 from svmcut.spec.later import numpy as np
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,9 +12,10 @@ Karasuyama and Takeuchi, NIPS 2015; Ndiaye, Le, Fercoq, Salmon and Takeuchi, ICM
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,9 +23,9 @@ coupling, JMLR 2004, section 4.2.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
 
 from svmcut.spec.later import numpy as np
+from svmcut.typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,13 +5,13 @@ order."""
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut._native.constraints import survival_pairs
 from svmcut.errors import DataError
 from svmcut.scoring.measures import Measured
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -43,6 +42,7 @@ from svmcut.spec.places import (
     SPECIFICITY,
     USUAL_CONFIDENCE,
 )
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

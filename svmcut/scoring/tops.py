@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native import label_index
+from svmcut.typing import NamedTuple
 
 #: The k of the measures.
 TOP = (1, 3, 5)

@@ -16,7 +16,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from svmcut.spec.entries import TWO_CLASSES
 from svmcut.spec.kinds import ABOVE_ZERO
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Self

@@ -17,7 +17,7 @@ import itertools
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from svmcut.spec.entries import DUAL_CD, L2, TWO_CLASSES
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import replace
 from svmcut.training.balls import SLIP
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

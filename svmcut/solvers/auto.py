@@ -4,9 +4,8 @@ benchmarks/auto.py."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from svmcut.spec.catalog import BCFW, DUAL_CD, GDMM, NEWTON
+from svmcut.typing import Any
 
 FEW_FEATURES = 320
 MANY_FEATURES = 4000

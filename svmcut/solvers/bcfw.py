@@ -22,7 +22,6 @@ is summed afresh from the labellings, in float64, whenever the certificate is co
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form, State
 from svmcut.structured.protocol import StructuredProblem
+from svmcut.typing import Any
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
 

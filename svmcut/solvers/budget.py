@@ -29,7 +29,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +40,7 @@ from svmcut.solvers.smo import KernelProblem
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form, State
+from svmcut.typing import Any, ClassVar, NamedTuple
 
 #: Rows by which f is judged, and looks an epoch where those cost little beside the steps.
 SAMPLE, LOOKS = 4096, 4

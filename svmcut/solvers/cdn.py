@@ -29,7 +29,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,6 +42,7 @@ from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import Form
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

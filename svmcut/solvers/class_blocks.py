@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form, State
+from svmcut.typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, Watch
 from svmcut.spec import schemas, states
 from svmcut.spec.states import OWN, Form, Kept, State
+from svmcut.typing import Any
 
 
 class Watched(Kept):

@@ -33,7 +33,6 @@ import math
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -46,6 +45,7 @@ from svmcut.spaces.protocol import Elements
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form, State
+from svmcut.typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

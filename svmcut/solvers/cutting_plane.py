@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
@@ -44,6 +43,7 @@ from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form
+from svmcut.typing import NamedTuple
 
 TINY = 1e-300
 # iterations without a smaller gap after which the query is that of the model alone, which cannot

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
 
 from svmcut._native import sparse
 from svmcut.solvers.fractional import FractionalRun
@@ -14,6 +13,7 @@ from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stal
 from svmcut.spec import schemas, states
 from svmcut.spec.later import numpy as np
 from svmcut.spec.states import OWN, Form, State
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

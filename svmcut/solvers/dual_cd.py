@@ -23,7 +23,6 @@ benchmarks/ill_conditioned.py); where it stalls, cutting planes do.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
 
 from svmcut._native import dual_cd
 from svmcut.risks.weights import boxes, total
@@ -35,6 +34,7 @@ from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record
 from svmcut.spec.states import Form, State
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,6 @@ import math
 import time
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form
+from svmcut.typing import Any, ClassVar, NamedTuple
 
 #: Seconds of one call of the compiled loops: signals, limits and progress wait no longer.
 PIECE_SECONDS = 0.2

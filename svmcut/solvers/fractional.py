@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from typing import Any, ClassVar
 
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
@@ -35,6 +34,7 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import CUTTING_PLANE
 from svmcut.spec.later import numpy as np
 from svmcut.spec.states import OWN, Form, State
+from svmcut.typing import Any, ClassVar
 
 #: Solutions a cut may stay without a multiplier.
 MAX_IDLE = 10

@@ -23,8 +23,6 @@ disagree.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 import numpy as np
 
 from svmcut._native import gdmm_chain, multilabel, sparse
@@ -36,6 +34,7 @@ from svmcut.spec.states import OWN, Form, Kept, State
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,6 @@ single precision. Where they stall, cutting planes go on.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stal
 from svmcut.spec import schemas, states
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form, State
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

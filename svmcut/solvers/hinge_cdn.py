@@ -25,7 +25,6 @@ be made); Li, Sun and Toh, SIAM J. Optimization 28, 2018 (Newton steps in it, fo
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +40,7 @@ from svmcut.solvers.protocol import Problem, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import Form
+from svmcut.typing import Any
 
 #: Epochs before the first look, of those behind it so many more; predicted ones that are too many.
 EPOCHS, MORE, MANY = 10, 1.3, 2000

@@ -19,8 +19,6 @@ Deviation from the paper: the average is taken over passes, weighted by their nu
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from svmcut._native import multilabel
@@ -30,6 +28,7 @@ from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form, State
 from svmcut.structured.protocol import StructuredProblem
+from svmcut.typing import Any, ClassVar
 
 
 class LabelRun(PassRun):

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,7 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import AUTO_PRUNE
 from svmcut.spec.records import record
 from svmcut.spec.states import Form, State
+from svmcut.typing import Any, ClassVar, NamedTuple
 
 #: Nonzeros that are read between two steps, once for sixteen machines.
 ENTRIES = 100_000_000

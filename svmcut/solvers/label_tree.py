@@ -14,8 +14,6 @@ trees of probabilities that Parabel's is one of.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +24,7 @@ from svmcut.solvers.protocol import Start
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record
+from svmcut.typing import Any, NamedTuple
 
 
 class NodePieces(NamedTuple):

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import TYPE_CHECKING
 
 from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
@@ -40,6 +39,7 @@ from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record
 from svmcut.spec.states import Form, State
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +33,7 @@ from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver,
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

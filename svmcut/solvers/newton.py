@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import Any, ClassVar, Self
 
 from svmcut._native import sparse
 from svmcut.cutting.oracle import Normals
@@ -44,6 +43,7 @@ from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.spec.states import OWN, Form, Kept, State
+from svmcut.typing import Any, ClassVar, Self
 
 SAMPLE_EVERY = 8  # rows of one sampled row
 FINAL = 0.8  # of the target is left to the smoothing

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +36,7 @@ from svmcut.models.kernels import Kernel
 from svmcut.solvers.protocol import Progress
 from svmcut.solvers.smo import Smo, SmoRun, residual
 from svmcut.spec.records import record
+from svmcut.typing import Any
 
 #: Sums of weights that differ by this part are the same.
 EQUAL = 1e-12

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
 
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, kept
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form
+from svmcut.typing import Any, ClassVar, NamedTuple
 
 
 class Others(NamedTuple):

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +42,7 @@ from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record, replace
 from svmcut.spec.states import Form, State
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

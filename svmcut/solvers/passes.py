@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from svmcut.solvers.protocol import Interrupted, Progress, Run, Stall, Start, ke
 from svmcut.spec import schemas
 from svmcut.spec.states import OWN, Form
 from svmcut.structured.protocol import StructuredProblem
+from svmcut.typing import Any
 
 
 def due(passes: int) -> int:

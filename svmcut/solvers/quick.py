@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +33,7 @@ from svmcut.spec.records import record
 from svmcut.spec.states import Form, State
 from svmcut.structured.chain import ChainSequences, run_argmax
 from svmcut.structured.protocol import StructuredProblem
+from svmcut.typing import Any, ClassVar
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
 LONGEST = 100  # tokens; a step of a longer sequence would answer one of very many labellings of it

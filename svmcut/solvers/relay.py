@@ -11,7 +11,6 @@ sets of that size they take a moment.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
 
 from svmcut.cutting.bundle import CutBundle
 from svmcut.errors import MemoryLimitError
@@ -21,6 +20,7 @@ from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Progress, Solver, Start
 from svmcut.spec.records import record
 from svmcut.structured.protocol import StructuredProblem
+from svmcut.typing import Any, ClassVar
 
 MOST_PASSES = 10_000
 PATIENCE = 200  # passes

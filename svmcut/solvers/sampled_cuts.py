@@ -32,7 +32,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -44,6 +43,7 @@ from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import Form, State
+from svmcut.typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -44,7 +44,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +58,7 @@ from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form, State
+from svmcut.typing import Any, ClassVar
 
 FIRST_PEEK = 500_000  # steps
 #: Refreshes without gain after which rounding is said to forbid progress.

@@ -17,7 +17,6 @@ one at a bound lies beyond: delta is the violation of the KKT conditions, whatev
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from svmcut.risks.weights import boxes
 from svmcut.solvers.newton import Descent
 from svmcut.solvers.protocol import Problem, Solution, StoppingRule
 from svmcut.spaces.linear import LinearSpace
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

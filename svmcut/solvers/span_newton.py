@@ -13,8 +13,6 @@ sample costs less still; all rows begin with a delta somewhat above its last.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.solvers.curvature import border
@@ -23,6 +21,7 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.subspace import Subspace, Traced
 from svmcut.spec.records import record
 from svmcut.spec.states import Form, Kept
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.risks.smoothed import Smoothed

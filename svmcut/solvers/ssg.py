@@ -17,7 +17,6 @@ the cuts of its passes have.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form
 from svmcut.structured.protocol import StructuredProblem
+from svmcut.typing import Any
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
 

@@ -4,11 +4,10 @@ kernel row."""
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from svmcut._native.expansion import Visits
 from svmcut.solvers.expansion import ExpansionRun, StepSolver
 from svmcut.spec.records import record
+from svmcut.typing import ClassVar
 
 
 class VisitRun(ExpansionRun):

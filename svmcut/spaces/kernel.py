@@ -8,14 +8,13 @@ one place only: the adjoint.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native import sparse
 from svmcut.resources import KERNEL, part
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

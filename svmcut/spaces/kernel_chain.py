@@ -17,13 +17,12 @@ certificate is of neither. Sums of cuts are float64.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut.data.labellings import Labelling
 from svmcut.spaces.kernel import Expansion, KernelSpace
 from svmcut.spec import schemas
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

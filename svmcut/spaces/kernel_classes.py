@@ -7,12 +7,11 @@ scores are float64.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native import multiclass
 from svmcut.spaces.kernel import Expansion, KernelSpace
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,13 +17,13 @@ pivoting.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmcut._native.kernels import KernelRows
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

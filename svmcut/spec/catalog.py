@@ -14,7 +14,6 @@ import importlib
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from svmcut.spec.entries import (
     BCFW,
@@ -43,6 +42,7 @@ from svmcut.spec.entries import (
 )
 from svmcut.spec.solvers import SOLVERS
 from svmcut.spec.tasks import TASKS
+from svmcut.typing import Any
 
 __all__ = [
     "BCFW",

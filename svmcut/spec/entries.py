@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the rows of svmcut.spec.catalog hold."""
 
-# Annotations are not postponed: Python would compile each of a NamedTuple, which is a tenth of a
-# start.
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+
+from svmcut.typing import Any, NamedTuple
 
 MARGIN, SLACK = "margin", "slack"
 BOTH_RESCALINGS, BOTH_NORMS = (MARGIN, SLACK), (1, 2)

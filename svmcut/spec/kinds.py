@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
 
 from svmcut.spec.spellings import nearest, respelt
+from svmcut.typing import Any, NamedTuple
 
 ABOVE_ZERO = ">0"
 
@@ -71,6 +70,23 @@ def _accept(value: Any, accepted: bool) -> Any:
     return value
 
 
+def _is_real(value: Any) -> bool:
+    """Whether it is a number, NumPy's and others' too."""
+    if isinstance(value, float | int):
+        return True
+    import numbers
+
+    return isinstance(value, numbers.Real)
+
+
+def _is_whole(value: Any) -> bool:
+    if isinstance(value, int):
+        return True
+    import numbers
+
+    return isinstance(value, numbers.Integral)
+
+
 def number(low: float, high: float = math.inf, *, above: bool = False) -> Kind:
     """A finite number in [low, high], or in (low, high] with above."""
     expected = f"a number {'above' if above else 'of at least'} {low:g}"
@@ -81,9 +97,7 @@ def number(low: float, high: float = math.inf, *, above: bool = False) -> Kind:
         )
 
     def take(value: Any) -> float:
-        value = float(
-            _accept(value, isinstance(value, numbers.Real) and not isinstance(value, bool))
-        )
+        value = float(_accept(value, _is_real(value) and not isinstance(value, bool)))
         return _accept(
             value, math.isfinite(value) and low <= value <= high and not (above and value == low)
         )
@@ -177,9 +191,7 @@ def integer(low: int, high: int = 2**31 - 1) -> Kind:
     limit = f"of at least {low}" if high == 2**31 - 1 else f"from {low} to {high}"
 
     def take(value: Any) -> int:
-        value = int(
-            _accept(value, isinstance(value, numbers.Integral) and not isinstance(value, bool))
-        )
+        value = int(_accept(value, _is_whole(value) and not isinstance(value, bool)))
         return _accept(value, low <= value <= high)
 
     return Kind("INTEGER", f"a whole number {limit}", int, take)
@@ -287,7 +299,7 @@ def place() -> Kind:
     def take(value: Any) -> Any:
         if isinstance(value, tuple | list):
             return range_.take(value)
-        return places.take(value) if isinstance(value, numbers.Integral) else share.take(value)
+        return places.take(value) if _is_whole(value) else share.take(value)
 
     expected = (
         "a whole number of at least 1, a share above 0 and at most 1, or two shares LOW,HIGH with "
@@ -357,7 +369,7 @@ def class_weights() -> Kind:
         if isinstance(value, str) and value == BALANCED:
             return value
         if isinstance(value, Mapping):
-            _accept(value, all(isinstance(weight, numbers.Real) for weight in value.values()))
+            _accept(value, all(map(_is_real, value.values())))
             value = ",".join(f"{label}={float(weight)!r}" for label, weight in value.items())
         weights = weights_by_label(_accept(value, isinstance(value, str)))
         _accept(

@@ -7,8 +7,6 @@ only.
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 from svmcut.resources import usable_cpus
 from svmcut.spec.catalog import (
     AUTO,
@@ -52,6 +50,7 @@ from svmcut.spec.kinds import (
     size,
 )
 from svmcut.spec.records import field, fields, record
+from svmcut.typing import Any, Literal
 
 LARGEST_C = 1e12
 #: The originals' default, where an objective is trained to a gap of c epsilon.

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from svmcut.errors import UsageError
 from svmcut.spec.catalog import TASKS, losses
 from svmcut.spec.entries import FLOOR, PLACES, RANGE, Loss
 from svmcut.spec.kinds import Kind, floors, integer, number, one_of, shares
+from svmcut.typing import Any
 
 #: What parameter at may be by what it is, its default, and how help states that.
 PLACE_KINDS: dict[str, tuple[Kind, Any, str]] = {

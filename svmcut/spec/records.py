@@ -9,7 +9,8 @@ share theirs.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform, overload
+
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,6 @@ Messages are values of svmcut.messages, warnings too: who prints them words thei
 from __future__ import annotations
 
 import reprlib
-from typing import Any
 
 from svmcut.errors import UsageError
 from svmcut.messages import Message, Parameter
@@ -24,6 +23,7 @@ from svmcut.spec.solver_refusals import OF_TASKS, check_definite, check_effects,
 from svmcut.spec.spellings import nearest, respelt
 from svmcut.spec.task_refusals import check_chain, check_classes, check_nu, check_vectors
 from svmcut.spec.trainers import variant
+from svmcut.typing import Any
 
 
 def check(settings: Settings) -> list[str]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from svmcut.spec.later import numpy as np
+from svmcut.typing import Any, NamedTuple
 
 Check = Callable[[Any, str], None]
 

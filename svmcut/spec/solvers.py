@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from svmcut.spec.entries import (
     BCFW,
     CDN,
@@ -24,6 +22,7 @@ from svmcut.spec.entries import (
     Solver,
 )
 from svmcut.spec.tasks import TASKS
+from svmcut.typing import Any
 
 _CLASSES, _VECTORS = ("classification", "multiclass"), ("classification", "rank", "multiclass")
 _SINGLE, _BLOCKS = (*_CLASSES, "regression"), ("sequence", "multilabel")

@@ -8,7 +8,6 @@ help and checks read the row, a run loads the file.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from svmcut.spec.entries import (
     BCFW,
@@ -39,6 +38,7 @@ from svmcut.spec.entries import (
     Measure,
     Task,
 )
+from svmcut.typing import Any
 
 _OF_ROWS = ("LinearModel", "KernelModel", "FourierModel")
 _BASIS = ("basis_kind", "basis_method", "basis_file")

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import TypedDict
+
+from svmcut.typing import Any, Literal
 
 Path = str | os.PathLike[str]
 

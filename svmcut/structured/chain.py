@@ -9,8 +9,6 @@ orders up to the transition order count. Psi has no entry for the start or the e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native import chain, sparse
@@ -18,6 +16,7 @@ from svmcut.data.examples import Sequences
 from svmcut.models import ChainShape, check_lattice
 from svmcut.spec.records import replace
 from svmcut.structured.protocol import Samples, Separation
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

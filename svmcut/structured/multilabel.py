@@ -16,12 +16,11 @@ w holds W row by row, K neighbours a feature and the constant feature last, then
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native import multilabel, sparse
 from svmcut.structured.protocol import Samples, Separation
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,11 +13,11 @@ With d(x)^2 = K(x,x) - 2 K(x,0) + K(0,0), the distance of x from the zero vector
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

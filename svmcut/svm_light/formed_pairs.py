@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from svmcut._native.smo import EXACT_POINTS, Smo
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.svm_light.pairs import GradedRows, PairMachine, blocks
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from svmcut.cli.files import log_beside
@@ -15,6 +13,7 @@ from svmcut.resources import usable_cpus
 from svmcut.spec.catalog import load
 from svmcut.svm_light.options import KERNELS, check
 from svmcut.svm_light.report import LightReport
+from svmcut.typing import Any
 
 #: By -z; "0" of classes where there are labels of 0.
 _MODES = {

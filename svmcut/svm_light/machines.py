@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from svmcut.solvers.curvature import DENSE_DIM
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.solvers.smoothed_margin import SmoothedMargin
 from svmcut.spec.records import record, replace
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,9 +4,8 @@ they refuse."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from svmcut.errors import UsageError
+from svmcut.typing import Any
 
 #: By svm_learn's numbers.
 KERNELS = ("linear", "polynomial", "rbf", "sigmoid")

@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.parameters import Settings
 from svmcut.svm_light.estimates import squared_lengths
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from svmcut.cli.originals import Flag, Grammar, run_original
 from svmcut.svm_light.options import PROGRAMS
+from svmcut.typing import Any
 
 
 def svm_learn(argv: list[str] | None = None) -> int:

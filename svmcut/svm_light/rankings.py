@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from svmcut.svm_light.formed_pairs import train as train_formed
 from svmcut.svm_light.pairs import GradedRows, PairMachine, alphas, blocks, train
 from svmcut.svm_light.run import LOOSEST, LightRun
 from svmcut.svm_light.xi_alpha import Candidates, acquit
+from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from svmcut.cli.termination import look
 from svmcut.cli.training_report import out
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svmcut.svm_light.estimates import Rates

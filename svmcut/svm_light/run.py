@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from svmcut.risks.weights import example_weights
 from svmcut.svm_light import estimates
 from svmcut.svm_light.machines import PARTS, MachineProblem, Spent
 from svmcut.svm_light.options import KERNELS
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
 import numpy as np
 
 from svmcut._native.words import CellFault, numbers
 from svmcut.errors import DataError, UsageError
 from svmcut.messages import Message
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,12 +12,11 @@ StandardScaler, OneHotEncoder, CountVectorizer, TfidfVectorizer, HashingVectoriz
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
 import numpy as np
 
 from svmcut._native.words import UNICODE
 from svmcut.spec.records import record
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

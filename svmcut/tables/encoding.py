@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut._native import words as native
@@ -13,6 +11,7 @@ from svmcut.errors import DataError
 from svmcut.messages import Message
 from svmcut.spec.records import record, replace
 from svmcut.tables.columns import FITS, Fitted, Gathered, Placed, Text, Unused
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from svmcut.errors import DataError
 from svmcut.messages import Message, Together
 from svmcut.tables.cells import NO_UTF_8, Cells, Numbers, Sets, Texts, as_texts, dates, number_of
 from svmcut.tables.columns import Category, Codes, Counts, Fitted, Gathered, Number, Text, Values
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from svmcut._native.words import CellFault, Words
 from svmcut.errors import DataError
 from svmcut.messages import Message
 from svmcut.tables.cells import NO_UTF_8, Cells, Sets, Texts, as_texts, number_of
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

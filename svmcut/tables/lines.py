@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from svmcut.spec.catalog import INPUTS
 from svmcut.spec.records import replace
 from svmcut.tables.columns import Category, Fitted, Number, Text, Unused
 from svmcut.tables.encoding import Encoding
+from svmcut.typing import Any
 
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _TABLE = str.maketrans(_ESCAPES)

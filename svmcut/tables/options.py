@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from svmcut.errors import UsageError
 from svmcut.messages import Parameter
 from svmcut.spec import catalog
 from svmcut.spec.kinds import PATH, Kind, integer
 from svmcut.spec.parameters import param
 from svmcut.spec.records import fields, record
+from svmcut.typing import Any
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -31,12 +31,12 @@ import re
 import zlib
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from svmcut.errors import DataError
 from svmcut.messages import Message
+from svmcut.typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

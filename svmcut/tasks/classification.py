@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from svmcut.data.labels import SIGNS, classes_of, label_text, label_texts, labels_of, named_labels
 from svmcut.errors import TrainingError, UsageError
 from svmcut.messages import Message
@@ -16,6 +14,7 @@ from svmcut.spec.records import replace
 from svmcut.tasks.protocol import words_of
 from svmcut.tasks.row_lines import ClassificationLines, aims_of
 from svmcut.tasks.vectors import Scores, VectorTask
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,6 @@ and with how sure each is."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from svmcut.errors import DataError
 from svmcut.messages import Message
 from svmcut.models.decoding import Lattice
 from svmcut.scoring.chunks import parts_of, rules_of
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from svmcut.messages import Message
 from svmcut.scoring.chunks import ChunkCounts, parts_of
 from svmcut.scoring.measures import Measured, class_shares
 from svmcut.tasks.sequences import Tagging, Tags
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

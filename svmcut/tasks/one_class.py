@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from svmcut.messages import Message
 from svmcut.scoring.measures import Measured, one_class_measures
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.vectors import Scores, VectorTask
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 from svmcut.messages import Message, join_names
 from svmcut.resources import ARGMAX, INIT, KERNEL, PSI, QP, running
 from svmcut.scoring.measures import Measured
 from svmcut.spec.catalog import FORMATS, LOGISTIC, OF_TAGS, TASKS, measures
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.spec.entries import Measure

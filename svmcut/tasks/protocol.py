@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
 
 from svmcut.errors import ModelError
 from svmcut.files.names import input_of
@@ -13,6 +12,7 @@ from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, OF_TAGS, TABLES, TASKS, 
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.later import numpy as np
 from svmcut.tasks.presentation import Presentation
+from svmcut.typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from svmcut.scoring.measures import Measured, ranking_measures
 from svmcut.spec.records import replace
 from svmcut.tasks.row_lines import RankingLines
 from svmcut.tasks.vectors import Scores, VectorTask, known_features
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

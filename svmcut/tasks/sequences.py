@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from svmcut.spec.catalog import OF_TAGS, TASKS, measures
 from svmcut.tasks.decoding import Decoded, Decoding, decoder, tag_probabilities, write_decoded
 from svmcut.tasks.presentation import Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from typing import Self

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import UsageError
 from svmcut.files.conll import TestColumns, how_of, read_conll
@@ -12,6 +11,7 @@ from svmcut.spec import refusals
 from svmcut.spec.records import replace
 from svmcut.tables.templates import Template
 from svmcut.tasks.named_sequences import NamedTagging
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Names, Sequences

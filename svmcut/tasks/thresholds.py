@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from svmcut.errors import ModelError, TrainingError
 from svmcut.scoring.thresholds import Promises, choose_threshold
 from svmcut.spec.catalog import TASKS
@@ -12,6 +10,7 @@ from svmcut.spec.entries import TWO_CLASSES
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import tallied
 from svmcut.tasks.protocol import tasks_of
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

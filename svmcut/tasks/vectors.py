@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 from svmcut.data.arrays import vector_examples
 from svmcut.data.labels import classes_of
@@ -18,6 +17,7 @@ from svmcut.spec.entries import NUMBERS
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import Task
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,6 @@ weight 0 none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from svmcut.data.examples import Examples
 from svmcut.data.folds import take
 from svmcut.data.labels import by_labels, classes_of, labels_of
@@ -23,6 +21,7 @@ from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import LARGEST_C
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import no_sum
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,6 @@ sqrt(2 (P(w~) - D)), and of the others with |w~ - w| added.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 from svmcut.data.changes import row_keys
 from svmcut.errors import UsageError
@@ -31,6 +30,7 @@ from svmcut.spec.entries import CLASSES, L2, SETS, TWO_CLASSES
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.training.gate import BOUNDED
+from svmcut.typing import TYPE_CHECKING, Any
 
 #: Rounding of a gap in float64, as a part of the primal.
 SLIP = 1e-13

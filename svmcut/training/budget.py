@@ -5,7 +5,6 @@ centres."""
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from svmcut.training.span import Span, judged
 from svmcut.training.stage import Ended, make_solver
 from svmcut.training.two_stages import Chosen
 from svmcut.training.vectors import Vectors
+from svmcut.typing import Any
 
 #: Megabytes of features in the polish; more rows than that allows are represented by a sample.
 POLISH_MB = 200.0

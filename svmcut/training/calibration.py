@@ -5,7 +5,6 @@ that of all rows."""
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
 from svmcut.spec.entries import NUMBERS, TWO_CLASSES
 from svmcut.spec.records import replace
 from svmcut.training.driver import Driver
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

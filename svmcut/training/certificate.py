@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import ModelError
 from svmcut.files.rounding import KEPT, read_back
@@ -20,6 +19,7 @@ from svmcut.spec.records import record, replace
 from svmcut.spec.states import OWN, Form, State
 from svmcut.training.gate import Part, Reading
 from svmcut.training.outcome import Outcome
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

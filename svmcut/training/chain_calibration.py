@@ -4,8 +4,6 @@ them, for the chain of all sequences."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.folds import folds, split
@@ -13,6 +11,7 @@ from svmcut.models.decoding import Held, Lattice
 from svmcut.training.calibration import FOLDS, CalibratedDriver
 from svmcut.training.driver import Driver
 from svmcut.training.temperature import tempered
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Sequences

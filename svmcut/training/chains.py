@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.examples import Sequences
@@ -28,6 +26,7 @@ from svmcut.training.checks import (
 )
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.structured import Structured
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from svmcut.data.examples import Examples, MultilabelExamples, Sequences
 from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
@@ -12,6 +11,7 @@ from svmcut.messages import Message
 from svmcut.resources import shortage
 from svmcut.risks.weights import example_weights
 from svmcut.spec.later import numpy as np
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

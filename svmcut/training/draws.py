@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from svmcut.training.outcome import FULL, Objective, Outcome
 from svmcut.training.span import Span
 from svmcut.training.stage import Ended
 from svmcut.training.two_stages import Chosen
+from svmcut.typing import Any
 
 
 class DrawPlan(Chosen):

@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from svmcut._native.interrupt import deadline, watched_signals
 from svmcut.data.gamma import gamma_of
@@ -22,6 +21,7 @@ from svmcut.spec.refusals import check
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import resolved
 from svmcut.training.stage import Ended, Plan, Stage
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.training.outcome import Objective

@@ -11,8 +11,6 @@ give those a lower bound.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut._native.kernels import KernelRows
@@ -39,6 +37,7 @@ from svmcut.training.room import CLOSE_TO_ZERO, kernel_warnings
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.structured import units_of_structures
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,6 @@ kernel's or below. Its multipliers alpha say of the kernel's minimum P*, for any
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.errors import TrainingError
@@ -20,6 +18,7 @@ from svmcut.spec.records import replace
 from svmcut.training.certificate import scaled_bound
 from svmcut.training.gate import Part, Reading
 from svmcut.training.span import Span, refuse_features
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.solvers.protocol import StoppingRule

@@ -23,11 +23,11 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.errors import ModelError
 from svmcut.files.models import written_and_read
 from svmcut.messages import Message
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from svmcut.solvers.protocol import StoppingRule

@@ -11,7 +11,6 @@ tau sum_i beta_i max(beta_i, C_i - beta_i), which is taken off the dual value.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from svmcut.models.linear import LinearModel
 from svmcut.resources import shortage
 from svmcut.training.gate import Part
 from svmcut.training.room import KernelRoom
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,6 @@ are there yet."""
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import UsageError
 from svmcut.files.rounding import read_back
@@ -14,6 +13,7 @@ from svmcut.models import KernelModel, LinearModel
 from svmcut.risks.weights import boxes
 from svmcut.spec.catalog import MARKED, TASKS, losses
 from svmcut.spec.later import numpy as np
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,6 @@ without transitions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.examples import Examples, Sequences
@@ -35,6 +33,7 @@ from svmcut.training.multiclass import classes_of, unit_of, units_of
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import SMO_ROWS
 from svmcut.training.stage import Ended, Stage
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,12 +4,11 @@ features."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from svmcut.models import renumber
 from svmcut.spec.catalog import FOURIER, SOLVERS
 from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.span import Span
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

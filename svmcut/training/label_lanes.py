@@ -5,7 +5,6 @@ that does not grow with all labels times all features."""
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from svmcut.training.checks import checked_weights
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.stage import Ended, Plan, Stage
 from svmcut.training.structured import units_of_structures
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.examples import MultilabelExamples
@@ -27,6 +25,7 @@ from svmcut.training.gate import Part
 from svmcut.training.outcome import Objective
 from svmcut.training.stage import Stage, make_solver
 from svmcut.training.structured import Structured
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

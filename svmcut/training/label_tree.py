@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.label_clusters import LabelTree, label_tree
@@ -14,6 +12,7 @@ from svmcut.spec.catalog import DUAL_CD
 from svmcut.training.label_lanes import LabelBlockPlan, in_blocks, squared_length
 from svmcut.training.label_sets import LabelSetPlan
 from svmcut.training.stage import Plan, Stage
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -43,6 +42,7 @@ from svmcut.training.checks import (
 from svmcut.training.outcome import PERCENT, STOPS, Objective, Outcome, Units, class_units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.vectors import BoundRows
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelPlan, KernelRoom
 from svmcut.training.stage import Ended, Plan, Stage
 from svmcut.training.vectors import Vectors
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,6 @@ in svmcut rescales.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.errors import UsageError
 from svmcut.messages import Message
@@ -19,6 +18,7 @@ from svmcut.spec.later import numpy as np
 from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import refuse_example_cost
 from svmcut.training.gate import ENDS, judge
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from svmcut.models import ChainModel, Model

@@ -15,7 +15,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from svmcut.errors import UsageError
 from svmcut.messages import Message
@@ -27,6 +26,7 @@ from svmcut.spec.states import Form, State
 from svmcut.training.driver import Driver
 from svmcut.training.outcome import Outcome
 from svmcut.training.stage import Ended, Plan, Stage
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings

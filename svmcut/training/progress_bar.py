@@ -7,11 +7,10 @@ import contextlib
 import math
 import os
 import sys
-import threading
 import time
-from typing import TYPE_CHECKING, Any
 
 from svmcut.solvers.protocol import over
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +48,8 @@ class ProgressBar:
 
     def __enter__(self) -> ProgressBar:
         if self._wanted:
+            import threading
+
             from tqdm import tqdm
 
             tqdm.monitor_interval = 0

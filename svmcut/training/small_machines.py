@@ -8,8 +8,6 @@ of them. Every machine ends at its own certificate, formed afresh from the rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from svmcut._native import newton, sparse
@@ -20,6 +18,7 @@ from svmcut.solvers.protocol import Progress, StoppingRule, kept
 from svmcut.spec.catalog import AUTO, NEWTON, TASKS
 from svmcut.spec.entries import L2, SQUARED_HINGE
 from svmcut.training.outcome import Objective, Outcome
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import DataError, MemoryLimitError
 from svmcut.models import KernelModel
@@ -16,6 +15,7 @@ from svmcut.training.gate import STATIONARY
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelRoom
 from svmcut.training.stage import Ended, Stage
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.errors import TrainingError
 from svmcut.solvers.protocol import Progress, Solver, Start, StoppingRule
@@ -12,6 +11,7 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import solver_class
 from svmcut.spec.records import fields
 from svmcut.training.outcome import Outcome
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings

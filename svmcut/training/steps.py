@@ -5,7 +5,6 @@ step."""
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from svmcut.training.certificate import scaled_bound
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.stage import Ended, make_solver
 from svmcut.training.two_stages import Chosen
+from svmcut.typing import Any
 
 
 class StepPlan(Chosen):

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
 
 from svmcut.errors import UsageError
 from svmcut.risks.weights import total
@@ -19,6 +18,7 @@ from svmcut.structured.protocol import StructuredProblem
 from svmcut.training.certificate import weights_reading
 from svmcut.training.outcome import Objective, Outcome, Units
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

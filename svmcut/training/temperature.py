@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.errors import TrainingError
@@ -12,6 +10,7 @@ from svmcut.models import ChainModel
 from svmcut.models.decoding import Held, Lattice, fit_temperature
 from svmcut.scoring.probabilities import Skill
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.solvers.quick import QuickRun

@@ -4,11 +4,10 @@ points."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 from svmcut.training.room import KernelPlan
 from svmcut.training.span import Span
 from svmcut.training.stage import Stage
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable

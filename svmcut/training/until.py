@@ -11,7 +11,6 @@ scores of the last one ask for, from the solution of the last one where the plan
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from svmcut.training.balls import check_decidable, with_certificate
 from svmcut.training.driver import Driver
 from svmcut.training.gate import aim
 from svmcut.training.update import UpdatingDriver
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +45,7 @@ from svmcut.training.gate import BOUNDED
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import kernel_of
 from svmcut.training.smo import SmoPlan
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

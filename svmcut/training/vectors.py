@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
 
 from svmcut._native import sparse
 from svmcut.data.examples import Examples
@@ -24,6 +23,7 @@ from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
 from svmcut.training.outcome import PERCENT, Units
+from svmcut.typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from svmcut.solvers.protocol import StoppingRule

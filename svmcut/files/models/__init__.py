@@ -5,7 +5,6 @@ what."""
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
 
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import LINE_LIMIT
@@ -14,6 +13,7 @@ from svmcut.files.output import write_atomically
 from svmcut.files.remote import is_file, open_file
 from svmcut.spec.catalog import FORMATS, load
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.models import KernelModel, Model, ScoringModel

@@ -15,8 +15,6 @@ svm_hmm writes the slacks of its
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
-
 import numpy as np
 
 from svmcut.data.examples import MOST_TAGS
@@ -26,6 +24,7 @@ from svmcut.files.models.marks import certificate_line, split_certificate
 from svmcut.files.models.names import split, write_names
 from svmcut.files.models.transitions import transition_numbers, transition_places
 from svmcut.models import ChainModel, ChainShape
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

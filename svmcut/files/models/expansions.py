@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import products
 from svmcut.models import KernelModel, LinearModel
 from svmcut.spec.later import numpy as np
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.models import ScoringModel

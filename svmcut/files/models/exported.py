@@ -4,14 +4,13 @@ cannot have it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.labels import SIGNS
 from svmcut.errors import ModelError, UsageError
 from svmcut.messages import join_names
 from svmcut.spec.catalog import MARKED, TASKS, losses
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

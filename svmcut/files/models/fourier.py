@@ -16,14 +16,13 @@ Seven header lines, then a line for every frequency and lines of marks:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
-
 import numpy as np
 
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines
 from svmcut.models.fourier import FourierModel
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

@@ -5,8 +5,6 @@ their refusals."""
 from __future__ import annotations
 
 import math
-import re
-from typing import TYPE_CHECKING, BinaryIO
 
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.errors import MemoryLimitError, ModelError
@@ -14,6 +12,7 @@ from svmcut.models.kernels import Kernel
 from svmcut.resources import shortage
 from svmcut.spec.catalog import KERNELS
 from svmcut.spec.later import numpy as np
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
 INDEX_LIMIT = 2**31 - 1
 LINE_LIMIT = 1 << 16
-_FLOAT = re.compile(rb"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:#.*)?", re.DOTALL)
-_INTEGER = re.compile(rb"[ \t]*([+-]?\d{1,20})\s*(?:#.*)?", re.DOTALL)
-_COUNT = re.compile(rb"[ \t]*(\d{1,20})\s*(?:#.*)?", re.DOTALL)
 
 FAULTS = {
     "short": "the file ends before its last support vector; it was cut short",
@@ -38,6 +34,27 @@ FAULTS = {
     "value": "no finite number; expected a value that fits a float",
     "trailing": "more lines than line 10 announces",
 }
+
+
+def _value(line: bytes) -> bytes:
+    """What stands before the comment of a line."""
+    return line.partition(b"#")[0].rstrip().lstrip(b" \t")
+
+
+def _real(line: bytes) -> float:
+    """A decimal number; nan where there is none."""
+    text = _value(line)
+    try:
+        return math.nan if text.translate(None, b"0123456789+-.eE") else float(text)
+    except ValueError:
+        return math.nan
+
+
+def _integer(line: bytes, sign: bool = False) -> int | None:
+    """A whole number of at most twenty digits."""
+    text = _value(line)
+    figures = text[1:] if sign and text[:1] in (b"+", b"-") else text
+    return int(text) if figures.isdigit() and len(figures) <= 20 else None
 
 
 class HeaderLines:
@@ -89,8 +106,7 @@ class HeaderLines:
 
     def real(self, number: int, name: str) -> float:
         """A finite number."""
-        match = _FLOAT.fullmatch(self._lines[number - 1])
-        value = float(match.group(1)) if match else math.inf
+        value = _real(self._lines[number - 1])
         if not math.isfinite(value):
             raise self._refuse(number, "", f"refused; expected {name}, a finite number")
         return value
@@ -99,8 +115,7 @@ class HeaderLines:
         self, number: int, name: str, least: int, most: int = INDEX_LIMIT, sign: bool = False
     ) -> int:
         """A whole number from least to most; with sign it may have one."""
-        match = (_INTEGER if sign else _COUNT).fullmatch(self._lines[number - 1])
-        value = int(match.group(1)) if match else None
+        value = _integer(self._lines[number - 1], sign)
         if value is None or not least <= value <= most:
             raise self._refuse(
                 number, "", f"refused; expected {name}, an integer from {least} to {most}"
@@ -109,9 +124,9 @@ class HeaderLines:
 
     def kernel(self, at: int = 2) -> Kernel:
         """The six lines from that one on."""
-        match = _COUNT.fullmatch(self._lines[at - 1])
+        kind = _integer(self._lines[at - 1])
         text = self.text(at + 5).decode("utf-8", "surrogateescape")
-        row = next((row for row in KERNELS.values() if match and row.number == int(match[1])), None)
+        row = next((row for row in KERNELS.values() if row.number == kind), None)
         if row is None or (row.given and text.strip() != row.name):
             raise self._refuse(at, "kernel type ", "unknown; expected 0 (linear) to 3 (sigmoid)")
         return Kernel(

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.spec.records import fields
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

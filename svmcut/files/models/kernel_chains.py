@@ -12,8 +12,6 @@ Twelve header lines, a line of transitions, and a line for every support token:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
-
 import numpy as np
 
 from svmcut._native.text import format_pairs
@@ -23,6 +21,7 @@ from svmcut.files.models.grammar import HeaderLines, finite32, products, write_h
 from svmcut.files.models.names import split, write_names
 from svmcut.files.models.transitions import transition_numbers, transition_places
 from svmcut.models import ChainShape, KernelChainModel
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,6 @@ T`` those of classes against the rest.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from svmcut.files.models import marks
 from svmcut.files.models.grammar import FAULTS, INDEX_LIMIT, HeaderLines, finite32, write_header
 from svmcut.models import KernelMulticlassModel
 from svmcut.spec.catalog import MULTICLASS
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,8 +14,6 @@ Five header lines, then a line of weights for every label and one of its pairs w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
-
 import numpy as np
 
 from svmcut._native.text import format_pairs
@@ -23,6 +21,7 @@ from svmcut.errors import ModelError
 from svmcut.files.models import marks
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32
 from svmcut.models import MultilabelModel
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

@@ -16,8 +16,6 @@ svmcut.files.models.mapped has them, and text; docs/formats.md shows both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
-
 import numpy as np
 
 from svmcut._native.text import format_pairs
@@ -25,6 +23,7 @@ from svmcut.errors import ModelError
 from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines
 from svmcut.files.models.mapped import Layout, check_finite, model_of, read_arrays, write_arrays
 from svmcut.models import LabelTreeModel
+from svmcut.typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

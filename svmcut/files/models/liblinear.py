@@ -8,8 +8,6 @@ those of a feature of this value.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
-
 import numpy as np
 
 from svmcut.errors import ModelError, UsageError
@@ -26,6 +24,7 @@ from svmcut.files.models.named_lines import NamedLines, two_labels
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.spec.catalog import LOGISTIC, ONE_CLASS_LOSS, SQUARED_HINGE, TASKS
 from svmcut.spec.entries import SQUARED_TUBE
+from svmcut.typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

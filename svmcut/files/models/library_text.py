@@ -8,7 +8,6 @@ liblinear.py and libsvm.py make models of svmcut of them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from svmcut._native.strict import strict_rows
 from svmcut.errors import ModelError, UsageError
 from svmcut.files.remote import open_file
 from svmcut.spec.records import record
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,6 @@ has a coefficient for every other class.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel, pairs_of
 from svmcut.models.kernels import Kernel
 from svmcut.spec.catalog import ONE_CLASS_LOSS, TASKS
+from svmcut.typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from svmcut.models import ScoringModel

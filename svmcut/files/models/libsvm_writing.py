@@ -8,8 +8,6 @@ classes stands once for each. Weights of features are one vector.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.data.examples import Csr
@@ -31,6 +29,7 @@ from svmcut.models import (
 )
 from svmcut.models.kernels import Kernel
 from svmcut.spec.catalog import ONE_CLASS_LOSS
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

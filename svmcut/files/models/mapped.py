@@ -14,13 +14,13 @@ import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
 from svmcut.errors import ModelError
 from svmcut.models import LabelTreeModel, SparseLabelModel
 from svmcut.spec.schemas import StateError
+from svmcut.typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

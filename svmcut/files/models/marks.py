@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svmcut.data.labels import REST, label_text
 from svmcut.errors import ModelError
 from svmcut.spec.catalog import TASKS, losses
 from svmcut.spec.later import numpy as np
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,12 +5,12 @@ to a word."""
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, BinaryIO
 
 from svmcut.data.labels import SIGNS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import LINE_LIMIT
 from svmcut.messages import join_names
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

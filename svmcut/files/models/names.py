@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from svmcut.data.examples import Names
 from svmcut.errors import ModelError
+from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

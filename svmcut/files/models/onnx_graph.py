@@ -14,8 +14,6 @@ looked at.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from svmcut.errors import UsageError
@@ -27,6 +25,7 @@ from svmcut.models import (
     LinearModel,
     MulticlassModel,
 )
+from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

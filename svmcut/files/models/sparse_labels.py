@@ -4,10 +4,9 @@ svmcut.files.models.mapped has them. docs/formats.md describes them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
-
 from svmcut.files.models.mapped import Layout, check_finite, model_of, read_arrays, write_arrays
 from svmcut.models import SparseLabelModel
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

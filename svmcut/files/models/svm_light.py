@@ -10,8 +10,6 @@ from scores. Marks may follow.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
-
 from svmcut._native.text import format_pairs
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
@@ -25,6 +23,7 @@ from svmcut.files.models.grammar import (
 )
 from svmcut.models import LinearModel
 from svmcut.spec.later import numpy as np
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

@@ -21,8 +21,6 @@ not, ``#@ temperature T`` what makes probabilities of scores.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
-
 import numpy as np
 
 from svmcut.errors import ModelError
@@ -38,6 +36,7 @@ from svmcut.files.models.grammar import (
 from svmcut.models import JointKernelModel, MulticlassModel
 from svmcut.models.kernels import Kernel
 from svmcut.spec.records import replace
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

@@ -10,7 +10,6 @@ it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, writ
 from svmcut.models import JointKernelModel
 from svmcut.models.columns import below
 from svmcut.spec.catalog import losses
+from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

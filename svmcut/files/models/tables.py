@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import io
 import os
-from typing import TYPE_CHECKING, Any, BinaryIO
+
+from svmcut.typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
