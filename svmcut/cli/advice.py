@@ -13,6 +13,7 @@ from svmcut.messages import printable
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.entries import TWO_CLASSES
+from svmcut.spec.later import distinct
 from svmcut.spec.later import numpy as np
 from svmcut.tasks.vectors import Scores
 from svmcut.typing import TYPE_CHECKING, Any
@@ -89,7 +90,7 @@ def of_kernel(options: LearnOptions, model: Any, examples: Any) -> list[str]:
 
 def _median_distance(X: Csr, most: int = 200) -> float:
     """The median squared distance of some rows."""
-    some = X.take(np.unique(np.linspace(0, X.n_rows - 1, most).astype(int))).to_scipy()
+    some = X.take(distinct(np.linspace(0, X.n_rows - 1, most).astype(int))).to_scipy()
     products = (some @ some.T).toarray().astype(np.float64)
     norms = products.diagonal()
     distances = norms[:, None] + norms - 2 * products

@@ -27,7 +27,7 @@ from svmcut.spec.catalog import (
     measures,
 )
 from svmcut.spec.entries import TAGS
-from svmcut.spec.later import numpy as np
+from svmcut.spec.later import distinct
 from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import replace
@@ -107,7 +107,7 @@ def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
     if reason:
         y = examples.y
         raise beside_classes(
-            examples.source.path, len(np.unique(y)), reason, label_text(float(y.max()))
+            examples.source.path, len(distinct(y)), reason, label_text(float(y.max()))
         )
     return of_classes
 

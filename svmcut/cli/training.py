@@ -34,6 +34,7 @@ from svmcut.files.weights import read_weights
 from svmcut.messages import printable
 from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
+from svmcut.spec.later import distinct
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
@@ -202,7 +203,7 @@ class Training:
         if settings.task != options.task:
             self.options = options = named_by_labels(options, self.examples)
             self._task, self._shown = named(options.task), presentation(options.task)
-            self._say(f"{len(np.unique(self.examples.y))} classes: {options.task}")
+            self._say(f"{len(distinct(self.examples.y))} classes: {options.task}")
         if self._table is not None and self._table.encoding.columns:
             self._say(summary.fact("Columns", self._table.encoding.told()))
         self.options = self.options.with_gamma(self.examples.X)

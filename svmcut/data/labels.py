@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from svmcut.errors import DataError, UsageError
 from svmcut.messages import Message, Parameter
+from svmcut.spec.later import distinct
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.typing import TYPE_CHECKING, Any, TypeAlias
@@ -63,7 +64,7 @@ def by_labels(
                 _listed(y),
             )
         return settings
-    names = np.unique(y)
+    names = distinct(y)
     shown = label_texts([high], words)[0]
     _check_classes(y, names, path, words)
     of_classes = replace(settings, task="multiclass")
@@ -240,5 +241,5 @@ def named_labels(labels: Iterable[float | None], words: Sequence[str] = ()) -> l
 
 
 def _listed(y: NDArray[np.float64], most: int = 5, words: Sequence[str] = ()) -> str:
-    names = label_texts(np.unique(y)[: most + 1].tolist(), words)
+    names = label_texts(distinct(y)[: most + 1].tolist(), words)
     return ", ".join([*names[:most], "..."] if len(names) > most else names)

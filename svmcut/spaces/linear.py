@@ -13,6 +13,7 @@ from functools import cached_property
 from svmcut._native import sparse
 from svmcut.spaces.protocol import Elements
 from svmcut.spec import schemas
+from svmcut.spec.later import distinct
 from svmcut.spec.later import numpy as np
 
 LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows are few
@@ -157,8 +158,8 @@ class LinearSpace(WeightSpace):
         start, stop = self.X.indptr[0], self.X.indptr[-1]
         sample = np.sort(self.X.indices[start : stop : max(1, self.X.nnz // 100_000)])
         inner = sample[[len(sample) * k // count for k in range(1, count)]]
-        # by hand: np.unique imports numpy.ma, which takes longer than a small run
-        inner = inner[np.diff(inner, prepend=0) > 0]
+        inner = distinct(inner)
+        inner = inner[inner > 0]
         return sparse.Ranges(
             self.rows, np.concatenate([[0], inner, [self.X.n_features]]).astype(np.int64)
         )

@@ -68,3 +68,14 @@ if TYPE_CHECKING:
     import numpy as numpy
 else:
     numpy = _Later()
+
+#: Values from which on looking for those that differ takes longer than an import.
+_MANY = 1 << 18
+
+
+def distinct(values: Any) -> Any:
+    """The values of an array that differ, rising: np.unique, which imports numpy.ma unless places
+    are asked for, and that takes a tenth of a small run."""
+    if len(values) > _MANY:
+        return numpy.unique(values)
+    return numpy.unique(values, return_inverse=True)[0]

@@ -18,6 +18,7 @@ from svmcut.models.label_trees import BEAM, EVEN
 from svmcut.scoring.measures import Measured, label_measures
 from svmcut.scoring.tops import TOP, USUAL, Propensity, Ranked, TopTally, among, best, leading
 from svmcut.spec.entries import SETS
+from svmcut.spec.later import distinct
 from svmcut.spec.records import replace
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
@@ -79,7 +80,7 @@ class SetTally:
         known = among(part.names, self._names)
         row, label = part.entries()
         has, n, K = known[label], len(part), len(self._names)
-        gold = np.unique(row[has] * K + place[label[has]])
+        gold = distinct(row[has] * K + place[label[has]])
         beyond = np.bincount(row[~has], minlength=n)
         for name, count in zip(
             *np.unique(part.names[label[~has]], return_counts=True), strict=True

@@ -17,6 +17,7 @@ from svmcut.messages import Message
 from svmcut.spec.catalog import SMO, TASKS
 from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
+from svmcut.spec.later import distinct
 from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import LARGEST_C
 from svmcut.spec.records import replace
@@ -120,7 +121,7 @@ def _may_stay(data: Any, keep: NDArray[np.bool_], settings: Settings, tight: boo
     free = settings.free_bias and not settings.has_kernel
     if not (few and sums) or settings.probability or free:
         return False
-    return row.labels == NUMBERS or len(np.unique(data.y)) == len(np.unique(data.y[keep]))
+    return row.labels == NUMBERS or len(distinct(data.y)) == len(distinct(data.y[keep]))
 
 
 def _costs(data: Any, bounds: NDArray, settings: Settings) -> NDArray[np.float64]:

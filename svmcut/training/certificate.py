@@ -14,6 +14,7 @@ from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, StoppingRule
 from svmcut.spec import schemas
+from svmcut.spec.later import distinct
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.spec.states import OWN, Form, State
@@ -145,7 +146,7 @@ def close(kept: Any, trained: Any) -> bool:
 
 def part_of_features(model: Any, K: int) -> Part:
     """The weights of some features of a model of (d, K) W, and of the constant one."""
-    places = np.unique(some(model.W.ravel()) // max(1, K))
+    places = distinct(some(model.W.ravel()) // max(1, K))
     columns = places.astype(np.int32) if model.columns is None else model.columns[places]
     part = replace(model, W=model.W[places], columns=columns)
 

@@ -24,6 +24,7 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel_chain import CachedRows
 from svmcut.spaces.kernel_classes import ClassFunctions
 from svmcut.spec.catalog import CUTTING_PLANE, JOINT
+from svmcut.spec.later import distinct
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.checks import check_class_numbers, checked_weights, class_warnings
@@ -126,7 +127,7 @@ class JointPlan(FunctionsPlan):
         """Some of the support vectors, by their scores at some of the rows."""
         m, n = model.support.n_rows, len(self._examples)
         used, rows = (
-            np.unique(np.linspace(0, count - 1, min(count, _SAMPLED)).astype(np.int64))
+            distinct(np.linspace(0, count - 1, min(count, _SAMPLED)).astype(np.int64))
             for count in (m, n)
         )
         alpha = np.zeros((m, len(self.names)))

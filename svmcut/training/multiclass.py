@@ -25,6 +25,7 @@ from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, DUAL_CD, MULTICLASS, TASKS, losses
 from svmcut.spec.entries import MARGIN, SLACK
+from svmcut.spec.later import distinct
 from svmcut.spec.parameters import DEFAULTS, Settings
 from svmcut.training.certificate import (
     in_columns,
@@ -99,7 +100,7 @@ def units_of(s: Settings, weight: float, n: int) -> Units:
 def classes_of(examples: Examples, original: bool) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Names (K,) of the classes, and the place (n,) of every row's; by the originals' conventions
     classes are 1 to the largest, with rows or without."""
-    names = np.unique(examples.y)
+    names = distinct(examples.y)
     if original:
         names = np.arange(1.0, names[-1] + 1)
     return names, np.searchsorted(names, examples.y)
