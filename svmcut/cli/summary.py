@@ -8,7 +8,6 @@ import math
 from svmcut.cli.deciding import decided
 from svmcut.cli.endings import stop_reason
 from svmcut.cli.updating import unchanged, updated
-from svmcut.data.gamma import gamma_of
 from svmcut.messages import as_word, printable
 from svmcut.spec.catalog import AUTO, KERNELS, measures
 from svmcut.spec.kinds import GAMMAS
@@ -48,6 +47,8 @@ def chosen(options: LearnOptions, outcome: Outcome, X: Csr | None = None) -> lis
     if options.has_kernel:
         left = "gamma" not in (options.given or ()) and "(" not in options.gamma[0].text
         if X is not None and left and "gamma" in kernel.takes:
+            from svmcut.data.gamma import gamma_of
+
             values += f" by default; -g {GAMMAS[0]} is {gamma_of(GAMMAS[0], X):.4g}"
         lines.insert(1, fact("Kernel", f"{options.kernel}{values and ', '}{values}"))
     return lines

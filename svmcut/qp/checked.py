@@ -9,8 +9,8 @@ any other is mended.
 from __future__ import annotations
 
 from svmcut.qp.exact import ExactSimplexQp
-from svmcut.qp.osqp import OsqpSimplexQp
 from svmcut.spec.later import numpy as np
+from svmcut.typing import Any
 
 
 def objective(H, b, C: float, beta) -> float:
@@ -31,12 +31,16 @@ class CheckedSimplexQp:
     def __init__(self, osqp_from: float = 500):
         self.osqp_from = osqp_from
         self._exact = ExactSimplexQp()
-        self._osqp = OsqpSimplexQp()
+        self._osqp: Any = None
 
     def solve(self, H, b, C: float, beta0, tol: float):
         """As ExactSimplexQp.solve; the answer is never worse than beta0."""
         start = np.asarray(beta0, dtype=np.float64)
         if len(b) >= self.osqp_from:
+            if self._osqp is None:
+                from svmcut.qp.osqp import OsqpSimplexQp
+
+                self._osqp = OsqpSimplexQp()
             proposed = self._osqp.solve(H, b, C, start, tol)
             if proposed is not None and objective(H, b, C, proposed) > objective(H, b, C, start):
                 start = proposed

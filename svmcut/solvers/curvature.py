@@ -16,6 +16,7 @@ changes      where a curvature is one of two numbers, A'BA is the last one and w
 from __future__ import annotations
 
 from svmcut._native import newton as native
+from svmcut.solvers.descent import DENSE_DIM
 from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
 from svmcut.spec.states import Form, Kept
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from svmcut.risks.smoothed import Smoothed, SmoothedRisk
     from svmcut.spaces.linear import ArraySpace, LinearSpace
 
-DENSE_DIM = 1024  # up to here the Hessian may be formed and factorised
 FULL_DIM = 128  # up to here it is, however many nonzeros a row has
 FEW_NONZEROS = (
     80  # of a row on average: its outer product costs less than some twenty products with it

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+#: Up to here the Hessian may be formed and factorised.
+DENSE_DIM = 1024
+
+
+def newton_may_follow(space: Any) -> bool:
+    """Whether features are few enough to go on with Newton's method where coordinate descent is
+    slow."""
+    return space.dim <= max(DENSE_DIM, space.X.n_rows // 10)
+
+
 def squared_norms(space: Any) -> NDArray[np.float64]:
     """(n,) |x_i|^2 of the rows with their constant feature."""
     norms = np.empty(space.X.n_rows)

@@ -26,9 +26,13 @@ from collections.abc import Generator
 
 from svmcut._native import dual_cd
 from svmcut.risks.weights import boxes, total
-from svmcut.solvers.curvature import DENSE_DIM
-from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
-from svmcut.solvers.newton import Newton, may_follow
+from svmcut.solvers.descent import (
+    DENSE_DIM,
+    DescentRun,
+    hinge_cut,
+    newton_may_follow,
+    squared_norms,
+)
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
@@ -68,7 +72,7 @@ class DualCdRun(DescentRun):
 
     def __init__(self, solver: DualCd, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
-        self._newton, n = may_follow(problem.space), len(self._alpha)
+        self._newton, n = newton_may_follow(problem.space), len(self._alpha)
         self._gram, self._slow = False, 0
         self._boxes = boxes(problem.C, problem.risk.weights)
         self._total = total(problem.risk.weights, n)
@@ -84,7 +88,11 @@ class DualCdRun(DescentRun):
             from svmcut.solvers.gram_smo import GramSmo
 
             return GramSmo()
-        return Newton() if self._newton else super()._successor()
+        if not self._newton:
+            return super()._successor()
+        from svmcut.solvers.newton import Newton
+
+        return Newton()
 
     def _leaves(self, epochs: float) -> bool:
         """Two looks in a row must have the epochs to come cost more than what would go on: Newton's

@@ -31,9 +31,7 @@ from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.risks.logistic import FAR, logits
 from svmcut.risks.protocol import LossRisk
-from svmcut.solvers.curvature import DENSE_DIM
-from svmcut.solvers.descent import DescentRun, squared_norms
-from svmcut.solvers.newton import Newton, may_follow
+from svmcut.solvers.descent import DENSE_DIM, DescentRun, newton_may_follow, squared_norms
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
@@ -62,7 +60,7 @@ class LossCdRun(DescentRun):
         space, risk, n = problem.space, problem.risk, len(self._alpha)
         self._logit = np.full(n, -FAR) if risk.number == LOGISTIC else None
         self._boxes = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
-        self._newton = (may_follow(space) or not risk.widest()) and not solver.stays
+        self._newton = (newton_may_follow(space) or not risk.widest()) and not solver.stays
         self._trial = math.inf
         self._foreseen = 0.0  # one look says nothing yet
 
@@ -79,6 +77,8 @@ class LossCdRun(DescentRun):
     def _successor(self) -> Solver:
         if not self._newton:
             return super()._successor()
+        from svmcut.solvers.newton import Newton
+
         if self._trial == math.inf:
             return Newton()
         return Newton(self._trial, LossCd(self._solver.seed, stays=True))

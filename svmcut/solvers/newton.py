@@ -36,7 +36,7 @@ from svmcut._native import sparse
 from svmcut.cutting.oracle import Normals
 from svmcut.risks.smoothed import FLAT, SmoothedRisk, line_step
 from svmcut.risks.weights import total
-from svmcut.solvers.curvature import DENSE_DIM, Curvature
+from svmcut.solvers.curvature import Curvature
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start
 from svmcut.spec import schemas
@@ -56,11 +56,6 @@ PATIENCE, SMOOTH_PATIENCE = (
     30,
     10,
 )  # looks without progress, where delta falls and where there is none
-
-
-def may_follow(space) -> bool:
-    """Whether features are few enough to go on with where coordinate descent is slow."""
-    return space.dim <= max(DENSE_DIM, space.X.n_rows // 10)
 
 
 class Descent(Kept):

@@ -26,9 +26,8 @@ from svmcut.cutting.bundle import CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
 from svmcut.solvers.compose import Watched
-from svmcut.solvers.descent import squared_norms
+from svmcut.solvers.descent import newton_may_follow, squared_norms
 from svmcut.solvers.dual_cd import DualCd
-from svmcut.solvers.newton import may_follow
 from svmcut.solvers.protocol import (
     Interrupted,
     Problem,
@@ -164,7 +163,7 @@ class OneVsRestRun(Run):
 
     def _begin_wave(self) -> Any:
         problem, space, stop, labels = self._problem, self._space, self._binary.stop, self._labels()
-        patience = self._solver.machine.max_epochs if may_follow(space) else np.inf
+        patience = self._solver.machine.max_epochs if newton_may_follow(space) else np.inf
         return label_cd.Descent(
             space.rows,
             problem.risk.positive[:, labels.start : labels.stop],

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from svmcut.data.arrays import vector_examples
 from svmcut.data.labels import classes_of
 from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
@@ -143,6 +142,8 @@ class RowTask(Task):
         return examples if costs else replace(examples, weights=None)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Examples:
+        from svmcut.data.arrays import vector_examples
+
         return vector_examples(X, y, qid)
 
     def predictor(

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 
-from svmcut.data.changes import row_keys
 from svmcut.errors import UsageError
 from svmcut.files.rounding import KEPT
 from svmcut.messages import Parameter
@@ -46,6 +45,8 @@ def completed(outcome: Outcome, examples: Any, settings: Settings) -> Any:
     model = with_certificate(outcome.model, outcome, settings)
     if outcome.fractions is None:
         return model
+    from svmcut.data.changes import row_keys
+
     used = np.flatnonzero(outcome.fractions)
     keys = row_keys(examples.X, examples.y)[used]
     return replace(model, multipliers=(outcome.objective.C, keys, outcome.fractions[used]))

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 
 from svmcut._native.interrupt import deadline, watched_signals
-from svmcut.data.gamma import gamma_of
 from svmcut.resources import INIT, QP, one_blas_thread, part
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.protocol import Progress, Start, State
@@ -219,6 +218,8 @@ def make_driver(settings: Settings, data: Any, time_limit: float | None = None) 
     """
     check(settings)
     if isinstance(settings.gamma, str):
+        from svmcut.data.gamma import gamma_of
+
         settings = replace(settings, gamma=gamma_of(settings.gamma, data.X))
     settings = resolved(settings, data.X.n_rows, time_limit)
     plan = load(plan_of(settings.task, settings.has_kernel, settings.solver, settings.multiclass))

@@ -22,7 +22,6 @@ from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.certificate import close, in_columns, some, weights_reading
 from svmcut.training.gate import Part
-from svmcut.training.initial import read_initial
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
@@ -62,7 +61,11 @@ class Linear(Plan):
         named = SOLVERS.get(settings.solver)
         cuts = not settings.of_scores if named is None else named.losses is None
         self.bias = settings.bias or 0.0
-        self.initial = None if settings.initial is None else read_initial(settings)
+        self.initial = None
+        if settings.initial is not None:
+            from svmcut.training.initial import read_initial
+
+            self.initial = read_initial(settings)
         self.space = vectors.space(cuts and self.initial is None)
         self.begun: Start | None = None
 

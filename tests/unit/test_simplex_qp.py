@@ -7,7 +7,7 @@ from thinned import thinned
 
 from svmcut._native import qp
 from svmcut.errors import UsageError
-from svmcut.qp import checked, make_qp, osqp
+from svmcut.qp import make_qp, osqp
 from svmcut.qp.checked import CheckedSimplexQp, objective
 from svmcut.qp.exact import ExactSimplexQp
 from svmcut.spec.parameters import Settings
@@ -140,7 +140,7 @@ def test_osqp_meets_the_tolerance_without_the_exact_solver(trial):
 def test_the_choices_of_the_catalog(rng, monkeypatch):
     H, b = problem(rng, 12, 4)
     asked = []
-    monkeypatch.setattr(checked.OsqpSimplexQp, "solve", lambda *words: asked.append(len(words[2])))
+    monkeypatch.setattr(osqp.OsqpSimplexQp, "solve", lambda *words: asked.append(len(words[2])))
     for name, expected in (("auto", 0), (None, 0), ("exact", 0), ("osqp", 1)):
         asked.clear()
         assert_feasible(make_qp(name).solve(H, b, 1.0, np.eye(12)[0], 1e-9))
@@ -153,7 +153,7 @@ def test_the_choices_of_the_catalog(rng, monkeypatch):
 
 def test_osqp_is_not_asked_about_a_few_cuts(rng, monkeypatch):
     H, b = problem(rng, 12, 4)
-    monkeypatch.setattr(checked.OsqpSimplexQp, "solve", lambda *_: pytest.fail("OSQP was asked"))
+    monkeypatch.setattr(osqp.OsqpSimplexQp, "solve", lambda *_: pytest.fail("OSQP was asked"))
     assert_feasible(CheckedSimplexQp().solve(H, b, 1.0, np.eye(12)[0], 1e-9))
 
 
