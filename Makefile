@@ -38,6 +38,7 @@ $(VENV)/.created:
 	{ echo "svmcut needs a C++17 compiler (g++ 9 or clang++ 10 and later); none was found" >&2; exit 1; }
 	@"$(PYTHON)" -m venv "$(VENV)" || { echo "$(PYTHON) -m venv failed; on Debian and Ubuntu the package \
 	python3-venv is missing" >&2; exit 1; }
+	@$(VENV)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade pip  # whose programs start sooner
 	@touch $@
 
 # What compiles, then the package beside its sources: Python files count at once, a changed C++ or Cython file compiles
