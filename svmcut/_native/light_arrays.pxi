@@ -1,6 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Arrays of one dimension or two, and their parts.
 
+ctypedef fused number:
+    double
+    float
+    int32_t
+
+
+cdef Py_ssize_t extreme(const number* values, Py_ssize_t n, int sign) noexcept nogil:
+    """Where the first of the largest or least of values side by side is, with one comparison of
+    each, for there may be as many as entries; -1 where one is none."""
+    cdef Py_ssize_t k, best = 0
+    cdef number most = values[0]
+    if number is not int32_t and most != most:
+        return -1
+    for k in range(n if sign > 0 else 0):
+        if not values[k] <= most:
+            if number is not int32_t and values[k] != values[k]:
+                return -1
+            most, best = values[k], k
+    for k in range(0 if sign > 0 else n):
+        if not values[k] >= most:
+            if number is not int32_t and values[k] != values[k]:
+                return -1
+            most, best = values[k], k
+    return best
+
+
 cdef class Array:
     """Numbers of one type, as numpy.ndarray.
 
@@ -247,6 +273,16 @@ cdef class Array:
             raise NumpyNeeded("max")
         cdef Py_ssize_t k, best = 0
         cdef double value, most = real(self.data, self.code)
+        if self.steps[0] == SIZES[self.code] and self.code in (F8, F4, I4):
+            if self.code == F8:
+                best = extreme(<const double*>self.data, self.dims[0], sign)
+            elif self.code == F4:
+                best = extreme(<const float*>self.data, self.dims[0], sign)
+            else:
+                best = extreme(<const int32_t*>self.data, self.dims[0], sign)
+            if best < 0:
+                raise NumpyNeeded("nan")
+            return best
         for k in range(self.dims[0]):
             value = real(self.data + k * self.steps[0], self.code)
             if value != value:

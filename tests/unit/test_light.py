@@ -79,6 +79,16 @@ def test_types_meet_as_in_numpy(kinds):
         assert same(*both(TWO[name], x, y))
 
 
+def near(np, x):
+    """Integers that are not far apart, some of them often."""
+    places = np.flatnonzero(x > 0).astype(np.int32)
+    return np.concatenate([places[5:], places[:9], places[3:]])
+
+
+def extremes(x):
+    return x.max(), x.min(), x.argmax(), x.argmin()
+
+
 ONE = {
     "a number": lambda np, x: (x + 2.5) * 3,
     "a number before": lambda np, x: 1.5 - x / 4.0,
@@ -95,6 +105,17 @@ ONE = {
     "append": lambda np, x: np.append(x, 0.0),
     "unique": lambda np, x: np.unique(np.where(x > 0, 3.0, x)),
     "inverse": lambda np, x: np.unique(np.where(x > 0, 3.0, x), return_inverse=True)[1],
+    "unique of few": lambda np, x: np.unique(np.where(x > 0, -0.0, 1.0)),
+    "inverse of few": lambda np, x: np.unique(np.where(x > 0, 2.0, 1.0), return_inverse=True)[1],
+    "unique of near": lambda np, x: np.unique(near(np, x), return_inverse=True)[0],
+    "inverse of near": lambda np, x: np.unique(near(np, x), return_inverse=True)[1],
+    "unique of far": lambda np, x: np.unique(np.array([7, 10**9, 7, -3], np.int32)),
+    "where of float32": lambda np, x: np.where(
+        x > 0, x.astype(np.float32), (-x).astype(np.float32)
+    ),
+    "most of float32": lambda np, x: extremes(x.astype(np.float32)),
+    "most of int32": lambda np, x: extremes(near(np, x)),
+    "most of every third": lambda np, x: extremes(x[1::3]),
     "finite": lambda np, x: np.isfinite(np.where(x > 0, x, float("inf"))),
     "searched": lambda np, x: np.searchsorted(np.unique(x), x[::5], side="right"),
     "close": lambda np, x: (bool(np.allclose(x, x + 1e-9)), bool(np.allclose(x, x + 1.0))),
@@ -154,6 +175,9 @@ def test_matrices():
 
 
 LACKING = (
+    lambda np, x: np.append(x, float("nan")).max(),
+    lambda np, x: np.append(float("nan") * x[:1], x).min(),
+    lambda np, x: np.append(x, float("nan")).astype(np.float32).min(),
     lambda np, x: x @ x,
     lambda np, x: np.linalg,
     lambda np, x: x[None],
