@@ -24,7 +24,7 @@ def duel(job: Job, runs: dict[str, dict[str, Any]], folder: Path, given: Any) ->
     """Median CPU seconds of both, by "ours" and "theirs"."""
     found: dict[str, list[float]] = {side: [] for side in runs}
     longest = max(run["cpu"] for run in runs.values())
-    rounds = 7 if longest < 0.5 else 5 if longest < 3 else 3
+    rounds = 15 if longest < 0.5 else 5 if longest < 3 else 3
     for turn in range(rounds + 1):
         for side in sorted(runs, reverse=turn % 2 == 1):
             peer, setting = runs[side]["peer"], runs[side]["setting"]
