@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Bytes of examples up to which a run begins without NumPy, and seconds for which lines wait.
 SMALL, PATIENCE = 1 << 24, 0.25
+#: Bytes whose labels are looked at before that.
+HEAD = 1 << 14
 TASK = "classification"
 _LOSSES = (TASKS[TASK].loss, SQUARED_HINGE, LOGISTIC)
 _SOLVERS = (AUTO, DUAL_CD, NEWTON, CUTTING_PLANE)
@@ -95,7 +97,26 @@ def may_begin(options: LearnOptions) -> bool:
     ):
         return False
     written = [options.model_file, *([] if options.report is None else [options.report])]
-    return _is_file(options.example_file, SMALL) and all(map(_is_file, written))
+    if not (_is_file(options.example_file, SMALL) and all(map(_is_file, written))):
+        return False
+    return not _names_classes(options.example_file)
+
+
+def _names_classes(path: str) -> bool:
+    """Whether the first lines of a file have three labels or more, which needs NumPy."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD)
+    except OSError:
+        return False
+    if not head.isascii():  # a packed one
+        return False
+    labels = {
+        words[0].removeprefix(b"+")
+        for line in head.split(b"\n")[:-1]
+        if (words := line.split(None, 1)) and words[0][:1] != b"#"
+    }
+    return len(labels) > 2
 
 
 def _is_file(path: str, most: int | None = None) -> bool:

@@ -12,13 +12,9 @@ import numpy as np
 from svmcut.data.examples import Examples
 from svmcut.models import MulticlassModel
 from svmcut.risks import make_risk
-from svmcut.risks.class_costs import ClassCostRisk, squared_differences
-from svmcut.risks.free_bias import FreeBiasRisk
-from svmcut.risks.multiclass import CrammerSingerRisk, SquaredCrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.weights import total
 from svmcut.solvers.apart import Apart, Piece, Together, check_piece, waves_of
-from svmcut.solvers.multiclass_cd import MulticlassCdRun
 from svmcut.solvers.one_vs_rest import OneVsRest, OneVsRestRun, lanes_of
 from svmcut.solvers.protocol import Problem, Progress
 from svmcut.spaces.multilabel import LabelSpace
@@ -62,10 +58,18 @@ def class_risk(
     rest."""
     K = len(names)
     if losses(s.task)[s.loss or ""].joint:
+        from svmcut.risks.class_costs import ClassCostRisk, squared_differences
+
         return ClassCostRisk(y, squared_differences(names, y), s.rescaling, s.slack_norm, weights)
     if s.multiclass != MULTICLASS[0]:
-        risk = FreeBiasRisk(make_risk(s)) if s.free_bias else make_risk(s)
+        risk = make_risk(s)
+        if s.free_bias:
+            from svmcut.risks.free_bias import FreeBiasRisk
+
+            risk = FreeBiasRisk(risk)
         return OneVsRestRisk.of_classes(risk, y, K, threads, weights)
+    from svmcut.risks.multiclass import CrammerSingerRisk, SquaredCrammerSingerRisk
+
     return (CrammerSingerRisk if s.slack_norm == 1 else SquaredCrammerSingerRisk)(
         y, K, threads, weights
     )
@@ -273,8 +277,9 @@ class MulticlassPlan(Plan):
         outcome.multipliers = self.units.original * outcome.multipliers
         outcome.details |= self.classes.details()
         outcome.scale = self._written
-        if isinstance(ended.run, MulticlassCdRun) and (below := ended.run.below()) is not None:
-            v, lower = below
+        below = getattr(ended.run, "below", None)  # of Crammer and Singer's descent alone
+        if below is not None and (known := below()) is not None:
+            v, lower = known
             apart = self.space.blend(1.0, w, -1.0, v)
             square = max(0.0, self.space.dot(apart, apart))
             outcome.apart = outcome.primal - lower, math.sqrt(square)

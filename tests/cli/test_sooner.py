@@ -106,9 +106,11 @@ def test_a_report_that_cannot_be_written_again_waits_for_numpy(tmp_path, tried, 
 
 REFUSED = {
     "a line that is none": "1 1:1\n-1 2:x\n",
+    "three labels, one of them late": "1 1:1\n2 2:1\n" * 1500 + "3 3:1\n" * 9,
     "three labels": "1 1:1\n2 2:1\n3 3:1\n" * 10,
     "no file": None,
 }
+AT_ONCE = {"three labels", "no file"}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -117,7 +119,7 @@ def test_others_begin_again(name, tmp_path, capsys, tried, monkeypatch):
     if REFUSED[name] is not None:
         file.write_text(REFUSED[name])
     status, found = call("svmcut learn", file, model), told(capsys)
-    assert len(tried) == (1 if REFUSED[name] is None else 2)
+    assert len(tried) == (1 if name in AT_ONCE else 2)
     monkeypatch.setattr(sooner, "may_begin", lambda options: False)
     assert (call("svmcut learn", file, model), told(capsys)) == (status, found)
 
@@ -132,6 +134,16 @@ def sampled_file(folder):
     path = folder / "sampled"
     path.write_text("".join(lines))
     return path
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"# 1 2 3\n+1 1:1\n1 2:1\n-1 1:1\n", b"+1 1:1\n1 2:1\n-1 1:1\n", b"1 \xff\n2 1\n3 1\n"],
+    ids=["comment", "signs", "packed"],
+)
+def test_few_labels_need_no_numpy(head, tmp_path):
+    (tmp_path / "file").write_bytes(head)
+    assert not sooner._names_classes(tmp_path / "file")
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
