@@ -265,7 +265,8 @@ def contests(task: str) -> list[Contest]:
     if task == "ranking":
         kernel = "-t 2 -g 0.3 --solver subspace --basis"
         return [
-            Contest("svmcut", ("linear", f"{kernel} 200", f"{kernel} 500")),
+            # the loss that both peers minimise, and that of swapped pairs
+            Contest("svmcut", (f"{NDCG} 10", f"{NDCG} 100", "linear", f"{kernel} 500")),
             Contest("lightgbm", ("30", "100", "300")),
             Contest("xgboost", ("30", "100", "300")),
         ]
@@ -276,6 +277,7 @@ def contests(task: str) -> list[Contest]:
     return [ours, *theirs, *OTHERS.get(task, ())]
 
 
+NDCG = "-l ndcg --at 10 -c"
 SGD, VOWPAL_WABBIT = Contest("SGDClassifier", ("5", "20", "100")), Contest("vowpal-wabbit", ("5",))
 #: Peers of a linear task besides LIBLINEAR's programs.
 OTHERS = {
@@ -314,7 +316,8 @@ def command(job: Job, peer: str, setting: str, model: str, python: str) -> list[
             words += ["--task", "sequence", "--example-cost", "0.5", *setting.split()]
         elif job.task == "ranking":
             words[1] = "rank"
-            words += ["--example-cost", "0.01", *(setting.split() if setting != "linear" else ())]
+            given = setting.split() if setting != "linear" else []
+            words += given if "-c" in given else ["--example-cost", "0.01", *given]
         else:
             words += ["--example-cost", C, "--gap", setting]
             if job.task == "rbf":
