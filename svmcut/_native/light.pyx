@@ -290,10 +290,6 @@ def shape(x):
 def count_nonzero(Array a):
     cdef Array x = lines(a)
     cdef Py_ssize_t i, j, found = 0
-    if a.code == BOOL and a.ndim == 1:
-        for i in range(a.dims[0]):
-            found += a.data[i * a.steps[0]] != 0
-        return found
     for i in range(x.dims[0]):
         for j in range(x.dims[1]):
             found += real(x.data + i * x.steps[0] + j * x.steps[1], a.code) != 0
@@ -305,9 +301,8 @@ def flatnonzero(Array a):
         raise NumpyNeeded("flatnonzero")
     cdef Py_ssize_t k, at = 0
     cdef Array out = fresh(I8, count_nonzero(a))
-    cdef bint truths = a.code == BOOL
     for k in range(a.dims[0]):
-        if (a.data[k * a.steps[0]] if truths else real(a.data + k * a.steps[0], a.code)) != 0:
+        if real(a.data + k * a.steps[0], a.code) != 0:
             (<int64_t*>out.data)[at] = k
             at += 1
     return out
@@ -363,11 +358,7 @@ def where(Array truth, x, y):
     if a.code != code or b.code != code or not a.dims[0] == b.dims[0] == truth.dims[0]:
         raise NumpyNeeded("where")
     out = fresh(code, truth.dims[0])
-    for k in range(truth.dims[0] if SIZES[code] == 8 else 0):
-        (<int64_t*>out.data)[k] = (<int64_t*>(
-            a.data + k * a.steps[0] if truth.data[k * truth.steps[0]] else b.data + k * b.steps[0]
-        ))[0]
-    for k in range(0 if SIZES[code] == 8 else truth.dims[0]):
+    for k in range(truth.dims[0]):
         memcpy(out.data + k * SIZES[code], a.data + k * a.steps[0]
                if truth.data[k * truth.steps[0]] else b.data + k * b.steps[0], SIZES[code])
     return out
@@ -444,38 +435,6 @@ cdef int by_value(const void* x, const void* y) noexcept nogil:
     return 1 if p.place > q.place else -1
 
 
-#: Numbers that are looked for one by one.
-DEF FEW = 8
-
-
-cdef Py_ssize_t few_values(Array a, Placed* known, int64_t* at):
-    """The numbers there are, rising, with the first place of each, where they are FEW, and where
-    each one of the array is among them; -1 where they are more, or not finite."""
-    cdef Py_ssize_t k, last = 0, found = 0
-    cdef int64_t[FEW] turns
-    cdef double value
-    for k in range(a.dims[0]):
-        value = real(a.data + k * a.steps[0], a.code)
-        if not (found and known[last].value == value):
-            last = 0
-            while last < found and known[last].value != value:
-                last += 1
-            if last == found:
-                if found == FEW or not finite(value):
-                    return -1
-                known[found].value, known[found].place = value, k
-                found += 1
-        at[k] = last
-    for k in range(found):
-        turns[k] = 0
-        for last in range(found):
-            turns[k] += known[last].value < known[k].value
-    for k in range(a.dims[0]):
-        at[k] = turns[at[k]]
-    qsort(known, found, sizeof(Placed), by_value)
-    return found
-
-
 cdef Array near_values(Array a, Array at):
     """As unique gives them, of integers that are not far apart; None of others."""
     cdef Py_ssize_t k, n = a.dims[0], found = 0
@@ -506,7 +465,6 @@ def unique(Array a, return_inverse=False):
     """The numbers there are, rising, and where each one of the array is among them."""
     cdef Py_ssize_t k, n = a.dims[0], found = 0
     cdef Array out, at = fresh(I8, n)
-    cdef Placed[FEW] known
     cdef Placed* sorted
     if a.ndim != 1:
         raise NumpyNeeded("unique")
@@ -514,14 +472,7 @@ def unique(Array a, return_inverse=False):
         out = near_values(a, at)
         if out is not None:
             return (out, at) if return_inverse else out
-    found = few_values(a, known, <int64_t*>at.data)
-    if found >= 0:
-        out = fresh(a.code, found)
-        for k in range(found):
-            memcpy(out.data + k * SIZES[a.code], a.data + known[k].place * a.steps[0],
-                   SIZES[a.code])
-        return (out, at) if return_inverse else out
-    out, found = fresh(a.code, n), 0
+    out = fresh(a.code, n)
     sorted = <Placed*>malloc((n + 1) * sizeof(Placed))
     if sorted == NULL:
         raise MemoryError
