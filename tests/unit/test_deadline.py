@@ -146,6 +146,6 @@ def test_what_follows_a_time_limit_is_two_passes(rng, monkeypatch):
     X, y = rng.normal(size=(2000, 60)).astype(np.float32), rng.integers(1, 4, 2000)
     common = {"task": "multiclass", "multiclass": "crammer-singer", "time_limit": 300.0}
     train((X[:9], y[:9]), example_cost=1.0, **common)  # what is imported takes time, too
-    monkeypatch.setattr(driver, "deadline", lambda seconds: deadline(0.02))
+    monkeypatch.setattr(driver, "deadline", lambda seconds: deadline(0.3))
     outcome = train((X, y), example_cost=1e4, gap=1e-9, **common)
     assert outcome.stopped_by == "limit" and passes == ["scores", "adjoint"]
