@@ -157,19 +157,36 @@ def watched_signals():
 def _pass(now):
     global svmcut_signalled, svmcut_late
     svmcut_late = svmcut_signalled = 1
+    if now.ends_python:
+        _end_python(now)
+
+
+def _end_python(now):
+    """For Python between C calls, and those that look at no flag."""
     import signal
 
-    # for Python between C calls, and those that look at no flag
-    if now.ends_python and signal.getsignal(SIGINT) is signal.default_int_handler:
+    usual = signal.getsignal(SIGINT) is signal.default_int_handler
+    if usual and now.ends_python and not now.raised:
         now.raised = True
         _thread.interrupt_main()
 
 
 class Deadline:
     """passed: whether something was ended by it; ends_python: whether it ends Python code too, with
-    a KeyboardInterrupt, as Ctrl-C does; for the program to set where that does no harm."""
+    a KeyboardInterrupt, as Ctrl-C does, at once where the time is over; for the program to set
+    where that does no harm."""
 
-    passed = ends_python = raised = False
+    passed = raised = _ends_python = False
+
+    @property
+    def ends_python(self):
+        return self._ends_python
+
+    @ends_python.setter
+    def ends_python(self, value):
+        self._ends_python = value
+        if value and svmcut_late and waiting is self:
+            _end_python(self)
 
 
 def _settle(timer, now):

@@ -8,12 +8,11 @@ import time
 
 import numpy as np
 import pytest
-from svmcut._native.interrupt import DeadlinePassed, deadline, watched_signals
+from svmcut._native.interrupt import Deadline, DeadlinePassed, deadline, watched_signals
 
 from svmcut import train
-from svmcut._native import dual_cd, sparse
+from svmcut._native import dual_cd, multiclass, sparse
 from svmcut.data.examples import Csr
-from svmcut.solvers.multiclass_cd import MulticlassCdRun
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.training import driver
 
@@ -75,6 +74,11 @@ def test_a_deadline_ends_python_code_where_it_may():
             over.ends_python = True
             run_for(20)
         assert over.passed and time.perf_counter() - began < 10
+        with pytest.raises(KeyboardInterrupt), deadline(0.0) as over:
+            run_for(0.05)
+            over.ends_python = True  # when the time is over
+            run_for(20)
+        assert over.passed and time.perf_counter() - began < 10
         with deadline(0.0) as over:
             run_for(0.05)
         assert not over.passed
@@ -131,21 +135,26 @@ def test_a_time_limit_ends_training_within_a_call(rng, options, monkeypatch):
 def test_what_follows_a_time_limit_is_two_passes(rng, monkeypatch):
     """Of classes trained at once: scores of the last look, and the point that its bound belongs
     to."""
-    passes, look = [], MulticlassCdRun._look
+    passes, over = [], Deadline()
 
-    def last_look(self, last=False):
-        if last:
-            passes.clear()
-        return look(self, last)
+    class Late(multiclass.Descent):
+        calls = 0
 
-    monkeypatch.setattr(MulticlassCdRun, "_look", last_look)
+        def run(self, *given, **named):
+            super().run(*given, **named)
+            self.calls += 1
+            if self.calls == 2:
+                passes.clear()
+                over.passed = True
+                raise DeadlinePassed
+
+    monkeypatch.setattr(multiclass, "Descent", Late)
+    monkeypatch.setattr(driver, "deadline", lambda seconds: contextlib.nullcontext(over))
     for name in ("scores", "adjoint"):
         pass_over = getattr(LabelSpace, name)
         counted = lambda *given, f=pass_over, n=name: passes.append(n) or f(*given)  # noqa: E731
         monkeypatch.setattr(LabelSpace, name, counted)
     X, y = rng.normal(size=(2000, 60)).astype(np.float32), rng.integers(1, 4, 2000)
-    common = {"task": "multiclass", "multiclass": "crammer-singer", "time_limit": 300.0}
-    train((X[:9], y[:9]), example_cost=1.0, **common)  # what is imported takes time, too
-    monkeypatch.setattr(driver, "deadline", lambda seconds: deadline(0.3))
-    outcome = train((X, y), example_cost=1e4, gap=1e-9, **common)
+    options = {"task": "multiclass", "multiclass": "crammer-singer", "time_limit": 300.0}
+    outcome = train((X, y), example_cost=1e4, gap=1e-9, **options)
     assert outcome.stopped_by == "limit" and passes == ["scores", "adjoint"]
