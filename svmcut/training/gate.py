@@ -140,9 +140,6 @@ def judge(
         None where the file has every digit, or the caller has set `primal_of_file`.
     """
     primal, dual = outcome.primal, outcome.dual
-    size = None if reading is None or dual <= primal + SLIP * abs(primal) else reading.size
-    if size is not None and dual - primal <= ROUNDING * size():
-        outcome.certificate, dual = (primal, primal), primal
     if reading is not None and _STAYS.get():
         outcome.rounding = math.inf
     elif reading is not None:
@@ -151,7 +148,7 @@ def judge(
             room = CLOSE * (primal - dual)
         outcome.primal_of_file = primal_of_file(outcome.model, reading, room)
         outcome.rounding = room if outcome.primal_of_file is None else 0.0
-    file, met = outcome.primal_of_file, rule.met(primal, dual)
+    file = outcome.primal_of_file
     kernel = getattr(outcome.model, "kernel", None)
     outcome.converged, outcome.stopped_by = False, None
     definite = kernel is None or kernel.is_definite
@@ -159,11 +156,17 @@ def judge(
         definite = reading.definite
     if not definite:
         outcome.certificate = primal, math.nan
+        met = rule.met(primal, dual)
         outcome.stopped_by = stopped_by or (STATIONARY if met else otherwise)
         return outcome
     # that of the file was formed by itself, at large C with some rounding
     for value, slip in ((primal, 0.0), (file, CLOSE * abs(rule.target(primal)))):
         if value is not None and dual > value + SLIP * abs(value) + slip:
+            size = None if reading is None else reading.size
+            if size is not None and dual - value <= ROUNDING * size():
+                dual = min(primal, value)
+                outcome.certificate = primal, dual
+                continue
             outcome.stopped_by = "mistake"
             outcome.warnings.append(
                 f"the dual value {dual:.9g} is above the primal value {value:.9g}: an error of "
@@ -171,7 +174,7 @@ def judge(
                 "certificate; please report it"
             )
             return outcome
-    if not met:
+    if not rule.met(primal, dual):
         outcome.stopped_by = stopped_by or otherwise
     elif file is not None and not rule.met(file, dual):
         outcome.stopped_by = "file"

@@ -63,6 +63,26 @@ def test_the_primal_of_the_file_has_to_meet_the_rule_too(value, converged, reaso
     )
 
 
+@pytest.mark.parametrize("primal", [1e-12, 2e-12])
+def test_a_file_below_the_dual_value_by_rounding_of_a_larger_sum_lowers_it(primal):
+    rule, file = StoppingRule(math.inf, 1e-3), 0.9999e-12
+    for size, reason in ((1e4, None), (1e-3, "mistake")):
+        reading = Reading(lambda model: file, size=lambda size=size: size)
+        found = judge(outcome(linear(), primal, 1.0001e-12), rule, None, reading=reading)
+        if reason is None:
+            assert found.certificate == (primal, file)
+            assert found.converged == (primal == 1e-12)
+        else:
+            assert found.stopped_by == reason
+
+
+def test_one_row_with_a_free_bias_has_a_certificate():
+    options = {"loss": "logistic", "free_bias": True, "solver": "cutting-plane"}
+    row = np.array([[0.0, -0.727318943]], np.float32)
+    found = svmcut.train((row, [1]), example_cost=7830.0, gap=1e-6, **options)
+    assert found.stopped_by != "mistake" and found.dual <= found.primal < 1e-10
+
+
 @pytest.mark.parametrize("holds", [True, False])
 def test_digits_that_cannot_matter_are_looked_at_in_a_part(holds):
     looked = []
