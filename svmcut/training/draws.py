@@ -14,7 +14,6 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import DrawnSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import SOLVERS, SUBSPACE, solver_class
-from svmcut.training.certificate import scaled_bound
 from svmcut.training.outcome import FULL, Objective, Outcome
 from svmcut.training.span import Span
 from svmcut.training.stage import Ended
@@ -103,7 +102,7 @@ class DrawPlan(Chosen):
                 dual = room.bound(alpha, C)
             else:
                 offset, coef = ended.run.dual_point(C, n)
-                dual = scaled_bound(offset, room.squared(coef))
+                dual = room.dual_bound(offset, coef)
         squared = handed["squared"]
         progress = ended.progress._replace(primal=primal, dual=dual, gap=primal - dual)
         outcome = ended._replace(progress=progress).outcome(self.settings.solver, model, squared)

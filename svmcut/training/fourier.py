@@ -15,7 +15,6 @@ from svmcut.errors import TrainingError
 from svmcut.models.fourier import FourierModel, blocks, fourier_features, frequencies
 from svmcut.spaces.subspace import Subspace
 from svmcut.spec.records import replace
-from svmcut.training.certificate import scaled_bound
 from svmcut.training.gate import Part, Reading
 from svmcut.training.span import Span, refuse_features
 from svmcut.typing import TYPE_CHECKING, Any
@@ -84,7 +83,7 @@ class FourierSpan(Span):
         offset = model.lower + 0.5 * model.squared_norm
         at_zero = room.vectors.risk.linearize(np.zeros(len(coef))).value
         primal = min(0.5 * squared + C * risk, C * at_zero)
-        return {"kernel_primal": primal, "kernel_dual": scaled_bound(offset, squared)}
+        return {"kernel_primal": primal, "kernel_dual": room.dual_bound(offset, coef, 1.0, squared)}
 
     def model(self, w, cuts: int) -> FourierModel:
         vectors = self.room.vectors

@@ -300,9 +300,13 @@ class MachinesPlan(Plan):
         are 0."""
         others = self._others(objective, dict(enumerate(done)))
         primal = others.primal + others.own
-        rewritten = any(outcome.primal_of_file is not None for outcome in done)
+        model = self._model(done)
+        rewritten = any(
+            outcome.primal_of_file is not None or outcome.stopped_by == "rounding"
+            for outcome in done
+        )
         whole = Outcome(
-            self._model(done),
+            model,
             objective,
             ended.progress,
             self.settings.solver,
@@ -311,7 +315,7 @@ class MachinesPlan(Plan):
             np.concatenate([np.zeros(0), *(outcome.multipliers for outcome in done)]),
             certificate=(primal, others.dual),
             kernel_evaluations=others.evaluations,
-            primal_of_file=primal + self._change_in_file(done) if rewritten else None,
+            primal_of_file=primal + self._change_in_file(done, model) if rewritten else None,
             details={"machines": [self._told(j, outcome) for j, outcome in enumerate(done)]},
         )
         whole.warnings = list(dict.fromkeys(text for outcome in done for text in outcome.warnings))
@@ -320,14 +324,25 @@ class MachinesPlan(Plan):
         missing = ended.stopped_by if len(done) < len(self._machines) else None
         return join(whole, done, missing, _part(whole.model), self.settings.original)
 
-    def _change_in_file(self, done: list[Outcome]) -> float:
+    def _change_in_file(self, done: list[Outcome], whole: KernelMulticlassModel) -> float:
         """By how much the digits of the file change the sum, of machines too that they matter
-        little to."""
+        little to.
+
+        Where rounding chose the steps, the sums of the coefficients of equal rows matter, too.
+        """
         change = 0.0
         for j, outcome in enumerate(done):
-            file = outcome.primal_of_file
-            if file is None:
-                file = primal_of_file(outcome.model, self._plan_of(j, done[:j]).in_file(outcome))
+            file, model = outcome.primal_of_file, outcome.model
+            assert isinstance(model, KernelModel)
+            own = slice(whole.starts[j], whole.starts[j + 1])
+            summed = len(whole.alpha[own]) < len(model.alpha)
+            if summed and outcome.stopped_by == "rounding":
+                support, alpha = whole.support.take(whole.places[own]), whole.alpha[own]
+                model = replace(model, support=support, alpha=alpha, columns=None)
+                reading = self._plan_of(j, done[:j]).in_file(outcome)
+                file = primal_of_file(model, reading._replace(change=math.inf, part=None))
+            elif file is None:
+                file = primal_of_file(model, self._plan_of(j, done[:j]).in_file(outcome))
             change += (file or 0.0) - outcome.primal
         return change
 

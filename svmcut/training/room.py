@@ -171,10 +171,16 @@ class KernelRoom:
         v, size = risk.weights, np.abs(alpha)
         most = C / max(float((size if v is None else size / v).max()), 1e-300)
         if isinstance(risk, SignedRisk):
-            return scaled_bound(float(alpha.sum()), self.squared(alpha * risk.signs), most)
-        return scaled_bound(
-            float(alpha @ risk.targets - risk.tube * size.sum()), self.squared(alpha), most
-        )
+            return self.dual_bound(float(alpha.sum()), alpha * risk.signs, most)
+        return self.dual_bound(float(alpha @ risk.targets - risk.tube * size.sum()), alpha, most)
+
+    def dual_bound(
+        self, offset: float, coef: NDArray, most: float = 1.0, squared: float | None = None
+    ) -> float:
+        """As scaled_bound, less what rounding may have made of it where that is something."""
+        squared, size = self.squared(coef) if squared is None else squared, np.abs(coef)
+        bound, low = scaled_bound(offset, squared, most), self.lowered(size, size)
+        return bound if low <= SLIP * bound else scaled_bound(offset, squared + 2 * low, most)
 
     def bracket(self, primal: float, dual: float) -> tuple[float, float]:
         """Both, or no dual where it lies above the primal because the kernel is not definite.

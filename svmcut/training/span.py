@@ -10,7 +10,7 @@ from svmcut.models import KernelModel
 from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import KernelSpace
-from svmcut.training.certificate import CUTS, Certified, scaled_bound
+from svmcut.training.certificate import CUTS, Certified
 from svmcut.training.gate import STATIONARY
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.room import KernelRoom
@@ -87,7 +87,7 @@ class Span:
         def certify(run, progress: Progress) -> tuple[float, float]:
             model = run.bundle.solve(objective.C, 1e-3 * stop.target(progress.primal) / objective.C)
             offset = model.lower + 0.5 * model.squared_norm
-            dual = scaled_bound(offset, room.squared(model.w.coefficients()))
+            dual = room.dual_bound(offset, model.w.coefficients())
             return room.bracket(
                 room.primal(self.model(progress.solution(), progress.cuts), objective.C), dual
             )

@@ -15,7 +15,6 @@ from svmcut.solvers.expansion import ExpansionProblem
 from svmcut.spec import schemas
 from svmcut.spec.catalog import SOLVERS
 from svmcut.spec.parameters import Settings
-from svmcut.training.certificate import scaled_bound
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.stage import Ended, make_solver
 from svmcut.training.two_stages import Chosen
@@ -129,7 +128,7 @@ class StepPlan(Chosen):
         p = run.distribution()
         if p is None:
             return math.nan
-        squared, most = self.room.squared(p * y), float((p if v is None else p / v).max())
+        coef, most = p * y, float((p if v is None else p / v).max())
         trained = total(None if v is None else v[~self._held], len(y) - int(self._held.sum()))
-        details["level_bound"] = math.sqrt(squared) + run.found_nu * trained * most
-        return scaled_bound(1.0, squared, C / most)
+        details["level_bound"] = math.sqrt(self.room.squared(coef)) + run.found_nu * trained * most
+        return self.room.dual_bound(1.0, coef, C / most)

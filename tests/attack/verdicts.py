@@ -168,7 +168,10 @@ def held(case, truth, report):
     nothing = truth.primal(0.0)[0]
     indefinite = truth.kernel is not None and not claims(truth.kernel)
     early = report["stopped_by"] in ("epochs", "limit", "rounding", "cap", "float32", UNTOLD)
-    room = rounding + (truth.written if report["stopped_by"] == "file" else 0.0)
+    best = report["stopped_by"] == "file" or (
+        report["primal"] is not None and report["primal"] <= nothing * (1 + CLOSE)
+    )
+    room = rounding + (truth.written if best else 0.0)  # the digits that are not written
     if primal > nothing * (1 + CLOSE) + room and (indefinite or not early):
         found.append(
             ("worse", f"{report['solver']}: primal {primal:.10g}, where w = 0 has {nothing:.10g}")
