@@ -179,6 +179,8 @@ class Vectors(Truth):
         self.half_size = np.abs(alpha) @ inner_sizes @ np.abs(alpha) / 2
         if bias:
             self.half_norm += (self.threshold / REAL(bias)) ** 2 / 2
+        if self.facts.get("multiclass") == "crammer-singer":  # of two classes: w/2 and -w/2
+            self.half_norm, self.half_size = self.half_norm / 2, self.half_size / 2
 
     def _waves(self, model):
         """Scores and norm of weights of cosines and sines."""
