@@ -106,6 +106,8 @@ class Reading(NamedTuple):
     whole : callable or None
         Gives the model as a reader gets it where the part holds, without the text of all; None
         where only a reader knows.
+    coarse : bool
+        Whether a reader's scores are rounded so that P of the file may fall below a dual value.
     """
 
     value: Callable[[Any], float]
@@ -116,6 +118,7 @@ class Reading(NamedTuple):
     size: Callable[[], float] | None = None
     closer: Callable[[], float] | None = None
     whole: Callable[[], Any] | None = None
+    coarse: bool = False
 
 
 def judge(
@@ -162,6 +165,9 @@ def judge(
     # that of the file was formed by itself, at large C with some rounding
     for value, slip in ((primal, 0.0), (file, CLOSE * abs(rule.target(primal)))):
         if value is not None and dual > value + SLIP * abs(value) + slip:
+            if value is file and reading is not None and reading.coarse:
+                file = 2 * dual - value  # as far off
+                continue
             size = None if reading is None else reading.size
             if size is not None and dual - value <= ROUNDING * size():
                 dual = min(primal, value)

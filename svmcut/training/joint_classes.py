@@ -109,6 +109,7 @@ class JointPlan(FunctionsPlan):
             np.inf if original else float(change),
             lambda: self._part(model),
             original,
+            coarse=original,
         )
 
     def _value(self, model: Any, C: float) -> float:

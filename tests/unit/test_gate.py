@@ -76,6 +76,13 @@ def test_a_file_below_the_dual_value_by_rounding_of_a_larger_sum_lowers_it(prima
             assert found.stopped_by == reason
 
 
+@pytest.mark.parametrize("file, reason", [(9.94, None), (9.0, "file")])
+def test_a_coarse_reader_below_the_dual_value_is_no_mistake(file, reason):
+    reading = Reading(lambda model: file, coarse=True)
+    found = judge(outcome(linear()), RULE, None, reading=reading)
+    assert (found.stopped_by, found.primal_of_file) == (reason, file)
+
+
 def test_one_row_with_a_free_bias_has_a_certificate():
     options = {"loss": "logistic", "free_bias": True, "solver": "cutting-plane"}
     row = np.array([[0.0, -0.727318943]], np.float32)
