@@ -185,7 +185,8 @@ class NuPlan(KernelPlan):
         room, run, C = self.room, ended.run, outcome.objective.C
         model: Any = outcome.model
         beta = ended.progress.solution().beta
-        room.lower(outcome, beta, boxes(C, ended.stage.problem.weights), -np.inf)
+        least = 0.0 if self._labels == NUMBERS else -math.inf  # of P
+        room.lower(outcome, beta, boxes(C, ended.stage.problem.weights), least)
         rule = self.stop(outcome.objective)
         if rule.relative is None:
             holds = run.violation() <= outcome.objective.epsilon
