@@ -4,7 +4,7 @@
 
 import itertools
 
-import numpy as np
+from svmcut.spec.later import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -52,12 +52,12 @@ LANES = (4, 8)
 _MACHINE, _GROUP = sizeof(svmcut_label_machine) // 8, sizeof(svmcut_label_group) // 8
 
 
-def _aligned(*shape):
+cdef double[::1] aligned(int64_t count):
     """Zeros where a cache line begins: the weights of a feature, eight machines side by side, are
     one then."""
-    room = np.zeros(int(np.prod(shape)) + 8)
-    skipped = -(room.ctypes.data // 8) % 8
-    return room[skipped : skipped + len(room) - 8].reshape(shape)
+    cdef double[::1] room = np.zeros(count + 8)
+    cdef int64_t skipped = (8 - <int64_t>(<size_t>&room[0] // 8 % 8)) % 8
+    return room[skipped:skipped + count]
 
 
 def _bounds(count, groups):
@@ -78,8 +78,8 @@ cdef class Descent(RowDescent):
     cdef uint8_t[:, ::1] positive
     cdef uint8_t[:, ::1] rows
     cdef int32_t[:, ::1] order
-    cdef double[:, :, ::1] alpha
-    cdef double[:, :, ::1] W
+    cdef double[:, ::1] alpha
+    cdef double[::1] W
     cdef double[:, :] best
     cdef double[:, ::1] machines
     cdef int64_t[:, ::1] groups
@@ -98,13 +98,16 @@ cdef class Descent(RowDescent):
             raise ValueError("the labels of best are no neighbours")
         cdef int64_t groups = (count + lanes - 1) // lanes
         self.best = best
-        bits = np.zeros((groups, n), np.uint8)
+        self.positive, self.rows = np.zeros((groups, n), np.uint8), np.zeros((groups, n), np.uint8)
+        cdef const uint8_t[:, :] right = positive.view(np.uint8)
+        cdef int64_t g, lane, i, begin, end
         for g, (begin, end) in enumerate(_bounds(count, groups)):
-            for lane, k in enumerate(range(begin, end)):
-                bits[g] |= np.left_shift(positive[:, k].astype(np.uint8), lane)
-        self.positive, self.rows = bits, np.zeros((groups, n), np.uint8)
-        self.order, self.alpha = np.zeros((groups, 2 * n), np.int32), np.zeros((groups, n, lanes))
-        self.W = _aligned(groups, max(1, dim), lanes)
+            for lane in range(end - begin):
+                for i in range(n):
+                    self.positive[g, i] |= <uint8_t>(right[i, begin + lane] << lane)
+        self.order = np.zeros((groups, 2 * n), np.int32)
+        self.alpha = np.zeros((groups, n * lanes))
+        self.W = aligned(groups * max(1, dim) * lanes)
         self.machines, self.groups = np.zeros((groups * lanes, _MACHINE)), np.zeros((groups,
                                                                                      _GROUP),
                                                                                     np.int64)
@@ -115,7 +118,7 @@ cdef class Descent(RowDescent):
         run.count, run.lanes, run.groups = count, lanes, groups
         run.positive, run.rows, run.order = &self.positive[0, 0], &self.rows[0, 0], &self.order[0,
                                                                                                 0]
-        run.alpha, run.W = &self.alpha[0, 0, 0], &self.W[0, 0, 0]
+        run.alpha, run.W = &self.alpha[0, 0], &self.W[0]
         if dim:
             run.best, run.stride = &best[0, 0], best.strides[0] // <int64_t>sizeof(double)
         run.machines = <svmcut_label_machine*>&self.machines[0, 0]
@@ -134,12 +137,18 @@ cdef class Descent(RowDescent):
         """(count, 4): primal, risk and dual of every machine, and how it ended: `OPEN`, `MET` or
         `SLOW`."""
         cdef svmcut_label_machine* m = self.run_of.machines
-        return np.array([(m[k].primal, m[k].risk, m[k].dual, m[k].end) for k in self._places()])
+        cdef int64_t place
+        out = np.zeros((self.run_of.count, 4))
+        cdef double[:, ::1] found = out
+        for k, place in enumerate(self._places()):
+            found[k, 0], found[k, 1] = m[place].primal, m[place].risk
+            found[k, 2], found[k, 3] = m[place].dual, m[place].end
+        return out
 
     def alphas(self, int64_t k):
         """(n,) alpha of a machine."""
         place, lanes = self._places()[k], self.run_of.lanes
-        return np.array(self.alpha[place // lanes, :, place % lanes])
+        return np.array(self.alpha[place // lanes, place % lanes::lanes])
 
     def _places(self):
         """Where the machines stand among the lanes of all groups."""
@@ -159,9 +168,11 @@ cdef class Descent(RowDescent):
             serve()
 
     def _arrays(self):
-        return {name: np.asarray(array) for name, array in (
+        groups, lanes = self.run_of.groups, self.run_of.lanes
+        known = {name: np.asarray(array) for name, array in (
             ("alpha", self.alpha), ("W", self.W), ("rows", self.rows), ("order", self.order),
             ("machines", self.machines), ("groups", self.groups))}
+        return known | {name: known[name].reshape(groups, -1, lanes) for name in ("alpha", "W")}
 
     def state(self):
         """All but `best`."""

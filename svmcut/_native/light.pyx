@@ -12,7 +12,7 @@ import math
 
 from cpython.buffer cimport (PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES, PyBuffer_Release,
                              PyObject_GetBuffer)
-from libc.math cimport fabs, isfinite as finite, sqrt as root
+from libc.math cimport fabs, isfinite as finite, rint, sqrt as root, trunc as cut
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memmove, memset
@@ -22,6 +22,7 @@ from svmcut.spec.later import NumpyNeeded
 include "light_types.pxi"
 include "light_arrays.pxi"
 include "light_elements.pxi"
+include "light_order.pxi"
 
 
 def zeros(shape, dtype=float):
@@ -134,6 +135,8 @@ def copyto(Array out, value):
                 store(y.data + i * y.steps[0] + j * y.steps[1], out.code, value)
         return
     a = value
+    if a.code == F4 and out.code == F8:
+        a = converted(a, F8)
     if a.code != out.code or a.shape != out.shape:
         raise NumpyNeeded("an assignment")
     if a.memory is out.memory and a.data != out.data:
@@ -236,6 +239,7 @@ def absolute(x):
 
 
 abs = absolute
+inf = math.inf
 
 
 def sqrt(x, out=None):
@@ -277,8 +281,24 @@ def all(x):
     return x.all()
 
 
-def argmax(x):
-    return x.argmax()
+def argmax(x, axis=None):
+    if axis is None:
+        return x.argmax()
+    cdef Array a = x, out = fresh(I8, a.dims[0])
+    cdef Py_ssize_t i, j, best
+    cdef double value, most
+    if axis != 1 or a.ndim != 2 or not a.dims[1]:
+        raise NumpyNeeded("argmax")
+    for i in range(a.dims[0]):
+        most, best = real(a.data + i * a.steps[0], a.code), 0
+        for j in range(a.dims[1]):
+            value = real(a.data + i * a.steps[0] + j * a.steps[1], a.code)
+            if value != value:
+                raise NumpyNeeded("nan")
+            if value > most:
+                most, best = value, j
+        (<int64_t*>out.data)[i] = best
+    return out
 
 
 def shape(x):
@@ -297,8 +317,7 @@ def count_nonzero(Array a):
 
 
 def flatnonzero(Array a):
-    if a.ndim != 1:
-        raise NumpyNeeded("flatnonzero")
+    a = a.ravel()
     cdef Py_ssize_t k, at = 0
     cdef Array out = fresh(I8, count_nonzero(a))
     for k in range(a.dims[0]):
@@ -311,16 +330,18 @@ def flatnonzero(Array a):
 def isfinite(x):
     if not isinstance(x, Array):
         return math.isfinite(x)
-    cdef Array a = x, out = fresh(BOOL, a.dims[0])
-    cdef Py_ssize_t k
-    if a.ndim != 1:
-        raise NumpyNeeded("isfinite")
-    for k in range(a.dims[0]):
-        out.data[k] = finite(real(a.data + k * a.steps[0], a.code)) != 0
+    cdef Array a = lines(x), out = like(x, BOOL)
+    cdef Py_ssize_t i, j
+    for i in range(a.dims[0]):
+        for j in range(a.dims[1]):
+            out.data[i * a.dims[1] + j] = finite(
+                real(a.data + i * a.steps[0] + j * a.steps[1], a.code)) != 0
     return out
 
 
 def append(Array a, values):
+    if isinstance(values, list):
+        values = array(values, a.dtype)
     cdef Array b = values if isinstance(values, Array) else full(
         1, values, _DTYPES[F8 if isinstance(values, float) else I8])
     if a.code != b.code and not (a.code == F8 and not isinstance(values, Array)):
@@ -338,6 +359,64 @@ def concatenate(parts):
         n += part.dims[0]
     out = fresh((<Array>given[0]).code, n)
     for part in given:
+        copyto(out[at:at + part.dims[0]], part)
+        at += part.dims[0]
+    return out
+
+
+cdef Array rounded(Array x, bint down):
+    """Float64 numbers to whole ones: towards 0, or halves to the even one."""
+    cdef Array out = array(x)
+    cdef Py_ssize_t k
+    cdef double* values = <double*>out.data
+    if x.ndim != 1 or x.code != F8:
+        raise NumpyNeeded("round")
+    for k in range(x.dims[0]):
+        values[k] = cut(values[k]) if down else rint(values[k])
+    return out
+
+
+def round(x):
+    return rounded(x, False)
+
+
+def trunc(x):
+    return rounded(x, True)
+
+
+def column_stack(parts):
+    """A column behind those of two dimensions."""
+    cdef Array rows = parts[0], column = parts[1], out
+    if len(parts) != 2 or rows.ndim != 2 or column.ndim != 1 or rows.code != column.code or (
+            rows.dims[0] != column.dims[0]):
+        raise NumpyNeeded("column_stack")
+    out = fresh(rows.code, rows.dims[0], rows.dims[1] + 1)
+    copyto(out[:, :rows.dims[1]], rows)
+    copyto(out[:, rows.dims[1]], column)
+    return out
+
+
+def repeat(Array a, Py_ssize_t count):
+    """Every number of one dimension so many times."""
+    cdef Array out = fresh(a.code, a.dims[0] * count)
+    cdef Py_ssize_t k, j, size = SIZES[a.code]
+    if a.ndim != 1:
+        raise NumpyNeeded("repeat")
+    for k in range(a.dims[0]):
+        for j in range(count):
+            memcpy(out.data + (k * count + j) * size, a.data + k * a.steps[0], size)
+    return out
+
+
+def vstack(parts):
+    """Rows of two dimensions and of one below one another."""
+    rows = [lines(part) for part in parts]
+    cdef Array part, out, first = rows[0]
+    cdef Py_ssize_t at = 0, n = builtins.sum([len(part) for part in rows])
+    out = fresh(first.code, n, first.dims[1])
+    for part in rows:
+        if part.code != first.code or part.dims[1] != first.dims[1]:
+            raise NumpyNeeded("vstack")
         copyto(out[at:at + part.dims[0]], part)
         at += part.dims[0]
     return out
@@ -374,6 +453,11 @@ def broadcast_to(value, Py_ssize_t n):
 def arange(*ends, dtype=None):
     cdef Array out
     cdef Py_ssize_t k
+    if isinstance(ends[0], float) and len(ends) == 2:
+        out = fresh(F8, builtins.max(0, math.ceil(ends[1] - ends[0])))
+        for k in range(out.dims[0]):
+            (<double*>out.data)[k] = <double>ends[0] + k
+        return out
     steps = range(*ends)
     out = fresh(I8 if dtype is None else code_of(dtype), len(steps))
     for k in range(len(steps)):
@@ -422,101 +506,6 @@ def bincount(Array a, weights=None, int64_t minlength=0):
     return out
 
 
-cdef struct Placed:
-    double value
-    int64_t place
-
-
-cdef int by_value(const void* x, const void* y) noexcept nogil:
-    cdef const Placed* p = <const Placed*>x
-    cdef const Placed* q = <const Placed*>y
-    if p.value != q.value:
-        return 1 if p.value > q.value else -1
-    return 1 if p.place > q.place else -1
-
-
-cdef Array near_values(Array a, Array at):
-    """As unique gives them, of integers that are not far apart; None of others."""
-    cdef Py_ssize_t k, n = a.dims[0], found = 0
-    cdef int64_t low = whole(a.data + a._place(-1) * a.steps[0], a.code)
-    cdef int64_t width = whole(a.data + a._place(1) * a.steps[0], a.code) - low + 1
-    cdef Array out, turns
-    cdef int64_t* turn
-    if width > 4 * n:
-        return None
-    turns = fresh(I8, width)
-    turn = <int64_t*>turns.data
-    for k in range(n):
-        turn[whole(a.data + k * a.steps[0], a.code) - low] = 1
-    for k in range(width):
-        found += turn[k]
-    out, found = fresh(a.code, found), 0
-    for k in range(width):
-        if turn[k]:
-            turn[k] = found
-            put_whole(out.data + found * SIZES[a.code], a.code, k + low)
-            found += 1
-    for k in range(n):
-        (<int64_t*>at.data)[k] = turn[whole(a.data + k * a.steps[0], a.code) - low]
-    return out
-
-
-def unique(Array a, return_inverse=False):
-    """The numbers there are, rising, and where each one of the array is among them."""
-    cdef Py_ssize_t k, n = a.dims[0], found = 0
-    cdef Array out, at = fresh(I8, n)
-    cdef Placed* sorted
-    if a.ndim != 1:
-        raise NumpyNeeded("unique")
-    if a.code == I4 and n:
-        out = near_values(a, at)
-        if out is not None:
-            return (out, at) if return_inverse else out
-    out = fresh(a.code, n)
-    sorted = <Placed*>malloc((n + 1) * sizeof(Placed))
-    if sorted == NULL:
-        raise MemoryError
-    try:
-        for k in range(n):
-            sorted[k].value, sorted[k].place = real(a.data + k * a.steps[0], a.code), k
-            if not finite(sorted[k].value):
-                raise NumpyNeeded("unique")
-        qsort(sorted, n, sizeof(Placed), by_value)
-        for k in range(n):
-            if k and sorted[k].value != sorted[k - 1].value:
-                found += 1
-            if not k or sorted[k].value != sorted[k - 1].value:
-                memcpy(out.data + found * SIZES[a.code],
-                       a.data + sorted[k].place * a.steps[0], SIZES[a.code])
-            (<int64_t*>at.data)[sorted[k].place] = found
-    finally:
-        free(sorted)
-    names = out[:found + 1 if n else 0]
-    return (names, at) if return_inverse else names
-
-
-def searchsorted(Array a, values, side="left"):
-    """Where values go among the rising numbers of an array."""
-    cdef Array v = asarray(values), out
-    cdef Py_ssize_t k, low, high, middle
-    cdef double value, there
-    cdef bint right = side == "right"
-    if a.ndim != 1 or v.ndim != 1 or (a.code >= F4) != (v.code >= F4):
-        raise NumpyNeeded("searchsorted")
-    out = fresh(I8, v.dims[0])
-    for k in range(v.dims[0]):
-        value, low, high = real(v.data + k * v.steps[0], v.code), 0, a.dims[0]
-        while low < high:
-            middle = (low + high) // 2
-            there = real(a.data + middle * a.steps[0], a.code)
-            if there < value or (right and there == value):
-                low = middle + 1
-            else:
-                high = middle
-        (<int64_t*>out.data)[k] = low
-    return out
-
-
 def allclose(x, y, double rtol=1e-5, double atol=1e-8):
     """Whether no number differs from that of y by more than atol and rtol times it."""
     cdef Array a, b
@@ -525,8 +514,9 @@ def allclose(x, y, double rtol=1e-5, double atol=1e-8):
     if not isinstance(x, Array) and not isinstance(y, Array):
         return builtins.abs(x - y) <= atol + rtol * builtins.abs(y)
     a, b = x, y
-    if a.ndim != 1 or b.ndim != 1 or a.dims[0] != b.dims[0]:
+    if a.shape != b.shape:
         raise NumpyNeeded("allclose")
+    a, b = a.ravel(), b.ravel()
     for k in range(a.dims[0]):
         p, q = real(a.data + k * a.steps[0], a.code), real(b.data + k * b.steps[0], b.code)
         if not (finite(p) and finite(q)):

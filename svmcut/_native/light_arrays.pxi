@@ -98,13 +98,15 @@ cdef class Array:
         return [scalar(packed.data + k * size, self.code) for k in range(packed.size)]
 
     def tolist(self):
-        """The numbers as a list of one dimension."""
-        if self.ndim != 1:
-            raise NumpyNeeded("tolist")
+        """The numbers as a list, of two dimensions one a row."""
+        if self.ndim == 2:
+            return [row.tolist() for row in self]
         return self.flat()
 
     def __iter__(self):
-        return iter(self.tolist())
+        if self.ndim == 2:
+            return iter([self[k] for k in range(self.dims[0])])
+        return iter(self.flat())
 
     # -- parts ---------------------------------------------------------------------------------
 
@@ -122,10 +124,16 @@ cdef class Array:
     cdef part_of_two(self, key):
         if isinstance(key, Array):
             return self.taken_lines(places(key, self.dims[0]), 0)
+        if isinstance(key, slice):
+            return self.sliced(key, 0)
+        if isinstance(key, int):
+            return self.line(index(key, self.dims[0]) * self.steps[0], 1)
         if not isinstance(key, tuple) or len(key) != 2:
             raise NumpyNeeded("an index of two dimensions")
         rows, columns = key
         cdef Array out
+        if isinstance(rows, Array) and isinstance(columns, Array):
+            return self.taken_pairs(places(rows, self.dims[0]), places(columns, self.dims[1]))
         if isinstance(columns, Array) and isinstance(rows, slice):
             out = self.sliced(rows, 0)
             return out.taken_lines(places(columns, self.dims[1]), 1)
@@ -166,6 +174,19 @@ cdef class Array:
             memcpy(out.data + k * size, self.data + at[k] * self.steps[0], size)
         return out
 
+    cdef Array taken_pairs(self, Array rows, Array columns):
+        """One number of each row and column."""
+        cdef Py_ssize_t k, n = rows.dims[0], size = SIZES[self.code]
+        cdef const int64_t* i = <const int64_t*>rows.data
+        cdef const int64_t* j = <const int64_t*>columns.data
+        cdef Array out = fresh(self.code, n)
+        if columns.dims[0] != n:
+            raise NumpyNeeded("an index of two dimensions")
+        for k in range(n):
+            memcpy(out.data + k * size, self.data + i[k] * self.steps[0] + j[k] * self.steps[1],
+                   size)
+        return out
+
     cdef Array taken_lines(self, Array places, int axis):
         """Rows or columns, copied."""
         cdef Py_ssize_t[2] dims
@@ -191,8 +212,10 @@ cdef class Array:
                 isinstance(key[1], int)):
             at += index(key[0], self.dims[0]) * self.steps[0]
             store(at + index(key[1], self.dims[1]) * self.steps[1], self.code, value)
+        elif isinstance(key, tuple) and (isinstance(key[0], Array) or isinstance(key[1], Array)):
+            raise NumpyNeeded("an assignment")
         else:
-            copyto(self[key], value)
+            copyto(self[key], array(value, self.dtype) if isinstance(value, tuple) else value)
 
     cdef put_at(self, Array rows, value):
         if self.ndim != 1:
@@ -221,43 +244,77 @@ cdef class Array:
     def view(self, wanted):
         """Truths as bytes."""
         cdef Array out
-        if self.code != BOOL or code_of(wanted) != BYTE or self.ndim != 1:
+        if self.code != BOOL or code_of(wanted) != BYTE:
             raise NumpyNeeded("view")
-        out = self.line(0, 0)
+        out = self.sliced(slice(None), 0)
         out.code = BYTE
         return out
 
-    def reshape(self, rows, columns):
-        """Of an empty array of one dimension alone."""
-        if self.ndim != 1 or self.dims[0] or rows != -1:
+    def reshape(self, *shape):
+        """Of numbers one behind the other, as one dimension or two."""
+        if len(shape) == 1 and isinstance(shape[0], tuple):
+            shape = shape[0]
+        cdef Py_ssize_t rows = shape[0], columns = shape[1] if len(shape) == 2 else 1
+        if not self.packed() or len(shape) > 2 or columns < 1:
+            raise NumpyNeeded("reshape")
+        rows = self.size // columns if rows == -1 else rows
+        if rows * columns != self.size:
             raise NumpyNeeded("reshape")
         cdef Array out = Array.__new__(Array)
-        out.data, out.memory, out.code, out.ndim = self.data, self.memory, self.code, 2
-        out.dims[0], out.dims[1] = 0, columns
+        out.data, out.memory, out.code, out.ndim = self.data, self.memory, self.code, len(shape)
+        out.dims[0], out.dims[1] = rows, columns
         out.steps[1] = SIZES[self.code]
         out.steps[0] = columns * out.steps[1]
         return out
 
+    def ravel(self):
+        """The numbers one behind the other; a view where they lie so."""
+        return ascontiguousarray(self).reshape(self.size)
+
+    @property
+    def T(self):
+        """Columns for rows."""
+        if self.ndim != 2:
+            raise NumpyNeeded("T")
+        cdef Array out = self.sliced(slice(None), 0)
+        out.dims[0], out.dims[1] = self.dims[1], self.dims[0]
+        out.steps[0], out.steps[1] = self.steps[1], self.steps[0]
+        return out
+
     # -- sums ----------------------------------------------------------------------------------
 
-    def sum(self):
-        if self.ndim != 1 or self.code == F4:
-            raise NumpyNeeded("sum")
+    def sum(self, axis=None):
         cdef Py_ssize_t k
         cdef int64_t count = 0
+        cdef Array total
+        if axis == 0 and self.ndim == 2 and self.code == F8 and self.dims[0] and self.packed():
+            total = self[0].copy()
+            for k in range(1, self.dims[0]):
+                total += self[k]
+            return total
+        if self.ndim == 2 and self.code in (I4, I8):
+            if axis is None:
+                return self.ravel().sum()
+            return array([row.sum() for row in (self if axis else self.T)], int)
+        if axis is not None or self.ndim != 1 or self.code == F4:
+            raise NumpyNeeded("sum")
         if self.code == F8:
             return 0.0 + pairwise(self.data, self.dims[0], self.steps[0])
         for k in range(self.dims[0]):
             count += whole(self.data + k * self.steps[0], self.code)
         return count
 
-    def max(self):
-        return self._extreme(1)
+    def max(self, axis=None):
+        return self._extreme(1, axis)
 
-    def min(self):
-        return self._extreme(-1)
+    def min(self, axis=None):
+        return self._extreme(-1, axis)
 
-    def _extreme(self, int sign):
+    def _extreme(self, int sign, axis):
+        if axis is not None:
+            if axis != 1 or self.ndim != 2 or self.code != F8:
+                raise NumpyNeeded("max")
+            return array([row.max() if sign > 0 else row.min() for row in self], float)
         cdef Py_ssize_t k = self._place(sign)
         return scalar(self.data + k * self.steps[0], self.code)
 
@@ -294,8 +351,19 @@ cdef class Array:
     def all(self):
         return count_nonzero(self) == self.size
 
-    def any(self):
-        return count_nonzero(self) > 0
+    def any(self, axis=None):
+        if axis is None:
+            return count_nonzero(self) > 0
+        if axis != 1 or self.ndim != 2:
+            raise NumpyNeeded("any")
+        cdef Array out = fresh(BOOL, self.dims[0])
+        cdef Py_ssize_t i, j
+        for i in range(self.dims[0]):
+            for j in range(self.dims[1]):
+                if real(self.data + i * self.steps[0] + j * self.steps[1], self.code) != 0:
+                    out.data[i] = 1
+                    break
+        return out
 
     # -- element by element --------------------------------------------------------------------
 
@@ -322,6 +390,16 @@ cdef class Array:
 
     def __rtruediv__(self, other):
         return binary(b"/", other, self)
+
+    def __floordiv__(self, other):
+        if self.code not in (I4, I8) or not isinstance(other, int) or other < 1:
+            raise NumpyNeeded("//")
+        cdef Array out = array(self)
+        cdef Py_ssize_t k
+        for k in range(out.size):
+            put_whole(out.data + k * SIZES[self.code], self.code,
+                      whole(out.data + k * SIZES[self.code], self.code) // <int64_t>other)
+        return out
 
     def __iadd__(self, other):
         copyto(self, binary(b"+", self, other))
@@ -364,7 +442,7 @@ cdef class Array:
         return logical(b"|", self, other)
 
     def __invert__(self):
-        return logical(b"^", self, ones(self.dims[0], bool))
+        return logical(b"^", self, ones(self.shape, bool))
 
     def __neg__(self):
         return binary(b"*", self, -1.0 if self.code >= F4 else -1)

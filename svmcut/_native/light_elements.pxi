@@ -203,10 +203,10 @@ cdef Array logical(bytes name, x, y):
     if not (isinstance(x, Array) and isinstance(y, Array)):
         raise NumpyNeeded("truths")
     a, b = x, y
-    if a.code != BOOL or b.code != BOOL or a.ndim != 1 or b.ndim != 1 or a.dims[0] != b.dims[0]:
+    if a.code != BOOL or b.code != BOOL or a.shape != b.shape:
         raise NumpyNeeded("truths")
-    out = fresh(BOOL, a.dims[0])
+    out, a, b = like(a, BOOL), a.ravel(), b.ravel()
     for k in range(a.dims[0]):
-        p, q = a.data[k * a.steps[0]], b.data[k * b.steps[0]]
+        p, q = a.data[k], b.data[k]
         out.data[k] = p & q if what == b"&" else p | q if what == b"|" else p ^ q
     return out

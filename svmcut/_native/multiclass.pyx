@@ -3,7 +3,7 @@
 # sources: csrc/multiclass/class_blocks.cc csrc/multiclass/dense_scores.cc
 """Thin wrapper of csrc/multiclass."""
 
-import numpy as np
+from svmcut.spec.later import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -51,7 +51,11 @@ cdef extern from "include/multiclass.h" nogil:
 
 
 cdef check_classes(const int32_t[::1] y, int64_t K):
-    if K < 1 or (y.shape[0] and not (0 <= np.min(y) and np.max(y) < K)):
+    cdef int64_t i
+    cdef bint known = K >= 1
+    for i in range(y.shape[0]):
+        known &= 0 <= y[i] < K
+    if not known:
         raise ValueError("a class is none of the K")
 
 

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
     from svmcut.cli.options import LearnOptions
 
-#: Bytes of examples up to which a run begins without NumPy, and seconds for which lines wait.
-SMALL, PATIENCE = 1 << 24, 0.25
-#: Bytes whose labels are looked at before that.
-HEAD = 1 << 14
-TASK = "classification"
-_LOSSES = (TASKS[TASK].loss, SQUARED_HINGE, LOGISTIC)
+#: Bytes of examples up to which a run begins without NumPy, where the first ones have two labels
+#: and where they have more; seconds for which lines wait.
+SMALL, SMALL_OF_CLASSES, PATIENCE = 1 << 24, 1 << 22, 0.25
+#: Bytes whose labels are looked at before that, and so many of which are as well off with it.
+HEAD, MANY = 1 << 14, 30
+_TASKS = ("classification", "multiclass")
+_LOSSES = (TASKS[_TASKS[0]].loss, SQUARED_HINGE, LOGISTIC)
 _SOLVERS = (AUTO, DUAL_CD, NEWTON, CUTTING_PLANE)
 #: Options that may have other values than their defaults.
 _TAKEN = frozenset(
@@ -40,7 +41,7 @@ _TAKEN = frozenset(
         *("example_file", "model_file", "command", "given", "original", "format", "verbosity"),
         *("cost", "example_cost", "epsilon", "gap", "relative_gap", "bias", "seed", "threads"),
         *("task", "loss", "solver", "positive", "max_memory", "progress", "qp", "table"),
-        *("algorithm", "max_iterations", "report"),
+        *("algorithm", "max_iterations", "report", "multiclass"),
     )
 )
 
@@ -80,13 +81,13 @@ def _run(options: LearnOptions, original: str) -> int:
 
 
 def may_begin(options: LearnOptions) -> bool:
-    """Whether a run may end without NumPy: a linear machine of two classes for a sum of losses, on
-    a small file, and nothing else is asked for."""
+    """Whether a run may end without NumPy: a linear machine of classes for a sum of losses, on a
+    small file, and nothing else is asked for."""
     if is_numpy_loaded() or sys.stdout is None or sys.stderr is None:
         return False
     if options.progress or (options.progress is None and sys.stderr.isatty()):
         return False
-    if options.task != TASK or options.loss not in _LOSSES or options.reads_table:
+    if options.task not in _TASKS or options.loss not in _LOSSES or options.reads_table:
         return False
     if options.solver not in _SOLVERS or len(options.path) != 1:
         return False
@@ -99,24 +100,27 @@ def may_begin(options: LearnOptions) -> bool:
     written = [options.model_file, *([] if options.report is None else [options.report])]
     if not (_is_file(options.example_file, SMALL) and all(map(_is_file, written))):
         return False
-    return not _names_classes(options.example_file)
+    labels = _labels_of(options.example_file)
+    if labels > MANY:
+        return False
+    return labels <= 2 or _is_file(options.example_file, SMALL_OF_CLASSES)
 
 
-def _names_classes(path: str) -> bool:
-    """Whether the first lines of a file have three labels or more, which needs NumPy."""
+def _labels_of(path: str) -> int:
+    """How many labels the first lines of a file have."""
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD)
     except OSError:
-        return False
+        return 0
     if not head.isascii():  # a packed one
-        return False
+        return 0
     labels = {
         words[0].removeprefix(b"+")
         for line in head.split(b"\n")[:-1]
         if (words := line.split(None, 1)) and words[0][:1] != b"#"
     }
-    return len(labels) > 2
+    return len(labels)
 
 
 def _is_file(path: str, most: int | None = None) -> bool:

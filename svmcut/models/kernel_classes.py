@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
-
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.classes import SeveralClasses
@@ -14,6 +12,7 @@ from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid, of_pairs
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 

@@ -4,10 +4,9 @@ two classes."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from svmcut.risks.protocol import BoundRisk, Linearization, Risk, SumRisk
 from svmcut.risks.weights import example_weights
+from svmcut.spec.later import numpy as np
 
 
 class OneVsRestRisk:
@@ -44,7 +43,11 @@ class OneVsRestRisk:
         cls, risk: Risk, y, n_classes: int, threads: int = 1, weights=None
     ) -> OneVsRestRisk:
         """Of one right class a row, y (n,) from 0."""
-        return cls(risk, np.asarray(y)[:, None] == np.arange(n_classes), threads, weights)
+        places = np.asarray(y)
+        positive = np.zeros((len(places), n_classes), bool)
+        for k in range(n_classes):
+            positive[:, k] = places == k
+        return cls(risk, positive, threads, weights)
 
     def only(self, labels: range) -> OneVsRestRisk:
         """The risk of some labels."""
@@ -59,14 +62,14 @@ class OneVsRestRisk:
 
     def value(self, s) -> float:
         """R(s) alone; O(n K)."""
-        scores = np.reshape(s, self.positive.shape)
+        scores = np.asarray(s).reshape(self.positive.shape)
         return sum(
             (self.machine(k).linearize(scores[:, k]).value for k in range(self.n_classes)), 0.0
         )
 
     def linearize(self, s) -> Linearization:
         """The sum over the classes; O(n K)."""
-        scores = np.reshape(s, self.positive.shape)
+        scores = np.asarray(s).reshape(self.positive.shape)
         coef, value, offset = np.empty(scores.shape), 0.0, 0.0
         for k in range(self.n_classes):
             part = self.machine(k).linearize(scores[:, k])

@@ -374,7 +374,7 @@ def class_measures(table: NDArray, others: int) -> Measured:
     A class that no row has and none is given counts in no average; a precision or recall whose
     denominator is 0 is 0.
     """
-    right, true, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    right, true, predicted = np.diagonal(table), table.sum(axis=1), table.sum(axis=0)
     n, correct, met = int(table.sum()) + others, int(right.sum()), true + predicted > 0
     values = {
         "error_rate": _ratio(n - correct, n),
@@ -450,7 +450,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _mean(values: NDArray) -> float:
-    return float(values.mean()) if len(values) else 0.0
+    return float(values.sum() / len(values)) if len(values) else 0.0
 
 
 def _rank(query: NDArray, start: NDArray) -> NDArray:

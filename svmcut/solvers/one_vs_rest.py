@@ -16,10 +16,9 @@ are trained from the start.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
-
-import numpy as np
 
 from svmcut._native import label_cd
 from svmcut.cutting.bundle import CutBundle
@@ -39,6 +38,7 @@ from svmcut.solvers.protocol import (
 )
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.spec.states import Form, State
 from svmcut.typing import TYPE_CHECKING, Any, ClassVar
@@ -90,7 +90,8 @@ class OneVsRestRun(Run):
         zero = risk.machine(0).linearize(np.zeros(n)).value
         #: Primal, risk and dual of every machine; iterations, passes, cuts and support of those
         #: that are over.
-        self._found = np.tile((problem.C * zero, zero, 0.0), (K, 1))
+        self._found = np.zeros((K, 3))
+        self._found[:, 0], self._found[:, 1] = problem.C * zero, zero
         self._counts: tuple[int, float, int, int] = (0, 0.0, 0, 0)
         # a wave of machines side by side, the first of the next one, and who is trained alone, from
         # these fractions
@@ -145,8 +146,8 @@ class OneVsRestRun(Run):
         return np.sqrt(2 * np.maximum(gaps + SLIP * np.abs(self._found[:, 0]), 0.0))
 
     def _met(self) -> bool:
-        primal, _, dual = self._found.sum(axis=0)
-        return self._problem.stop.met(float(primal), float(dual))
+        primal, _, dual = self._found.sum(axis=0).tolist()
+        return self._problem.stop.met(primal, dual)
 
     def _labels(self) -> range:
         """The machines of the wave at `next`."""
@@ -163,7 +164,7 @@ class OneVsRestRun(Run):
 
     def _begin_wave(self) -> Any:
         problem, space, stop, labels = self._problem, self._space, self._binary.stop, self._labels()
-        patience = self._solver.machine.max_epochs if newton_may_follow(space) else np.inf
+        patience = self._solver.machine.max_epochs if newton_may_follow(space) else math.inf
         return label_cd.Descent(
             space.rows,
             problem.risk.positive[:, labels.start : labels.stop],
@@ -182,6 +183,7 @@ class OneVsRestRun(Run):
     def _train_wave(self) -> Iterator[Progress]:
         """Machines side by side, until each is over or proves slow."""
         labels, resumed, self._resumed = self._labels(), self._resumed, False
+        own = slice(labels.start, labels.stop)
         wave = self._wave = self._wave or self._begin_wave()
         while True:
             looks, entries = wave.counts()
@@ -190,9 +192,9 @@ class OneVsRestRun(Run):
                 try:
                     wave.run(self._until(looks, entries), self._space.threads)
                 except KeyboardInterrupt:
-                    self._found[labels] = wave.standing()[:, :3]
+                    self._found[own] = wave.standing()[:, :3]
                     raise Interrupted(self._progress(wave)) from None
-                self._found[labels] = wave.standing()[:, :3]
+                self._found[own] = wave.standing()[:, :3]
             resumed = False
             yield self._progress(wave)
             ends = wave.standing()[:, 3]
@@ -271,7 +273,7 @@ class OneVsRestRun(Run):
     def _told(
         self, iteration: int, passes: float, cuts: int, support: int, sums: Any, solution: Any
     ) -> Progress:
-        primal, risk, dual = map(float, sums.sum(axis=0))
+        primal, risk, dual = sums.sum(axis=0).tolist()
         seconds = time.perf_counter() - self._began
         return Progress(
             iteration,

@@ -6,8 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-
 from svmcut.data.labels import label_text, label_texts, named_labels
 from svmcut.errors import DataError
 from svmcut.files.predictions import write_classes, write_probabilities
@@ -16,6 +14,7 @@ from svmcut.models import JointKernelModel
 from svmcut.scoring.measures import Measured, class_measures
 from svmcut.spec.catalog import SQUARED_DIFFERENCE, measures
 from svmcut.spec.entries import CLASSES
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS
@@ -185,7 +184,8 @@ class Multiclass(RowTask):
             )
             raise DataError(data.source.path, message, data.source.line_of(row))
         driver = super().plan(data, settings, time_limit)
-        names, counts = np.unique(y, return_counts=True)
+        names, places = np.unique(y, return_inverse=True)
+        counts = np.bincount(places, minlength=len(names))
         driver.counts = {"labels": names.tolist(), "class_counts": counts.tolist()}
         return driver
 
@@ -299,7 +299,7 @@ def _truncated(data: Examples) -> Examples:
 def _places(y: NDArray, names: NDArray[np.float64]) -> NDArray[np.int64]:
     """(n,) places of labels among those of the classes; -1 of a label that is none."""
     order = np.argsort(names)
-    place = order[np.minimum(np.searchsorted(names, y, sorter=order), len(names) - 1)]
+    place = order[np.minimum(np.searchsorted(names[order], y), len(names) - 1)]
     return np.where(names[place] == y, place, -1)
 
 

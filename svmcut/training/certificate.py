@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+from svmcut._native import sparse
 from svmcut.errors import ModelError
 from svmcut.files.rounding import KEPT, read_back
 from svmcut.risks.free_bias import FreeBias
@@ -188,10 +189,10 @@ def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:
     )
     with np.errstate(over="ignore"):
         if not each:
-            return float(sizes @ np.maximum(W.max(axis=1), -W.min(axis=1)))
+            return sparse.dot(sizes, np.maximum(W.max(axis=1), -W.min(axis=1)))
         rows = max(1, CHUNK // K)
         parts = (slice(first, first + rows) for first in range(0, len(W), rows))
-        return sum(float((sizes[part] @ np.abs(W[part])).sum()) for part in parts)
+        return sum(sparse.dot(np.repeat(sizes[part], K), np.abs(W[part]).ravel()) for part in parts)
 
 
 CUTS = CuttingPlane()

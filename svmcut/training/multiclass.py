@@ -7,8 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-import numpy as np
-
 from svmcut.data.examples import Examples
 from svmcut.models import MulticlassModel
 from svmcut.risks import make_risk
@@ -22,6 +20,7 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, DUAL_CD, MULTICLASS, TASKS, losses
 from svmcut.spec.entries import MARGIN, SLACK
 from svmcut.spec.later import distinct
+from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import DEFAULTS, Settings
 from svmcut.training.certificate import (
     in_columns,

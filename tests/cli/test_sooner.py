@@ -25,6 +25,16 @@ LINES = {
     "a limit": ("svmcut learn --max-iterations 2", "wine"),
     "svm_perf": ("svm_perf_learn -c 20", "text"),
     "its cutting planes": ("svm_perf_learn -c 5 -w 3 --b 0", "wine"),
+    "classes": ("svmcut learn", "classes"),
+    "classes without bias": ("svmcut learn --bias 0 --example-cost 1 -v 2", "classes"),
+    "one against the rest": ("svmcut learn --multiclass one-vs-rest", "classes"),
+    "each after the other": ("svmcut learn --multiclass one-vs-rest --gap 1e-9", "classes"),
+    "logistic of each": ("svmcut learn --multiclass one-vs-rest -l logistic", "classes"),
+    "squared of each": ("svmcut learn --multiclass one-vs-rest -l squared-hinge", "classes"),
+    "planes of classes": ("svmcut learn --solver cutting-plane", "classes"),
+    "planes of each": ("svmcut learn --multiclass one-vs-rest --solver cutting-plane", "classes"),
+    "one class": ("svmcut learn --task multiclass", "same"),
+    "svm_multiclass": ("svm_multiclass_learn -c 5000", "classes"),
 }
 #: Seconds, and what is counted in their tenths.
 CLOCK = re.compile(r"in [\d.]+ s\b|cpu-seconds: [\d.]+|time [\d.]+")
@@ -50,6 +60,28 @@ def tried(monkeypatch):
     return ends
 
 
+def classes_file(folder):
+    """Rows about four points, of one of them only behind the others."""
+    rng = random.Random(3)
+    places = {"1": (0, 0), "2": (2, 0), "5": (0, 2), "9": (2, 2)}
+    lines = []
+    for k in range(400):
+        label = rng.choice("125" if k < 200 else "1259")
+        x, y = places[label]
+        lines.append(f"{label} 1:{x + rng.gauss(0, 1):.4f} 3:{y + rng.gauss(0, 1):.4f}\n")
+    path = folder / "classes"
+    path.write_text("".join(lines))
+    return path
+
+
+def file_of(stem, folder):
+    if stem == "same":
+        (folder / stem).write_text("3 1:1\n3 2:1\n")
+        return folder / stem
+    made = {"classes": classes_file, "sampled": sampled_file}
+    return made[stem](folder) if stem in made else f"{DATA}{stem}.train"
+
+
 def told(capsys):
     out, err = capsys.readouterr()
     return CLOCK.sub("", out), err
@@ -58,7 +90,7 @@ def told(capsys):
 @pytest.mark.parametrize("name", LINES)
 def test_model_and_lines_are_the_same(name, tmp_path, capsys, tried, monkeypatch):
     program, stem = LINES[name]
-    model, file = tmp_path / "model", f"{DATA}{stem}.train"
+    model, file = tmp_path / "model", file_of(stem, tmp_path)
     status = call(program, file, model)
     found = status, model.read_bytes(), told(capsys)
     assert tried == [status]
@@ -67,12 +99,14 @@ def test_model_and_lines_are_the_same(name, tmp_path, capsys, tried, monkeypatch
     assert (status, model.read_bytes(), told(capsys)) == found
 
 
+@pytest.mark.parametrize("stem", ["wine", "classes"])
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
-def test_reports_are_the_same(loss, tmp_path, tried, monkeypatch):
+def test_reports_are_the_same(loss, stem, tmp_path, tried, monkeypatch):
     def told():
         path = tmp_path / "report"
-        words = ["-v", "0", "-l", loss, "--report", path, f"{DATA}wine.train", tmp_path / "model"]
-        assert call("svmcut learn", *words) == 0
+        words = ["-v", "0", "-l", loss, "--report", path, file_of(stem, tmp_path)]
+        words += ["--multiclass", "one-vs-rest"] * (stem == "classes")
+        assert call("svmcut learn", *words, tmp_path / "model") == 0
         report = json.loads(path.read_text())
         assert report.pop("seconds") and report.pop("peak_memory_mb")
         return report
@@ -106,11 +140,11 @@ def test_a_report_that_cannot_be_written_again_waits_for_numpy(tmp_path, tried, 
 
 REFUSED = {
     "a line that is none": "1 1:1\n-1 2:x\n",
-    "three labels, one of them late": "1 1:1\n2 2:1\n" * 1500 + "3 3:1\n" * 9,
-    "three labels": "1 1:1\n2 2:1\n3 3:1\n" * 10,
+    "a class that is no whole number": "1 1:1\n2.5 2:1\n3 3:1\n" * 10,
+    "many classes": "".join(f"{k} {k}:1\n{k} {k}:2\n" for k in range(1, 40)),
     "no file": None,
 }
-AT_ONCE = {"three labels", "no file"}
+AT_ONCE = {"many classes", "no file"}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -141,16 +175,32 @@ def sampled_file(folder):
     [b"# 1 2 3\n+1 1:1\n1 2:1\n-1 1:1\n", b"+1 1:1\n1 2:1\n-1 1:1\n", b"1 \xff\n2 1\n3 1\n"],
     ids=["comment", "signs", "packed"],
 )
-def test_few_labels_need_no_numpy(head, tmp_path):
+def test_few_labels_are_two_classes(head, tmp_path):
     (tmp_path / "file").write_bytes(head)
-    assert not sooner._names_classes(tmp_path / "file")
+    assert sooner._labels_of(tmp_path / "file") <= 2
+
+
+@pytest.mark.parametrize("labels, begins", [(2, True), (3, False)])
+def test_of_large_files_two_classes_alone_begin_without_numpy(
+    labels, begins, tmp_path, tried, monkeypatch
+):
+    monkeypatch.setattr(sooner, "SMALL_OF_CLASSES", 100)
+    (tmp_path / "file").write_text("".join(f"{k % labels} 1:{k}\n" for k in range(30)))
+    begun, may_begin = [], sooner.may_begin
+    monkeypatch.setattr(
+        sooner, "may_begin", lambda options: begun.append(may_begin(options)) or begun[-1]
+    )
+    assert call("svmcut learn", tmp_path / "file", tmp_path / "model") == 0
+    assert begun == [begins] and tried == [0]
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
-@pytest.mark.parametrize("stem", ["text", "wine", "sampled"])
+@pytest.mark.parametrize("stem", ["text", "wine", "sampled", "classes"])
 def test_numpy_is_not_imported(loss, stem, tmp_path):
-    file = sampled_file(tmp_path) if stem == "sampled" else f"{DATA}{stem}.train"
+    file = file_of(stem, tmp_path)
     words = ["learn", "-v", "0", "-l", loss, "--example-cost", "0.5", str(file), f"{tmp_path}/m"]
+    if stem == "classes" and loss != "hinge":
+        words += ["--multiclass", "one-vs-rest"]
     code = (
         f"import sys; from svmcut.cli.start import main; status = main({words!r}); "
         "sys.exit(status or 'numpy' in sys.modules)"

@@ -174,6 +174,89 @@ def test_matrices():
     assert same(*both(squares, given()))
 
 
+MATRIX = {
+    "a row": lambda np, M: M[3] + M[-1],
+    "rows": lambda np, M: M[2:9:3],
+    "turned": lambda np, M: M.T[1:3],
+    "ravelled": lambda np, M: M[:, 1:3].ravel(),
+    "ravelled as it lies": lambda np, M: M.ravel(),
+    "another shape": lambda np, M: M.reshape(-1).reshape((10, 6)),
+    "one column": lambda np, M: M[:, 2].copy().reshape(-1, 1),
+    "a number a row": lambda np, M: M[np.arange(12), (M[:, 0] > 0).astype(np.int32)],
+    "most of rows": lambda np, M: np.maximum(M.max(axis=1), -M.min(axis=1)),
+    "places of the most": lambda np, M: np.argmax(M, axis=1),
+    "places of equal ones": lambda np, M: np.argmax((M > 0).astype(np.int64), axis=1),
+    "any of rows": lambda np, M: (M > 3).any(axis=1),
+    "sums of columns": lambda np, M: M.sum(axis=0),
+    "sums of counts": lambda np, M: (M > 0).astype(np.int64).sum(axis=1),
+    "sums of counts of columns": lambda np, M: (M > 0).astype(np.int64).sum(axis=0),
+    "all counts": lambda np, M: int((M > 0).astype(np.int64).sum()),
+    "finite": lambda np, M: np.isfinite(M / (M - M[3, 2] + 0.0)),
+    "not finite": lambda np, M: ~np.isfinite(np.multiply(M, 1e308) * 10.0),
+    "bytes": lambda np, M: (M > 0).view(np.uint8),
+    "below": lambda np, M: np.vstack([M, M[0]]),
+    "beside": lambda np, M: np.column_stack([M.T, M[0]]),
+    "repeated": lambda np, M: np.repeat(M[1], 3),
+    "used": lambda np, M: np.flatnonzero(M > 0) // 5,
+    "whole": lambda np, M: np.round(np.append(M[0] * 100, [0.5, 1.5, -2.5])),
+    "cut": lambda np, M: np.trunc(M[0] * 100),
+    "in order": lambda np, M: np.argsort(np.unique(M.ravel())),
+    "from one on": lambda np, M: np.arange(1.0, 7),
+    "wider": lambda np, M: np.append(M[0], [1.0] * 0),
+    "close": lambda np, M: bool(np.allclose(M, M + 1e-9)),
+    "nested": lambda np, M: np.array(M.tolist()[3]),
+    "by rows": lambda np, M: np.concatenate([row for row in M]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", MATRIX)
+def test_matrices_are_numpys(name):
+    M = given().reshape(12, 5)
+    if name == "finite":
+        M[3, 2] = math.inf
+        M[3, 1] = 1.0
+    assert same(*both(MATRIX[name], M))
+
+
+def written_rows(np, M):
+    M[2] = (1.0, 2.0, 3.0, 4.0, 5.0)
+    M[4:6] = M[7:9]
+    M[:, 1] = 0.5
+    M[:, 2:4] = M[:, 3:5]
+    M[9] = M[1].astype(np.float32)
+    M.ravel()[3] = -7.0
+    M.T[0][5] = 11.0
+    return M
+
+
+def test_writing_rows():
+    assert same(*both(written_rows, given().reshape(12, 5)))
+
+
+LACKING_OF_MATRICES = (
+    lambda np, M: M.__setitem__((np.arange(2), np.arange(2)), 0.0),
+    lambda np, M: M.__setitem__((slice(None), np.arange(2)), 0.0),
+    lambda np, M: M.T.reshape(-1),
+    lambda np, M: M.sum(axis=1),
+    lambda np, M: M.sum(),
+    lambda np, M: M.any(axis=0),
+    lambda np, M: np.argsort(M[0]),
+    lambda np, M: M[0] // 2,
+    lambda np, M: np.append(float("nan") * M[0], M[0]).reshape(2, 5).max(axis=1),
+    lambda np, M: np.argmax((float("nan") * M), axis=1),
+    lambda np, M: np.column_stack([M, M]),
+    lambda np, M: np.vstack([M, M[0][:2]]),
+)
+
+
+@pytest.mark.parametrize("do", LACKING_OF_MATRICES)
+def test_what_matrices_lack_is_said(do):
+    M = light.array(given()).reshape(12, 5)
+    with pytest.raises((later.NumpyNeeded, AttributeError, TypeError)):
+        do(light, M)
+
+
 LACKING = (
     lambda np, x: np.append(x, float("nan")).max(),
     lambda np, x: np.append(float("nan") * x[:1], x).min(),

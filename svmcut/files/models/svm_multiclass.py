@@ -21,8 +21,6 @@ not, ``#@ temperature T`` what makes probabilities of scores.
 
 from __future__ import annotations
 
-import numpy as np
-
 from svmcut.errors import ModelError
 from svmcut.files.models import marks, svm_multiclass_kernel
 from svmcut.files.models.grammar import (
@@ -35,6 +33,7 @@ from svmcut.files.models.grammar import (
 )
 from svmcut.models import JointKernelModel, MulticlassModel
 from svmcut.models.kernels import Kernel
+from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.typing import TYPE_CHECKING, BinaryIO
 
@@ -71,8 +70,10 @@ def write(
         W = finite32(path, model.W[:, some].T)
         if model.bias:
             W = np.column_stack([W, finite32(path, model.constant[some])])
-        k, row = np.nonzero(W)
-        write_pairs(output, ((start + k) * base + columns[row]).astype(np.int32), W[k, row])
+        used, width = np.flatnonzero(W), max(1, W.shape[1])
+        k = used // width
+        places = (k + start) * base + columns[used - k * width]
+        write_pairs(output, places.astype(np.int32), W.ravel()[used])
     output.write(b"#\n")
     bias = {"bias": [repr(model.bias).removesuffix(".0")]} if model.bias else {}
     output.write(marks.text_of_classes(model, **bias))
@@ -104,7 +105,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
     )
     own = indices < K * base  # of -p 2 there are slacks of the training rows behind the weights
     weights, places = products(alpha, indptr, values)[own], indices[own].astype(np.int64)
-    k, feature = places // max(1, base), places % max(1, base)
+    k = places // max(1, base)
+    feature = places - max(1, base) * k
     of_bias = (feature == base - 1) if bias else np.zeros(len(places), bool)
     constant = np.bincount(k[of_bias], weights[of_bias], K).astype(np.float64)
     k, feature, weights = k[~of_bias], feature[~of_bias], weights[~of_bias]
@@ -115,7 +117,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKern
     lines.check_fits(d * K)
     feature *= K
     feature += k
-    W = np.bincount(feature, weights, d * K).astype(np.float64, copy=False).reshape(d, K)
+    W = np.asarray(np.bincount(feature, weights, d * K), np.float64).reshape(d, K)
     if not (np.isfinite(W).all() and np.isfinite(constant).all()):
         raise ModelError(path, "the support vectors add up to weights that are not finite")
     rest = known.get("loss") or svm_multiclass_kernel.loss_of(lines), known.get("temperature")
