@@ -32,6 +32,7 @@ FLAT, ROUGH = (
     1e-16,
     1e-12,
 )  # of the weight of all rows: slopes of rounding, and where the coefficients are mended
+STEEP = 1e-6  # of the curvature is a slope that is none, where all losses are nearly 0
 CLOSE = 0.1  # of a band b may be from where it is best
 EVEN = 1e-13  # of what coefficients add up to may be left
 
@@ -72,7 +73,11 @@ class FreeBias:
     def linearize(self, s) -> Linearization:
         """R0 at s, and the cut there."""
         if not self._widest:
-            return self.risk.linearize(s + self._root(s, 0.0))
+            at = self.risk.linearize(s + self._root(s, 0.0))
+            if _is_even(at.coef):
+                return at
+            coef, offset = self.nearest_cut(at.coef)
+            return at._replace(coef=coef, offset=offset)
         points, jumps, lowest = self.risk.corners(s)
         b = self._quantile(points, jumps, lowest)
         at = points == b
@@ -94,7 +99,12 @@ class FreeBias:
         if len(at.rows):
             shares[at.rows] = (1.0 if at.bends is None else at.bends[at.rows]) / at.total
         if not delta or not len(at.rows):
-            return at._replace(shift=b, shares=shares)
+            at = at._replace(shift=b, shares=shares)
+            if _is_even(at.coef):
+                return at
+            coef, offset = self.nearest_cut(at.coef)
+            excess = max(0.0, at.value - offset - float(coef @ s))
+            return at._replace(coef=coef, offset=offset, excess=excess)
         coef, offset = self.nearest_cut(at.coef - rest * shares)
         excess = max(0.0, at.value - offset - float(coef @ s))
         shift = b - rest * at.width / at.total
@@ -107,9 +117,9 @@ class FreeBias:
         """The cut of R with coefficients near these, those of the heavier sign made smaller until
         all add up to 0."""
         coef, offset = self.risk.nearest_cut(coef)
-        rest, size = float(coef.sum()), float(np.abs(coef).sum())
-        if abs(rest) <= EVEN * size:
+        if _is_even(coef):
             return coef, offset
+        rest, size = float(coef.sum()), float(np.abs(coef).sum())
         lighter = (size - abs(rest)) / (size + abs(rest))
         return self.risk.nearest_cut(np.where(coef * rest > 0, coef * lighter, coef))
 
@@ -133,6 +143,11 @@ class FreeBias:
         reached = np.cumsum(jumps.ravel()[order])
         place = int(np.searchsorted(reached, -float(lowest.sum()) * (1 - 1e-15)))
         return float(points.ravel()[order[min(place, len(order) - 1)]])
+
+
+def _is_even(coef) -> bool:
+    """Whether coefficients add up to 0."""
+    return abs(float(coef.sum())) <= EVEN * float(np.abs(coef).sum())
 
 
 class FreeBiasRisk:
@@ -159,7 +174,7 @@ def root(rate: Callable[[float], tuple[float, float]], flat: float) -> float:
     low, high, b, reach = -math.inf, math.inf, 0.0, 1.0
     for _ in range(STEPS):
         here, bend = rate(b)
-        if abs(here) <= flat:
+        if abs(here) <= min(flat, STEEP * bend):
             break
         low, high = (b, high) if here < 0 else (low, b)
         to = b - here / bend if bend > 0 else math.nan

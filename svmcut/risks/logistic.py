@@ -13,14 +13,15 @@ from svmcut.risks.losses import SignedLosses
 from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
 
-#: Logit of a fraction that is as good as 0, and of one as good as 1.
-FAR = 30.0
+#: Logit of a fraction that is as good as 0, and of one as good as 1, to a descent; and where
+#: float64 ends, as a cut whose coefficients have to add up to 0 needs all digits.
+FAR, FARTHEST = 30.0, 700.0
 
 
-def logits(fractions):
-    """log u - log(1 - u), from -FAR to FAR."""
+def logits(fractions, far: float = FAR):
+    """log u - log(1 - u), from -far to far."""
     out = np.empty(len(fractions))
-    native.logits(fractions, FAR, out)
+    native.logits(fractions, far, out)
     return out
 
 
@@ -36,7 +37,7 @@ class BoundLogistic(SignedLosses):
 
     def nearest_cut(self, coef) -> tuple:
         fractions = np.minimum(np.maximum(self.fractions(coef), 0.0), 1.0)
-        return self.dual_cut(fractions, logits(fractions))
+        return self.dual_cut(fractions, logits(fractions, FARTHEST))
 
     def box(self, n: int, most: float = 1.0) -> schemas.Check:
         return schemas.reals(n, low=0, high=most)

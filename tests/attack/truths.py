@@ -55,7 +55,8 @@ def claims(kernel):
     if kernel.name == "precomputed":
         return kernel.may_claim
     if kernel.name == "polynomial":
-        return kernel.scale >= 0 and kernel.offset >= 0
+        even = kernel.degree % 2 == 0 and kernel.offset == 0  # of a negative scale too
+        return kernel.offset >= 0 and (kernel.scale >= 0 or even)
     return kernel.gamma >= 0 if kernel.name == "rbf" else kernel.name == "linear"
 
 

@@ -9,6 +9,7 @@ import pytest
 from reference import hinge
 from reference import losses as truth
 
+import svmcut
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
@@ -206,3 +207,28 @@ def test_a_root_is_found_from_far_and_on_flat_slopes():
 
     assert root(rate, 1e-16) == pytest.approx(1e7, rel=1e-15)
     assert root(lambda b: (max(0.0, b - 3), float(b > 3)), 1e-16) == 0.0
+
+
+@pytest.mark.parametrize("solver", ["newton", "cutting-plane"])
+@pytest.mark.parametrize("loss", ["logistic", "squared-hinge"])
+def test_bounds_hold_where_all_losses_are_nearly_0(loss, solver):
+    """Coefficients of 1e-13 add up to 0 only where the bias and the cut have all their digits."""
+    X = np.float32([
+        [7966.81592, -9567.70508, -3691.90259, 4922.32324, 447.642609, 9179.38574],
+        [7966.81592, -27365.9043, 13167.7275, 11753.8232, -9307.72656, -3290.94165],
+        [7966.81592, -2550.2251, 445.00296, -9051.3623, 8410.27441, 6923.96094],
+    ])  # fmt: skip
+    y, how = np.array([-1, 1, -1]), {"free_bias": True, "example_cost": 3.98e5, "gap": 1e-3}
+    outcome = svmcut.train((X, y), loss=loss, solver=solver, **how)
+    assert outcome.stopped_by != "mistake" and outcome.dual <= outcome.primal
+    best = svmcut.train((X, y), loss=loss, solver="newton", **how | {"gap": 1e-9})
+    assert outcome.dual <= best.primal * (1 + 1e-9)
+
+
+def test_cuts_of_tiny_fractions_have_all_digits():
+    bound = BoundLogistic.of(np.array([-1.0, 1.0, -1.0]), None, 1)
+    coef = np.array([1.6e-13, -2.4e-13, 8e-20])
+    found, offset = bound.nearest_cut(coef)
+    u = np.abs(coef)
+    assert found == pytest.approx(coef, rel=1e-12)
+    assert offset == pytest.approx((-u * np.log(u) - (1 - u) * np.log1p(-u)).sum(), rel=1e-12)
