@@ -73,7 +73,10 @@ class Given:
         values, serials = np.asarray(self.case.X, np.longdouble), self.facts["serials"]
         model.kernel.matrix = np.empty_like(values)
         model.kernel.matrix[serials] = values
-        low, high = np.linalg.eigvalsh(model.kernel.matrix.astype(float))[[0, -1]]
+        v = np.asarray(self.facts.get("weights", np.ones(len(serials))), float)
+        used = np.asarray(serials)[v > 0]  # the others are left out
+        known = model.kernel.matrix[np.ix_(used, used)].astype(float)
+        low, high = np.linalg.eigvalsh(known)[[0, -1]] if len(used) else (0.0, 0.0)
         largest = max(float(np.diag(values[np.argsort(serials)]).max()), 0.0)
         room = UNIT * len(values) * largest
         model.kernel.may_claim = low >= -room - 1e-12 * abs(high)
