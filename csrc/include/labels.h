@@ -20,6 +20,7 @@ typedef struct {
     const double* v;
     int64_t d, K;
     double bias;
+    const double* constant;  // (K,) weights of the constant feature; null: they are row d of W
 } svmcut_label_weights;
 
 // Gold labels: row i has labels[indptr[i]] to labels[indptr[i + 1] - 1], increasing.

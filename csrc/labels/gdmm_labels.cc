@@ -191,7 +191,7 @@ void svmcut_gdmm_labels::visit(int64_t n, double* W, double* v, bool with_pairs,
     if (weights) rho = unit_rho / weights[n];
     double* row = a.data() + n * K;
     std::copy_n(row, K, base.data());
-    const svmcut_label_weights model{W, nullptr, X.n_features, K, bias};
+    const svmcut_label_weights model{W, nullptr, X.n_features, K, bias, nullptr};
     for (int64_t e = sets.indptr[n]; e < sets.indptr[n + 1]; ++e) gold[sets.labels[e]] = 1;
     std::fill_n(degree.data(), K, 0.0);
     for (const LabelPair& f : pairs[n]) degree[f.k] += 1, degree[f.l] += 1;

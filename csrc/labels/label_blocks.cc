@@ -79,7 +79,7 @@ struct svmcut_label_blocks {
     // The argmax at (W, v) times 1 / unit; change = gold - p, found = gold - q of the pairs where
     // that is not 0. Returns its loss.
     double separate(int64_t n, const double* W, const double* v, double unit) {
-        const svmcut_label_weights model{W, nullptr, X.n_features, K, bias};
+        const svmcut_label_weights model{W, nullptr, X.n_features, K, bias, nullptr};
         label_scores(X, n, model, scores.data());
         std::copy_n(scores.data(), K, theta.data());
         augment(sets, n, K, unit, theta.data());

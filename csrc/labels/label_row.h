@@ -12,13 +12,17 @@
 
 namespace svmcut {
 
+inline const double* constant_of(const svmcut_label_weights& model) {
+    return model.constant ? model.constant : model.W + model.d * model.K;
+}
+
 inline void label_scores(const svmcut_csr& X, int64_t i, const svmcut_label_weights& model,
                          double* s) {
     const int64_t K = model.K;
     std::fill_n(s, K, 0.0);
     for (int64_t e = X.indptr[i]; e < X.indptr[i + 1]; ++e)
         if (X.indices[e] < model.d) add_scaled(K, X.data[e], model.W + X.indices[e] * K, s);
-    if (model.bias != 0) add_scaled(K, model.bias, model.W + model.d * K, s);
+    if (model.bias != 0) add_scaled(K, model.bias, constant_of(model), s);
 }
 
 // Those of the labels from `from` to before `to`, and of others; the rest of s stays as it is.
@@ -33,7 +37,7 @@ inline void label_scores_of(const svmcut_csr& X, int64_t i, const svmcut_label_w
     };
     for (int64_t e = X.indptr[i]; e < X.indptr[i + 1]; ++e)
         add(X.data[e], model.W + X.indices[e] * model.K);
-    if (model.bias != 0) add(model.bias, model.W + model.d * model.K);
+    if (model.bias != 0) add(model.bias, constant_of(model));
 }
 
 // theta of the Hamming loss: + loss off the gold set, - loss on it.

@@ -20,6 +20,7 @@ cdef extern from "include/labels.h" nogil:
         const double* v
         int64_t d, K
         double bias
+        const double* constant
     ctypedef struct svmcut_label_sets:
         const int64_t* indptr
         const int32_t* labels
@@ -70,21 +71,29 @@ METHODS = {"lp": 0, "icm": 1, "greedy": 2}
 
 
 cdef class Weights:
-    """Weights of K labels: W (d + (bias != 0), K) and v (K, K) symmetric or None, float64."""
+    """Weights of K labels: W (d + (bias != 0), K) and v (K, K) symmetric or None, float64; or W (d,
+    K) and the constant feature's (K,) elsewhere."""
 
     cdef const double[:, ::1] W
     cdef const double[:, ::1] v
+    cdef const double[::1] constant
     cdef svmcut_label_weights weights
 
-    def __init__(self, const double[:, ::1] W, const double[:, ::1] v, double bias):
-        cdef int64_t K = W.shape[1]
-        if W.shape[0] < (bias != 0) or (v is not None and (v.shape[0] != K or v.shape[1] != K)):
+    def __init__(self, const double[:, ::1] W, const double[:, ::1] v, double bias,
+                 const double[::1] constant=None):
+        cdef int64_t K = W.shape[1], behind = bias != 0 and constant is None
+        if constant is not None and constant.shape[0] != K:
+            raise ValueError("constant must have a weight for each label")
+        if W.shape[0] < behind or (v is not None and (v.shape[0] != K or v.shape[1] != K)):
             raise ValueError("W must have a row for the constant feature, "
                              "v one row and column for each label")
-        self.W, self.v = W, v
+        self.W, self.v, self.constant = W, v, constant
+        self.weights.constant = NULL
+        if constant is not None and K:
+            self.weights.constant = &constant[0]
         self.weights.W = &W[0, 0] if W.shape[0] and K else NULL
         self.weights.v = &v[0, 0] if v is not None and K else NULL
-        self.weights.d = W.shape[0] - (bias != 0)
+        self.weights.d = W.shape[0] - behind
         self.weights.K = K
         self.weights.bias = bias
 
@@ -155,6 +164,7 @@ def relax_scores(const double[:, ::1] s, const double[:, ::1] v, Sets gold, int 
     model.W = NULL
     model.v = &v[0, 0] if v is not None else NULL
     model.d, model.K, model.bias = 0, K, 0
+    model.constant = NULL
     with nogil:
         status = svmcut_label_relax_scores(n, &s[0, 0], &model, &gold.sets, 1.0, &p[0, 0], &h[0],
                                            threads)

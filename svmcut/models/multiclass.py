@@ -67,9 +67,8 @@ class MulticlassModel(SeveralClasses):
         """(n, K) float64 scores of every class."""
         from svmcut._native import multilabel
 
-        weights = multilabel.Weights(np.vstack([self.W, self.constant]), None, self.bias or 1.0)
-        if not self.bias:
-            weights = multilabel.Weights(np.ascontiguousarray(self.W), None, 0.0)
+        W, constant = np.ascontiguousarray(self.W), np.ascontiguousarray(self.constant)
+        weights = multilabel.Weights(W, None, self.bias, constant if self.bias else None)
         return multilabel.scores(sparse.Rows(renumber(X, self.columns)), weights, threads)
 
     @property

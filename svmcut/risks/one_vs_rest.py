@@ -8,6 +8,9 @@ from svmcut.risks.protocol import BoundRisk, Linearization, Risk, SumRisk
 from svmcut.risks.weights import example_weights
 from svmcut.spec.later import numpy as np
 
+#: Scores, or weights, of some classes in memory beside those of all.
+TOGETHER = 1 << 22
+
 
 class OneVsRestRisk:
     """A BoundRisk of scores (n, K) row by row.
@@ -66,6 +69,24 @@ class OneVsRestRisk:
         return sum(
             (self.machine(k).linearize(scores[:, k]).value for k in range(self.n_classes)), 0.0
         )
+
+    def value_at(self, space, w) -> float:
+        """The same at the scores of w, which are formed of a few classes at a time.
+
+        Parameters
+        ----------
+        space : LabelSpace
+            Without pairs.
+        w : (dim,) float64
+        """
+        K, value = self.n_classes, 0.0
+        W = w.reshape(-1, K)
+        step = max(1, TOGETHER // max(1, len(self.positive), len(W)))
+        for first in range(0, K, step):
+            S = space.scores_of(W[:, first : first + step])
+            for k in range(S.shape[1]):
+                value += self.machine(first + k).linearize(S[:, k]).value
+        return value
 
     def linearize(self, s) -> Linearization:
         """The sum over the classes; O(n K)."""

@@ -161,6 +161,8 @@ class Problem:
 
     def value(self, w) -> float:
         """R(A w), its scores formed afresh."""
+        if hasattr(self.risk, "value_at"):
+            return self.risk.value_at(self.space, w)  # type: ignore[no-any-return]
         s = self.space.scores(w)
         return self.risk.value(s) if hasattr(self.risk, "value") else self.risk.linearize(s).value
 

@@ -49,6 +49,11 @@ class LabelSpace(LinearSpace):
         pairs = w[self._n_weights :]
         return np.concatenate([nodes.ravel(), pairs]) if len(pairs) else nodes.ravel()
 
+    def scores_of(self, W):
+        """(n, k) those of weights (dim, k) of some labels alone."""
+        weights = multilabel.Weights(np.ascontiguousarray(W), None, self.bias)
+        return multilabel.scores(self.rows, weights, self.threads)
+
     def adjoint(self, coef, out=None):
         """(dim,); O(n K), and K times the nonzeros of rows with a coefficient. out: where it goes,
         without pairs."""

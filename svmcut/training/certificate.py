@@ -166,14 +166,26 @@ def read_back_features(model: Any) -> Any:
     ModelError
         Where float32 does not hold a weight.
     """
-    W = np.empty(model.W.shape)
+    both = np.empty((len(model.W) + 1, model.W.shape[1]))  # as one_below takes them
+    W = both[: len(model.W)]
     own, kept = np.ascontiguousarray(model.W).reshape(-1), W.reshape(-1)
     for first in range(0, len(own), CHUNK):
         kept[first : first + CHUNK] = read_back(own[first : first + CHUNK])
-    constant = read_back(model.constant).astype(np.float64)
+    both[len(W)] = read_back(model.constant)
+    constant = both[len(W)]
     if not (np.isfinite(W).all() and np.isfinite(constant).all()):
         raise ModelError("the model", "a weight is not finite in float32")
     return replace(model, W=W, constant=constant)
+
+
+def one_below(W: Any, constant: NDArray) -> NDArray[np.float64]:
+    """(d + 1, K) W and the constants; their own memory where one lies behind the other."""
+    both: NDArray[np.float64] | None = W.base if hasattr(W, "base") else None
+    if both is constant.base and both is not None and both.shape == (len(W) + 1, len(constant)):
+        first, last = (part.__array_interface__["data"][0] for part in (W, constant))
+        if W.flags.c_contiguous and last - first == W.nbytes:
+            return both
+    return np.vstack([W, constant])
 
 
 def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:

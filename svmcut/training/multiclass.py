@@ -24,6 +24,7 @@ from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import DEFAULTS, Settings
 from svmcut.training.certificate import (
     in_columns,
+    one_below,
     part_of_features,
     read_back_features,
     rise_of_scores,
@@ -316,7 +317,7 @@ class MulticlassPlan(Plan):
     def _weights(self, model: Any) -> NDArray[np.float64]:
         """Those of a model in the unit and the columns of training."""
         W = in_columns(model.W, model.columns, self.classes.columns, self.space.X.n_features)
-        w = (np.vstack([W, model.constant]) if self.bias else W).ravel()
+        w = (one_below(W, model.constant) if self.bias else W).ravel()
         return w if self._written == 1 else w / self._written
 
     def _model(self, w) -> MulticlassModel:

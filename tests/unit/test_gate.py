@@ -17,7 +17,7 @@ from svmcut.models.kernels import Kernel
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
-from svmcut.training.certificate import in_columns, read_back_features
+from svmcut.training.certificate import in_columns, one_below, read_back_features
 from svmcut.training.driver import make_driver
 from svmcut.training.gate import Part, Reading, in_memory, join, judge, primal_of_file
 from svmcut.training.outcome import Objective, Outcome
@@ -295,3 +295,24 @@ def test_the_text_of_all_is_read_only_where_that_of_a_part_is_another(holds, mon
     reading = Reading(lambda kept: kept.b, part=lambda: found, whole=lambda: replace(model, b=2.0))
     assert primal_of_file(model, reading) == (2.0 if holds else model.b)
     assert read == ([part] if holds else [part, model])
+
+
+def test_constants_below_weights_are_copied_only_where_they_lie_elsewhere(rng):
+    both = rng.normal(size=(5, 3))
+    assert one_below(both[:4], both[4]) is both
+    for W, constant in (
+        (both[:4].copy(), both[4]),
+        (both[:4], both[0]),
+        (both[1:], both[0]),
+        (both[:4].copy(order="F"), both[4]),
+        (both[:3], both[4]),
+    ):
+        assert np.array_equal(one_below(W, constant), np.vstack([W, constant]))
+        assert one_below(W, constant) is not both
+
+
+def test_weights_are_read_back_as_one(rng):
+    model = MulticlassModel(rng.normal(size=(4, 3)), rng.normal(size=3), 1.0, np.arange(1.0, 4))
+    read = read_back_features(model)
+    assert one_below(read.W, read.constant) is read.W.base
+    assert np.array_equal(read.W, np.float32(model.W)) and len(read.constant) == 3

@@ -267,3 +267,15 @@ def test_empty_sets_and_rows_are_no_trouble():
     assert multilabel.scores(
         sparse.Rows(X), multilabel.Weights(np.zeros((2, 0)), None, 0.0), 1
     ).shape == (3, 0)
+
+
+def test_weights_of_the_constant_feature_may_lie_elsewhere(rng):
+    X = Csr.from_dense(rng.normal(size=(9, 4)).astype(np.float32))
+    W, own = rng.normal(size=(5, 3)), sparse.Rows(X)
+    apart = multilabel.Weights(W[:4], None, 2.0, W[4].copy())
+    assert np.array_equal(
+        multilabel.scores(own, apart, 1),
+        multilabel.scores(own, multilabel.Weights(W, None, 2.0), 1),
+    )
+    with pytest.raises(ValueError, match="constant"):
+        multilabel.Weights(W, None, 2.0, W[0, :2].copy())

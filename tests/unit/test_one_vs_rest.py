@@ -6,6 +6,7 @@ import pytest
 from reference import hinge
 
 from svmcut.data.examples import Csr
+from svmcut.risks import one_vs_rest as risk_of_rest
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.solvers import one_vs_rest
@@ -100,3 +101,18 @@ def test_a_gap_that_cannot_be_met_ends_all_the_same():
     given = records.replace(problem(X, positive), stop=StoppingRule(0.0, 0.0))
     last, _ = trained(given)
     assert last.gap <= 1e-9 * last.primal
+
+
+@pytest.mark.parametrize("together", [1, 130, 1 << 22])
+@pytest.mark.parametrize("bias", [0.0, 1.5])
+def test_the_value_of_weights_takes_a_few_classes_at_a_time(together, bias, monkeypatch):
+    X, positive = rows(7)
+    given, asked = problem(X, positive, bias=bias), []
+    scores_of = LabelSpace.scores_of
+    monkeypatch.setattr(risk_of_rest, "TOGETHER", together)
+    monkeypatch.setattr(
+        LabelSpace, "scores_of", lambda self, W: asked.append(W.shape[1]) or scores_of(self, W)
+    )
+    w = np.random.default_rng(2).normal(size=given.space.dim)
+    assert given.value(w) == given.risk.value(given.space.scores(w))
+    assert asked == {1: [1] * 7, 130: [2, 2, 2, 1], 1 << 22: [7]}[together]
