@@ -396,15 +396,25 @@ def column_stack(parts):
     return out
 
 
-def repeat(Array a, Py_ssize_t count):
-    """Every number of one dimension so many times."""
-    cdef Array out = fresh(a.code, a.dims[0] * count)
-    cdef Py_ssize_t k, j, size = SIZES[a.code]
-    if a.ndim != 1:
+def diff(Array a):
+    """By how much every whole number is above the one before."""
+    if a.ndim != 1 or a.code != I8 or not a.dims[0]:
+        raise NumpyNeeded("diff")
+    return a[1:] - a[:a.dims[0] - 1]
+
+
+def repeat(Array a, count):
+    """Every number of one dimension so many times; count: (n,) or one for all."""
+    cdef Array counts = count if isinstance(count, Array) else full(a.dims[0], count, int), out
+    cdef Py_ssize_t k, at = 0, size = SIZES[a.code]
+    if a.ndim != 1 or counts.code != I8 or counts.shape != a.shape or counts.size and (
+            counts.min() < 0):
         raise NumpyNeeded("repeat")
+    out = fresh(a.code, counts.sum())
     for k in range(a.dims[0]):
-        for j in range(count):
-            memcpy(out.data + (k * count + j) * size, a.data + k * a.steps[0], size)
+        for _ in range((<int64_t*>(counts.data + k * counts.steps[0]))[0]):
+            memcpy(out.data + at * size, a.data + k * a.steps[0], size)
+            at += 1
     return out
 
 

@@ -197,6 +197,8 @@ MATRIX = {
     "below": lambda np, M: np.vstack([M, M[0]]),
     "beside": lambda np, M: np.column_stack([M.T, M[0]]),
     "repeated": lambda np, M: np.repeat(M[1], 3),
+    "differences": lambda np, M: np.diff(np.flatnonzero(M > 0)),
+    "repeated by counts": lambda np, M: np.repeat(M[1], np.diff(np.array([0, 2, 2, 5, 6, 9]))),
     "used": lambda np, M: np.flatnonzero(M > 0) // 5,
     "whole": lambda np, M: np.round(np.append(M[0] * 100, [0.5, 1.5, -2.5])),
     "cut": lambda np, M: np.trunc(M[0] * 100),
