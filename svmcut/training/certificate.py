@@ -181,7 +181,7 @@ def read_back_features(model: Any) -> Any:
 def one_below(W: Any, constant: NDArray) -> NDArray[np.float64]:
     """(d + 1, K) W and the constants; their own memory where one lies behind the other."""
     both, other = (getattr(part, "base", None) for part in (W, constant))
-    if isinstance(both, np.ndarray) and both is other and both.shape == (len(W) + 1, W.shape[1]):
+    if both is other and isinstance(both, np.ndarray) and both.shape == (len(W) + 1, W.shape[1]):
         first, last = (part.__array_interface__["data"][0] for part in (W, constant))
         if W.flags.c_contiguous and last - first == W.nbytes:
             return both
