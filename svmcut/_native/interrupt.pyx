@@ -157,8 +157,7 @@ def watched_signals():
 def _pass(now):
     global svmcut_signalled, svmcut_late
     svmcut_late = svmcut_signalled = 1
-    if now.ends_python:
-        _end_python(now)
+    _end_python(now)
 
 
 def _end_python(now):

@@ -102,8 +102,8 @@ cdef class Descent(RowDescent):
         cdef const uint8_t[:, :] right = positive.view(np.uint8)
         cdef int64_t g, lane, i, begin, end
         for g, (begin, end) in enumerate(_bounds(count, groups)):
-            for lane in range(end - begin):
-                for i in range(n):
+            for i in range(n):
+                for lane in range(end - begin):
                     self.positive[g, i] |= <uint8_t>(right[i, begin + lane] << lane)
         self.order = np.zeros((groups, 2 * n), np.int32)
         self.alpha = np.zeros((groups, n * lanes))

@@ -32,7 +32,6 @@ FLAT, ROUGH = (
     1e-16,
     1e-12,
 )  # of the weight of all rows: slopes of rounding, and where the coefficients are mended
-STEEP = 1e-6  # of the curvature is a slope that is none, where all losses are nearly 0
 CLOSE = 0.1  # of a band b may be from where it is best
 EVEN = 1e-13  # of what coefficients add up to may be left
 
@@ -98,17 +97,15 @@ class FreeBias:
         shares, rest = np.zeros(len(s)), float(at.coef.sum())
         if len(at.rows):
             shares[at.rows] = (1.0 if at.bends is None else at.bends[at.rows]) / at.total
-        if not delta or not len(at.rows):
-            at = at._replace(shift=b, shares=shares)
-            if _is_even(at.coef):
-                return at
-            coef, offset = self.nearest_cut(at.coef)
-            excess = max(0.0, at.value - offset - float(coef @ s))
-            return at._replace(coef=coef, offset=offset, excess=excess)
-        coef, offset = self.nearest_cut(at.coef - rest * shares)
+        at, wanted = at._replace(shift=b, shares=shares), at.coef
+        if delta and len(at.rows):
+            at = at._replace(shift=b - rest * at.width / at.total)
+            wanted = wanted - rest * shares
+        elif _is_even(wanted):
+            return at
+        coef, offset = self.nearest_cut(wanted)
         excess = max(0.0, at.value - offset - float(coef @ s))
-        shift = b - rest * at.width / at.total
-        return at._replace(coef=coef, offset=offset, excess=excess, shift=shift, shares=shares)
+        return at._replace(coef=coef, offset=offset, excess=excess)
 
     def slope(self, s, e, t: float, delta: float) -> tuple[float, float]:
         return self.risk.slope(s, e, t, delta)
@@ -174,7 +171,7 @@ def root(rate: Callable[[float], tuple[float, float]], flat: float) -> float:
     low, high, b, reach = -math.inf, math.inf, 0.0, 1.0
     for _ in range(STEPS):
         here, bend = rate(b)
-        if abs(here) <= min(flat, STEEP * bend):
+        if abs(here) <= flat:
             break
         low, high = (b, high) if here < 0 else (low, b)
         to = b - here / bend if bend > 0 else math.nan

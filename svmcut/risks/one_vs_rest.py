@@ -63,15 +63,8 @@ class OneVsRestRisk:
             np.where(self.positive[:, k], 1.0, -1.0), None, self.weights, self._threads
         )
 
-    def value(self, s) -> float:
-        """R(s) alone; O(n K)."""
-        scores = np.asarray(s).reshape(self.positive.shape)
-        return sum(
-            (self.machine(k).linearize(scores[:, k]).value for k in range(self.n_classes)), 0.0
-        )
-
     def value_at(self, space, w) -> float:
-        """The same at the scores of w, which are formed of a few classes at a time.
+        """R at the scores of w, which are formed of a few classes at a time.
 
         Parameters
         ----------

@@ -335,14 +335,14 @@ class MachinesPlan(Plan):
             file, model = outcome.primal_of_file, outcome.model
             assert isinstance(model, KernelModel)
             own = slice(whole.starts[j], whole.starts[j + 1])
-            summed = len(whole.alpha[own]) < len(model.alpha)
-            if summed and outcome.stopped_by == "rounding":
-                support, alpha = whole.support.take(whole.places[own]), whole.alpha[own]
-                model = replace(model, support=support, alpha=alpha, columns=None)
+            summed = len(whole.alpha[own]) < len(model.alpha) and outcome.stopped_by == "rounding"
+            if summed or file is None:
                 reading = self._plan_of(j, done[:j]).in_file(outcome)
-                file = primal_of_file(model, reading._replace(change=math.inf, part=None))
-            elif file is None:
-                file = primal_of_file(model, self._plan_of(j, done[:j]).in_file(outcome))
+                if summed:
+                    support, alpha = whole.support.take(whole.places[own]), whole.alpha[own]
+                    model = replace(model, support=support, alpha=alpha, columns=None)
+                    reading = reading._replace(change=math.inf, part=None)
+                file = primal_of_file(model, reading)
             change += (file or 0.0) - outcome.primal
         return change
 

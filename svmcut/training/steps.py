@@ -130,5 +130,6 @@ class StepPlan(Chosen):
             return math.nan
         coef, most = p * y, float((p if v is None else p / v).max())
         trained = total(None if v is None else v[~self._held], len(y) - int(self._held.sum()))
-        details["level_bound"] = math.sqrt(self.room.squared(coef)) + run.found_nu * trained * most
-        return self.room.dual_bound(1.0, coef, C / most)
+        squared = self.room.squared(coef)
+        details["level_bound"] = math.sqrt(squared) + run.found_nu * trained * most
+        return self.room.dual_bound(1.0, coef, C / most, squared)

@@ -114,5 +114,5 @@ def test_the_value_of_weights_takes_a_few_classes_at_a_time(together, bias, monk
         LabelSpace, "scores_of", lambda self, W: asked.append(W.shape[1]) or scores_of(self, W)
     )
     w = np.random.default_rng(2).normal(size=given.space.dim)
-    assert given.value(w) == given.risk.value(given.space.scores(w))
+    assert given.value(w) == given.risk.linearize(given.space.scores(w)).value
     assert asked == {1: [1] * 7, 130: [2, 2, 2, 1], 1 << 22: [7]}[together]
