@@ -332,7 +332,7 @@ def examples_of(
     frame = is_frame(data)
     check_names(parameters)
     arrays = () if frame or isinstance(data, str | os.PathLike) else data
-    if not isinstance(arrays, tuple) or (arrays and len(arrays) not in (2, 3)) or data == ():
+    if arrays is data and not (isinstance(data, tuple) and len(data) in (2, 3)):
         raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
     if not (frame or arrays or "input" in parameters) and (input := input_of(os.fspath(data))):
         parameters["input"] = input

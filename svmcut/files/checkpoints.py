@@ -293,8 +293,15 @@ def fingerprint(examples: Any) -> str:
         if field.name != "source"
     )
     for part in (X.indptr, X.indices, X.data, *others):
-        array = (
-            b"none" if part is None else repr(part).encode() if isinstance(part, tuple) else part
-        )
-        digest.update(memoryview(array).cast("B"))
+        for piece in part.contents() if hasattr(part, "contents") else (part,):
+            digest.update(_digested(piece))
     return digest.hexdigest()
+
+
+def _digested(part: Any) -> Any:
+    """What a digest takes of an array, of bytes, or of plain values."""
+    if isinstance(part, np.ndarray):
+        return np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+    if isinstance(part, bytes):
+        return part
+    return b"none" if part is None else repr(part).encode()

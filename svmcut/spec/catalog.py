@@ -203,10 +203,19 @@ FORMATS = (
         b"svmcut label sets binary 1",
         where="svmcut.files.models.sparse_labels",
         models=("SparseLabelModel",),
+        mapped=True,
     ),
     *(
-        Format(first, where="svmcut.files.models.label_trees", models=("LabelTreeModel",))
-        for first in (b"svmcut label tree 1", b"svmcut label tree binary 1")
+        Format(
+            first,
+            where="svmcut.files.models.label_trees",
+            models=("LabelTreeModel",),
+            mapped=mapped,
+        )
+        for first, mapped in (
+            (b"svmcut label tree 1", False),
+            (b"svmcut label tree binary 1", True),
+        )
     ),
     Format(
         b"svmcut multiclass 1",

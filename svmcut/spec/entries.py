@@ -433,6 +433,8 @@ class Format(NamedTuple):
         Whether its programs predict the most probable class where probabilities are asked for.
     from_zero : bool
         Whether features may be numbered from 0: `read` takes zero_based.
+    mapped : bool
+        Whether the file has arrays as svmcut.files.models.mapped writes them, and no lines.
     """
 
     first: bytes
@@ -441,3 +443,4 @@ class Format(NamedTuple):
     foreign: bool = False
     most_probable: bool = False
     from_zero: bool = False
+    mapped: bool = False

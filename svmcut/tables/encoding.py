@@ -14,6 +14,8 @@ from svmcut.tables.columns import FITS, Fitted, Gathered, Placed, Text, Unused
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from svmcut.tables.options import TableOptions
@@ -111,6 +113,14 @@ class Rows:
         """Some of the rows, fitted to themselves."""
         taken = [gathered.take(rows) for gathered in self._gathered]
         return Rows(self.path, self._names, taken, self._options, self._frame)
+
+    def contents(self) -> Iterator[Any]:
+        """What was read: names of columns and labels, and the cells that any of the rows may be
+        fitted to."""
+        unused = [(column.name, column.role) for column in self._frame.unused]
+        yield (self._names, unused, self._frame.words)
+        for gathered in self._gathered:
+            yield from gathered
 
     def split(self, train: NDArray[np.int64], held: NDArray[np.int64]) -> tuple[Rows, Csr, Csr]:
         """Some of the rows, their features, and those of others by what is fitted to the first."""

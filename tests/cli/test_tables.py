@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import svmcut
-from svmcut.errors import DataError, ModelError
+from svmcut.errors import DataError, ModelError, UsageError
 from svmcut.files.encoded import read_encoded
 from svmcut.files.models import read_model, write_model
 from svmcut.tables.options import TableOptions
@@ -187,6 +187,75 @@ def test_python_reads_tables_and_frames(mail, tmp_path):
     assert model.predict(frame).shape == model.decision_function(frame).shape == (2,)
     again = svmcut.train(pa.csv.read_csv(mail), label="label", text="text")
     assert again.primal == found.primal and np.array_equal(again.model.w, found.model.w)
+
+
+class LikeFrame:
+    """A table that compares cell by cell, as DataFrames do."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __eq__(self, other):
+        raise ValueError("the truth of a table is ambiguous")
+
+    __hash__ = None
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def test_frames_are_not_compared(mail):
+    frame, how = LikeFrame(pa.csv.read_csv(mail)), {"label": "label", "text": "text"}
+    found = svmcut.train(str(mail), **how)
+    assert svmcut.train(frame, **how).primal == found.primal
+    choice = svmcut.cross_validate(frame, folds=2, example_cost=[0.1, 1], **how)
+    assert choice.cells == svmcut.cross_validate(mail, folds=2, example_cost=[0.1, 1], **how).cells
+    for data in ((), [], (1,), 3, None):
+        with pytest.raises(UsageError, match="neither a path nor"):
+            svmcut.train(data)
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [
+        ([], ["--max-iterations", "1"]),
+        (["--probability"], ["--max-iterations", "1"]),
+        (["--cv", "2", "--example-cost", "0.1,1"], ["--time-limit", "1e-9"]),
+    ],
+)
+def test_training_on_a_table_is_resumed_and_on_another_table_not(mail, tmp_path, words, limit):
+    whole, model, state = (tmp_path / name for name in ("whole", "model", "state"))
+    told = [*OPTIONS, *words, "--solver", "cutting-plane", "--gap", "1e-6"]
+    assert call("svmcut learn", mail, whole, *told) == 0
+    kept = [*told, "--checkpoint", state]
+    assert call("svmcut learn", mail, model, *kept, *limit) == 3
+    other = tmp_path / "other.csv"
+    other.write_text(mail.read_text(encoding="utf-8").replace("eve", "zoe"), encoding="utf-8")
+    assert call("svmcut learn", other, model, *kept, "--resume") == 1
+    assert call("svmcut learn", mail, model, *kept, "--resume") == 0
+    assert model.read_bytes() == whole.read_bytes()
+
+
+def test_examples_without_features_have_checkpoints(tmp_path):
+    path = tmp_path / "train"
+    path.write_text("1\n-1\n1\n")
+    words = ["-v", "0", "--checkpoint", tmp_path / "state"]
+    assert call("svmcut learn", path, tmp_path / "model", *words) == 0
+
+
+@pytest.mark.parametrize("tree", [False, True])
+@pytest.mark.parametrize("pad", range(4))
+def test_a_binary_model_of_a_table_is_read_back(tmp_path, tree, pad):
+    rng, names = np.random.default_rng(pad), [f"name{k}\n" for k in range(7 + pad)]
+    sets = ["|".join({*rng.choice(names, 2)}) for _ in range(30)]
+    rows = pa.table({"x": rng.normal(size=30), "labels": sets, "#@ table": ["a", "#@"] * 15})
+    how = {"task": "multilabel", "pairs": "none", "model_format": "binary", "label": "labels"}
+    found, path = svmcut.train(rows, tree=tree, **how), tmp_path / "model"
+    found.save(path)
+    model = svmcut.load(path)
+    assert np.array_equal(model.decision_function(rows), found.decision_function(rows))
+    assert model.model.table.words == found.model.table.words
+    assert model.model.table.features() == found.model.table.features()
 
 
 def test_a_model_of_a_table_reads_no_other_rows(mail, tmp_path, capsys):

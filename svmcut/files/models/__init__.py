@@ -81,7 +81,7 @@ def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tup
                 raise _unknown(path, first)
             how = {"zero_based": True} if zero_based and row.from_zero else {}
             read = load(f"{row.where}:read")
-            body, table = split_table(path, file)
+            body, table = split_table(path, file, row.mapped)
             model = read(path, first, body, **how)
             model = model if table is None else replace(model, table=table)
             return first.rstrip().decode("ascii", "backslashreplace"), model

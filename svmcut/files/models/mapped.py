@@ -88,6 +88,19 @@ def _padded(array: NDArray) -> Iterator[Any]:
     yield bytes(-len(whole) % _ALIGNED)
 
 
+def bytes_ahead(file: BinaryIO) -> int | None:
+    """Bytes of line 2 and the arrays, of a file that stands before them; None where line 2 does not
+    say so."""
+    at = file.tell()
+    line = file.readline(_HEADER_LIMIT)
+    file.seek(at)
+    try:
+        size = json.loads(line)["body"]
+    except (ValueError, LookupError, TypeError):
+        return None
+    return len(line) + size if type(size) is int and size >= 0 else None
+
+
 def read_arrays(path: str, first: bytes, file: BinaryIO, layout: Layout) -> dict[str, Any]:
     """Arrays by name, without those that are not there, and numbers, by the attributes of a model.
 

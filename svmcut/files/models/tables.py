@@ -26,8 +26,15 @@ def write_table(output: Output, model: Any) -> None:
         output.write(text_of(model.table))
 
 
-def split_table(path: str, file: BinaryIO) -> tuple[BinaryIO, Encoding | None]:
+def split_table(
+    path: str, file: BinaryIO, mapped: bool = False
+) -> tuple[BinaryIO, Encoding | None]:
     """What follows in a file without the lines of a table, and the encoding that they hold.
+
+    Parameters
+    ----------
+    mapped : bool
+        As of svmcut.spec.entries.Format.
 
     Raises
     ------
@@ -48,6 +55,15 @@ def split_table(path: str, file: BinaryIO) -> tuple[BinaryIO, Encoding | None]:
     count = lines_at_end(tail)
     if not count:
         return file, None
+    if mapped:
+        from svmcut.files.models.mapped import bytes_ahead
+
+        if (ahead := bytes_ahead(file)) is None:
+            return file, None
+        file.seek(at + ahead)
+        text = file.read()
+        file.seek(at)
+        return file, parse(path, text, 3) if text.count(b"\n") == count else None
     text = file.read()
     end = len(text)
     for _ in range(count):
