@@ -389,13 +389,15 @@ class Sequences:
     indptr : (n + 1,) int64
         Sequence n is rows indptr[n] to indptr[n + 1].
     tags : (tokens,) int32
-        Right tags, from 0: the file's less 1.
+        Right tags, from 0: the file's less 1; below 0 of tags that a model does not know.
     source : Source
         Path and line numbers of the tokens.
     weights : (n,) float64 or None
         Of the sequences; None for 1 each.
     names : Names or None
         Where the file has them.
+    others : tuple of str
+        What tags that a model does not know are called, those of -2, -3 and so on.
     """
 
     X: Csr
@@ -404,6 +406,7 @@ class Sequences:
     source: Source = field(default_factory=lambda: Source("memory"))
     weights: NDArray[np.float64] | None = None
     names: Names | None = None
+    others: tuple[str, ...] = ()
     table: ClassVar[None] = None
 
     def __len__(self) -> int:
@@ -424,13 +427,16 @@ class Sequences:
         rows = np.flatnonzero(np.repeat(keep, lengths))
         indptr = np.concatenate([[0], np.cumsum(lengths[keep])])
         taken = self.X.take(rows), indptr.astype(np.int64), self.tags[rows], self.source.take(rows)
-        return Sequences(*taken, weights, self.names)
+        return Sequences(*taken, weights, self.names, self.others)
 
     def part(self, first: int, last: int) -> Sequences:
         """Sequences first to last as views, without the lines they came from."""
         start, stop = self.indptr[first], self.indptr[last]
         return Sequences(
-            self.X.rows(start, stop), self.indptr[first : last + 1] - start, self.tags[start:stop]
+            self.X.rows(start, stop),
+            self.indptr[first : last + 1] - start,
+            self.tags[start:stop],
+            others=self.others,
         )
 
 

@@ -82,7 +82,8 @@ def read_conll(
     hash_bits : int
         Where above 0, features have hashes below 2^hash_bits in place of names.
     names : Names or None
-        Those of another file, and its template: other features are left out, and such a tag is -1.
+        Those of another file, and its template: other features are left out, and such a tag is
+        below 0.
         None to learn them.
 
     Raises
@@ -165,8 +166,8 @@ class TestColumns:
         Yields
         ------
         Sequences
-            At least one sequence; tags that the model does not know are -1, as are all where the
-            file has none.
+            At least one sequence; tags that the model does not know are below -1, and all are -1
+            where the file has none.
         """
         lines = _Lines(path)
         with open_text(path) as text, memory_for(lines, _BLOCK_BYTES):
@@ -194,15 +195,19 @@ class TestColumns:
         features = known_features(
             self._template, taken.columns[: expected - 1], taken.bounds, self._number
         )
-        tags = np.full(len(features), -1, np.int32)
+        tags, others = np.full(len(features), -1, np.int32), {}
         if labelled:
             last = taken.columns[-1]
-            own = np.array([self._tags.get(tag, -1) for tag in last.texts], np.int32)
+            if not self._partial:
+                strange = [tag for tag in last.texts if tag not in self._tags]
+                others = {tag: -2 - k for k, tag in enumerate(strange)}
+            known = others | self._tags
+            own = np.array([known.get(tag, -1) for tag in last.texts], np.int32)
             tags = own[last.ids]
             if self._partial:
                 self._check_given(last, tags, taken.source())
         X = _rows(features, self._width, taken.path)
-        return Sequences(X, taken.bounds, tags, taken.source())
+        return Sequences(X, taken.bounds, tags, taken.source(), others=tuple(others))
 
     def rows_in_memory(self, sequences: Sequence[Sequence[Any]]) -> Csr:
         """Tokens as tuples of the texts of their columns, with the tag or without it, as rows.

@@ -27,6 +27,8 @@ _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _SVM = re.compile(rb"\S+(?: +[qs]id:\d+)?(?: +\d+:\S+)+ *(?:#|$)|\S+ +[qs]id:\d+ ")
 _LARGEST = float(np.finfo(np.float32).max)
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put at the front
+#: Tags that a model does not know and that are told apart.
+_MOST_OTHERS = 1 << 16
 
 
 def read_crfsuite(
@@ -39,8 +41,8 @@ def read_crfsuite(
     path, max_memory
         As in `svmcut.files.examples.read_examples`.
     names : Names or None
-        Those of another file: attributes that are none of them are left out, and such a tag is -1.
-        None to learn them.
+        Those of another file: attributes that are none of them are left out, and such a tag is
+        below -1. None to learn them.
 
     Raises
     ------
@@ -100,6 +102,7 @@ class _Lines:
         self.path, self._learns, self._unlabelled = path, names is None, unlabelled
         tags, attributes = names[:2] if names else ((), ())
         self._tags = {name: k for k, name in enumerate(tags)}
+        self._others: dict[str, int] = {}
         self._attributes = {name: k for k, name in enumerate(attributes)}
         self._tag_of: dict[bytes, int] = {}
         self._column_of: dict[bytes, int] = {}
@@ -200,7 +203,7 @@ class _Lines:
             del kept[:used]
         self.bounds = []
         names = Names(tuple(order), tuple(self._attributes)) if named else None
-        return Sequences(X, bounds, tags, source, names=names)
+        return Sequences(X, bounds, tags, source, names=names, others=tuple(self._others))
 
     def _tag(self, word: bytes) -> int:
         """The number of a tag that is met for the first time."""
@@ -215,7 +218,9 @@ class _Lines:
         text = _ESCAPED.sub(rb"\1", word).decode("utf-8", "surrogateescape")
         tags = self._tags
         number = tags.setdefault(text, len(tags)) if self._learns else tags.get(text, -1)
-        if number >= 0:
+        if number < 0 and (text in self._others or len(self._others) < _MOST_OTHERS):
+            number = self._others.setdefault(text, -2 - len(self._others))
+        if number != -1:
             self._tag_of[word] = number
         return number
 

@@ -400,8 +400,7 @@ class _Blocks:
             return np.zeros(0, np.int64), np.zeros(n + 1, np.int64), np.zeros(0, np.int32)
         indptr, ids, texts = self._labels.take()
         if self._encoding.words:
-            beyond = len(self._encoding.words) + 1
-            return _sets(indptr, np.where(ids < 0, beyond, ids + 1).astype(np.int64))
+            return _sets(indptr, np.maximum(ids, -1).astype(np.int64) + 1)
         numbers, words = set_names(texts)
         if words:
             message = "column '{}' holds names of labels, the model knows numbers"

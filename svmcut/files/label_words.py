@@ -48,7 +48,7 @@ class LabelWords:
     path : str
         For messages.
     known : sequence of str or None
-        The words of a model, others are 0; None for a training set.
+        The words of a model, others have numbers behind theirs; None for a training set.
     sure : bool
         Whether labels are words; else the first one says so.
 
@@ -59,7 +59,8 @@ class LabelWords:
     """
 
     def __init__(self, path: str, known: Sequence[str] | None = None, sure: bool = True):
-        self._path, self._grows = path, known is None
+        self._path, self._most = path, MOST + len(known or ())
+        self._trains = known is None
         self.used, self._open = sure, not sure
         words = [word.encode("utf-8", "surrogateescape") for word in known or ()]
         self._numbers = {word: k for k, word in enumerate(words, 1)}
@@ -79,17 +80,23 @@ class LabelWords:
         if number is None:
             if _STRANGE.search(word):
                 return match[0]  # the scanner refuses it
-            number = self._new(word) if self._grows else 0
+            number = self._new(word)
         return blanks + b"%d" % number + b" " * (len(word) - len(str(number)))
 
     def _new(self, word: bytes) -> int:
+        """The number of a word that is met for the first time; 0 of one too many for a model."""
+        full = len(self._numbers) == self._most
+        if not self._trains:
+            if not full:
+                self._numbers[word] = len(self._numbers) + 1
+            return self._numbers.get(word, 0)
         try:
             word.decode()
         except UnicodeDecodeError:
             shown = word[:40].decode("utf-8", "backslashreplace")
             message = Message("label '{}' is no UTF-8; convert the file to it", shown)
             raise DataError(self._path, message) from None
-        if len(self._numbers) == MOST:
+        if full:
             raise DataError(self._path, Message("more than {:,} labels; expected classes", MOST))
         self._numbers[word] = number = len(self._numbers) + 1
         return number
@@ -110,7 +117,7 @@ def read_words(path: str, known: Sequence[str] = (), **how: Any) -> Examples:
     Parameters
     ----------
     known : sequence of str
-        The words there are, others are 0; none where the file names them.
+        The words there are, others have numbers behind theirs; none where the file names them.
 
     Returns
     -------

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _TAG = re.compile(r"([BIES])(?:-(.*))?", re.DOTALL)
 #: Outside of chunks.
 OUTSIDE = "O"
-#: The type of a tag that nobody knows.
+#: The type of a tag that says nothing of chunks.
 UNKNOWN = -2
 
 
@@ -91,20 +91,26 @@ def rules_of(parts: Parts | None, scheme: str) -> Rules | None:
 
 
 def chunks(
-    parts: Parts, tags: NDArray[np.int32], bounds: NDArray[np.int64]
+    parts: Parts,
+    tags: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    others: Sequence[str] = (),
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """First tokens, last tokens and types of the chunks of tagged sequences, in order.
 
     Parameters
     ----------
     tags : (tokens,) int
-        Places among the tags; below 0 for one that is unknown, a chunk of its own.
+        Places among the tags; -1 for one that is unknown, a chunk of its own.
     bounds : (m + 1,) int64
         Sequence k is tokens bounds[k] to bounds[k + 1], at least one.
+    others : sequence of str
+        What -2, -3 and so on are; where they say nothing of chunks, chunks of their own too. Types
+        that none of the tags has follow those of `parts`.
     """
-    unknown = tags < 0
-    letter = np.where(unknown, "S", parts.letters[tags])
-    type = np.where(unknown, UNKNOWN, parts.types[tags])
+    letters, types = _with_others(parts, others)
+    place = np.where(tags < -1, len(parts.types) - 2 - tags, tags)  # -1 is the last of all
+    letter, type = letters[place], types[place]
     before, before_type = np.roll(letter, 1), np.roll(type, 1)
     before[bounds[:-1]], before_type[bounds[:-1]] = OUTSIDE, -1
     behind, behind_type = np.roll(letter, -1), np.roll(type, -1)
@@ -120,6 +126,21 @@ def chunks(
     return first, np.flatnonzero(ends), type[first]
 
 
+def _with_others(parts: Parts, others: Sequence[str]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+    """Letters and types of the tags, of others behind them, and last of a tag without a name."""
+    letters, types = parts.letters.tolist(), parts.types.tolist()
+    places = {name: k for k, name in enumerate(parts.names)}
+    for tag in others:
+        match = _TAG.fullmatch(tag)
+        if match is None:
+            letters.append(OUTSIDE if tag == OUTSIDE else "S")
+            types.append(-1 if tag == OUTSIDE else UNKNOWN)
+        else:
+            letters.append(match[1])
+            types.append(places.setdefault(match[2] or "", len(places)))
+    return np.array([*letters, "S"]), np.array([*types, UNKNOWN])
+
+
 class ChunkCounts:
     """Chunks that there are, that are predicted, and that are both, by type.
 
@@ -127,7 +148,7 @@ class ChunkCounts:
     ----------
     right, predicted, both : (types,) int64
     unknown : int
-        Chunks of tags that nobody knows.
+        Chunks of types that nobody knows.
     """
 
     def __init__(self, parts: Parts):
@@ -137,16 +158,21 @@ class ChunkCounts:
         )
 
     def add(
-        self, tags: NDArray[np.int32], predicted: NDArray[np.int32], bounds: NDArray[np.int64]
+        self,
+        tags: NDArray[np.int32],
+        predicted: NDArray[np.int32],
+        bounds: NDArray[np.int64],
+        others: Sequence[str] = (),
     ) -> None:
         """Takes in tagged sequences; see `chunks`."""
-        ours, theirs = (chunks(self.parts, given, bounds) for given in (tags, predicted))
+        ours = chunks(self.parts, tags, bounds, others)
+        theirs = chunks(self.parts, predicted, bounds)
         last, kind = np.full(len(tags), -1), np.full(len(tags), -1)
         last[ours[0]], kind[ours[0]] = ours[1:]
         same = (last[theirs[0]] == theirs[1]) & (kind[theirs[0]] == theirs[2])
-        known = ours[2][ours[2] >= 0]
-        self.unknown += len(ours[2]) - len(known)
         n = len(self.parts.names)
+        known = ours[2][(ours[2] >= 0) & (ours[2] < n)]
+        self.unknown += len(ours[2]) - len(known)
         self.right += np.bincount(known, minlength=n)
         self.predicted += np.bincount(theirs[2], minlength=n)
         self.both += np.bincount(theirs[2][same], minlength=n)

@@ -50,12 +50,27 @@ class Aims(NamedTuple):
     rates: tuple[float, float] = (0.0, 0.1)
 
 
+class Others(NamedTuple):
+    """Rows of neither class: how many different labels they have, how many they are, and how many
+    of them are predicted negative."""
+
+    labels: int = 0
+    rows: int = 0
+    low: int = 0
+
+
+NO_OTHERS = Others()
+
 #: What a floor may lack by rounding.
 ROUNDING = 1e-12
 
 
 def classification_measures(
-    y: NDArray, scores: NDArray, unknown: NDArray | None = None, aims: Aims | None = None
+    y: NDArray,
+    scores: NDArray,
+    unknown: NDArray | None = None,
+    aims: Aims | None = None,
+    labels: int = 1,
 ) -> Measured:
     """Measures of two classes, in percent but for kld: error rate, accuracy, precision, recall, F1,
     PRBEP, ROC area, average precision, and those of `of_table` and `_at_thresholds`.
@@ -69,8 +84,9 @@ def classification_measures(
     unknown : (n,) bool or None
         Examples that are not positive and of no class that could be predicted: errors whatever
         their score.
-
     aims : Aims or None
+    labels : int
+        How many different labels these examples have.
 
     Returns
     -------
@@ -90,23 +106,24 @@ def classification_measures(
     first, last = negatives_of(aims.rates, n - int(positive.sum()))
     floors = (floor * (1 - ROUNDING) for floor in (aims.precision, aims.recall))
     worth = two_classes(scores, positive.view(np.uint8), *floors, first, last)
-    others = 0 if unknown is None else int((unknown & ~(scores > 0)).sum())
+    others = NO_OTHERS
+    if unknown is not None and unknown.any():
+        others = Others(labels, int(unknown.sum()), int((unknown & ~(scores > 0)).sum()))
     return measures_of(worth, n, aims, others)
 
 
-def measures_of(worth: dict[str, Any], n: int, aims: Aims, others: int = 0) -> Measured:
+def measures_of(worth: dict[str, Any], n: int, aims: Aims, others: Others = NO_OTHERS) -> Measured:
     """As `classification_measures`, of what the scores of n rows are worth by
     svmcut._native.scored, whose floors and negatives were those of the aims.
 
     Parameters
     ----------
-    others : int
-        Rows of neither class that are predicted negative.
+    others : Others
     """
     hits, n_positive = worth["hits"], worth["positives"]
     false_positives, misses = worth["predicted"] - hits, n_positive - hits
     n_negative = n - n_positive
-    right = hits + n_negative - false_positives - others
+    right = hits + n_negative - false_positives - others.low
     precision, recall = _ratio(hits, worth["predicted"]), _ratio(hits, n_positive)
     pairs = n_positive * n_negative
     values = {
@@ -120,19 +137,22 @@ def measures_of(worth: dict[str, Any], n: int, aims: Aims, others: int = 0) -> M
         "average_precision": worth["average"] if n_positive else math.nan,
     }
     percent = {name: 100.0 * value for name, value in values.items()}
-    percent |= of_table(misses, false_positives, n_positive, n_negative, aims)
+    percent |= of_table(misses, false_positives, n_positive, n_negative, aims, others)
     percent |= _at_thresholds(worth, n_positive, n_negative, aims)
     return Measured(percent, percent["error_rate"], int(right == n), 1)
 
 
-def of_table(m: int, b: int, P: int, N: int, aims: Aims) -> dict[str, float]:
-    """Measures of m misses and b false positives among P positives and N negatives.
+def of_table(
+    m: int, b: int, P: int, N: int, aims: Aims, others: Others = NO_OTHERS
+) -> dict[str, float]:
+    """Measures of m misses and b false positives among P positives and N others.
 
-    In percent: half the sum of both classes' error rates, the geometric mean of their recalls,
-    F-beta, and errors of the prevalence: normalised divergence, absolute and relative error. kld is
-    the divergence of the prevalences, each smoothed by half a row, and no percentage. The
-    Q-measures are F-beta of 1 - |k|/max(P, N), k the difference of predicted and true positives,
-    and of recall, accuracy, F1 or the geometric mean. A class without rows has no errors.
+    In percent: the mean error rate of the classes that have rows, the geometric mean of both
+    classes' recalls, F-beta, and errors of the prevalence: normalised divergence, absolute and
+    relative error. kld is the divergence of the prevalences, each smoothed by half a row, and no
+    percentage. The Q-measures are F-beta of 1 - |k|/max(P, N), k the difference of predicted and
+    true positives, and of recall, accuracy, F1 or the geometric mean. But for the first and F-beta
+    a class without rows has no errors; F-beta is 0 where nothing is positive.
 
     References
     ----------
@@ -141,18 +161,20 @@ def of_table(m: int, b: int, P: int, N: int, aims: Aims) -> dict[str, float]:
     reliable classifiers, Pattern Recognition 2015.
     """
     n, k, square = P + N, b - m, aims.f**2
-    recall, specificity = 1.0 - _ratio(m, P), 1.0 - _ratio(b, N)
+    negatives, taken = N - others.rows, b - (others.rows - others.low)
+    recall, specificity = 1.0 - _ratio(m, P), 1.0 - _ratio(taken, negatives)
+    recalls = [recall] * (P > 0) + [specificity] * (negatives > 0) + [0.0] * others.labels
     p, q = (P + 0.5) / (n + 1), (P + k + 0.5) / (n + 1)
     divergence = max(0.0, p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q)))
     whole = (1 + square) * (P - m) + square * m + b
     agreed, agreement = 2 * (P - m), 1.0 - abs(k) / max(P, N)
     gmean = math.sqrt(recall * specificity)
     f1 = agreed / (agreed + m + b) if P + b else 1.0
-    rates = {"q": recall, "qacc": 1.0 - (m + b) / n, "qf1": f1, "qgm": gmean}
+    rates = {"q": recall, "qacc": 1.0 - (m + b + others.low) / n, "qf1": f1, "qgm": gmean}
     return {name: 100.0 * _f(rate, agreement, aims.q) for name, rate in rates.items()} | {
-        "balanced_error": 100.0 - 50.0 * (recall + specificity),
+        "balanced_error": 100.0 - 100.0 / len(recalls) * sum(recalls),
         "gmean": 100.0 * gmean,
-        "fbeta": 100.0 * (1 + square) * (P - m) / whole if whole else 100.0,
+        "fbeta": 100.0 * (1 + square) * (P - m) / whole if whole else 0.0,
         "kld": divergence,
         "nkld": 100.0 - 200.0 / (1.0 + math.exp(divergence)),
         "prevalence_ae": 100.0 * abs(k) / n,
@@ -358,31 +380,34 @@ def sequence_measures(wrong: NDArray, lengths: NDArray) -> Measured:
     return Measured(values, _ratio(total, n), correct, n)
 
 
-def class_measures(table: NDArray, others: int) -> Measured:
-    """Error rate, accuracy, and macro averages of precision, recall and F1 over the classes, in
-    percent.
+def class_measures(table: NDArray, others: NDArray, labels: int) -> Measured:
+    """Error rate, accuracy, and macro averages of precision, recall and F1 over all labels of rows
+    and predictions, in percent.
 
     Parameters
     ----------
     table : (K, K)
         Rows of each class, by the class that is predicted.
-    others : int
-        Rows of no class, which count as errors.
+    others : (K,)
+        Rows of no class, which count as errors, by the class that is predicted.
+    labels : int
+        How many different labels those rows have.
 
     Notes
     -----
     A class that no row has and none is given counts in no average; a precision or recall whose
-    denominator is 0 is 0.
+    denominator is 0 is 0, as those of labels that are no class are.
     """
-    right, true, predicted = np.diagonal(table), table.sum(axis=1), table.sum(axis=0)
-    n, correct, met = int(table.sum()) + others, int(right.sum()), true + predicted > 0
-    values = {
-        "error_rate": _ratio(n - correct, n),
-        "accuracy": _ratio(correct, n),
-        "precision": _mean(right[met] / np.maximum(predicted[met], 1)),
-        "recall": _mean(right[met] / np.maximum(true[met], 1)),
-        "f1": _mean(2 * right[met] / np.maximum((true + predicted)[met], 1)),
+    right, true, predicted = np.diagonal(table), table.sum(axis=1), table.sum(axis=0) + others
+    n, correct, met = int(table.sum() + others.sum()), int(right.sum()), true + predicted > 0
+    averaged = int(met.sum()) + labels
+    macro = {
+        "precision": right[met] / np.maximum(predicted[met], 1),
+        "recall": right[met] / np.maximum(true[met], 1),
+        "f1": 2 * right[met] / np.maximum((true + predicted)[met], 1),
     }
+    values = {"error_rate": _ratio(n - correct, n), "accuracy": _ratio(correct, n)}
+    values |= {name: _ratio(float(shares.sum()), averaged) for name, shares in macro.items()}
     percent = {name: 100.0 * value for name, value in values.items()}
     return Measured(percent, percent["error_rate"], correct, n)
 

@@ -41,8 +41,8 @@ _TOLERANCE = 1e-10
 _STEPS = 100
 #: No pair of classes is surer than this, as in LIBSVM.
 SURE = 1e-7
-#: The least that the logarithm is taken of.
-_LEAST = 1e-15
+#: The least that the logarithm is taken of, as scikit-learn does: the spacing of float64 at 1.
+_LEAST = 2.0**-52
 #: Numbers of matrices that are solved at once.
 _BLOCK = 1 << 20
 

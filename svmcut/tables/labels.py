@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SIGN = b"|"
 """Between the labels of a set in one cell."""
+#: Names that are told apart beside those a model has.
+MOST = 1 << 20
 
 
 class Names:
@@ -28,12 +30,12 @@ class Names:
     path, name : str
         Of the file and the column, for messages.
     known : tuple of str
-        Names that a model has; others are -2 then.
+        Names that a model has, whose numbers come first.
     """
 
     def __init__(self, path: str, name: str, known: tuple[str, ...] = ()):
         self.path, self.name = path, name
-        self._words, self._grow, self._rows = Words(), not known, 0
+        self._words, self._known, self._rows = Words(), len(known), 0
         self._ids: list[NDArray] = []
         if known:
             listed = Texts.of([word.encode() for word in known])
@@ -42,8 +44,9 @@ class Names:
     def add(self, cells: Cells) -> None:
         """Takes in the next rows; a DataError where a cell is no UTF-8."""
         texts = as_texts(cells, self.name, self.path)
+        grow = not self._known or len(self._words) < self._known + MOST
         try:
-            ids = self._words.cells(texts.text, texts.offsets, texts.missing, self._grow)
+            ids = self._words.cells(texts.text, texts.offsets, texts.missing, grow)
         except CellFault as fault:
             what = Message(NO_UTF_8, texts.cell(fault.cell)[:40])
             raise self.refused(fault.cell, what) from None
@@ -51,7 +54,7 @@ class Names:
         self._rows += len(cells)
 
     def ids(self) -> NDArray[np.int32]:
-        """(n,) of the rows so far, -1 where a cell is empty."""
+        """(n,) of the rows so far, -1 where a cell is empty, -2 of names beyond `MOST`."""
         return np.concatenate([np.zeros(0, np.int32), *self._ids])
 
     def texts(self) -> list[bytes]:
@@ -97,7 +100,8 @@ def labels_of(names: Names, numeric: bool) -> tuple[NDArray[np.float64], tuple[s
 
 
 def known_labels(names: Names, words: tuple[str, ...]) -> NDArray[np.float64]:
-    """(n,) labels of a test set: numbers, or places from 1 among a model's words, 0 for others.
+    """(n,) labels of a test set: numbers, or places from 1 among a model's words and, behind
+    these, others; 0 where there is none.
 
     Raises
     ------

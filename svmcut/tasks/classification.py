@@ -8,6 +8,7 @@ from svmcut.errors import TrainingError, UsageError
 from svmcut.messages import Message
 from svmcut.scoring.measures import Measured, classification_measures, contingency_table
 from svmcut.spec.entries import CLASSES
+from svmcut.spec.later import distinct
 from svmcut.spec.later import numpy as np
 from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
@@ -92,7 +93,10 @@ class Classification(VectorTask):
         return driver
 
     def measured(self, tally: Scores) -> Measured:
-        return classification_measures(*tally.of_classes(), aims_of(tally.loss, tally.parameter))
+        positive, scores, unknown = tally.of_classes()
+        aims = aims_of(tally.loss, tally.parameter)
+        labels = len(distinct(tally.y[unknown])) if unknown.any() else 0
+        return classification_measures(positive, scores, unknown, aims, labels)
 
     def counts_of(self, tally: Scores) -> dict[str, Any]:
         """As Task.counts_of: the confusion table too."""

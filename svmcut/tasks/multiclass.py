@@ -14,6 +14,7 @@ from svmcut.models import JointKernelModel
 from svmcut.scoring.measures import Measured, class_measures
 from svmcut.spec.catalog import SQUARED_DIFFERENCE, measures
 from svmcut.spec.entries import CLASSES
+from svmcut.spec.later import distinct
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 class Confusion:
     """Rows by their class and the predicted one; of labels that the model does not know by the
-    latter.
+    latter, and these labels.
 
     squared is the sum of the squares of label - predicted class, None where the loss is no such.
     """
@@ -48,6 +49,7 @@ class Confusion:
         self.names = names
         self.table = np.zeros((K, K), np.int64)
         self.others = np.zeros(K, np.int64)
+        self.unknown: set[float] = set()
         self.infinite = 0
 
     def add(self, part: Examples, predicted: NDArray[np.float64]) -> None:
@@ -55,6 +57,7 @@ class Confusion:
         known = place >= 0
         self.table += np.bincount(place[known] * K + best[known], minlength=K * K).reshape(K, K)
         self.others += np.bincount(best[~known], minlength=K)
+        self.unknown |= set(distinct(part.y[~known]).tolist())
         self.infinite += int((~np.isfinite(predicted)).any(axis=1).sum())
         if self.squared is not None:
             self.squared += float(((part.y - self.names[best]) ** 2).sum())
@@ -62,6 +65,7 @@ class Confusion:
     def join(self, others: Confusion) -> None:
         """Takes in rows that were counted elsewhere."""
         self.table, self.others = self.table + others.table, self.others + others.others
+        self.unknown |= others.unknown
         self.infinite += others.infinite
         if self.squared is not None and others.squared is not None:
             self.squared += others.squared
@@ -231,7 +235,7 @@ class Multiclass(RowTask):
         return Confusion(model.names, model.loss == SQUARED_DIFFERENCE, model.words)
 
     def measured(self, tally: Confusion) -> Measured:
-        measured = class_measures(tally.table, int(tally.others.sum()))
+        measured = class_measures(tally.table, tally.others, len(tally.unknown))
         return (
             measured
             if tally.squared is None

@@ -54,7 +54,7 @@ class NamedTags(Tags):
         ):
             total += np.bincount(tags, minlength=K)
         if self.chunks is not None:
-            self.chunks.add(part.tags, predicted.tags, part.indptr)
+            self.chunks.add(part.tags, predicted.tags, part.indptr, part.others)
 
     def table(self) -> list[dict[str, Any]]:
         """Of every tag its tokens, and precision, recall and F1 in percent; nan where they are not

@@ -201,7 +201,8 @@ class Tagging(Task):
         return tag_probabilities(model, part, threads=threads)
 
     def places(self, part: Sequences, model: Any) -> NDArray[np.int64]:
-        return np.where(part.tags < model.shape.n_tags, part.tags, -1).astype(np.int64)
+        known = part.tags < model.shape.n_tags
+        return np.where(known, np.maximum(part.tags, -1), -1).astype(np.int64)
 
     def tag_names(self, model: Any) -> tuple[str, ...]:
         """What a file of predictions calls the tags."""

@@ -66,15 +66,16 @@ def label_precision(gold, scores, k):
 
 def of_table(m, b, P, N, beta):
     """Measures of m misses and b false positives, by the losses of tables."""
+    rates = [wrong / rows for wrong, rows in ((m, P), (b, N)) if rows]
     percent = {
         "gmean": 100 - tables.loss_of("gmean", P, N, m, b),
-        "fbeta": 100 - tables.loss_of("fbeta", P, N, m, b, beta=beta),
+        "fbeta": 100 - tables.loss_of("fbeta", P, N, m, b, beta=beta) if P + b else 0.0,
+        "balanced_error": 100 * sum(rates) / len(rates),
     }
     mixed = 1.0 if beta == 2.0 else beta
     for name in ("q", "qacc", "qf1", "qgm"):
         percent[name] = 100 - tables.loss_of(name, P, N, m, b, beta=mixed)
     names = {"kld": "kld", "nkld": "nkld", "prevalence_ae": "mae", "prevalence_rae": "mrae"}
-    names |= {"balanced_error": "balanced-error"}
     return percent | {key: tables.loss_of(name, P, N, m, b) for key, name in names.items()}
 
 

@@ -62,7 +62,7 @@ def test_test_files_have_the_features_and_tags_of_the_model(file, monkeypatch, s
     text = "The D X\nnew D I-NP\n\n\n\ndog V O"
     parts = list(reader.stream(file(text)))
     assert reader.labelled and len(parts) > 1
-    assert [tag for part in parts for tag in part.tags.tolist()] == [-1, 1, 2]
+    assert [tag for part in parts for tag in part.tags.tolist()] == [-2, 1, 2]
     found = [row for part in parts for row in names_in(part, names)]
     assert found == [{"Uw=The", "Up=_B-1"}, {"Up=D"}, {"Uw=dog", "Up=_B-1"}]
     whole = read_conll(file(text), names=names)
