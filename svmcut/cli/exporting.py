@@ -64,8 +64,9 @@ def _left_out(model: Any, to: str) -> Iterator[str]:
     if to == "json":
         return
     if getattr(model, "table", None) is not None:
-        yield "Left out: what columns become; svmcut convert writes such rows"
-        if model.words:
+        if model.table.columns:
+            yield "Left out: what columns become; svmcut convert writes such rows"
+        if model.words and to != "onnx":  # which answers with the words
             labels = [1, -1] if len(model.words) == 2 else [*range(1, len(model.words) + 1)]
             words = model.words[::-1] if len(model.words) == 2 else model.words
             named = [f"{label} is {word}" for label, word in zip(labels, words, strict=True)]

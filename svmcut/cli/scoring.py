@@ -261,7 +261,9 @@ def warnings_of(
     """What a user should know of predictions whose measures are those of a task."""
     judge = named(name, input=options.input or INPUTS[0])
     warnings = [*predicted.warnings]
-    if not (options.unlabelled and TASKS[name].labels == TAGS):
+    if options.unlabelled:
+        warnings += judge.score_warnings(predicted.tally)
+    else:
         warnings += judge.warnings(predicted.tally, files.examples)
     if options.task is None:
         warnings += advice.of_scores(scorer, predicted.tally, files.examples)

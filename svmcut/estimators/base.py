@@ -24,7 +24,9 @@ from svmcut.data.examples import Csr, Examples
 from svmcut.data.given import with_serials
 from svmcut.errors import DataError, SvmcutError, UsageError
 from svmcut.estimators.bases import BaseEstimator
+from svmcut.estimators.names import column_means, with_names
 from svmcut.estimators.parameters import Running
+from svmcut.files.models import write_model
 from svmcut.messages import Parameter, in_python, word_message
 from svmcut.resources import one_blas_thread, usable_cpus
 from svmcut.spec.catalog import MULTICLASS
@@ -188,6 +190,7 @@ class Trained(Running, BaseEstimator):
     _k: float
     _parameter: tuple[float, ...] | None
     _calibrated: bool
+    _column_means: NDArray[np.float64] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_starts"}
@@ -199,7 +202,9 @@ class Trained(Running, BaseEstimator):
 
     def _settings(self, **parameters: Any) -> Settings:
         """Checked settings; those every estimator has and those given."""
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = 0  # of svmcut learn
+        if self.random_state is not None:
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         usual: dict[str, Any] = {
             "gap": self.tol,
             "solver": self.solver,
@@ -239,6 +244,7 @@ class Trained(Running, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         for message in coarse_warning(X, None, biased, names):
             warn(message)
+        self._column_means = None if names is None else column_means(X)
         return as_rows(X)
 
     def _rows(self, X: Any) -> Csr:
@@ -272,6 +278,10 @@ class Trained(Running, BaseEstimator):
         NotFittedError
         """
         check_is_fitted(self)
+
+    def _write(self, path: Any, model: Any, words: tuple[str, ...] = ()) -> None:
+        """Writes a model file, with the names of classes and columns."""
+        write_model(str(path), with_names(model, self, words))
 
     def _weighed(self, data: Any, settings: Settings, weights: Any) -> tuple[Task, Any]:
         """The task, and data without what weighs 0."""

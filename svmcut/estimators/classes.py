@@ -17,14 +17,14 @@ from svmcut.data.labels import SIGNS
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, numeric, threads_of
 from svmcut.estimators.bases import ClassifierMixin
-from svmcut.files.models import write_model
+from svmcut.estimators.names import words_of
 from svmcut.messages import Message
 from svmcut.scoring.probabilities import fit_temperature, of_several, of_two
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import balanced
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import os
@@ -52,10 +52,12 @@ class Machines(ClassifierMixin, Trained):
     Attributes
     ----------
     classes_ : (K,) array
-        Of the rows that weigh anything.
+        Of the rows that weigh anything; of all rows where machines against the rest keep classes.
     """
 
     task = "classification"
+    #: Whether a class whose rows weigh nothing has a machine, for which no row is positive.
+    keeps_classes: ClassVar[bool] = False
     _calibration: Any
     classes_: NDArray
 
@@ -74,11 +76,13 @@ class Machines(ClassifierMixin, Trained):
         rows = self._training_rows(X)
         settings = self._settings(**self._parameters(rows))
         classes, codes = np.unique(y, return_inverse=True)
-        weights = class_weights(codes, classes, class_weight, weights)
+        weights = self._class_weights(codes, classes, class_weight, weights)
         data = Examples(rows, codes.astype(np.float64), None, None, Source("X")).checked()
         _, data = self._weighed(data, settings, weights)
         left, codes = np.unique(data.y, return_inverse=True)
         settings = self._of_several(settings, len(left))
+        if self.keeps_classes and settings.task == self.task and len(left) > 1:
+            left, codes = np.arange(len(classes)), data.y.astype(np.intp)
         own = named(settings.task)
         self.classes_ = classes[left.astype(np.intp)]
         if len(left) == 1:
@@ -99,6 +103,8 @@ class Machines(ClassifierMixin, Trained):
             y = codes.astype(np.float64) if k is None else np.where(codes == k, *reversed(SIGNS))
             driver = own.plan(replace(data, y=y), settings)
             driver.warm = starts.get(k)
+            if k is not None and not (codes == k).any():  # which class_weight or a fold asked for
+                driver.warnings.clear()
             outcomes.append(self._drive(driver, settings))
             starts[k] = driver.warm
             held.append(getattr(driver, "held_out", None))
@@ -119,6 +125,10 @@ class Machines(ClassifierMixin, Trained):
             Of `_last`, to be filled.
         """
         return itertools.repeat(None)
+
+    def _class_weights(self, codes: NDArray, classes: NDArray, class_weight: Any, own: Any) -> Any:
+        """As `class_weights`."""
+        return class_weights(codes, classes, class_weight, own)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         """Of Settings, for these rows."""
@@ -170,13 +180,16 @@ class Machines(ClassifierMixin, Trained):
         """Writes the model file of the command line, whose numbers have eight digits; pickle keeps
         them all.
 
-        Classes that are no numbers are -1 and 1 there, and of more than two 1, 2, 3, ...
+        It keeps classes that are words and the columns of a DataFrame, as ``svmcut learn`` does.
+        Other classes that are no numbers are -1 and 1, and of more than two 1, 2, 3, ...
         """
         self._check_saved()
-        numbers = numeric(self.classes_)
+        numbers, words = numeric(self.classes_), words_of(self.classes_)
+        if numbers is None and (words or len(self.classes_) > 2):
+            numbers = np.arange(1.0, len(self.classes_) + 1)
         if len(self.classes_) > 2:
-            names = np.arange(1.0, len(self.classes_) + 1) if numbers is None else numbers
-            write_model(str(path), self._of_classes(names))
+            assert numbers is not None
+            self._write(path, self._of_classes(numbers), words)
             return
         (machine,) = self._machines()
         labels = (
@@ -185,7 +198,8 @@ class Machines(ClassifierMixin, Trained):
             else (float(numbers[0]), float(numbers[1]))
         )
         sigmoid = self._calibration if self._calibrated else None
-        write_model(str(path), replace(machine, labels=labels, loss=self._mark(), sigmoid=sigmoid))
+        own = {"labels": labels, "loss": self._mark(), "sigmoid": sigmoid}
+        self._write(path, replace(machine, **own), words)
 
     def _of_classes(self, names: NDArray[np.float64]) -> MulticlassModel | KernelMulticlassModel:
         """The model of more than two classes, with names that rise."""

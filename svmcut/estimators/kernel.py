@@ -73,10 +73,12 @@ class Expansions(OfKernels, Trained):
 
     def _training_rows(self, X: Any) -> Csr:
         if callable(self.kernel):
-            self._rows_fit, self._shift = X, None
+            self._rows_fit, self._shift, self._column_means = X, None, None
             return as_rows(self._values(X))
         self._shift = self._far(X)
         rows = super()._training_rows(X if self._shift is None else X - self._shift)
+        if self.kernel == PRECOMPUTED:  # whose columns are rows of training
+            self._column_means = None
         self._gamma = _gamma(self.gamma, X, rows)
         return rows
 

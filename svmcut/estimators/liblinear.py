@@ -103,7 +103,8 @@ class LinearSVC(_Liblinear, LinearSVM):
     Attributes
     ----------
     coef_, intercept_, classes_, n_iter_, primal_, dual_, gap_, converged_, solver_
-        As of LinearSVM.
+        As of LinearSVM; of more than two, classes whose rows weigh nothing stay, as in
+        scikit-learn, and score below 0.
 
     Examples
     --------
@@ -112,6 +113,8 @@ class LinearSVC(_Liblinear, LinearSVM):
     >>> machine.predict([[3.0, 0.0]]).tolist(), machine.converged_
     (['yes'], True)
     """
+
+    keeps_classes = True
 
     penalty: str = field(default="l2", kw_only=False)
     loss: str = field(default="squared_hinge", kw_only=False)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from svmcut.data.arrays import given_weights
 from svmcut.errors import UsageError
 from svmcut.estimators.base import machines_of, warn
 from svmcut.estimators.classes import class_weights, with_probability
@@ -18,6 +19,8 @@ from svmcut.estimators.named import finite_cost, given_tube
 from svmcut.models import pairs_of
 from svmcut.scoring.probabilities import of_pairs, of_two
 from svmcut.spec.catalog import AUTO, BASIS_KINDS
+from svmcut.spec.kinds import BALANCED
+from svmcut.tasks.weights import balanced
 from svmcut.training.gate import LITTLE
 from svmcut.typing import TYPE_CHECKING, Any
 
@@ -216,6 +219,8 @@ class SVC(Attributes, KernelSVM):
     C: float = 1.0
     probability: bool = False
     class_weight: Any = None
+    _factors: NDArray[np.float64] = field(init=False)
+    _every_class: NDArray = field(init=False)
     decision_function_shape: str = "ovr"
     break_ties: bool = False
     random_state: Any = None
@@ -233,6 +238,19 @@ class SVC(Attributes, KernelSVM):
         weights = None if weights is None else np.maximum(weights, 0)
         return super()._fit(X, y, weights, class_weight)
 
+    def _class_weights(self, codes: NDArray, classes: NDArray, class_weight: Any, own: Any) -> Any:
+        """As scikit-learn's SVC: "balanced" counts rows, whatever they weigh."""
+        if isinstance(class_weight, str) and class_weight == BALANCED:
+            factors = balanced(codes, np.ones(len(codes)))
+            weights = factors if own is None else factors * given_weights(own)
+        else:
+            factors = class_weights(codes, classes, class_weight, None)
+            weights = class_weights(codes, classes, class_weight, own)
+        firsts = np.unique(codes, return_index=True)[1]
+        self._factors = np.ones(len(classes)) if factors is None else factors[firsts]
+        self._every_class = classes
+        return weights
+
     def _certify(self, outcomes: list[Outcome]) -> Self:
         iterations = np.array([part[2] for part in machines_of(outcomes[0])], np.int32)
         super()._certify(outcomes)
@@ -241,12 +259,9 @@ class SVC(Attributes, KernelSVM):
 
     def _attribute(self, beta: NDArray[np.float64]) -> None:
         codes, K = np.unique(self._codes, return_inverse=True)[1], len(self.classes_)
-        own, known = self.class_weight, set(self.classes_.tolist())
-        if hasattr(own, "items"):  # of the classes whose rows weigh anything
-            own = {label: weight for label, weight in own.items() if label in known}
-        factors = class_weights(codes, self.classes_, own, None)
-        firsts = np.unique(codes, return_index=True)[1]
-        self.class_weight_ = np.ones(K) if factors is None else factors[firsts]
+        # of the classes whose rows weigh anything
+        self.class_weight_ = self._factors[np.isin(self._every_class, self.classes_)]
+        del self._factors, self._every_class
         pairs = pairs_of(K)
         machines, start = [], 0
         for first, second in pairs:

@@ -12,7 +12,6 @@ from svmcut.data.labels import SIGNS
 from svmcut.estimators.base import threads_of, whole
 from svmcut.estimators.bases import OutlierMixin
 from svmcut.estimators.kernel import Expansions
-from svmcut.files.models import write_model
 from svmcut.spec.catalog import AUTO, ONE_CLASS_LOSS
 from svmcut.spec.records import replace
 from svmcut.typing import TYPE_CHECKING, Any
@@ -102,7 +101,7 @@ class OneClassSVM(OutlierMixin, Expansions):
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of the command line; pickle keeps all digits."""
         self._check_saved()
-        write_model(str(path), replace(self._machines()[0], loss=ONE_CLASS_LOSS))
+        self._write(path, replace(self._machines()[0], loss=ONE_CLASS_LOSS))
 
 
 #: What KernelSVM gives and one class does not take.

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from svmcut.data.arrays import vector_examples
 from svmcut.errors import DataError, UsageError
 from svmcut.estimators.base import Trained, weights_of, whole
-from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.scoring.measures import ranking_measures
 from svmcut.typing import TYPE_CHECKING, Any
@@ -115,7 +114,7 @@ class RankSVM(Trained):
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of the command line, whose numbers have eight digits."""
-        write_model(str(path), LinearModel(self.coef_, 0.0))
+        self._write(path, LinearModel(self.coef_, 0.0))
 
 
 def _queries(qid: Any, group: Any, n: int) -> NDArray[np.int64]:

@@ -20,7 +20,6 @@ from svmcut.estimators.base import (
 )
 from svmcut.estimators.bases import RegressorMixin
 from svmcut.estimators.parameters import Intercept, Penalised
-from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
 from svmcut.spec.records import replace
@@ -86,7 +85,7 @@ class Regressor(RegressorMixin, Trained):
         """Writes the model file of the command line, whose numbers have eight digits; pickle keeps
         them all."""
         self._check_saved()
-        write_model(str(path), replace(self._machines()[0], loss=self.loss))
+        self._write(path, replace(self._machines()[0], loss=self.loss))
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

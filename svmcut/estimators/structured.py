@@ -206,7 +206,7 @@ class MultilabelSVM(Intercept, Trained):
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of the command line; column k of Y is the label k."""
         check_is_fitted(self)
-        write_model(str(path), self._model)
+        self._write(path, self._model)
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from svmcut.data.examples import Examples, Source
 from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, threads_of, weights_of, whole
-from svmcut.files.models import write_model
 from svmcut.models import LinearModel
 from svmcut.scoring.survival import check_times, survival_measures
 from svmcut.spec.catalog import TASKS
@@ -101,7 +100,7 @@ class SurvivalSVM(Trained):
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of the command line, whose numbers have eight digits."""
         check_is_fitted(self)
-        write_model(str(path), self._model())
+        self._write(path, self._model())
 
     def _model(self) -> LinearModel:
         known = [row.name for row in TASKS[self.task].losses]

@@ -253,9 +253,11 @@ class Multiclass(RowTask):
         return _unknown(int((~np.isin(data.y, driver.counts["labels"])).sum()), data.source.path)
 
     def warnings(self, tally: Confusion, path: str) -> list[str]:
-        warnings = _unknown(int(tally.others.sum()), path)
+        return _unknown(int(tally.others.sum()), path) + self.score_warnings(tally)
+
+    def score_warnings(self, tally: Confusion) -> list[str]:
         bad = tally.infinite
-        return warnings + ([f"scores of {bad} examples are not finite"] if bad else [])
+        return [f"scores of {bad} examples are not finite"] if bad else []
 
 
 class SvmMulticlass(Multiclass):

@@ -169,6 +169,10 @@ class Task(Protocol):
         """What a user should know of the predictions for this file."""
         return []
 
+    def score_warnings(self, tally: Any) -> list[str]:
+        """Those that need no labels."""
+        return []
+
 
 def named(name: str, original: bool = False, input: str = INPUTS[0]) -> Task:
     """The task of a row of svmcut.spec.catalog.TASKS, imported now; as its original knows it, or on

@@ -251,6 +251,9 @@ class VectorTask(RowTask):
         return Scores(model.labels, model.words, model.loss, model.parameter)
 
     def warnings(self, tally: Scores, path: str) -> list[str]:
+        return self.score_warnings(tally)
+
+    def score_warnings(self, tally: Scores) -> list[str]:
         bad = int((~np.isfinite(tally.scores)).sum())
         return (
             [f"{bad} scores are not finite: the kernel overflows on these examples"] if bad else []

@@ -77,7 +77,9 @@ class CalibratedDriver(Driver):
                 few,
             )
         self._folds = (
-            [] if self._own else folds(self.settings.task, self._data, FOLDS, self.settings.seed)
+            []
+            if self._own
+            else folds(self.settings.task, self._data, min(FOLDS, len(y)), self.settings.seed)
         )
 
     def fit(

@@ -179,6 +179,19 @@ def test_unlabelled_rows_are_scored_and_not_measured(folder, capsys, first, rows
         assert main(["classify", "free.dat", "model", "none"]) == 1
 
 
+def test_unlabelled_rows_are_of_no_unknown_class(folder):
+    """Labels that are no class of a model are told where they are measured alone."""
+    rng = np.random.default_rng(0)
+    lines = [f"{k % 3 + 4} {k % 3 + 1}:{rng.normal(2, 0.1):.3f}\n" for k in range(12)]
+    (folder / "three.dat").write_text("".join(lines))
+    assert main(["learn", "-v", "0", "--task", "multiclass", "three.dat", "three"]) == 0
+    (folder / "bare").write_text("1:0.2 2:0.3\n")
+    (folder / "other").write_text("9 1:0.2 2:0.3\n")
+    assert invoke("--unlabelled", "bare", "three", "out").stderr == ""
+    assert invoke("--unlabelled", "other", "three", "out").stderr == ""
+    assert "1 labels of other are of no class" in invoke("other", "three", "out").stderr
+
+
 @pytest.mark.parametrize("rows", [ROWS, RANKED], ids=["rows", "ranked"])
 def test_unlabelled_rows_may_lack_the_label(folder, rows):
     (folder / "test.dat").write_text(rows)

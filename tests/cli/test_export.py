@@ -188,3 +188,23 @@ def test_labels_that_are_not_whole_are_refused(capsys):
         assert call("svmcut", "export", "model", "out", "--to", to) == 2
         assert "0.5 is none" in capsys.readouterr().err
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("to", ["libsvm", "onnx"])
+def test_notes_of_words_are_true_of_the_format(to, capsys):
+    if to == "onnx":
+        pytest.importorskip("onnx")
+    Path("words").write_text("ham 1:1\nspam 2:1\neggs 3:1\n" * 3)
+    assert call("svmcut", "learn", "-v", "0", "--task", "multiclass", "words", "model") == 0
+    capsys.readouterr()
+    assert call("svmcut", "export", "model", "out", "--to", to) == 0
+    notes = capsys.readouterr().out
+    assert "columns" not in notes  # LIBSVM's text has none
+    assert ("1 is eggs, 2 is ham and 3 is spam" in notes) == (to == "libsvm")
+
+
+def test_notes_of_tables_name_their_columns(capsys):
+    Path("t.csv").write_text("a,y\n1,ham\n3,spam\n2,ham\n5,spam\n")
+    assert call("svmcut", "learn", "-v", "0", "--label", "y", "t.csv", "model") == 0
+    assert call("svmcut", "export", "model", "out", "--to", "libsvm") == 0
+    assert "Left out: what columns become" in capsys.readouterr().out
