@@ -5,7 +5,7 @@
 //     LABEL [qid:N] [sid:N] [cost:F] INDEX:VALUE ... [# text]
 //
 // or, for multilabel files, with LABEL,LABEL,... in front, a line that starts with a blank having
-// no label; or, in a file without labels, with any word in front or none. Indices start at
+// no label, and one of blanks alone no feature either; or, in a file without labels, with any word in front or none. Indices start at
 // 1, or at 0 where the piece says so.
 //
 // Everything is decided here, one token at a time. A Run is a faster reader of the plain tokens in
@@ -77,7 +77,9 @@ class Lines {
             line = p;
             ++piece.lines;
             p = past_blanks(p);
-            if (p == end || *p == '\n' || *p == '#') {
+            if (piece.multilabel && is_line_of_blanks(p)) {
+                piece.rows.push_back(Row{0.0, piece.entries, 0, 1.0});
+            } else if (p == end || *p == '\n' || *p == '#') {
                 const auto row = static_cast<int64_t>(piece.rows.size());
                 ++skipped;
                 if (!piece.skips.empty() && piece.skips.back().row == row)
@@ -102,6 +104,11 @@ class Lines {
     const char* past_blanks(const char* p) const {
         while (p < end && is_blank(*p)) ++p;
         return p;
+    }
+
+    // Of a line whose blanks end at p; one of its end alone, \r\n, is empty.
+    bool is_line_of_blanks(const char* p) const {
+        return (p == end || *p == '\n') && p - line > (p > line && p[-1] == '\r');
     }
 
     const char* token_end(const char* p) const {

@@ -15,6 +15,7 @@ import numpy as np
 from svmcut.data.labels import is_number
 from svmcut.errors import DataError
 from svmcut.files.examples import read_examples
+from svmcut.files.text import ChangedText
 from svmcut.messages import Message
 from svmcut.spec.records import replace
 from svmcut.tables.encoding import Encoding, Rows
@@ -36,7 +37,6 @@ _STRANGE = re.compile(rb'[:,;|"\0]')
 _NO_NUMBER = re.compile(r": label .* is not a number$", re.DOTALL)
 #: Words of a file that can be labels; where there are more, something else stands there.
 MOST = 1 << 20
-_BYTES = 1 << 18
 FORMAT = "svm"
 
 
@@ -67,7 +67,7 @@ class LabelWords:
 
     def of(self, text: Bytes) -> Bytes:
         """The text with numbers for words."""
-        return _Numbered(text, self._numbered)
+        return ChangedText(text, self._numbered)
 
     def _numbered(self, lines: bytes) -> bytes:
         if self._open and (first := _FIRST.search(lines)) is not None:
@@ -153,30 +153,3 @@ def _named(words: LabelWords, examples: Examples) -> Examples:
         return examples
     y, table = words.sorted(examples.y)
     return replace(examples, y=y, table=table)
-
-
-class _Numbered:
-    """A text that is read in blocks of whole lines, whose words are changed."""
-
-    def __init__(self, text: Bytes, change):
-        self._text, self._change = text, change
-        self._raw, self._ready, self._last = bytearray(), memoryview(b""), False
-
-    def bytes_left(self) -> int:
-        return self._text.bytes_left()
-
-    def readinto(self, view: memoryview) -> int:
-        """Fills the front of the view; 0 at the end."""
-        while not self._ready and not self._last:
-            block = bytearray(_BYTES)
-            with memoryview(block) as room:
-                count = self._text.readinto(room)
-            self._raw += block[:count]
-            self._last = not count
-            end = len(self._raw) if self._last else self._raw.rfind(b"\n") + 1
-            self._ready = memoryview(self._change(bytes(self._raw[:end])))
-            del self._raw[:end]
-        count = min(len(view), len(self._ready))
-        view[:count] = self._ready[:count]
-        self._ready = self._ready[count:]
-        return count

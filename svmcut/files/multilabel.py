@@ -2,26 +2,42 @@
 """Multilabel example files: LIBSVM's ``LABEL,LABEL,... INDEX:VALUE ...`` and the
 extreme-classification repository's.
 
-A line that starts with a blank has no label; a blank after a comma is taken as well. The
-repository's files open with a line of three whole numbers, ``EXAMPLES FEATURES LABELS``, and count
-features and labels from 0.
+A line that starts with a blank has no label, and one of blanks alone no feature either; a blank
+after a comma is taken as well. The repository's files open with a line of three whole numbers,
+``EXAMPLES FEATURES LABELS``, and count features and labels from 0; an empty line is a row where
+there are too few others.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from svmcut._native.scan import Scanner
 from svmcut.data.examples import Csr, MultilabelExamples, Source
 from svmcut.errors import DataError
-from svmcut.files.text import Text, block_bytes_of, check_limit, feed, memory_for, open_text
+from svmcut.files.remote import is_file
+from svmcut.files.text import (
+    BLOCK_BYTES,
+    Bytes,
+    ChangedText,
+    Text,
+    block_bytes_of,
+    check_limit,
+    feed,
+    line_blocks,
+    memory_for,
+    open_text,
+)
 
 _HEADER = re.compile(
     rb"\xef?\xbb?\xbf?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)"
 )
+
+#: Lines that are empty.
+_NOTHING = (b"", b"\r")
 
 
 def read_multilabel(
@@ -51,12 +67,12 @@ def read_multilabel(
     """
     block_bytes = block_bytes_of(threads)
     with open_text(path) as text:
-        start, scanner = _started(text, path, threads, zero_based)
+        rows, header, scanner = _started(text, path, threads, zero_based)
         with memory_for(scanner, block_bytes):
-            for _ in feed(scanner, start, block_bytes):
+            for _ in feed(scanner, rows, block_bytes):
                 check_limit(scanner, text.position, text.bytes_left(), max_memory)
-            examples = _take(scanner, start.header)
-    _check_count(path, len(examples), start.header)
+            examples = _take(scanner, header)
+    _check_count(path, len(examples), header)
     return examples
 
 
@@ -83,21 +99,56 @@ def stream_multilabel(
         header announces after the last block.
     """
     with open_text(path) as text:
-        (start, scanner), count = _started(text, path, threads, zero_based), 0
+        (rows, header, scanner), count = _started(text, path, threads, zero_based), 0
         with memory_for(scanner, block_bytes):
-            for _ in feed(scanner, start, block_bytes):
-                examples = _take(scanner, start.header)
+            for _ in feed(scanner, rows, block_bytes):
+                examples = _take(scanner, header)
                 if len(examples):
                     count += len(examples)
                     yield examples
-        _check_count(path, count, start.header)
+        _check_count(path, count, header)
 
 
-def _started(text: Text, path: str, threads: int, zero_based: bool) -> tuple[_Start, Scanner]:
+def _started(
+    text: Text, path: str, threads: int, zero_based: bool
+) -> tuple[Bytes, tuple[int, int, int] | None, Scanner]:
+    """The lines of the rows, what the header announces, and who scans them."""
     start = _Start(text)
-    return start, Scanner(
-        path, threads=threads, multilabel=True, zero_based=zero_based or start.header is not None
-    )
+    rows: Bytes = start
+    if start.header is not None:
+        rows = ChangedText(start, _empty_lines_as_rows(path, start.header[0]))
+        zero_based = True
+    scanner = Scanner(path, threads=threads, multilabel=True, zero_based=zero_based)
+    return rows, start.header, scanner
+
+
+def _empty_lines_as_rows(path: str, announced: int) -> Callable[[bytes], bytes]:
+    """Makes lines of blanks of as many empty ones as the other lines are fewer than the header
+    announces; of a file that is read once of all before so many rows are there."""
+    missing, again = announced, is_file(path)
+    if again:
+        with open_text(path) as text:
+            lines = (line for block in line_blocks(text, BLOCK_BYTES) for line in block)
+            missing += 1 - sum(map(_is_row, lines))  # the header is a line too
+
+    def change(block: bytes) -> bytes:
+        nonlocal missing
+        if missing <= 0:
+            return block
+        lines = block.split(b"\n")
+        for k, line in enumerate(lines[:-1]):
+            if line in _NOTHING and missing > 0:
+                lines[k] = b" " + line
+                missing -= 1
+            elif not again and _is_row(line):
+                missing -= 1
+        return b"\n".join(lines)
+
+    return change
+
+
+def _is_row(line: bytes) -> bool:
+    return line not in _NOTHING and not line.lstrip().startswith(b"#")
 
 
 def _take(scanner: Scanner, header: tuple[int, int, int] | None) -> MultilabelExamples:

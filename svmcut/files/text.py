@@ -226,6 +226,39 @@ class Text:
             raise DataError(self.path, "the file changed while it was read")
 
 
+class ChangedText:
+    """A text that is read in blocks of whole lines, which are changed.
+
+    Parameters
+    ----------
+    change : callable
+        Gives what takes the place of a block.
+    """
+
+    def __init__(self, text: Bytes, change: Callable[[bytes], bytes]):
+        self._text, self._change = text, change
+        self._raw, self._ready, self._last = bytearray(), memoryview(b""), False
+
+    def bytes_left(self) -> int:
+        return self._text.bytes_left()
+
+    def readinto(self, view: memoryview) -> int:
+        """Fills the front of the view; 0 at the end."""
+        while not self._ready and not self._last:
+            block = bytearray(BLOCK_BYTES)
+            with memoryview(block) as room:
+                count = self._text.readinto(room)
+            self._raw += block[:count]
+            self._last = not count
+            end = len(self._raw) if self._last else self._raw.rfind(b"\n") + 1
+            self._ready = memoryview(self._change(bytes(self._raw[:end])))
+            del self._raw[:end]
+        count = min(len(view), len(self._ready))
+        view[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+
 def line_blocks(text: Text, block_bytes: int) -> Iterator[list[bytes]]:
     """The lines of a text without their ends, some at a time.
 

@@ -9,6 +9,7 @@ import pytest
 from programs import call
 
 import svmcut
+from svmcut.scoring.thresholds import choose_threshold, promises
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TRAIN, TEST = DATA / "unbalanced.train", DATA / "unbalanced.test"
@@ -72,6 +73,23 @@ def test_learn_chooses_on_the_validation_file(model):
     report = json.loads(Path("report").read_text())
     assert f"{report['threshold']:.17g}" in Path("new").read_text()
     assert report["path"][0]["validation"]["recall"] >= 80
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "specificity"])
+def test_both_ways_choose_on_the_same_rows_as_the_page_says(model, name):
+    asked = {"recall": 0.8, "specificity": 0.9, "precision": 0.15}
+    floor = ("--at-least", f"{name}={asked[name]}", "--report", "report")
+    words = ("-v", 0, "-l", "roc-area", "-c", 100, "--validate", TEST)
+    assert call("svmcut", "learn", *words, *floor, TRAIN, "new") == 0
+    learnt = json.loads(Path("report").read_text())["threshold"]
+    assert call("svmcut", "threshold", TEST, model, "out", *floor) == 0
+    chosen = json.loads(Path("report").read_text())["threshold"]
+    bare, wanted = svmcut.load(model), promises({name: asked[name]}, None, 0.95)
+    (X, y), (seen, _) = map(svmcut.load_svmlight_file, (TEST, TRAIN))
+    scores, before = bare.decision_function(X), bare.decision_function(seen)
+    assert chosen == pytest.approx(choose_threshold(y > 0, scores, wanted))
+    assert learnt == pytest.approx(choose_threshold(y > 0, scores, wanted, before))
+    assert learnt == chosen or name == "precision"
 
 
 @pytest.mark.parametrize(

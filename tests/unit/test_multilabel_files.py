@@ -11,12 +11,12 @@ from svmcut import resources
 from svmcut.data.examples import Csr
 from svmcut.errors import DataError, MemoryLimitError, ModelError
 from svmcut.files.models import grammar, read_model, write_model
-from svmcut.files.multilabel import read_multilabel
+from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.models import MultilabelModel
 
 
 def read(tmp_path, text, **options):
-    path = tmp_path / "m.ml"
+    path = tmp_path / "m"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return read_multilabel(str(path), **options)
 
@@ -44,6 +44,38 @@ def test_the_header_counts_features_and_labels_from_0(tmp_path):
     assert sets(examples) == [[0, 8], []]
     np.testing.assert_array_equal(examples.X.to_dense(), [[1, 0, 0, 4, 0], [0, 0, 0, 0, 1]])
     assert examples.source.line_of(0) == 2
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("piped", [False, True])
+def test_lines_of_blanks_and_counted_empty_ones_are_rows(tmp_path, monkeypatch, end, piped):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        kinds = rng.choice(["row", "blanks", "empty", "comment"], rng.integers(3, 12)).tolist()
+        lines = {"row": "1,3 2:1", "blanks": " \t ", "empty": "", "comment": "  # no row"}
+        body = "".join(lines[kind] + end for kind in kinds) + "0 1:1"
+        expected = {"row": [1, 3], "blanks": [], "empty": []}
+        counted = [*(expected[kind] for kind in kinds if kind != "comment"), [0]]
+        without = [kind for kind in kinds if kind not in ("comment", "empty")]
+        plain = [*(expected[kind] for kind in without), [0]]
+        if piped:
+            monkeypatch.setattr("svmcut.files.multilabel.is_file", lambda path: False)
+        path = tmp_path / "m"
+        for text, rows in (
+            (body, plain),
+            (f"{len(plain)} 4 4{end}{body}{end}{end}", None if piped else plain),
+            (f"{len(counted)} 4 4{end}{body}{end}{end}", counted),
+        ):
+            if rows is None:
+                continue
+            examples = read(tmp_path, text)
+            assert sets(examples) == rows
+            streamed = [*stream_multilabel(str(path), block_bytes=8)]
+            assert [row for part in streamed for row in sets(part)] == rows
+            where = [examples.source.line_of(row) for row in range(len(rows))]
+            given = text.split("\n")
+            assert where[-1] == [line.rstrip("\r") for line in given].index("0 1:1") + 1
+            assert where == sorted(set(where))
 
 
 def test_line_ends_marks_and_compression_change_nothing(tmp_path):
