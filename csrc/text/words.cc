@@ -16,6 +16,7 @@ using svmcut::Decimal;
 
 constexpr int PAGES = 0x110000 >> 8;
 constexpr int64_t MOST_WORDS = INT64_C(0x7ffffffe);
+constexpr int MOST_BITS = 30;
 
 struct Page {
     uint8_t kind[256];
@@ -82,6 +83,11 @@ void append(std::vector<char>& text, uint32_t point) {
         text.push_back(static_cast<char>(0x80 | ((point >> (6 * k)) & 0x3f)));
 }
 
+// Whether offsets i and i + 1 are those of a cell of so many bytes of text.
+bool is_within(const int64_t* offsets, int64_t i, int64_t bytes) {
+    return offsets[i] >= 0 && offsets[i] <= offsets[i + 1] && offsets[i + 1] <= bytes;
+}
+
 struct Entry {
     int32_t id;
     double value;
@@ -108,7 +114,17 @@ bool stands_for_nothing(const char* p, const char* end) {
 
 int32_t placed(const svmcut_column& column, int32_t id) {
     if (id < 0 || id >= column.n_places) return -1;
-    return column.places == nullptr ? id : column.places[id];
+    const int32_t place = column.places == nullptr ? id : column.places[id];
+    return place < column.width ? place : -1;
+}
+
+// Whether a column has rows begin to end - 1, and their entries.
+bool has_rows(const svmcut_column& column, int64_t begin, int64_t end) {
+    if (begin < 0 || end > column.n) return false;
+    if (column.kind != 2) return true;
+    for (int64_t row = begin; row < end; ++row)
+        if (!is_within(column.ends, row, column.entries)) return false;
+    return true;
 }
 
 // The features of a row in one column, to `give`.
@@ -313,6 +329,7 @@ struct svmcut_words {
 extern "C" {
 
 svmcut_words* svmcut_words_new(int hash_bits) {
+    if (hash_bits > MOST_BITS) return nullptr;
     try {
         return new svmcut_words(hash_bits);
     } catch (const std::bad_alloc&) {
@@ -323,6 +340,7 @@ svmcut_words* svmcut_words_new(int hash_bits) {
 void svmcut_words_delete(svmcut_words* words) { delete words; }
 
 int svmcut_words_page(svmcut_words* words, int page, const uint8_t* kind, const uint32_t* lower) {
+    if (page < 0 || page >= PAGES) return SVMCUT_BAD_INPUT;
     try {
         auto made = std::make_unique<Page>();
         std::memcpy(made->kind, kind, sizeof made->kind);
@@ -334,11 +352,14 @@ int svmcut_words_page(svmcut_words* words, int page, const uint8_t* kind, const 
     }
 }
 
-int svmcut_words_count(svmcut_words* words, const char* text, const int64_t* offsets, int64_t first,
-                       int64_t n, int low, int high, int grow, int64_t* where, int64_t* what) {
+int svmcut_words_count(svmcut_words* words, const char* text, int64_t bytes,
+                       const int64_t* offsets, int64_t first, int64_t n, int low, int high,
+                       int grow, int64_t* where, int64_t* what) {
+    if (first < 0 || low < 1) return SVMCUT_BAD_INPUT;
     try {
         for (int64_t i = first; i < n; ++i) {
             *where = i;
+            if (!is_within(offsets, i, bytes)) return SVMCUT_WORDS_OFFSETS;
             int status = words->cut(text + offsets[i], text + offsets[i + 1], what);
             if (status == SVMCUT_OK) status = words->count(low, high, grow);
             if (status != SVMCUT_OK) return status;
@@ -371,14 +392,15 @@ void svmcut_words_list(const svmcut_words* words, int64_t* offsets, char* text) 
     std::copy(words->text.begin(), words->text.end(), text);
 }
 
-int svmcut_words_cells(svmcut_words* words, const char* text, const int64_t* offsets,
-                       const uint8_t* missing, int64_t n, int grow, int32_t* ids, int64_t* where,
-                       int64_t* what) {
+int svmcut_words_cells(svmcut_words* words, const char* text, int64_t bytes,
+                       const int64_t* offsets, const uint8_t* missing, int64_t n, int grow,
+                       int32_t* ids, int64_t* where, int64_t* what) {
     try {
         for (int64_t i = 0; i < n; ++i) {
+            *where = i;
+            if (!is_within(offsets, i, bytes)) return SVMCUT_WORDS_OFFSETS;
             const char *p = text + offsets[i], *end = text + offsets[i + 1];
             trim(p, end);
-            *where = i;
             if (p == end || (missing != nullptr && missing[i])) {
                 ids[i] = -1;
                 continue;
@@ -399,12 +421,13 @@ int svmcut_words_cells(svmcut_words* words, const char* text, const int64_t* off
     }
 }
 
-int svmcut_words_numbers(const char* text, const int64_t* offsets, const uint8_t* missing,
-                         int64_t n, double* values, int64_t* where) {
+int svmcut_words_numbers(const char* text, int64_t bytes, const int64_t* offsets,
+                         const uint8_t* missing, int64_t n, double* values, int64_t* where) {
     for (int64_t i = 0; i < n; ++i) {
+        *where = i;
+        if (!is_within(offsets, i, bytes)) return SVMCUT_WORDS_OFFSETS;
         const char *p = text + offsets[i], *end = text + offsets[i + 1];
         trim(p, end);
-        *where = i;
         if (p == end || (missing != nullptr && missing[i]) || stands_for_nothing(p, end)) {
             values[i] = NAN;
             continue;
@@ -419,8 +442,10 @@ int svmcut_words_numbers(const char* text, const int64_t* offsets, const uint8_t
     return SVMCUT_OK;
 }
 
-void svmcut_words_sized(const svmcut_column* columns, int n_columns, int64_t begin, int64_t end,
-                        int64_t* counts) {
+int svmcut_words_sized(const svmcut_column* columns, int n_columns, int64_t begin, int64_t end,
+                       int64_t* counts) {
+    for (int k = 0; k < n_columns; ++k)
+        if (!has_rows(columns[k], begin, end)) return SVMCUT_BAD_INPUT;
     std::vector<Entry> found;
     for (int64_t row = begin; row < end; ++row) {
         int64_t count = 0;
@@ -433,6 +458,7 @@ void svmcut_words_sized(const svmcut_column* columns, int n_columns, int64_t beg
         }
         counts[row - begin] = count;
     }
+    return SVMCUT_OK;
 }
 
 int svmcut_words_rows(const svmcut_column* columns, int n_columns, int64_t begin, int64_t end,

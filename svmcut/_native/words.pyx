@@ -13,12 +13,14 @@ cdef extern from "include/words.h" nogil:
     enum:
         SVMCUT_OK
         SVMCUT_NO_MEMORY
+        SVMCUT_BAD_INPUT
         SVMCUT_WORDS_PAGE
         SVMCUT_WORDS_SPECIAL
         SVMCUT_WORDS_ENCODING
         SVMCUT_WORDS_TEXT
         SVMCUT_WORDS_OVERFLOW
         SVMCUT_WORDS_FULL
+        SVMCUT_WORDS_OFFSETS
         SVMCUT_NO_WORD
         SVMCUT_WORD
         SVMCUT_SPECIAL
@@ -26,7 +28,10 @@ cdef extern from "include/words.h" nogil:
         pass
     ctypedef struct svmcut_column:
         int kind
+        int64_t n
+        int64_t entries
         int32_t first
+        int32_t width
         int32_t missing
         const double* values
         double mean, scale, fill
@@ -41,31 +46,30 @@ cdef extern from "include/words.h" nogil:
     svmcut_words* svmcut_words_new(int)
     void svmcut_words_delete(svmcut_words*)
     int svmcut_words_page(svmcut_words*, int, const uint8_t*, const uint32_t*)
-    int svmcut_words_count(svmcut_words*, const char*, const int64_t*, int64_t, int64_t, int, int,
-                           int, int64_t*,
-                           int64_t*)
+    int svmcut_words_count(svmcut_words*, const char*, int64_t, const int64_t*, int64_t, int64_t,
+                           int, int, int, int64_t*, int64_t*)
     void svmcut_words_sizes(const svmcut_words*, int64_t*, int64_t*, int64_t*, int64_t*)
     void svmcut_words_take(svmcut_words*, int64_t*, int32_t*, float*)
     void svmcut_words_list(const svmcut_words*, int64_t*, char*)
-    int svmcut_words_cells(svmcut_words*, const char*, const int64_t*, const uint8_t*, int64_t,
-                           int, int32_t*, int64_t*,
-                           int64_t*)
-    int svmcut_words_numbers(const char*, const int64_t*, const uint8_t*, int64_t, double*,
-                             int64_t*)
-    void svmcut_words_sized(const svmcut_column*, int, int64_t, int64_t, int64_t*)
+    int svmcut_words_cells(svmcut_words*, const char*, int64_t, const int64_t*, const uint8_t*,
+                           int64_t, int, int32_t*, int64_t*, int64_t*)
+    int svmcut_words_numbers(const char*, int64_t, const int64_t*, const uint8_t*, int64_t,
+                             double*, int64_t*)
+    int svmcut_words_sized(const svmcut_column*, int, int64_t, int64_t, int64_t*)
     int svmcut_words_rows(const svmcut_column*, int, int64_t, int64_t, const int64_t*, int32_t*,
                           float*)
 
 cdef enum:
     PAGE = 256
+    MOST_BITS = 30
 
 #: The version of Unicode whose letters and digits make words.
 UNICODE = unicodedata.unidata_version
 
 
 class CellFault(ValueError):
-    """A cell is refused: ``kind`` is "encoding", "text", "overflow" or "full", ``cell`` its
-    number."""
+    """A cell is refused: ``kind`` is "encoding", "text", "overflow", "full" or "offsets", ``cell``
+    its number."""
 
     def __init__(self, kind, cell):
         super().__init__(kind, cell)
@@ -77,12 +81,15 @@ cdef dict _FAULTS = {
     SVMCUT_WORDS_TEXT: "text",
     SVMCUT_WORDS_OVERFLOW: "overflow",
     SVMCUT_WORDS_FULL: "full",
+    SVMCUT_WORDS_OFFSETS: "offsets",
 }
 
 
 cdef int _check(int status, int64_t cell) except -1:
     if status == SVMCUT_NO_MEMORY:
         raise MemoryError
+    if status == SVMCUT_BAD_INPUT:
+        raise ValueError("rows that a column does not have, or lengths that are none")
     if status != SVMCUT_OK:
         raise CellFault(_FAULTS[status], cell)
     return 0
@@ -90,6 +97,14 @@ cdef int _check(int status, int64_t cell) except -1:
 
 cdef const char* _text(const unsigned char[::1] text):
     return <const char*>&text[0] if text.shape[0] else NULL
+
+
+cdef int64_t _length(const int64_t[::1] offsets, const uint8_t[::1] missing) except -1:
+    """How many cells there are."""
+    cdef int64_t n = offsets.shape[0] - 1
+    if n < 0 or (missing is not None and missing.shape[0] != n):
+        raise ValueError("offsets are one more than cells, and as many flags as cells")
+    return n
 
 
 cdef const uint8_t* _flags(const uint8_t[::1] missing):
@@ -118,12 +133,14 @@ cdef class Words:
     ----------
     hash_bits : int
         -1; else words have no numbers of their own but columns below 2^hash_bits, as
-        HashingVectorizer has them.
+        HashingVectorizer has them; at most 30.
     """
 
     cdef svmcut_words* words
 
     def __cinit__(self, int hash_bits=-1):
+        if hash_bits > MOST_BITS:
+            raise ValueError("hashes have at most 30 bits")
         self.words = svmcut_words_new(hash_bits)
         if self.words == NULL:
             raise MemoryError
@@ -157,15 +174,16 @@ cdef class Words:
         Raises
         ------
         CellFault
-            "encoding" for a cell that is no UTF-8, "full" for 2^31 words.
+            "encoding" for a cell that is no UTF-8, "full" for 2^31 words, "offsets" for one that
+            ends before it begins, or outside of the text.
         """
-        cdef int64_t n = offsets.shape[0] - 1, at = 0, what = 0, n_words, size, cells, entries
+        cdef int64_t n = _length(offsets, None), at = 0, what = 0, n_words, size, cells, entries
         cdef int status
         cdef const char* start = _text(text)
         while True:
             with nogil:
-                status = svmcut_words_count(self.words, start, &offsets[0], at, n, low, high,
-                                            grow, &at, &what)
+                status = svmcut_words_count(self.words, start, text.shape[0], &offsets[0], at,
+                                            n, low, high, grow, &at, &what)
             if status == SVMCUT_WORDS_PAGE:
                 self._learn(what)
             elif status == SVMCUT_WORDS_SPECIAL:
@@ -201,8 +219,8 @@ cdef class Words:
         cdef int status
         offsets[0], offsets[1] = 0, len(cell)
         while True:
-            status = svmcut_words_count(self.words, cell, offsets, 0, 1, low, high, grow, &at,
-                                        &what)
+            status = svmcut_words_count(self.words, cell, len(cell), offsets, 0, 1, low, high,
+                                        grow, &at, &what)
             if status != SVMCUT_WORDS_PAGE:
                 return _check(status, number)
             self._learn(what)
@@ -215,17 +233,17 @@ cdef class Words:
         Raises
         ------
         CellFault
-            "encoding" or "full".
+            "encoding", "full" or "offsets".
         """
-        cdef int64_t n = offsets.shape[0] - 1, at = 0, what = 0
+        cdef int64_t n = _length(offsets, missing), at = 0, what = 0
         cdef int status
         cdef int32_t[::1] ids = np.empty(n, np.int32)
         cdef const char* start = _text(text)
         cdef const uint8_t* flags = _flags(missing)
         if n:
             with nogil:
-                status = svmcut_words_cells(self.words, start, &offsets[0], flags, n, grow,
-                                            &ids[0], &at, &what)
+                status = svmcut_words_cells(self.words, start, text.shape[0], &offsets[0],
+                                            flags, n, grow, &ids[0], &at, &what)
             _check(status, at)
         return np.asarray(ids)
 
@@ -249,16 +267,18 @@ def numbers(const unsigned char[::1] text, const int64_t[::1] offsets,
     Raises
     ------
     CellFault
-        "text" for a cell that is no number, as 00123 is none; "overflow" for one beyond float64.
+        "text" for a cell that is no number, as 00123 is none; "overflow" for one beyond float64;
+        "offsets".
     """
-    cdef int64_t n = offsets.shape[0] - 1, at = 0
+    cdef int64_t n = _length(offsets, missing), at = 0
     cdef int status
     cdef double[::1] values = np.empty(n)
     cdef const char* start = _text(text)
     cdef const uint8_t* flags = _flags(missing)
     if n:
         with nogil:
-            status = svmcut_words_numbers(start, &offsets[0], flags, n, &values[0], &at)
+            status = svmcut_words_numbers(start, text.shape[0], &offsets[0], flags, n,
+                                          &values[0], &at)
         _check(status, at)
     return np.asarray(values)
 
@@ -269,14 +289,18 @@ def rows(list columns, int64_t begin, int64_t end):
     Parameters
     ----------
     columns : list of dict
-        One a column, with fields of svmcut_column: arrays of their types, checked by who has made
-        them.
+        One a column, with fields of svmcut_column: arrays of their types.
 
     Returns
     -------
     indptr : (end - begin + 1,) int64
     indices : (nnz,) int32
     data : (nnz,) float32
+
+    Raises
+    ------
+    ValueError
+        Where a column lacks an array, or rows or entries that others of its arrays tell of.
     """
     cdef int n = len(columns), k
     cdef svmcut_column* made = <svmcut_column*>PyMem_Malloc(max(1, n) * sizeof(svmcut_column))
@@ -291,7 +315,8 @@ def rows(list columns, int64_t begin, int64_t end):
             _fill(&made[k], columns[k])
         if end > begin:
             with nogil:
-                svmcut_words_sized(made, n, begin, end, &indptr[1])
+                status = svmcut_words_sized(made, n, begin, end, &indptr[1])
+            _check(status, 0)
         indptr = np.cumsum(indptr)
         nonzeros = int(indptr[end - begin])
         indices, data = np.empty(nonzeros, np.int32), np.empty(nonzeros, np.float32)
@@ -311,7 +336,7 @@ cdef int _fill(svmcut_column* made, dict column) except -1:
     cdef const int64_t[::1] ends = column.get("ends")
     made.kind, made.first, made.missing = column["kind"], column["first"], column.get("missing", -1)
     made.mean, made.scale = column.get("mean", 0.0), column.get("scale", 1.0)
-    made.fill = column.get("fill", 0.0)
+    made.fill, made.width = column.get("fill", 0.0), column.get("width", 1)
     made.values = &values[0] if values is not None and values.shape[0] else NULL
     made.ids = &ids[0] if ids is not None and ids.shape[0] else NULL
     made.counts = &counts[0] if counts is not None and counts.shape[0] else NULL
@@ -320,4 +345,11 @@ cdef int _fill(svmcut_column* made, dict column) except -1:
     made.n_places = column.get("n_places", 0)
     made.weights = &weights[0] if weights is not None and weights.shape[0] else NULL
     made.log, made.normed = column.get("log", 0), column.get("normed", 0)
+    parts = {0: (values,), 1: (ids,), 2: (ends, ids, counts)}[made.kind]
+    if any(part is None for part in parts) or (
+        places is not None and places.shape[0] != made.n_places
+    ) or (weights is not None and weights.shape[0] != made.width):
+        raise ValueError("arrays of a column are missing, or have other lengths")
+    made.n = len(parts[0]) - (made.kind == 2)
+    made.entries = 0 if counts is None or ids is None else min(counts.shape[0], ids.shape[0])
     return 0

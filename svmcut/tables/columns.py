@@ -173,7 +173,7 @@ class Category:
         """What `_native.words.rows` is told of it."""
         last = first + len(self.values) if self.missing else -1
         known = len(self.values) if places is None else len(places)
-        how = {"ids": codes.ids, "places": places, "n_places": known}
+        how = {"ids": codes.ids, "places": places, "n_places": known, "width": len(self.values)}
         return {"kind": _CODES, "first": first, "missing": last, **how}
 
     def told(self) -> str:
@@ -266,7 +266,7 @@ class Text:
             s = float(self.idf == "smooth")
             weights = np.log((self.rows + s) / (self.df + s)) + 1
         known = self.width if places is None else len(places)
-        how = {"places": places, "n_places": known, "weights": weights}
+        how = {"places": places, "n_places": known, "weights": weights, "width": self.width}
         own = {"ids": counts.ids, "counts": counts.counts, "ends": counts.ends}
         flags = {"log": self.log, "normed": self.normed}
         return {"kind": _WORDS, "first": first, **how, **own, **flags}

@@ -29,6 +29,7 @@ def counted(words, found, low, high):
         "counts": counts,
         "kind": 2,
         "first": 0,
+        "width": len(words.texts()),
     }
 
 
@@ -53,7 +54,7 @@ def test_words_are_those_of_the_count_vectorizer(lengths):
 @pytest.mark.parametrize("lengths", [(1, 1), (1, 2)])
 def test_hashed_words_are_those_of_the_hashing_vectorizer(lengths):
     found = texts()
-    column = counted(Words(6), found, *lengths) | {"n_places": 64, "normed": 1}
+    column = counted(Words(6), found, *lengths) | {"n_places": 64, "width": 64, "normed": 1}
     X = HashingVectorizer(ngram_range=lengths, n_features=64).transform(found)
     X.eliminate_zeros()
     X.sort_indices()
@@ -76,6 +77,79 @@ def test_a_text_that_is_no_utf8_is_named():
         assert (found.value.kind, found.value.cell) == ("encoding", 1)
         with pytest.raises(CellFault):
             Words().cells(*cells(["fine", bad]), True)
+
+
+def test_offsets_that_fall_or_leave_the_text_are_no_cells():
+    """Whatever the offsets, a cell is read within the text or refused, and the first such is
+    named."""
+    rng, text = np.random.default_rng(4), np.frombuffer(b"one two three 4 5.5 six", np.uint8)
+    edge, refused = [-(2**63), -1, 0, 1, 22, 23, 24, 2**31, 2**63 - 1], 0
+    for _ in range(300):
+        offsets = np.sort(rng.integers(0, len(text) + 1, 9))
+        offsets[rng.integers(0, 9, 2)] = rng.choice(edge, 2)
+        wrong = (offsets[:-1] < 0) | (np.diff(offsets) < 0) | (offsets[1:] > len(text))
+        wrong |= offsets[1:] < offsets[:-1]
+        for read in (
+            lambda: Words().count(text, offsets, 1, 2, True),
+            lambda: Words(4).count(text, offsets, 1, 2, True),
+            lambda: Words().cells(text, offsets, None, True),
+            lambda: numbers(text, offsets),
+        ):
+            try:
+                read()
+            except CellFault as fault:
+                refused += fault.kind == "offsets"
+                if fault.kind == "offsets":
+                    assert wrong[fault.cell] and not wrong[: fault.cell].any()
+            else:
+                assert not wrong.any()
+    assert refused > 300
+    for read in (
+        lambda: numbers(text, np.zeros(0, np.int64)),
+        lambda: numbers(text, np.zeros(3, np.int64), np.zeros(1, np.uint8)),
+        lambda: Words().cells(text, np.zeros(3, np.int64), np.zeros(3, np.uint8), True),
+        lambda: Words().count(text, np.zeros(3, np.int64), 0, 1, True),
+        lambda: Words(31),
+    ):
+        with pytest.raises(ValueError):
+            read()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ends": np.array([0, 2, 9])},
+        {"ends": np.array([0, 2, -1])},
+        {"ends": np.array([3, 2, 3])},
+        {"ends": np.array([0, 2])},
+        {"ids": np.zeros(2, np.int32)},
+        {"counts": np.zeros(2, np.float32)},
+        {"weights": np.ones(1)},
+        {"places": np.zeros(1, np.int32)},
+        {"ids": None},
+        {"kind": 0, "values": np.zeros(1)},
+        {"kind": 1, "ids": np.zeros(1, np.int32)},
+    ],
+)
+def test_rows_that_a_column_does_not_have_are_refused(change):
+    column = {
+        "kind": 2,
+        "first": 0,
+        "width": 2,
+        "ends": np.array([0, 2, 3]),
+        "ids": np.array([0, 1, 1], np.int32),
+        "counts": np.ones(3, np.float32),
+        "n_places": 2,
+        "weights": np.ones(2),
+    }
+    assert rows([column], 0, 2)[1].tolist() == [0, 1, 1]
+    # a place beyond the features of the column is none
+    assert rows([column | {"width": 1, "weights": np.ones(1)}], 0, 2)[1].tolist() == [0]
+    for begin, end in ((0, 3), (-1, 1)):
+        with pytest.raises(ValueError, match="that a column does not have"):
+            rows([column], begin, end)
+    with pytest.raises(ValueError):
+        rows([column | change], 0, 2)
 
 
 def test_cells_are_numbered_as_they_come_without_blanks():
