@@ -15,8 +15,9 @@ from svmcut.typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Rounding of scores and norms in float64, as a part of what they are made of.
-ROUNDING = 1e-12
+#: Rounding of scores and norms in float64, as a part of what they are made of; of the last steps to
+#: a bound alone, the threshold and the width.
+ROUNDING, LAST = 1e-12, 2.0**-50
 
 
 def reach(model: Any, X: Csr) -> NDArray[np.float64]:
@@ -29,9 +30,10 @@ def reach(model: Any, X: Csr) -> NDArray[np.float64]:
         As of `lengths`.
     """
     length, radii = lengths(model, X), np.array(model.certificate[3:])
+    least = LAST * abs(getattr(model, "offset", 0.0))
     if not len(radii):
-        return model.certificate[1] * length
-    return np.outer(length, np.minimum(radii, model.certificate[1]))
+        return model.certificate[1] * length + least
+    return np.outer(length, np.minimum(radii, model.certificate[1])) + least
 
 
 def intervals(
@@ -102,6 +104,7 @@ def bounds(scores: NDArray[np.float64], width: NDArray[np.float64]) -> NDArray[n
     """
     if scores.ndim > width.ndim:
         width = width[:, None]
+    width = width + LAST * np.abs(scores)
     return np.stack([scores - width, scores + width], axis=-1)
 
 

@@ -37,7 +37,7 @@ from svmcut.spec.catalog import SOLVERS, TASKS, losses
 from svmcut.spec.entries import DUAL_CD, L2, TWO_CLASSES
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.records import replace
-from svmcut.training.balls import SLIP
+from svmcut.training.outcome import ROUNDED
 from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class Half:
         space = self._space
         ww, wv, vv = space.dot(w, w), space.dot(w, v), space.dot(v, v)
         primal = 0.5 * ww + inner * self._plan.vectors.risk.linearize(scores).value
-        T = primal - dual - 0.5 * (ww - 2 * wv + vv) + SLIP * abs(primal)
+        T = primal - dual - 0.5 * (ww - 2 * wv + vv) + ROUNDED * abs(primal)
         s, u = (self.signs * each for each in held)
         return Anchor(C, s, u, self._lengths, ww, wv, vv, max(0.0, T))
 

@@ -14,6 +14,9 @@ is sqrt(gap) where w is v.
 
 The file has w with fewer digits, at some w~, whose primal may be much higher: r is the least one of
 sqrt(2 (P(w~) - D)), and of the others with |w~ - w| added.
+
+Every P - D here has `Outcome.slip` more than float64 made of it, and r the rounding of a score: no
+bound is closer than what its sums are known to.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ from svmcut.spec.records import replace
 from svmcut.training.gate import BOUNDED
 from svmcut.typing import TYPE_CHECKING, Any
 
-#: Rounding of a gap in float64, as a part of the primal.
-SLIP = 1e-13
+#: Rounding of a score in float64, as a part of |x| and of the sizes of what adds up to w: of rows
+#: of a thousand features, or of many more whose errors are independent.
+SCORED = 2.0**-43
 
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
@@ -67,27 +71,29 @@ def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
         return model
     if settings.certify is False or settings.original or not _has_ball(outcome, settings):
         return model
-    gap = max(0.0, outcome.written + outcome.rounding - outcome.dual)
+    slip = outcome.slip
+    gap = max(0.0, outcome.written + outcome.rounding - outcome.dual) + slip
     if not math.isfinite(gap):
         return model
     bias = float(settings.bias or 0.0)
-    slip = SLIP * abs(outcome.primal)
-    radius = math.sqrt(2.0 * max(0.0, outcome.gap + slip))
+    radius = math.sqrt(2.0 * (max(0.0, outcome.gap) + slip))
     if outcome.apart is not None:
         gap_of_v, apart = outcome.apart
-        near = math.sqrt(max(0.0, gap_of_v + slip - 0.25 * apart * apart)) + 0.5 * apart
+        near = math.sqrt(max(0.0, gap_of_v - 0.25 * apart * apart) + slip) + 0.5 * apart
         radius = min(radius, near) if math.isfinite(near) else radius
-    radius += KEPT * _size(replace(model, certificate=(gap, 0.0, bias)), outcome)
-    radius = outcome.scale * min(math.sqrt(2.0 * gap), radius)
-    return replace(model, certificate=(gap, radius, bias, *_radii(model, outcome, radius)))
+    size = _size(replace(model, certificate=(gap, 0.0, bias)), outcome)
+    radius = min(math.sqrt(2.0 * gap), radius + KEPT * size) + SCORED * size
+    radius *= outcome.scale
+    return replace(model, certificate=(gap, radius, bias, *_radii(model, outcome, size, radius)))
 
 
-def _radii(model: Any, outcome: Outcome, radius: float) -> list[float]:
+def _radii(model: Any, outcome: Outcome, size: float, radius: float) -> list[float]:
     """That of every machine, where each has been trained by itself: rounded up."""
     if outcome.radii is None:
         return []
-    known = replace(model, certificate=(0.0, 0.0, 0.0))
-    near = outcome.scale * (np.array(outcome.radii) + KEPT * _size(known, outcome))
+    radii = np.array(outcome.radii)
+    squares = radii * radii + 2.0 * outcome.slip
+    near = outcome.scale * (np.sqrt(squares) + (KEPT + SCORED) * size)
     return [float(f"{1.00001 * min(r, radius):.6g}") for r in near.tolist()]
 
 

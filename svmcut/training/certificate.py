@@ -123,7 +123,31 @@ def weights_reading(
 
     size = 2 * problem.penalty(w_of(outcome.model)) if problem.l1 else outcome.norm**2
     change = KEPT * (problem.C * rise + size)
-    return Reading(value, change, part, original, size=at_zero)
+
+    def sums() -> float:
+        w, slopes = w_of(outcome.model), rise
+        if not math.isfinite(rise) and hasattr(problem.space, "X"):
+            slopes = outcome.norm * slopes_of(problem, w)
+        return rounded(problem.C * slopes + size + abs(outcome.primal), len(w))
+
+    return Reading(value, change, part, original, size=at_zero, sums=sums)
+
+
+def rounded(terms: float, count: int) -> float:
+    """By how much a sum in float64 may differ from that of the numbers, which are so many and add
+    up to `terms` in size: as a sum of rounding errors that are independent, eight deviations of
+    it, or all of them where they are few. N. J. Higham and T. Mary, SIAM J. Sci. Comput. 2019."""
+    return 2.0**-53 * (8.0 + min(count, 8.0 * math.sqrt(count))) * terms
+
+
+def slopes_of(problem: Problem, w: Any) -> float:
+    """At most the sum over rows of |x| and the slopes of the risk in their scores, at w."""
+    space = problem.space
+    squares = np.empty(space.X.n_rows)
+    sparse.row_norms(sparse.Rows(space.X), squares, space.threads)
+    coef = problem.risk.linearize(space.scores(w)).coef
+    lengths = float(np.sum(squares)) + space.X.n_rows * space.bias**2
+    return math.sqrt(sparse.dot(coef, coef) * lengths)
 
 
 def some(values: NDArray) -> NDArray[np.int64]:

@@ -108,6 +108,9 @@ class Reading(NamedTuple):
         where only a reader knows.
     coarse : bool
         Whether a reader's scores are rounded so that P of the file may fall below a dual value.
+    sums : callable or None
+        Gives by how much the rounding of sums in float64 may change P - D; None where that is not
+        known.
     """
 
     value: Callable[[Any], float]
@@ -119,6 +122,7 @@ class Reading(NamedTuple):
     closer: Callable[[], float] | None = None
     whole: Callable[[], Any] | None = None
     coarse: bool = False
+    sums: Callable[[], float] | None = None
 
 
 def judge(
@@ -151,6 +155,7 @@ def judge(
             room = CLOSE * (primal - dual)
         outcome.primal_of_file = primal_of_file(outcome.model, reading, room)
         outcome.rounding = room if outcome.primal_of_file is None else 0.0
+        outcome.sums = math.inf if reading.sums is None or reading.original else reading.sums()
     file = outcome.primal_of_file
     kernel = getattr(outcome.model, "kernel", None)
     outcome.converged, outcome.stopped_by = False, None
@@ -170,8 +175,7 @@ def judge(
                 continue
             size = None if reading is None else reading.size
             if size is not None and dual - value <= ROUNDING * size():
-                dual = min(primal, value)
-                outcome.certificate = primal, dual
+                dual = _lower(outcome, value)
                 continue
             outcome.stopped_by = "mistake"
             outcome.warnings.append(
@@ -194,6 +198,16 @@ def judge(
         ):
             outcome.warnings.append(Message(LITTLE, rule.absolute, primal))
     return outcome
+
+
+def _lower(outcome: Any, value: float) -> float:
+    """The dual value of an outcome, lowered to a primal that it is above by rounding alone, which
+    is at least as large then."""
+    primal, dual = outcome.primal, outcome.dual
+    known = outcome.sums if math.isfinite(outcome.sums) else SLIP * abs(primal)
+    outcome.sums = known + 2 * (dual - value)
+    outcome.certificate = primal, min(primal, value)
+    return min(primal, value)
 
 
 def aim(outcome: Any, reached: bool, otherwise: str | None = None) -> Any:

@@ -315,6 +315,7 @@ class MachinesPlan(Plan):
             np.concatenate([np.zeros(0), *(outcome.multipliers for outcome in done)]),
             certificate=(primal, others.dual),
             kernel_evaluations=others.evaluations,
+            sums=sum(outcome.sums for outcome in done),
             primal_of_file=primal + self._change_in_file(done, model) if rewritten else None,
             details={"machines": [self._told(j, outcome) for j, outcome in enumerate(done)]},
         )
@@ -410,10 +411,10 @@ class MachinesPlan(Plan):
 
 def _radius(outcome: Outcome) -> float:
     """How far a machine can be from its optimum."""
-    slip = 1e-13 * abs(outcome.primal)
+    slip = outcome.slip
     if outcome.apart is not None and outcome.apart[1] == 0:  # the dual value is that of its own w
-        return math.sqrt(max(0.0, outcome.apart[0] + slip))
-    return math.sqrt(2 * max(0.0, outcome.gap + slip))
+        return math.sqrt(max(0.0, outcome.apart[0]) + slip)
+    return math.sqrt(2 * (max(0.0, outcome.gap) + slip))
 
 
 def _part(model: Any) -> Part:

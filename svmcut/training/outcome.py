@@ -28,6 +28,8 @@ PERCENT = 100.0
 #: A model may be underfitted whose slack is above this part of that of w = 0, and |w|^2 of C times
 #: what the risk fell.
 UNDERFITTED, STRAIGHT = 0.9, 0.7
+#: Rounding of P - D in float64 as a part of P, and where nothing is known of its sums.
+ROUNDED, UNKNOWN = 1e-13, 1e-9
 #: Ends before the aim.
 STOPS = ("limit", "interrupt", "cap", "rounding", "float32", "basis", "file", "mistake")
 #: What a run says whose sampled cuts ended before their stopping rule was met.
@@ -198,6 +200,9 @@ class Outcome:
         Primal of the model as it is read back, where the rounding of its file may matter.
     rounding : float
         The digits of the file change the primal by at most this, where `primal_of_file` is None.
+    sums : float
+        The rounding of the sums of primal and dual changes their gap by at most this; inf where
+        that is not known.
     kernel_evaluations : int or None
     details : dict
         What else the report says of this solver.
@@ -229,6 +234,7 @@ class Outcome:
     certificate: tuple[float, float] | None = None
     primal_of_file: float | None = None
     rounding: float = 0.0
+    sums: float = math.inf
     kernel_evaluations: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
     apart: tuple[float, float] | None = None
@@ -269,6 +275,7 @@ class Outcome:
                 multipliers=schemas.reals(None),
                 warnings=schemas.many(schemas.text()),
                 certificate=schemas.maybe(numbers),
+                sums=schemas.ANY_REAL,
                 apart=schemas.maybe(numbers),
                 fractions=schemas.maybe(schemas.reals(None)),
                 radii=schemas.maybe(schemas.reals(None, low=0)),
@@ -319,3 +326,11 @@ class Outcome:
     @property
     def gap(self) -> float:
         return self.primal - self.dual
+
+    @property
+    def slip(self) -> float:
+        """By how much P - D may be above what float64 made of it: a part of P and the rounding of
+        their sums, and twice what a D above P shows of it."""
+        primal = abs(self.primal)
+        sums = self.sums if math.isfinite(self.sums) else UNKNOWN * primal
+        return ROUNDED * primal + sums + 2.0 * max(0.0, -self.gap)

@@ -20,7 +20,7 @@ from svmcut.resources import planned_memory
 from svmcut.risks.protocol import ExactLineRisk, SignedRisk
 from svmcut.spaces.kernel_classes import ROUNDED
 from svmcut.spec.records import replace
-from svmcut.training.certificate import close, in_columns, scaled_bound, some
+from svmcut.training.certificate import close, in_columns, rounded, scaled_bound, some
 from svmcut.training.gate import CLOSE, ENDS, SLIP, Part, Reading
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
@@ -221,7 +221,25 @@ class KernelRoom:
             change = change_in_file(model, model_read_back(model))
         rise = change + offset
         most = change * float(np.abs(model.alpha).sum()) + (steepness * rise if rise else 0.0)
-        return Reading(value, most, lambda: self._part(model), original, self.is_definite)
+        return Reading(
+            value,
+            most,
+            lambda: self._part(model),
+            original,
+            self.is_definite,
+            sums=lambda: self.rounding(model, steepness) + rounded(abs(outcome.primal), 1),
+        )
+
+    def rounding(self, model: KernelModel, steepness: float) -> float:
+        """By how much float64 may change |f|^2 and the risk of a model, whose slopes in all scores
+        add up to the steepness: |K(x, z)|^2 <= K(x, x) K(z, z) in every term."""
+        longest = math.sqrt(np.abs(self.diagonal(np.arange(self.X.n_rows))).max(initial=0.0))
+        size = float(np.abs(model.alpha).sum()) * longest
+        if not (self.settings.is_given or self.kernel.row.of_distances):
+            own = np.abs(self.rows_of(model.support).diagonal)
+            size = float(np.abs(model.alpha) @ np.sqrt(own))
+        terms = size * (size + steepness * longest)
+        return rounded(terms, max(self.X.n_rows, self.X.n_features))
 
     def least(self, outcome: Outcome, b: float = 0.0, at_zero: float | None = None) -> Outcome:
         """A judged outcome that is not worse than w = 0, unless its file is an original's.

@@ -100,6 +100,8 @@ class Structured(Plan):
         reading = weights_reading(
             self.weights, problem, outcome, rise, original, lambda: self.part(model)
         )
+        if rise == math.inf:  # scores of labellings are not those of rows
+            reading = reading._replace(sums=None)
         return outcome.judge(problem.stop, ended.stopped_by, reading=reading)
 
     def _cuts(self, objective: Objective) -> Problem:

@@ -40,6 +40,7 @@ from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import AUTO, TASKS
 from svmcut.spec.entries import DUAL_CD, SMO
 from svmcut.spec.records import replace
+from svmcut.training.certificate import rounded, slopes_of
 from svmcut.training.driver import Driver
 from svmcut.training.gate import BOUNDED
 from svmcut.training.outcome import Outcome
@@ -261,6 +262,7 @@ def _bounded(plan: Linear, objective: Objective, earlier: Earlier) -> Outcome:
         if best is None or squared < best[0]:
             best = squared, t, parts, step, rates, C * offset - 0.5 * space.dot(v, v)
     squared, t, parts, step, rates, dual = best
+    slack = _slack(plan, problem, w, step)
     middle = space.blend(1.0, w, 0.5 * (1 + t), step)
     scores = s + 0.5 * (1 + t) * rates
     risk = problem.risk.linearize(scores).value
@@ -268,10 +270,19 @@ def _bounded(plan: Linear, objective: Objective, earlier: Earlier) -> Outcome:
     progress = Progress(0, 0.0, primal, dual, primal - dual, 0.0, kept(middle), risk=risk)
     model, norm = plan.model(middle, 0), math.sqrt(space.dot(middle, middle))
     outcome = Outcome(model, objective, progress, _solver(plan), norm, math.nan)
-    outcome.apart = max(0.0, squared), 0.0
+    outcome.apart = abs(squared) + slack, 0.0
     outcome.fractions = parts if plan.settings.keep_multipliers else None
     plan.begun = plan.start_at(middle, parts)
     return plan.judged(outcome, problem, middle, BOUNDED)
+
+
+def _slack(plan: Linear, problem: Any, w: NDArray, step: NDArray) -> float:
+    """What rounding may make of the values on the line from w."""
+    space, C = problem.space, problem.C
+    longest = math.sqrt(space.dot(w, w)) + math.sqrt(space.dot(step, step))
+    rise, size = plan.vectors.rise(space, w), math.sqrt(space.dot(w, w))
+    each = rise / size if size > 0 and rise < math.inf else slopes_of(problem, w)
+    return 2 * rounded(longest * (longest + C * each), max(space.n_rows, space.dim))
 
 
 class _Line(NamedTuple):
@@ -342,17 +353,20 @@ def _bounded_kernel(plan: SmoPlan, objective: Objective, earlier: Earlier) -> Ou
     beta = before = np.minimum(earlier.parts, 1.0) * most * risk.signs
     if earlier.added.any():
         beta = before + _descended(plan, before, most, np.flatnonzero(earlier.added))
-    vv, sv = room.scored(room.machine(beta, 0.0))
+    dual_machine, steepness = room.machine(beta, 0.0), C * room.vectors.steepness
+    own = room.rounding(dual_machine, steepness)
+    vv, sv = room.scored(dual_machine)
     dual = float(np.abs(beta).sum()) - 0.5 * vv
 
     def from_point(model: Any) -> tuple[float, float, float]:
         """t, the radius of its ball, and |p - v|, on the line from a model's w."""
         ww, s = room.scored(model)
         wv = float(beta @ s)
+        slack = room.rounding(model, steepness) + own + rounded(ww + 2 * abs(wv) + vv, len(beta))
         dd = max(0.0, ww - 2 * wv + vv)
         line = _Line(0.5 * ww, wv - ww, dd, s, sv - s)
         t, squared = line.best(risk, C, dual)
-        return t, math.sqrt(max(0.0, squared)), (1 - t) * math.sqrt(dd)
+        return t, math.sqrt(abs(squared) + slack), (1 - t) * math.sqrt(dd + slack)
 
     _, radius, apart = from_point(old)
     chosen, radius = beta, radius + 0.5 * apart
