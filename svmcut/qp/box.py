@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The exact QP of a few points in boxes: an interior point, then the face that it points to.
 
-    problem      max_x  r.x - 1/2 x'Qx,   0 <= x <= top,   s.x = 0 if there are sides s
+    problem      max_x  r.x - 1/2 x'Qx,   0 <= x <= top,   A x = m: no sum, one, or several over
+                 parts of the points; coefficients of a sum are 1 and -1, and 0 beside its part
     interior     predictor and corrector (Mehrotra, SIAM J. Optim. 2, 1992) on x z = mu and
-                 (top - x) t = mu with Qx - r + lambda s = z - t: one Cholesky factorisation of
+                 (top - x) t = mu with Qx - r + A'lambda = z - t: one Cholesky factorisation of
                  Q + diag(z / x + t / (top - x)) a step, its diagonal scaled to 1 and its solutions
                  refined
     face         x goes to the bound whose multiplier is larger than its distance, in parts of the
@@ -26,27 +27,86 @@ CLOSE = 1e-14  # of the objective, for the sum of x z and (top - x) t
 RIDGES = 0.0, 1e-15, 1e-13, 1e-11  # on the scaled diagonal, where rounding takes definiteness
 FACES = 30  # Newton steps on a face
 BACK = 0.995  # of the way to the nearest bound
+EQUAL = 1e-12  # part by which a sum may differ from all that its boxes hold
 
 
 def _value(Q: NDArray, r: NDArray, x: NDArray) -> float:
     return float(r @ x - 0.5 * (x @ (Q @ x)))
 
 
-def gap(Q: NDArray, r: NDArray, top: NDArray, s: NDArray | None, x: NDArray) -> float:
-    """How much more than x has the optimum may have: at the best lambda, of the n where a slope is
-    0."""
-    slope = r - Q @ x
-    slopes = slope[None] if s is None else slope - np.multiply.outer(slope * s, s)
-    return float((np.maximum(slopes, 0.0) @ top - slopes @ x).min())
+class Sums:
+    """The rows of A, their parts and the m that they have to be.
+
+    Parameters
+    ----------
+    A : (k, n) float64 in {-1, 0, +1}
+        No column has more than one entry.
+    m : (k,) float64
+        0 where a row has both signs.
+    """
+
+    def __init__(self, A: NDArray, m: NDArray):
+        self.A, self.m = A, m
+        self.parts = [np.flatnonzero(row) for row in A]
+
+    @classmethod
+    def of(cls, A: NDArray | None, m: NDArray | None, n: int) -> Sums:
+        """Of rows, a single one that has the sum 0, or none."""
+        rows = np.zeros((0, n)) if A is None else np.atleast_2d(A)
+        return cls(rows, np.zeros(len(rows)) if m is None else np.asarray(m, np.float64))
+
+    def off(self, x: NDArray) -> NDArray:
+        """A x - m."""
+        return self.A @ x - self.m
+
+    def inner(self, top: NDArray) -> NDArray:
+        """A point inside the box."""
+        x = 0.5 * top
+        for row, mass, at in zip(self.A, self.m, self.parts, strict=True):
+            sums = [float(top[row == sign].sum()) for sign in (1, -1)]
+            each = 0.5 * min(sums) if all(sums) else abs(mass)
+            x[at] = top[at] * np.where(row[at] > 0, each / (sums[0] or 1), each / (sums[1] or 1))
+        return x
+
+    def full(self, top: NDArray) -> NDArray:
+        """Where x has to be top."""
+        full = top <= 0
+        for row, mass, at in zip(self.A, self.m, self.parts, strict=True):
+            if abs(row.sum()) == len(at) and abs(mass) >= (1 - EQUAL) * float(top[at].sum()):
+                full[at] = True
+        return full
+
+    def without(self, fixed: NDArray) -> Sums:
+        """Those of the points that are left; parts are fixed as a whole."""
+        left = self.A[:, ~fixed]
+        stays = left.any(axis=1)
+        return Sums(left[stays], self.m[stays])
+
+    def balance(self, x: NDArray, top: NDArray) -> NDArray:
+        """x of these sums but for the rounding of a last one: what is too much leaves the
+        largest."""
+        for row, mass, at in zip(self.A, self.m, self.parts, strict=True):
+            for _ in range(len(at)):
+                off = float(row @ x) - float(mass)
+                if abs(off) <= 1e-16 * float(x[at].sum()):
+                    break
+                room = np.where(row[at] * off > 0, x[at], top[at] - x[at])
+                within = (x[at] > 0) & (x[at] < top[at])
+                j = at[int(np.argmax(np.where(within, room, 0.0) if within.any() else room))]
+                x[j] = min(max(x[j] - row[j] * off, 0.0), top[j])
+        return x
 
 
-def _inner(top: NDArray, s: NDArray | None) -> NDArray:
-    """A point inside the box, on s.x = 0."""
-    if s is None:
-        return 0.5 * top
-    sums = [float(top[side].sum()) for side in (s > 0, s < 0)]
-    least = 0.5 * min(sums)
-    return top * np.where(s > 0, least / sums[0], least / sums[1])
+def gap(Q: NDArray, r: NDArray, top: NDArray, sums: Sums, x: NDArray) -> float:
+    """How much more than x has the optimum may have: at the best lambda of every sum, of those
+    where a slope is 0."""
+    slope, free, more = r - Q @ x, np.ones(len(x), bool), 0.0
+    for row, at in zip(sums.A, sums.parts, strict=True):
+        s, own = row[at], slope[at]
+        slopes = own - np.multiply.outer(own * s, s)
+        more += float((np.maximum(slopes, 0.0) @ top[at] - slopes @ x[at]).min())
+        free[at] = False
+    return more + float(np.maximum(slope[free], 0.0) @ top[free] - slope[free] @ x[free])
 
 
 def _fits(*pairs: tuple[NDArray, NDArray]) -> float:
@@ -62,19 +122,19 @@ def _fits(*pairs: tuple[NDArray, NDArray]) -> float:
 class _Interior:
     """A point within the box, and its step."""
 
-    def __init__(self, Q: NDArray, r: NDArray, top: NDArray, s: NDArray | None):
-        self._Q, self._r, self._top, self._s = Q, r, top, s
-        self.x, self._level = _inner(top, s), 0.0
+    def __init__(self, Q: NDArray, r: NDArray, top: NDArray, sums: Sums):
+        self._Q, self._r, self._top, self._sums = Q, r, top, sums
+        self.x, self._levels = sums.inner(top), np.zeros(len(sums.m))
         slope = Q @ self.x - r
-        size = float(np.abs(slope).mean()) + 1.0
+        size = float(np.abs(slope).mean() + np.abs(r).mean()) or 1.0
         self.z, self.t = np.maximum(slope, 0.0) + size, np.maximum(-slope, 0.0) + size
 
     def measure(self) -> float:
         """How far it is from the optimum, in units of the objective."""
-        x, s = self.x, self._s
+        x, sums = self.x, self._sums
         self._room, slope = self._top - x, self._Q @ x - self._r
-        self._rest = slope - self.z + self.t + (0.0 if s is None else self._level * s)
-        self._off = 0.0 if s is None else float(s @ x)
+        self._rest = slope - self.z + self.t + self._levels @ sums.A
+        self._off = sums.off(x)
         self._between = float(x @ self.z + self._room @ self.t)
         return self._between + float(np.abs(self._rest) @ self._top)
 
@@ -97,8 +157,8 @@ class _Interior:
             except LinAlgError:
                 if ridge == RIDGES[-1]:
                     raise
-        if self._s is not None:
-            self._across = self._solved(self._s)
+        self._across = np.array([self._solved(row) for row in self._sums.A]).reshape(-1, len(bends))
+        self._bent = self._across @ self._sums.A.T
 
     def _solved(self, b: NDArray) -> NDArray:
         x = np.zeros(len(b))
@@ -107,12 +167,12 @@ class _Interior:
         return x
 
     def _moves(self, up: NDArray | float, down: NDArray | float) -> tuple:
-        """dx, dz, dt and dlambda to x z = up and (top - x) t = down."""
+        """dx, dz, dt and the rise of lambda to x z = up and (top - x) t = down."""
         up, down = up / self.x - self.z, down / self._room - self.t
-        dx, rise = self._solved(up - down - self._rest), 0.0
-        if self._s is not None:
-            rise = (float(self._s @ dx) + self._off) / float(self._s @ self._across)
-            dx = dx - rise * self._across
+        dx, rise = self._solved(up - down - self._rest), np.zeros(len(self._off))
+        if len(rise):
+            rise = np.linalg.solve(self._bent, self._sums.A @ dx + self._off)
+            dx = dx - rise @ self._across
         return dx, up - self.z / self.x * dx, down + self.t / self._room * dx, rise
 
     def step(self) -> bool:
@@ -126,13 +186,13 @@ class _Interior:
         dx, dz, dt, rise = self._moves(aim - dx * dz, aim + dx * dt)
         a = _fits((x, dx), (u, -dx), (z, dz), (t, dt))
         self.x, self.z, self.t = x + a * dx, z + a * dz, t + a * dt
-        self._level += a * rise
+        self._levels = self._levels + a * rise
         return bool((self.x > 0).all() and (self.x < self._top).all())
 
 
-def interior(Q: NDArray, r: NDArray, top: NDArray, s: NDArray | None) -> tuple[NDArray, ...]:
+def interior(Q: NDArray, r: NDArray, top: NDArray, sums: Sums) -> tuple[NDArray, ...]:
     """x, z and t near the optimum."""
-    at = _Interior(Q, r, top, s)
+    at = _Interior(Q, r, top, sums)
     least, best, waited = np.inf, (at.x, at.z, at.t), 0
     for _ in range(STEPS):
         error = at.measure()
@@ -143,9 +203,9 @@ def interior(Q: NDArray, r: NDArray, top: NDArray, s: NDArray | None) -> tuple[N
             break
         try:
             at.factor()
+            if not at.step():
+                break
         except (LinAlgError, ValueError):
-            break
-        if not at.step():
             break
     return best
 
@@ -157,21 +217,20 @@ def _snapped(top: NDArray, near: tuple) -> tuple[NDArray, NDArray]:
     return np.where(low, 0.0, np.where(high, top, x)), ~(low | high)
 
 
-def faced(Q: NDArray, r: NDArray, top: NDArray, s: NDArray | None, near: tuple) -> NDArray:
+def faced(Q: NDArray, r: NDArray, top: NDArray, sums: Sums, near: tuple) -> NDArray:
     """The optimum of the face that x, z and t point to, as far as steps stay in the box."""
     x, free = _snapped(top, near)
     for _ in range(FACES):
         at = np.flatnonzero(free)
         if not len(at):
             break
-        slope, off = (r - Q @ x)[at], 0.0 if s is None else float(s @ x)
-        A, b = Q[np.ix_(at, at)], slope
-        if s is not None:
-            scale = float(np.abs(A).max()) or 1.0
-            A = np.block([[A, scale * s[at, None]], [scale * s[at], np.zeros((1, 1))]])
-            b = np.append(slope, -scale * off)
+        slope, off = (r - Q @ x)[at], sums.off(x)
+        H, sides = Q[np.ix_(at, at)], sums.A[:, at]
+        scale = float(np.abs(H).max()) or 1.0
+        H = np.block([[H, scale * sides.T], [scale * sides, np.zeros((len(off), len(off)))]])
+        b = np.append(slope, -scale * off)
         try:
-            d = np.linalg.lstsq(A, b, rcond=len(b) * 2e-16)[0][: len(at)]
+            d = np.linalg.lstsq(H, b, rcond=len(b) * 2e-16)[0][: len(at)]
         except LinAlgError:
             break
         room = np.where(d > 0, (top[at] - x[at]) / d, np.where(d < 0, -x[at] / d, np.inf))
@@ -181,7 +240,7 @@ def faced(Q: NDArray, r: NDArray, top: NDArray, s: NDArray | None, near: tuple) 
         first = at[room <= length]
         moved[first] = np.where(d[room <= length] > 0, top[first], 0.0)
         better = _value(Q, r, moved) > _value(Q, r, x)
-        if better or abs(off) > 0:
+        if better or off.any():
             x = moved
         if length == 1.0 or not len(first):
             if not better:
@@ -191,38 +250,36 @@ def faced(Q: NDArray, r: NDArray, top: NDArray, s: NDArray | None, near: tuple) 
     return x
 
 
-def _balanced(x: NDArray, top: NDArray, s: NDArray | None) -> NDArray:
-    """x where s.x is 0 but for the rounding of a last sum: what is too much leaves the largest."""
-    if s is None:
-        return x
-    for _ in range(len(x)):
-        off = float(s @ x)
-        if abs(off) <= 1e-16 * float(x.sum()):
-            break
-        room = np.where(s * off > 0, x, top - x)
-        within = (x > 0) & (x < top)
-        j = int(np.argmax(np.where(within, room, 0.0) if within.any() else room))
-        x[j] = min(max(x[j] - s[j] * off, 0.0), top[j])
-    return x
-
-
 def optimum(
     Q: NDArray[np.float64],
     r: NDArray[np.float64],
     top: NDArray[np.float64],
-    s: NDArray[np.float64] | None = None,
+    A: NDArray[np.float64] | None = None,
+    m: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """The best x that is found, in its box and on s.x = 0.
+    """The best x that is ends, in its box and of its sums.
 
     Parameters
     ----------
     Q : (n, n) float64
         Positive semidefinite.
     r, top : (n,) float64
-        top > 0.
-    s : (n,) float64 in {-1, +1}, both of them; or None
+    A : (k, n) or (n,) float64 in {-1, 0, +1}, or None
+        Rows of sums, each over other points.
+    m : (k,) float64 or None
+        What they have to be, above 0 of a row of one sign, else 0; None for 0 of a row of both.
     """
+    sums = Sums.of(A, m, len(r))
+    full = sums.full(top)
+    if full.any():
+        x, rest = top.copy(), ~full
+        if rest.any():
+            left = sums.without(full)
+            inner = Q[np.ix_(rest, rest)]
+            x[rest] = optimum(inner, (r - Q @ (full * top))[rest], top[rest], left.A, left.m)
+        return x
     with np.errstate(all="ignore"):
-        near = interior(Q, r, top, s)
-        candidates = [faced(Q, r, top, s, near), _snapped(top, near)[0], near[0].copy()]
-        return min((_balanced(x, top, s) for x in candidates), key=lambda x: gap(Q, r, top, s, x))
+        near = interior(Q, r, top, sums)
+        ends = [faced(Q, r, top, sums, near), _snapped(top, near)[0], near[0].copy()]
+        even = [sums.balance(x, top) for x in ends]
+        return min(even, key=lambda x: gap(Q, r, top, sums, x))

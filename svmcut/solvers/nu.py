@@ -33,6 +33,7 @@ from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import Smo as NativeSmo
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
+from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Progress
 from svmcut.solvers.smo import Smo, SmoRun, residual
 from svmcut.spec.records import record
@@ -117,6 +118,17 @@ class NuProblem:
         """D where v = p - K beta."""
         return 0.5 * float(beta @ (self.y + v))
 
+    def best(self, K: NDArray[np.float64], free_bias: bool) -> NDArray[np.float64] | None:
+        """beta of the greatest D, as near as rounding allows."""
+        from svmcut.qp.box import optimum
+
+        top = np.array(np.broadcast_to(boxes(self.C, self.weights), len(self.y)))
+        masses = [(side, self.C * mass) for side, mass in zip((1.0, -1.0), self.masses) if mass > 0]
+        sums = np.array([self.sides == side for side, _ in masses], np.float64)
+        Q = self.sides * K * self.sides[:, None]
+        x = optimum(Q, self.sides * self.y, top, sums, np.array([mass for _, mass in masses]))
+        return self.sides * x
+
     def unit(self, free_bias: bool) -> float:
         """Size of a violation at the start: of what a coefficient changes, or the targets'
         spread."""
@@ -178,11 +190,6 @@ class NuRun(SmoRun):
 
     def _bias(self, beta: NDArray[np.float64], v: NDArray[np.float64]) -> float:
         return self._problem.levels(v)[1]
-
-    def at_zero(self) -> tuple[float, float]:
-        """P and b of w = 0."""
-        problem = self._problem
-        return problem.C * problem.risk(problem.y), problem.levels(problem.y)[1]
 
 
 @record

@@ -70,7 +70,7 @@ TRUSTED, TRUSTED_PER_POINT = 100_000, 50
 #: eight times as many.
 PROBED = 250
 #: Up to so many points the dual is solved as a whole where so many steps did not do.
-FEW, CRAWL = 300, 500_000
+FEW, CRAWL = 600, 200_000
 
 
 @record
@@ -141,13 +141,6 @@ class KernelProblem:
         value = 0.5 * float(beta @ (self.y + v))
         return value - self.tube * float(np.abs(beta).sum()) if self.tube else value
 
-    def values(self, threads: int) -> NDArray[np.float64]:
-        """(n, n) float64 K."""
-        if self.shared is not None:
-            places = self.shared[1]
-            return self.shared[0][np.ix_(places, places)].astype(np.float64)
-        return KernelRows(self.X, self.kernel, threads).gram(exact=True)
-
     def best(self, K: NDArray[np.float64], free_bias: bool) -> NDArray[np.float64] | None:
         """beta of the greatest D, as near as rounding allows; None where only 0 has sum 0."""
         from svmcut.qp.box import optimum
@@ -182,6 +175,15 @@ def residual(problem: Any, beta: NDArray[np.float64], threads: int) -> NDArray[n
         return problem.y - product
     rows, exact = KernelRows(problem.X, problem.kernel, threads), len(beta) <= EXACT_POINTS
     return problem.y - rows.accumulate_foreign(problem.X.take(points), beta[points], exact=exact)
+
+
+def values(problem: Any, threads: int) -> NDArray[np.float64]:
+    """(n, n) float64 K of a KernelProblem or NuProblem."""
+    if problem.shared is not None:
+        places = problem.shared[1]
+        known: NDArray = problem.shared[0][np.ix_(places, places)]
+        return known.astype(np.float64)
+    return KernelRows(problem.X, problem.kernel, threads).gram(exact=True)
 
 
 class SmoRun(Run):
@@ -256,6 +258,8 @@ class SmoRun(Run):
             elif self._tolerance <= 4e-10 * self._unit:
                 progress, self._futile = self._refreshed(), FUTILE
             over = self._futile >= FUTILE or self._claims(progress)
+            if self._futile >= FUTILE and not self._claims(progress) and self._solved():
+                progress = self._standing()
             if finished and not over:
                 self._tolerance /= 4
             yield progress
@@ -368,7 +372,7 @@ class SmoRun(Run):
         if done < self._held or not self._looked():
             return False
         if done >= CRAWL and self._solved():
-            self._held = done + done // 4
+            self._held = done + self._trusted
             return True
         primal, self._native = self._primal, self._solver.native(problem, 1.0)
         self._native.restore(run.state())
@@ -382,22 +386,22 @@ class SmoRun(Run):
 
     def _solved(self) -> bool:
         """Whether the dual of few points was solved as a whole, which the steps go on from unless
-        theirs is greater."""
+        theirs leaves a smaller gap."""
         run, problem = self._native, self._problem
-        if type(problem) is not KernelProblem or len(problem.y) > FEW:
+        if len(problem.y) > FEW or not (problem.given or problem.kernel.is_definite):
             return False
-        if not (problem.given or problem.kernel.is_definite):
-            return False
+        run.make_whole()
+        before, state = self._refreshed(), run.state()
         began = time.perf_counter()
-        K = problem.values(self._solver.threads)
-        beta = problem.best(K, self._solver.free_bias)
+        K = values(problem, self._solver.threads)
+        beta = problem.best(K, self._solver.free_bias) if np.isfinite(K).all() else None
         if beta is not None:
+            known = 0 if problem.shared else K.size
+            counts = run.iterations, run.evaluations + known
+            run.restore(self._solver.placed(problem, beta, problem.y - K @ beta, counts))
             run.make_whole()
-            run.refresh(*self._edges())
-            if problem.dual(beta, problem.y - K @ beta) >= problem.dual(*run.solution()):
-                known = 0 if problem.shared else K.size
-                counts = run.iterations, run.evaluations + known
-                run.restore(self._solver.placed(problem, beta, problem.y - K @ beta, counts))
+            if not self._standing().gap < before.gap:
+                run.restore(state)
                 run.make_whole()
         self._stepping += time.perf_counter() - began
         return beta is not None
@@ -434,14 +438,6 @@ class SmoRun(Run):
         """How far the KKT conditions are from holding; exact where every point is active."""
         run = self._native
         return max(0.0, run.highest - run.lowest) / (1 if self._solver.free_bias else 2)
-
-    def at_zero(self) -> tuple[float, float]:
-        """The least primal of w = 0, and the b of it."""
-        problem = self._problem
-        if not self._solver.free_bias:
-            return problem.C * problem.risk(problem.y), 0.0
-        values = [-1.0, 1.0] if problem.tube is None else [self._middle(problem.y)]
-        return min((problem.C * problem.risk(problem.y - b), b) for b in values)
 
     def _progress(self) -> Progress:
         run, problem = self._native, self._problem

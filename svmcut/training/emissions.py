@@ -32,8 +32,9 @@ from svmcut.spec.records import replace
 from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
 from svmcut.training.checks import LARGEST_INDEX, checked_weights
 from svmcut.training.gate import Reading
+from svmcut.training.least import AS_GOOD
 from svmcut.training.outcome import FULL, Objective, Outcome, Units
-from svmcut.training.room import CLOSE_TO_ZERO, kernel_warnings
+from svmcut.training.room import kernel_warnings
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.structured import units_of_structures
@@ -159,7 +160,7 @@ class FunctionsPlan(Plan):
         if outcome.primal_of_file is None or self.settings.original:
             return outcome
         at_zero = C * self._risk.linearize(np.zeros(self._labellings.dim)).value
-        if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
+        if outcome.written <= at_zero * (1 + AS_GOOD):
             return outcome
         zero, remedy = self._model(self.space.zero()), "scale the features or lower C"
         return outcome.give_way(zero, at_zero, outcome.dual, remedy)

@@ -266,7 +266,12 @@ class MulticlassPlan(Plan):
 
     def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
-        w, problem = ended.progress.solution(), ended.stage.problem
+        problem = ended.stage.problem
+        if ended.stopped_by is not None:
+            from svmcut.training.least import settled
+
+            ended = ended._replace(progress=settled(problem, ended.progress))
+        w = ended.progress.solution()
         outcome = ended.outcome(ended.stage.name, self._model(w), self.space.dot(w, w))
         if (
             self.settings.original and ended.run.bundle is None

@@ -199,12 +199,19 @@ class NuPlan(KernelPlan):
             outcome.certificate = self._exact(outcome, value(model), beta)
         reading = room.reading_of(outcome, value, weight)
         outcome.judge(rule, ended.stopped_by, otherwise, reading)
-        if self._labels != NUMBERS or room.is_definite:
+        if self._labels != NUMBERS:
             return outcome
-        least, b = run.at_zero()
-        outcome = room.least(outcome, b, least)
-        if outcome.model is not model:
-            rho, _ = ended.stage.problem.levels(ended.stage.problem.y)
+        problem, targets = ended.stage.problem, room.vectors.risk.targets
+
+        def losses(s: NDArray[np.float64]) -> tuple[float, float]:
+            v = np.tile(targets - s, 2)
+            return C * problem.risk(v), problem.levels(v)[1]
+
+        outcome = room.least(outcome, losses=losses)
+        best: Any = outcome.model
+        if best is not model:
+            v = targets - room.scored(best)[1]
+            rho, _ = problem.levels(np.tile(v, 2))
             outcome.details |= {"tube": max(0.0, -rho), "at_bound": 0}
             if outcome.primal_of_file is not None:  # the best threshold has more digits
                 outcome.primal_of_file = primal_of_file(outcome.model, self.in_file(outcome))

@@ -22,6 +22,7 @@ from svmcut.spaces.kernel_classes import ROUNDED
 from svmcut.spec.records import replace
 from svmcut.training.certificate import close, in_columns, rounded, scaled_bound, some
 from svmcut.training.gate import CLOSE, ENDS, SLIP, Part, Reading
+from svmcut.training.least import AS_GOOD, best_multiple
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
 from svmcut.training.stage import Plan
@@ -36,12 +37,14 @@ if TYPE_CHECKING:
     from svmcut.solvers.protocol import StoppingRule
     from svmcut.spec.parameters import Settings
 
+    Losses = Callable[[NDArray[np.float64]], tuple[float, float]]
+
 #: Megabytes for stored kernel values and features; half of them for the Gram matrix.
 _BUDGET = 4000.0
 #: Rows scored at once where no kernel rows are laid out.
 _BLOCK = 1 << 16
-#: A primal above that of w = 0 by no more than this part of it is as good.
-CLOSE_TO_ZERO = 1e-6
+#: Ends of a run that was stopped, whose best multiple may be better.
+STOPPED = ("limit", "interrupt", "cap", "rounding", "float32")
 #: Rows up to which the digits of a model file are always looked at in full; beyond, some rows may
 #: be looked at first.
 SCREENED = 2000
@@ -241,41 +244,67 @@ class KernelRoom:
         terms = size * (size + steepness * longest)
         return rounded(terms, max(self.X.n_rows, self.X.n_features))
 
-    def least(self, outcome: Outcome, b: float = 0.0, at_zero: float | None = None) -> Outcome:
-        """A judged outcome that is not worse than w = 0, unless its file is an original's.
+    def least(
+        self, outcome: Outcome, free_bias: bool = False, losses: Losses | None = None
+    ) -> Outcome:
+        """A judged outcome that is not worse than the best constant; where the run was stopped and
+        the kernel is definite, nor than the best multiple of its own function.
 
-        A definite kernel's of a run that ended early gives way to its best multiple; others
-        to the constant b, whose primal is `at_zero` if it is no sum of the risk.
+        free_bias: whether those have the best bias; losses: C R and the bias at scores without
+        one, where R is not that of the rows. An original's file that met its rule stays.
         """
-        if self.settings.original:
-            return outcome
+        stopped = outcome.stopped_by in STOPPED
         early = outcome.stopped_by not in ENDS and isinstance(self.vectors.risk, ExactLineRisk)
-        if self.is_definite and not early:
+        if (self.settings.original and not stopped) or (self.is_definite and not early):
             return outcome
-        C, b, n = outcome.objective.C, read_back_number(b), self.X.n_rows
-        if at_zero is None:
-            at_zero = C * self.vectors.risk.linearize(np.full(n, b)).value
-        if outcome.written <= at_zero * (1 + CLOSE_TO_ZERO):
+        losses = losses or self._losses(outcome.objective.C, free_bias)
+        at_zero, b = losses(np.zeros(self.X.n_rows))
+        most, model = outcome.written, outcome.model
+        if self.is_definite and isinstance(model, KernelModel) and (stopped or most > at_zero):
+            self._scaled(outcome, model, losses, most)
+        if outcome.written <= at_zero * (1 + AS_GOOD):
             return outcome
-        if self.is_definite:
-            return self._scaled(outcome)
         remedy = Message("use {kernel=rbf}, or smaller parameters of the kernel")
-        return outcome.give_way(self.machine(np.zeros(n), b), at_zero, math.nan, remedy)
+        if self.is_definite:
+            remedy = Message("scale the features or lower C")
+        dual = outcome.dual if self.is_definite else math.nan
+        zero = self.machine(np.zeros(self.X.n_rows), read_back_number(b))
+        return outcome.give_way(zero, at_zero, dual, remedy)
 
-    def _scaled(self, outcome: Outcome) -> Outcome:
-        """The best multiple of a machine; its dual value is still that of the machine's own
-        coefficients."""
-        model, C, risk = outcome.model, outcome.objective.C, self.vectors.risk
-        assert isinstance(model, KernelModel)
-        squared, s = self._scored(model)
-        t = risk.line_minimum(np.zeros(len(s)), s, 0.0, squared, C)
-        model = replace(model, alpha=t * model.alpha, b=read_back_number(t * model.b))
-        outcome.model, outcome.norm = model, t * outcome.norm
+    def _losses(self, C: float, free_bias: bool) -> Losses:
+        """C R and the bias at scores without one."""
+        risk: Any = self.vectors.risk
+        if not free_bias:
+            return lambda s: (C * risk.linearize(s).value, 0.0)
+        from svmcut.risks.free_bias import FreeBias
+
+        bias = FreeBias(risk).bias
+
+        def losses(s: NDArray[np.float64]) -> tuple[float, float]:
+            b = bias(s)
+            return C * risk.linearize(s + b).value, b
+
+        return losses
+
+    def _scaled(self, outcome: Outcome, model: KernelModel, losses: Losses, most: float) -> None:
+        """Puts the best multiple of a function in its place where that is better; the dual value
+        is still that of the machine's own coefficients."""
+        squared, s = self._scored(replace(model, b=0.0))
+        if not (math.isfinite(squared) and np.isfinite(s).all()):
+            return
+        square = 0.5 * max(0.0, squared)
+        t, primal = best_multiple(lambda t: t * t * square + losses(t * s)[0])
+        if not primal < most * (1 - AS_GOOD):
+            return
+        b = read_back_number(0.0 - losses(t * s)[1])
+        outcome.model, outcome.norm = replace(model, alpha=t * model.alpha, b=b), t * outcome.norm
         outcome.multipliers, outcome.apart = t * outcome.multipliers, None
-        outcome.certificate = self.primal(model, C), outcome.dual
+        outcome.certificate = primal, outcome.dual
         if outcome.primal_of_file is not None:
-            outcome.primal_of_file = outcome.primal
-        return outcome
+            outcome.primal_of_file = primal
+            if self.settings.original:
+                read = model_read_back(outcome.model)
+                outcome.primal_of_file = self._read_primal(read, outcome.objective.C)
 
     def _read_primal(self, read: LinearModel | KernelModel, C: float) -> float:
         """The primal of a model that was read back; of the linear kernel readers add the support

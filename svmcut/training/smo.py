@@ -106,4 +106,4 @@ class SmoPlan(KernelPlan):
             )
         otherwise = "float32" if room.X.n_rows > EXACT_POINTS else "rounding"
         outcome.judge(rule, ended.stopped_by, otherwise, room.reading(outcome, rule, screened=True))
-        return room.least(outcome, 0.0 if room.kernel.is_definite else run.at_zero()[1])
+        return room.least(outcome, self._solver.free_bias)

@@ -117,7 +117,7 @@ class StepPlan(Chosen):
         # the primal is that of the rows that are not held out, which the room does not know
         reading = None if held else self.room.reading(outcome, stop)
         outcome.judge(stop, self.stopped_by(ended), "epochs", reading)
-        return outcome if held else self.room.least(outcome)
+        return outcome if held else self.room.least(outcome, bool(self.settings.free_bias))
 
     def _bound(self, run, C: float, details: dict[str, Any]) -> float:
         """A dual bound of the problem over the points trained on, which is one of the problem over

@@ -87,7 +87,13 @@ class Structured(Plan):
 
     def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights, with their primal as a reader of the model file gets it."""
-        w, problem = ended.progress.solution(), ended.stage.problem
+        problem = ended.stage.problem
+        if ended.stopped_by is not None:
+            from svmcut.training.least import settled
+
+            known = problem if isinstance(problem, Problem) else self._cuts(objective)
+            ended = ended._replace(progress=settled(known, ended.progress))
+        w = ended.progress.solution()
         outcome = ended.outcome(ended.stage.name, self.made(w), float(w @ w))
         if self.settings.quick:
             outcome.details["quick"] = ended.run.counts()

@@ -79,6 +79,73 @@ def test_the_primal_proves_the_optimum_but_for_rounding(kind, free_bias):
         assert primal - value(Q, r, x) <= 1e-6 * primal + rounding * top.sum()
 
 
+def sums_by_faces(Q, r, top, A, m):
+    """As by_faces, of several sums."""
+    n, best = len(r), -np.inf
+    for kinds in itertools.product((0, 1, 2), repeat=n):
+        kinds = np.array(kinds)
+        x, at = np.where(kinds == 1, top, 0.0), np.flatnonzero(kinds == 2)
+        if len(at):
+            rows = np.abs(Q).max() * A[:, at]
+            H = np.block([[Q[np.ix_(at, at)], rows.T], [rows, np.zeros((len(m), len(m)))]])
+            b = np.append((r - Q @ x)[at], np.abs(Q).max() * (m - A @ x))
+            x[at] = np.linalg.lstsq(H, b, rcond=1e-13)[0][: len(at)]
+        inside = (x >= 0).all() and (x <= top).all()
+        if inside and (np.abs(A @ x - m) <= 1e-12 * m.max()).all():
+            best = max(best, value(Q, r, x))
+    return best
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("kind", ["linear", "polynomial", "rbf"])
+def test_no_face_of_several_sums_is_better(kind, parts, share):
+    rng = np.random.default_rng(6)
+    for _ in range(2):
+        Q, _, top, s = problem(kind, True, 5, rng)
+        A = np.array([np.ones(5)] if parts == 1 else [s > 0, s < 0], float)
+        m, r = share * A @ top, rng.normal(size=5) * (rng.random() < 0.5)
+        x = box.optimum(Q, r, top, A, m)
+        assert (x >= 0).all() and (x <= top).all()
+        assert (np.abs(A @ x - m) <= 1e-14 * m).all()
+        rounding = 1e-14 * np.abs(Q).max() * x.max() * x.sum()
+        best = sums_by_faces(Q, r, top, A, m)
+        assert value(Q, r, x) >= best - 1e-7 * abs(best) - rounding
+
+
+def slow_nu(seed, n, nu):
+    """Numbers of columns far apart, and the nu machine's P of a model from its definition."""
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(n, 5)) * 10 ** rng.uniform(-3, 3, 5)).astype(np.float32)
+    y = X.astype(float) @ rng.normal(size=5) * 10 ** rng.uniform(-2, 0) + rng.normal(size=n)
+
+    def primal(model, C):
+        w = model.alpha @ model.support.to_dense().astype(np.float64)
+        r = y - (X.astype(np.float64) @ w - model.b)
+        tubes = np.append(np.abs(r), 0.0)
+        losses = nu * n * tubes + np.maximum(0, np.abs(r)[:, None] - tubes).sum(0)
+        return 0.5 * w @ w + C * losses.min()
+
+    return X, y, primal
+
+
+@pytest.mark.parametrize("nu", [0.3, 1.0])
+@pytest.mark.parametrize("n", [20, 60])
+def test_nu_machines_of_few_rows_take_no_more_steps_than_a_crawl(n, nu, monkeypatch):
+    monkeypatch.setattr(smo, "TRUSTED", 20_000)
+    monkeypatch.setattr(smo, "TRUSTED_PER_POINT", 0)
+    monkeypatch.setattr(smo, "CRAWL", 20_000)
+    for seed in range(2):
+        X, y, primal = slow_nu(seed, n, nu)
+        C = 10.0 ** np.random.default_rng(seed).uniform(0, 4)
+        how = {"task": "regression", "nu": nu, "example_cost": C}
+        outcome = svmcut.train((X, y), gap=1e-4, **how)
+        assert outcome.progress.iteration <= 60_000
+        found = primal(outcome.model, C)
+        assert outcome.converged and found <= outcome.dual * (1 + 2e-4)
+        assert outcome.dual <= found * (1 + 1e-9)
+
+
 def crawling(task):
     rng = np.random.default_rng(11)
     n, d = 40, 6

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What training delivers where it was stopped: no worse than the best multiple of its own w, nor
+than the best constant.
+
+    multiple     the t >= 0 of the least P(t w), a bias that is free being the best at each
+    constant     w = 0, or of a regularised bias the best weight of the constant feature alone
+
+P is convex in t, so that a search over the powers of t ends at the least. Runs that met their rule
+are not looked at: what they deliver is proven.
+"""
+
+from __future__ import annotations
+
+import math
+
+from svmcut.risks.protocol import LineRisk
+from svmcut.solvers.protocol import Problem, Progress, kept
+from svmcut.spaces.linear import LinearSpace
+from svmcut.spaces.rows import RowSpace
+from svmcut.typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: A primal above another by no more than this part of it is as good.
+AS_GOOD = 1e-6
+#: Powers of e between which t is sought, the part of t it is points to, and most values looked at.
+POWERS, EXACT, LOOKS = (-80.0, 10.0), 1e-7, 120
+
+
+def best_multiple(value: Callable[[float], float]) -> tuple[float, float]:
+    """t >= 0 and the value there, which is convex in t, near its minimum; golden sections of the
+    logarithm of t, from t = 1 on."""
+    golden = 0.5 * (math.sqrt(5.0) - 1)
+    at: dict[float, float] = {}
+
+    def of(power: float) -> float:
+        if power not in at:
+            height = value(math.exp(power))
+            at[power] = height if math.isfinite(height) else math.inf
+        return at[power]
+
+    low, high, width = -1.0, 1.0, 2.0
+    while low > POWERS[0] and (of(low) < of(0.5 * (low + high)) or math.isinf(of(low))):
+        width *= 2
+        low, high = max(low - width, POWERS[0]), 0.5 * (low + high)
+    while of(high) < of(0.5 * (low + high)) and high < POWERS[1]:
+        low, high = 0.5 * (low + high), min(high + 1.0, POWERS[1])
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    for _ in range(LOOKS):
+        if high - low <= EXACT:
+            break
+        if of(a) <= of(b):
+            high, b = b, a
+            a = high - golden * (high - low)
+        else:
+            low, a = a, b
+            b = low + golden * (high - low)
+    best = min((*at, 0.0), key=of)
+    at_zero = value(0.0)
+    return (math.exp(best), of(best)) if of(best) < at_zero else (0.0, at_zero)
+
+
+def settled(problem: Any, progress: Progress) -> Progress:
+    """The last step of a stopped run on features, at the best multiple of its point or the best
+    constant where one of them has a lower primal by more than AS_GOOD of it."""
+    space = getattr(problem, "space", None)
+    if not isinstance(problem, Problem) or not isinstance(space, LinearSpace | RowSpace):
+        return progress
+    w, most = progress.solution(), (1 - AS_GOOD) * progress.primal
+    points = [_along(problem, w, progress.gap)]
+    if space.bias and len(w) == space.X.n_features + 1:
+        for sign in (1.0, -1.0):
+            constant = space.zero()
+            constant[-1] = sign
+            points.append(_along(problem, constant, progress.gap))
+    best, primal, risk = min(points, key=_primal)
+    if not primal < most:
+        return progress
+    gap = primal - progress.dual
+    return progress._replace(primal=primal, gap=gap, risk=risk, solution=kept(best))
+
+
+def _primal(point: tuple[Any, float, float]) -> float:
+    return point[1]
+
+
+def _along(problem: Problem, w: Any, gap: float) -> tuple[Any, float, float]:
+    """The best multiple of w, its primal and its risk."""
+    space, C, risk = problem.space, problem.C, problem.risk
+    if isinstance(risk, LineRisk):  # whose scores may take more memory than all else
+        oracle = problem.oracle(False)
+        line = oracle.line(oracle.at(space.zero()), w, space.dot(w, w))
+        point = line.point(line.minimum(C, gap))
+        return point.w, 0.5 * point.squared + C * point.risk, point.risk
+    s, square = space.scores(w), 0.5 * problem.l2 * space.dot(w, w)
+    straight = problem.penalty(w) - square
+
+    def value(t: float) -> float:
+        return t * straight + t * t * square + C * float(risk.linearize(t * s).value)
+
+    t, primal = best_multiple(value)
+    return space.blend(t, w, 0.0, w), primal, risk.linearize(t * s).value
