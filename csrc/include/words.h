@@ -44,9 +44,9 @@ int svmcut_words_page(svmcut_words* words, int page, const uint8_t* kind, const 
 // lowered, and all low to high of them that follow each other, joined by a blank. With grow unknown
 // words are numbered, else left out. A cell is counted as a whole or not at all; call again with
 // *where when its fault is mended.
-int svmcut_words_count(svmcut_words* words, const char* text, int64_t bytes,
-                       const int64_t* offsets, int64_t first, int64_t n, int low, int high,
-                       int grow, int64_t* where, int64_t* what);
+int svmcut_words_count(svmcut_words* words, const char* text, int64_t bytes, const int64_t* offsets,
+                       int64_t first, int64_t n, int low, int high, int grow, int64_t* where,
+                       int64_t* what);
 
 // Number and bytes of different words; cells and entries that were counted and not taken yet.
 void svmcut_words_sizes(const svmcut_words* words, int64_t* n_words, int64_t* bytes, int64_t* cells,
@@ -58,9 +58,9 @@ void svmcut_words_list(const svmcut_words* words, int64_t* offsets, char* text);
 
 // (n,) the number of every cell as a whole, without blanks around; -1 of empty cells and where
 // missing, -2 unknown. missing may be null.
-int svmcut_words_cells(svmcut_words* words, const char* text, int64_t bytes,
-                       const int64_t* offsets, const uint8_t* missing, int64_t n, int grow,
-                       int32_t* ids, int64_t* where, int64_t* what);
+int svmcut_words_cells(svmcut_words* words, const char* text, int64_t bytes, const int64_t* offsets,
+                       const uint8_t* missing, int64_t n, int grow, int32_t* ids, int64_t* where,
+                       int64_t* what);
 
 // (n,) the cells as numbers, nan where missing, empty or NA, NaN, null and the like. 00123 is no
 // number.
@@ -70,7 +70,7 @@ int svmcut_words_numbers(const char* text, int64_t bytes, const int64_t* offsets
 // One column of a table, as it is encoded. `first` is its first feature, and names and words have
 // `width` of them but for `missing`; those whose place lies beyond are left out.
 typedef struct {
-    int kind;  // 0 numbers, 1 categories, 2 words
+    int kind;         // 0 numbers, 1 categories, 2 words
     int64_t n;        // rows
     int64_t entries;  // words: of all rows
     int32_t first;

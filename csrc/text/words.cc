@@ -352,9 +352,9 @@ int svmcut_words_page(svmcut_words* words, int page, const uint8_t* kind, const 
     }
 }
 
-int svmcut_words_count(svmcut_words* words, const char* text, int64_t bytes,
-                       const int64_t* offsets, int64_t first, int64_t n, int low, int high,
-                       int grow, int64_t* where, int64_t* what) {
+int svmcut_words_count(svmcut_words* words, const char* text, int64_t bytes, const int64_t* offsets,
+                       int64_t first, int64_t n, int low, int high, int grow, int64_t* where,
+                       int64_t* what) {
     if (first < 0 || low < 1) return SVMCUT_BAD_INPUT;
     try {
         for (int64_t i = first; i < n; ++i) {
@@ -392,9 +392,9 @@ void svmcut_words_list(const svmcut_words* words, int64_t* offsets, char* text) 
     std::copy(words->text.begin(), words->text.end(), text);
 }
 
-int svmcut_words_cells(svmcut_words* words, const char* text, int64_t bytes,
-                       const int64_t* offsets, const uint8_t* missing, int64_t n, int grow,
-                       int32_t* ids, int64_t* where, int64_t* what) {
+int svmcut_words_cells(svmcut_words* words, const char* text, int64_t bytes, const int64_t* offsets,
+                       const uint8_t* missing, int64_t n, int grow, int32_t* ids, int64_t* where,
+                       int64_t* what) {
     try {
         for (int64_t i = 0; i < n; ++i) {
             *where = i;

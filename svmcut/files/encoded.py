@@ -385,7 +385,7 @@ class _Blocks:
             self._labels.add(self._cells(batch, str(self._encoding.role(LABEL))))
         if self._kind == SETS:
             return MultilabelExamples(X, *self._known_sets(n), source)
-        y = known_labels(self._labels, self._encoding.words) if self.labelled else np.zeros(n)
+        y = self._known(n)
         qid = None
         if self._groups is not None:
             self._groups.add(self._cells(batch, self._groups.name))
@@ -394,6 +394,11 @@ class _Blocks:
 
     def _cells(self, batch: list[Any], name: str) -> Any:
         return tables.read_cells(self._path, name, batch[self._places[name]])
+
+    def _known(self, n: int) -> NDArray[np.float64]:
+        if not self.labelled:
+            return np.zeros(n)
+        return known_labels(self._labels, self._encoding.words, self._kind)
 
     def _known_sets(self, n: int) -> tuple[NDArray, NDArray, NDArray]:
         if not self.labelled:

@@ -42,7 +42,7 @@ from svmcut.tables.gathering import (
     kind_of_texts,
     refusal_of,
 )
-from svmcut.tables.labels import Names, by_code_point, queries_of
+from svmcut.tables.labels import Names, all_numbers, by_code_point, queries_of
 from svmcut.tables.options import TableOptions
 from svmcut.typing import Any, NamedTuple
 
@@ -429,10 +429,11 @@ def _words(
     path: str, full: Sequence[Summary], options: TableOptions, numeric: bool
 ) -> tuple[str, ...]:
     texts = sorted({text for one in full for text in one.labels})
-    other = next((text for text in texts if number_of(text) != number_of(text)), None)
-    if other is None:
+    values = [number_of(text) for text in texts]
+    if all_numbers(texts, values, numeric):
         return ()
     if numeric:
+        other = next(text for text, value in zip(texts, values) if value != value)
         shown = other.decode("utf-8", "backslashreplace")[:40]
         message = "column '{}': '{}' is no number, and the task learns numbers"
         raise DataError(path, Message(message, options.label, shown))

@@ -16,19 +16,27 @@ from svmcut.files.packed import PACKINGS
 from svmcut.files.remote import is_url, located
 from svmcut.files.text import Text, open_text
 from svmcut.messages import Message, join_names
-from svmcut.tables.cells import Cells, Texts, cells_of, number_of, pyarrow
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from svmcut.tables.cells import (
+    Cells,
+    Texts,
+    cells_of,
+    check_names,
+    number_of,
+    pyarrow,
+    validated,
+)
+from svmcut.typing import Any, NamedTuple
 
 #: Bytes of a block of text; a longer row makes the next ones larger.
 _BLOCK, _LARGEST = 1 << 24, 1 << 30
 _ROWS = 1 << 16
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put at the front
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
-_DELIMITERS = b",;\t|"
+_DELIMITERS, _QUOTED = b",;\t|", re.compile(rb'"[^"]*"')
 LABEL, TEXT = "label", "text"
+#: What messages call a DataFrame.
+FRAME = "the table"
+PARQUET, ARROW = "Parquet file", "Arrow file"
 
 
 class Table(NamedTuple):
@@ -74,13 +82,15 @@ def open_table(path: str, input: str, groups: tuple[int, int] | None = None) -> 
 def open_frame(frame: Any) -> Table:
     """The table of a DataFrame, or of whatever else Arrow takes as a table."""
     pa = pyarrow()
-    if hasattr(frame, "__arrow_c_stream__") or isinstance(frame, pa.Table):
-        table = pa.table(frame)
-    elif hasattr(frame, "to_arrow"):
-        table = frame.to_arrow()
-    else:
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-    return _of_batches(table.schema.names, table.combine_chunks().to_batches(_ROWS))
+    with _told(FRAME, "table for Arrow"):
+        if hasattr(frame, "__arrow_c_stream__") or isinstance(frame, pa.Table):
+            table = pa.table(frame)
+        elif hasattr(frame, "to_arrow"):
+            table = frame.to_arrow()
+        else:
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+        batches = iter(table.combine_chunks().to_batches(_ROWS))
+    return _of_batches(FRAME, "table for Arrow", table.schema, batches)
 
 
 def read_cells(path: str, name: str, column: Any) -> Cells:
@@ -109,6 +119,17 @@ class _File(io.RawIOBase):
         return count
 
 
+def _header(path: str, line: bytes, sign: str) -> list[str]:
+    """The cells of the first line."""
+    if b"\r" in _QUOTED.sub(b"", line):
+        message = "lines end in carriage returns alone; expected newlines, as tr '\\r' '\\n' makes"
+        raise DataError(path, message, 1, line.index(b"\r") + 1)
+    try:
+        return next(csv.reader([line.decode("utf-8", "backslashreplace")], delimiter=sign))
+    except csv.Error as error:
+        raise DataError(path, Message("no header: {}", str(error)), 1, 1) from None
+
+
 def _start(path: str, text: Text) -> bytes:
     """The first bytes, without a mark of UTF-8; at least a line, where there is one."""
     head, view = bytearray(), memoryview(bytearray(1 << 16))
@@ -133,7 +154,7 @@ def _separated(path: str, text: Text, delimiter: bytes | None = None) -> Table:
     head = head.lstrip(b"\r\n")
     line = head.split(b"\n", 1)[0].rstrip(b"\r")
     sign = chr(delimiter[0] if delimiter else _delimiter(line))
-    first = next(csv.reader([line.decode("utf-8", "backslashreplace")], delimiter=sign))
+    first = _header(path, line, sign)
     headed = all(math.isnan(number_of(cell.encode("utf-8", "replace"))) for cell in first)
     names = [cell.strip() or str(k) for k, cell in enumerate(first, 1)]
     if not headed:
@@ -155,12 +176,13 @@ def _separated(path: str, text: Text, delimiter: bytes | None = None) -> Table:
             with reader.open_csv(pa.PythonFile(file, mode="r"), **how) as reading:
                 for batch in reading:
                     rows, last = rows + batch.num_rows, batch.columns
+                    last = [validated(column, batch.num_rows) for column in last]
                     yield last
             if file.quotes % 2 and any(
                 len(column) and b"\n" in column[-1].as_py() for column in last
             ):
                 raise DataError(path, f"row {rows}: a quote stands open up to the end of the file")
-        except pa.ArrowInvalid as error:
+        except pa.ArrowException as error:
             raise DataError(path, _of_arrow(str(error), headed, len(names))) from None
 
     return Table(names, batches())
@@ -189,72 +211,58 @@ def _ragged(number: int | None, actual: int, expected: int, headed: bool) -> Mes
 
 def _delimiter(line: bytes) -> int:
     """The sign that stands most often outside quotes in the first line; a comma of none."""
-    bare = re.sub(rb'"[^"]*"', b"", line)
+    bare = _QUOTED.sub(b"", line)
     return max(_DELIMITERS, key=lambda sign: bare.count(sign))
 
 
-def _of_batches(names: Sequence[str], batches: Any) -> Table:
-    return Table(list(names), (batch.columns for batch in batches))
+def _of_batches(path: str, what: str, schema: Any, batches: Iterator[Any]) -> Table:
+    """A table of batches of Arrow, whose buffers are validated before anything reads them."""
+    check_names(path, schema)
+
+    def checked() -> Iterator[list[Any]]:
+        with _told(path, what):
+            for batch in batches:
+                columns = []
+                for name, column in zip(schema.names, batch.columns, strict=True):
+                    with _told(path, f"{what}: column '{name}'"):
+                        columns.append(validated(column, batch.num_rows))
+                yield columns
+
+    return Table(schema.names, checked())
 
 
-def _whole(text: Text) -> bytes:
-    pieces, view = [], memoryview(bytearray(1 << 20))
-    while count := text.readinto(view):
-        pieces.append(bytes(view[:count]))
-    return b"".join(pieces)
+@contextmanager
+def _told(path: str, what: str) -> Iterator[None]:
+    """Failures of Arrow become a DataError of what there should be."""
+    pa = pyarrow()
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
+        message = [*str(error).splitlines(), "damaged"][0]
+        raise DataError(path, Message("no {}: {}", what, message)) from None
 
 
 def _json_lines(path: str, text: Text) -> Table:
-    from pyarrow import json as reader
+    from svmcut.files.json_lines import read_lines
 
-    pa, data = pyarrow(), _whole(text).removeprefix(_MARK)
-    if not data.strip():
-        raise NoExamples(path)
-    options = reader.ReadOptions(block_size=max(1 << 20, len(data) + 1))
-    try:
-        whole = reader.read_json(pa.BufferReader(data), read_options=options)
-    except pa.ArrowInvalid as error:
-        raise DataError(path, *_bad_line(data, str(error))) from None
-    return _of_batches(whole.schema.names, whole.combine_chunks().to_batches(_ROWS))
-
-
-def _bad_line(text: bytes, told: str) -> tuple[Any, ...]:
-    """What is wrong with lines of JSON, and where."""
-    import json
-
-    kinds: dict[str, Any] = {}
-    for number, line in enumerate(text.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            return Message("no JSON: {}", str(error)), number
-        if not isinstance(row, dict):
-            return 'no object of JSON; expected one a line, as in {"label": 1}', number
-        for name, value in row.items():
-            kind = "number" if isinstance(value, float) else type(value).__name__
-            kind = {"int": "number", "str": "text", "bool": "truth value"}.get(kind, kind)
-            if value is not None and kinds.setdefault(name, kind) != kind:
-                message = "column '{}' holds a {} and before a {}; give it one kind"
-                return Message(message, name, kind, kinds[name]), number
-    return (Message("{}", told.splitlines()[0]),)
+    table = read_lines(path, text)
+    batches = iter(table.combine_chunks().to_batches(_ROWS))
+    return _of_batches(path, "JSON", table.schema, batches)
 
 
 def _parquet(path: str, text: Text, groups: tuple[int, int] | None = None) -> Table:
-    file = _parquet_file(path, text)
-    some = None if groups is None else list(range(*groups))
-    return _of_batches(file.schema_arrow.names, file.iter_batches(_ROWS, row_groups=some))
+    with _told(path, PARQUET):
+        file = _parquet_file(path, text)
+        some = None if groups is None else list(range(*groups))
+        batches = file.iter_batches(_ROWS, row_groups=some)
+        return _of_batches(path, PARQUET, file.schema_arrow, batches)
 
 
 def _parquet_file(path: str, text: Text) -> Any:
     from pyarrow import parquet
 
-    pa = pyarrow()
-    try:
-        return parquet.ParquetFile(_seekable(text, pa))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(path, Message("no Parquet file: {}", str(error).splitlines()[0])) from None
+    with _told(path, PARQUET):
+        return parquet.ParquetFile(_seekable(text, pyarrow()))
 
 
 def sizes_of_groups(path: str) -> list[int]:
@@ -274,22 +282,16 @@ def _arrow(path: str, text: Text) -> Table:
     from pyarrow import ipc
 
     pa = pyarrow()
-    source = _seekable(text, pa)
-    try:
-        return _of_file(ipc.open_file(source))
-    except pa.ArrowInvalid:
-        pass
-    try:
-        source.seek(0)
-        stream = ipc.open_stream(source)
-        return _of_batches(stream.schema.names, stream)
-    except pa.ArrowInvalid as error:
-        raise DataError(path, Message("no Arrow file: {}", str(error).splitlines()[0])) from None
-
-
-def _of_file(file: Any) -> Table:
-    batches = (file.get_batch(k) for k in range(file.num_record_batches))
-    return _of_batches(file.schema.names, batches)
+    with _told(path, ARROW):
+        source = _seekable(text, pa)
+        try:
+            file = ipc.open_file(source)
+        except pa.ArrowInvalid:
+            source.seek(0)
+            stream = ipc.open_stream(source)
+            return _of_batches(path, ARROW, stream.schema, stream)
+        batches = (file.get_batch(k) for k in range(file.num_record_batches))
+        return _of_batches(path, ARROW, file.schema, batches)
 
 
 def _seekable(text: Text, pa: Any) -> Any:
@@ -299,7 +301,7 @@ def _seekable(text: Text, pa: Any) -> Any:
     if is_url(text.path) and text.size >= 0 and text.raw.seekable():
         text.raw.seek(0)
         return pa.PythonFile(io.BufferedReader(text.raw), mode="r")
-    return pa.BufferReader(_whole(text))
+    return pa.BufferReader(text.rest())
 
 
 def _documents(path: str, text: Text) -> Table:

@@ -203,6 +203,13 @@ class Text:
         self.position += count
         return count
 
+    def rest(self) -> bytes:
+        """All that follows."""
+        pieces, view = [], memoryview(bytearray(1 << 20))
+        while count := self.readinto(view):
+            pieces.append(bytes(view[:count]))
+        return b"".join(pieces)
+
     def _plain(self, view: memoryview) -> int:
         if self.head:
             count = min(len(self.head), len(view))

@@ -46,10 +46,21 @@ class Texts(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """(n,) float64, nan where one is missing; whether they are True and False."""
+    """Numbers of a column.
+
+    Attributes
+    ----------
+    values : (n,) float64
+        nan where one is missing.
+    boolean : bool
+        Whether they are True and False.
+    exact : Arrow array or None
+        Integers and decimals, of which two may be one float64.
+    """
 
     values: NDArray[np.float64]
     boolean: bool = False
+    exact: Any = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -85,8 +96,38 @@ def pyarrow() -> Any:
     return library
 
 
+def check_names(path: str, schema: Any) -> None:
+    """Refuses, as a DataError, a table without columns, or with names that are no UTF-8."""
+    try:
+        names = schema.names
+    except UnicodeDecodeError:
+        raise DataError(path, "a name of a column is no UTF-8") from None
+    if not names:
+        raise DataError(path, "has no columns")
+
+
+def validated(column: Any, n: int) -> Any:
+    """An Arrow array of n cells whose offsets, lengths and indices lie within its buffers; texts
+    are bytes, which need not be UTF-8.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        Where they do not: Arrow believes files, and reads beside the buffers then.
+    """
+    pa = pyarrow()
+    if len(column) != n:
+        raise pa.ArrowInvalid(f"{len(column)} cells in {n} rows")
+    if pa.types.is_string(column.type):
+        column = column.view(pa.binary())
+    elif pa.types.is_large_string(column.type):
+        column = column.view(pa.large_binary())
+    column.validate(full=True)
+    return column
+
+
 def cells_of(column: Any, name: str, path: str) -> Cells:
-    """The cells of an Arrow array.
+    """The cells of an Arrow array, which is `validated`.
 
     Raises
     ------
@@ -94,32 +135,42 @@ def cells_of(column: Any, name: str, path: str) -> Cells:
         For dates and times, and for what is neither text, number nor list of names.
     """
     pa = pyarrow()
+    try:
+        return _cells(pa, column, name, path)
+    except pa.ArrowException:
+        message = "column '{}' holds values of the type {}; expected texts or numbers, or {drop=}"
+        kind = _shortened(str(column.type))
+        raise DataError(path, Message(message, name, kind, name)) from None
+
+
+def _cells(pa: Any, column: Any, name: str, path: str) -> Cells:
     kind = column.type
     if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
+        return _cells(pa, column.cast(kind.value_type), name, path)
     if pa.types.is_temporal(kind):
         raise DataError(path, dates(name))
     if pa.types.is_boolean(kind):
         return Numbers(_floats(column.cast(pa.int8()).cast(pa.float64())), True)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return Numbers(_floats(column.cast(pa.float64(), safe=False)))
+    if pa.types.is_decimal(kind):
+        return Numbers(_rounded(pa, column), exact=column)
+    if pa.types.is_integer(kind):
+        return Numbers(_floats(column.cast(pa.float64(), safe=False)), exact=column)
+    if pa.types.is_floating(kind):
+        return Numbers(_floats(column.cast(pa.float64())))
     if pa.types.is_null(kind):
         return Numbers(np.full(len(column), np.nan))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        names = column.flatten()
+        if pa.types.is_nested(kind.value_type):
+            raise DataError(path, _lists(name))
+        names = as_texts(_cells(pa, column.flatten(), name, path), name, path)
         lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-        bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        return Sets(_texts(names.cast(pa.large_string())), bounds)
-    try:
-        return _texts(column.cast(pa.large_binary()))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        message = "column '{}' holds values of the type {}; expected texts or numbers, or {drop=}"
-        raise DataError(path, Message(message, name, str(kind), name)) from None
+        return Sets(names, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+    return _texts(column.cast(pa.large_binary()))
 
 
 def as_texts(cells: Cells, name: str, path: str) -> Texts:
-    """Cells as texts: numbers as they are written shortest.
+    """Cells as texts: numbers as they are written shortest, integers and decimals with all their
+    digits.
 
     Raises
     ------
@@ -129,9 +180,10 @@ def as_texts(cells: Cells, name: str, path: str) -> Texts:
     if isinstance(cells, Texts):
         return cells
     if isinstance(cells, Sets):
-        message = "column '{}' holds lists; leave it out by {drop=}"
-        raise DataError(path, Message(message, name, name))
+        raise DataError(path, _lists(name))
     values = cells.values
+    if cells.exact is not None:
+        return _digits(pyarrow(), cells.exact)
     if cells.boolean:
         words = [b"" if value != value else b"true" if value else b"false" for value in values]
     else:
@@ -162,8 +214,33 @@ def dates(name: str) -> Message:
     )
 
 
+def _lists(name: str) -> Message:
+    return Message("column '{}' holds lists; leave it out by {drop=}", name, name)
+
+
+def _shortened(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[:most]}.."
+
+
 def _short(value: float) -> bytes:
     return repr(value).removesuffix(".0").encode()
+
+
+def _digits(pa: Any, column: Any) -> Texts:
+    """Integers and decimals as texts, without zeros at their ends."""
+    if pa.types.is_integer(column.type):
+        return _texts(column.cast(pa.large_string()))
+    texts = (None if value is None else f"{value:f}" for value in column.to_pylist())
+    short = [text.rstrip("0").rstrip(".") if text and "." in text else text or "" for text in texts]
+    return Texts.of([text.encode() for text in short])
+
+
+def _rounded(pa: Any, column: Any) -> NDArray[np.float64]:
+    """Decimals as the nearest float64, which Arrow's own are not always."""
+    try:
+        return numbers(*_texts(column.cast(pa.large_string())))
+    except CellFault:
+        return _floats(column.cast(pa.float64()))
 
 
 def _floats(column: Any) -> NDArray[np.float64]:
@@ -172,11 +249,12 @@ def _floats(column: Any) -> NDArray[np.float64]:
 
 def _texts(column: Any) -> Texts:
     _, offsets, text = column.buffers()
-    n = len(column)
-    bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + n + 1]
+    n, bounds = len(column), np.zeros(1, np.int64)
+    if n:
+        bounds = np.frombuffer(offsets, np.int64, n + 1, 8 * column.offset)
     missing = None
     if column.null_count:
         flags = column.is_null().to_numpy(zero_copy_only=False)
         missing = np.ascontiguousarray(flags, np.uint8)
     data = np.zeros(0, np.uint8) if text is None else np.frombuffer(text, np.uint8)
-    return Texts(data, np.ascontiguousarray(bounds), missing)
+    return Texts(data, np.require(bounds, requirements=["C", "A"]), missing)

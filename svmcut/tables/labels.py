@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 import itertools
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
 from svmcut._native.words import CellFault, Words
 from svmcut.errors import DataError
 from svmcut.messages import Message
+from svmcut.spec.entries import CLASSES
 from svmcut.tables.cells import NO_UTF_8, Cells, Sets, Texts, as_texts, number_of
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Characters of a number that a float64 tells from any other of so many.
+_EXACT = 15
 SIGN = b"|"
 """Between the labels of a set in one cell."""
 #: Names that are told apart beside those a model has.
@@ -88,7 +92,7 @@ def labels_of(names: Names, numeric: bool) -> tuple[NDArray[np.float64], tuple[s
     ids, texts = names.ids(), names.texts()
     _check_given(names, ids, "has no label; leave the row out")
     values = [number_of(text) for text in texts]
-    if all(value == value for value in values):
+    if all_numbers(texts, values, numeric):
         return np.array(values)[ids], ()
     if numeric:
         bad = next(k for k, value in enumerate(values) if value != value)
@@ -99,25 +103,65 @@ def labels_of(names: Names, numeric: bool) -> tuple[NDArray[np.float64], tuple[s
     return places[ids].astype(np.float64), words
 
 
-def known_labels(names: Names, words: tuple[str, ...]) -> NDArray[np.float64]:
+def all_numbers(texts: list[bytes], values: list[float], numeric: bool) -> bool:
+    """Whether labels are these numbers, and not names.
+
+    Parameters
+    ----------
+    values : list of float
+        What `number_of` says of each.
+    numeric : bool
+        Whether they may be rounded. Numbers of classes may not: two of them would be one.
+    """
+    return all(value == value for value in values) and (
+        numeric or all(map(_reads_back, texts, values))
+    )
+
+
+def _reads_back(text: bytes, value: float) -> bool:
+    """Whether a number is a float64, or what one is written as, in other digits perhaps."""
+    if len(text) <= _EXACT and b"e" not in text.lower():
+        return True
+    try:
+        return Decimal(text.decode()) in (Decimal(value), Decimal(repr(value)))
+    except InvalidOperation:  # an exponent of twenty digits
+        return False
+
+
+def known_labels(names: Names, words: tuple[str, ...], kind: str) -> NDArray[np.float64]:
     """(n,) labels of a test set: numbers, or places from 1 among a model's words and, behind
     these, others; 0 where there is none.
+
+    Parameters
+    ----------
+    kind : str
+        What labels are: CLASSES or NUMBERS.
 
     Raises
     ------
     DataError
-        For a word where the model has numbers.
+        For a word where the model has numbers, and for a class that is one of them only when it is
+        rounded.
     """
     ids = names.take()
     if words:
         return np.maximum(ids, -1) + 1.0
-    values = np.array([*map(number_of, names.texts()), 0.0])[ids]
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        shown = names.texts()[ids[row]].decode("utf-8", "backslashreplace")[:40]
-        raise _of_row(names, row, Message("'{}' is no number, as the model's labels are", shown))
-    return values
+    texts = names.texts()
+    values = [number_of(text) for text in texts]
+    if not all_numbers(texts, values, kind != CLASSES):
+        known = [
+            value == value and (kind != CLASSES or _reads_back(text, value))
+            for text, value in zip(texts, values)
+        ]
+        wrong = ~np.array([*known, True])[ids]
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            text, value = texts[ids[row]], values[ids[row]]
+            what = "no number" if value != value else "a number of more digits than a label has"
+            shown = text.decode("utf-8", "backslashreplace")[:40]
+            message = Message("'{}' is {}, and the model's labels are numbers", shown, what)
+            raise _of_row(names, row, message)
+    return np.array([*values, 0.0])[ids]
 
 
 def queries_of(names: Names) -> NDArray[np.int64]:
@@ -175,7 +219,8 @@ def set_names(texts: list[bytes]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """(K,) the number of each name, and what 1, 2, ... are called where not all are whole
     numbers from 0."""
     values = [number_of(text) for text in texts]
-    if all(0 <= value < 2**31 and value == round(value) for value in values):
+    whole = all(0 <= value < 2**31 and value == round(value) for value in values)
+    if whole and all_numbers(texts, values, False):
         return np.array(values, np.int64), ()
     return by_code_point(texts)
 

@@ -90,13 +90,13 @@ def test_offsets_that_fall_or_leave_the_text_are_no_cells():
         wrong = (offsets[:-1] < 0) | (np.diff(offsets) < 0) | (offsets[1:] > len(text))
         wrong |= offsets[1:] < offsets[:-1]
         for read in (
-            lambda: Words().count(text, offsets, 1, 2, True),
-            lambda: Words(4).count(text, offsets, 1, 2, True),
-            lambda: Words().cells(text, offsets, None, True),
-            lambda: numbers(text, offsets),
+            lambda cells: Words().count(*cells, 1, 2, True),
+            lambda cells: Words(4).count(*cells, 1, 2, True),
+            lambda cells: Words().cells(*cells, None, True),
+            lambda cells: numbers(*cells),
         ):
             try:
-                read()
+                read((text, offsets))
             except CellFault as fault:
                 refused += fault.kind == "offsets"
                 if fault.kind == "offsets":
