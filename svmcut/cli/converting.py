@@ -88,7 +88,7 @@ def _join(features: str, labels: str, target: str) -> None:
 
 
 def _line(name: str) -> str:
-    return " ".join(name.split())
+    return printable(" ".join(name.split()))
 
 
 def _labels(words: tuple[str, ...]) -> list[str]:

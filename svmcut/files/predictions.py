@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prediction files: one line per example."""
+"""Prediction files: one line per example, whatever is in a label: control characters are
+escaped."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 from svmcut._native.text import format_integers, format_scores
+from svmcut.messages import printable
 from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING
 
@@ -36,7 +38,7 @@ def write_short_scores(output: Output, scores: NDArray[np.float64], signed: bool
 def write_labels(output: Output, scores: NDArray[np.float64], labels: tuple[str, ...]) -> None:
     """(n,) scores as the label they predict: the second where the score is above 0, else the
     first."""
-    lines = np.array([f"{label}\n".encode() for label in labels], object)
+    lines = np.array([f"{printable(label)}\n".encode() for label in labels], object)
     output.write(b"".join(lines[(scores > 0).astype(np.int8)].tolist()))
 
 
@@ -49,7 +51,8 @@ def write_classes(
 ) -> None:
     """(n, K) scores as lines ``LABEL s1 .. sK`` of the first class with the largest; alone the
     label."""
-    names = [labels[k] for k in np.argmax(scores, axis=1).tolist()] if scores.size else []
+    texts = [*map(printable, labels)]
+    names = [texts[k] for k in np.argmax(scores, axis=1).tolist()] if scores.size else []
     if alone:
         output.write("".join(f"{name}\n" for name in names).encode())
         return
@@ -72,7 +75,8 @@ def write_probabilities(
     row = " ".join(["%.8g"] * probabilities.shape[1]) + "\n"
     lines = (row % tuple(values) for values in probabilities.tolist())
     if labels is not None:
-        lines = (f"{labels[k]} {line}" for k, line in zip(chosen.tolist(), lines, strict=True))
+        texts = [*map(printable, labels)]
+        lines = (f"{texts[k]} {line}" for k, line in zip(chosen.tolist(), lines, strict=True))
     output.write("".join(lines).encode())
 
 
@@ -87,7 +91,8 @@ def write_names(
 ) -> None:
     """(tokens,) tags by name, one a line, and an empty line behind every sequence, as crfsuite tag
     writes them."""
-    lines = [f"{names[tag]}\n" for tag in tags.tolist()]
+    texts = [f"{printable(name)}\n" for name in names]
+    lines = [texts[tag] for tag in tags.tolist()]
     for end in (indptr[1:] - indptr[0]).tolist():
         lines[end - 1] += "\n"
     output.write("".join(lines).encode("utf-8", "surrogateescape"))

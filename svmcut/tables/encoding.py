@@ -8,7 +8,7 @@ import numpy as np
 from svmcut._native import words as native
 from svmcut.data.examples import Csr, stack_rows
 from svmcut.errors import DataError
-from svmcut.messages import Message
+from svmcut.messages import Message, printable
 from svmcut.spec.records import record, replace
 from svmcut.tables.columns import FITS, Fitted, Gathered, Placed, Text, Unused
 from svmcut.typing import TYPE_CHECKING, Any
@@ -73,7 +73,7 @@ class Encoding:
         by_kind: dict[str, list[str]] = {}
         for column in self.columns:
             by_kind.setdefault(column.told(), []).append(column.name)
-        return "; ".join(f"{_several(names)}: {what}" for what, names in by_kind.items())
+        return "; ".join(f"{printable(_several(names))}: {what}" for what, names in by_kind.items())
 
 
 def _several(names: list[str], most: int = 4) -> str:

@@ -117,10 +117,9 @@ class Classification(VectorTask):
         if positive.all() or not (positive | unknown).any():
             what = f"all {n} examples are {'positive' if positive.all() else 'negative'}"
             named = label_texts(tally.labels or SIGNS, tally.words)[1]
-            rule = f"the model has {named} for its positive class"
-            warnings.append(
-                f"{what}: {rule if tally.labels else 'a label is positive where it is above 0'}"
-            )
+            rule = Message("the model has {} for its positive class", named)
+            signs = Message("a label is positive where it is above 0")
+            warnings.append(Message("{}: {}", what, rule if tally.labels else signs))
         return warnings + super().warnings(tally, path)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from svmcut.errors import DataError
-from svmcut.messages import Message
+from svmcut.messages import Message, printable
 from svmcut.models.decoding import Lattice
 from svmcut.scoring.chunks import parts_of, rules_of
 from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
@@ -115,6 +115,7 @@ def write_decoded(
 ) -> None:
     """Lines of tags: with confidence ``TAG P``; of the best few every labelling behind a line ``#
     RANK SCORE``. apart: an empty line behind every sequence."""
+    names = tuple(map(printable, names))
     if decoded.best is not None:
         lines = _best_lines(decoded, names, apart)
     else:

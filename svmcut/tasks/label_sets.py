@@ -12,7 +12,7 @@ from svmcut.data.label_clusters import WIDEST
 from svmcut.data.labels import label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets, write_top_labels
-from svmcut.messages import Message
+from svmcut.messages import Message, printable
 from svmcut.models import LabelDecoder, LabelTreeModel, SparseLabelModel
 from svmcut.models.label_trees import BEAM, EVEN
 from svmcut.scoring.measures import Measured, label_measures
@@ -267,6 +267,7 @@ class Labelling(Task):
             texts = [self.names[k] for k in own.tolist()]
         else:
             texts = label_texts(model.names[own].tolist(), model.words)
+        texts = [*map(printable, texts)]
         return [texts[k] for k in of.tolist()]
 
     def tally(self, model: SetModel) -> SetTally:
@@ -277,5 +278,5 @@ class Labelling(Task):
 
     def warnings(self, tally: SetTally, path: str) -> list[str]:
         others = len(tally.others)
-        text = f"{others} labels of {path} are not in the model and are never predicted"
-        return [Message(text)] if others else []
+        text = "{} labels of {} are not in the model and are never predicted"
+        return [Message(text, others, path)] if others else []

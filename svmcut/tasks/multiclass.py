@@ -311,5 +311,5 @@ def _places(y: NDArray, names: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _unknown(count: int, path: str) -> list[str]:
     """The warning of labels that the model does not know."""
-    text = f"{count} labels of {path} are of no class the model knows, and count as errors"
-    return [Message(text)] if count else []
+    text = "{} labels of {} are of no class the model knows, and count as errors"
+    return [Message(text, count, path)] if count else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from svmcut.messages import Message, join_names
+from svmcut.messages import Message, join_names, printable
 from svmcut.resources import ARGMAX, INIT, KERNEL, PSI, QP, running
 from svmcut.scoring.measures import Measured
 from svmcut.spec.catalog import FORMATS, LOGISTIC, OF_TAGS, TASKS, measures
@@ -19,7 +19,8 @@ NOT_CALIBRATED = Message("train it with svmcut learn {probability}, or with {los
 
 
 def aligned(table: list[list[str]]) -> list[str]:
-    """The lines of a table, whose first column stands left."""
+    """The lines of a table, whose first column stands left; control characters are escaped."""
+    table = [[*map(printable, cells)] for cells in table]
     first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
     return [
         name.ljust(first) + "".join(f"  {cell:>{k}}" for cell, k in zip(cells, others, strict=True))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from svmcut.data.labels import SIGNS, classes_of, label_texts
-from svmcut.messages import Message
+from svmcut.messages import Message, printable
 from svmcut.scoring.measures import Aims, Measured, contingency_table
 from svmcut.spec.catalog import TASKS, losses, measures
 from svmcut.spec.entries import RANGE, TWO_CLASSES, Measure
@@ -40,7 +40,11 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
     def plain(self, tally: Any, measured: Measured, model: Any) -> str:
         """The measures, and a table of the examples by their class and the predicted one."""
         names = label_texts(tally.labels or SIGNS, tally.words)
-        lines = [f"Positive class: {names[1]}" + ("" if tally.labels else " (labels above 0)"), ""]
+        lines = [
+            f"Positive class: {printable(names[1])}"
+            + ("" if tally.labels else " (labels above 0)"),
+            "",
+        ]
         aim = None if tally.loss is None else measure_of(tally.loss)
         parameter = ",".join(f"{number:g}" for number in tally.parameter or ())
         for row in measures(self.task).values():
