@@ -36,7 +36,7 @@ from svmcut.tables.options import (
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tasks.protocol import OF_CLASSES, named, names_beside
 from svmcut.tasks.weights import weighed
-from svmcut.training.balls import completed
+from svmcut.training.balls import check_decidable, completed
 from svmcut.training.until import DecidingDriver, check_fraction
 from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -116,6 +116,8 @@ def train(
     given: dict[str, Any] = {**parameters}
     until, fraction = given.pop("until_decided", None), given.pop("fraction", None)
     share = check_fraction(until, fraction)
+    if until is not None:
+        _check_decidable(task, given)
     own, examples, settings, idle = examples_of(data, task, weights, given, cache)
     driver = own.plan(examples, settings)
     if until is not None:
@@ -375,6 +377,13 @@ def examples_of(
         own = named(settings.task)
     settings = replace(settings, gamma=gamma_of(settings.gamma, examples.X))
     return own, examples, settings, idle
+
+
+def _check_decidable(task: str | None, given: dict[str, Any]) -> None:
+    """Refuses, before anything is read, training whose gap proves no label."""
+    parameters = {name: value for name, value in given.items() if name not in TABLE_OPTIONS}
+    check_names(parameters)
+    check_decidable(make_settings(task, "classification", parameters), "until_decided")
 
 
 def _check_table(table: dict[str, Any], frame: bool, input: str) -> None:

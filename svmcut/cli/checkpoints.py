@@ -183,13 +183,24 @@ class Checkpoints:
                 f"is of another run: {'; '.join(differences)}; remove it or leave out --resume",
             )
         with self.unfit():
-            schemas.checked(state, self._form())
+            schemas.checked(state, self._form("limit" in state))
         self._files.own_all()
-        return state
+        return self._raised(state)
 
-    def _form(self) -> schemas.Check:
-        """What a run writes: the models that are done, what is said of each, and where the next
-        stands."""
+    def _raised(self, state: dict[str, Any]) -> dict[str, Any]:
+        """The state up to the first model that a larger limit of iterations trains on, and under
+        "raised" whether it is larger."""
+        limit, now, outcomes = state.get("limit"), self._options.max_iterations, state["outcomes"]
+        raised = limit is not None and (now is None or now > limit)
+        stopped = (k for k, one in enumerate(outcomes) if one.stopped_by == "limit")
+        if not raised or (count := next(stopped, None)) is None:
+            return state | {"raised": raised}
+        kept = {"outcomes": outcomes[:count], "rows": state["rows"][:count], "driver": None}
+        return state | kept | {"raised": True}
+
+    def _form(self, limited: bool) -> schemas.Check:
+        """What a run writes: the models that are done, what is said of each, where the next stands,
+        and a limit of their iterations."""
         options = self._options
         number = schemas.ANY_REAL
         text = schemas.text()
@@ -212,6 +223,7 @@ class Checkpoints:
             "rows": schemas.many(row, 0, several),
             "driver": schemas.instance(dict),
         }
+        known |= {"limit": schemas.COUNT} if limited else {}
         if options.searches:  # which holds no driver before the grid is done
             known |= {"search": schemas.instance(dict), "driver": schemas.maybe(known["driver"])}
         return schemas.fields(**known)
@@ -219,6 +231,8 @@ class Checkpoints:
     def take(self, snapshot: Callable[[], Any]) -> None:
         """Keeps the state of a run at a place it can go on from; writes it when that is due."""
         self._latest = snapshot()
+        if self._options.max_iterations is not None:
+            self._latest["limit"] = self._options.max_iterations
         if self._wanted or time.perf_counter() - self._written >= self._options.checkpoint_every:
             self._write()
 

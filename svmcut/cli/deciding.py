@@ -23,6 +23,9 @@ def check_deciding(options: LearnOptions) -> None:
         raise UsageError(
             "{until_decided} and {scheduler} do not go together; leave one of them out"
         )
+    from svmcut.training.balls import check_decidable
+
+    check_decidable(options.settings(), "until_decided")
 
 
 def deciding(options: LearnOptions, driver: Driver, examples: Any) -> Driver:

@@ -166,7 +166,7 @@ class Training:
                 words_of(self.examples)
             )
         self._validation = self._read_validation(given) if options.validate else None
-        self._asked, self._state, self._searched = options, None, None
+        self._asked, self._state, self._searched, self._raised = options, None, None, False
         self.going_on: Callable[[], Any] = contextlib.nullcontext
         if checkpoints is not None:
             checkpoints.identify(self.examples, options)
@@ -174,7 +174,7 @@ class Training:
             if saved is not None:
                 self.outcomes = list(saved["outcomes"])
                 self.rows = list(saved["rows"])
-                self._state = saved["driver"]
+                self._state, self._raised = saved["driver"], saved["raised"]
                 self._searched = saved.get("search")
                 self.going_on = checkpoints.unfit
 
@@ -280,7 +280,7 @@ class Training:
                 self._task,
                 (self.examples, self._validation),
                 self._driver,
-                Terms(self._left(), self._searched, self._checkpoints is not None),
+                Terms(self._left(), self._searched, self._checkpoints is not None, self._raised),
                 self._searching(),
             )
             self._warnings += choice.warnings

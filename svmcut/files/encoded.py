@@ -329,7 +329,7 @@ class TestTable:
         if not isinstance(path, str):
             yield from self.blocks("the table", tables.open_frame(path), kind, unlabelled)
             return
-        input = self._input or input_of(path) or "csv"
+        input = self._input or input_of(path) or self._encoding.format
         with tables.open_table(path, input) as table:
             yield from self.blocks(path, table, kind, unlabelled)
 

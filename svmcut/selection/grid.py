@@ -294,6 +294,8 @@ class Terms(NamedTuple):
         What `state` gave in another search of the same: this one goes on from there.
     keep : bool
         Whether `state` will be asked for.
+    raised : bool
+        Whether a limit has grown since: chains with a model that was stopped are trained again.
     taken : callable or None
         Called in a thread of its own with the part, its driver, the examples held out, C and the
         outcome of every model that is trained here.
@@ -302,6 +304,7 @@ class Terms(NamedTuple):
     time_limit: float | None = None
     state: dict[str, Any] | None = None
     keep: bool = False
+    raised: bool = False
     taken: Taken | None = None
 
 
@@ -471,6 +474,18 @@ class Search:
             at = schemas.count(0, len(self._chains[int(key)].cells) - 1)
             schemas.checked(kept, schemas.fields(at=at, driver=schemas.instance(dict)), "standing")
             self._standing[int(key)] = kept["at"], kept["driver"]
+        if self._terms.raised:
+            self._reopen()
+
+    def _reopen(self) -> None:
+        """Leaves out the results of chains with a model that did not do what it was asked for."""
+        for k, chain in enumerate(self._chains):
+            own = self.results[chain.part]
+            results = [result for place in chain.cells if (result := own[place]) is not None]
+            if not all(result["done"] for result in results):
+                self._standing.pop(k, None)
+                for place in chain.cells:
+                    own[place] = None
 
     def _open(self, chain: Chain) -> bool:
         return any(self.results[chain.part][place] is None for place in chain.cells)

@@ -141,7 +141,7 @@ def check_classes(settings: Settings) -> None:
 def check_chain(settings: Settings) -> None:
     """Refuses orders, biases and solvers that sequences do not know."""
     name, scaled, beam = chosen_solver(settings), variant(settings), settings.beam
-    if settings.quick and (settings.gap is not None or settings.epsilon is not None):
+    if settings.quick and {"gap", "epsilon"} & settings.wishes():
         raise UsageError("{quick} reaches for no gap; leave out {epsilon} and {gap}")
     if settings.bias:
         raise UsageError("chains have no constant feature; leave out {bias}")

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tasks, and with each the losses it trains for and the measures it reports.
 
-A task is its row here and the file of `svmcut.tasks` that the row names. Standard library only:
-help and checks read the row, a run loads the file.
+A task is its row here and the file of `svmcut.tasks` that the row names. Standard library only.
 """
 
 from __future__ import annotations
@@ -464,6 +463,7 @@ svmcut classify test.dat model scores          at least 0 inside; --labels write
         ),
         models=_OF_ROWS,
         marked=True,
+        lacks=("free_bias",),
         takes=_BASIS,
         gap=1e-3,
         like="LIBLINEAR and LIBSVM",

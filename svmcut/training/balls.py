@@ -125,7 +125,7 @@ def check_decidable(settings: Settings, asking: str) -> None:
     Parameters
     ----------
     settings : Settings
-        Resolved.
+        As they were given, or resolved, which may say more.
     asking : str
         The parameter that asks for labels that are proven.
     """
