@@ -8,8 +8,11 @@ editors jump to it. The command line prints ``str(error)`` on stderr and exits w
 
 from __future__ import annotations
 
-from svmcut.messages import Message
+from svmcut.messages import Message, without_secrets
 from svmcut.typing import Any
+
+#: Of a file that is not what it was at the start.
+CHANGED = "the file changed while it was read"
 
 
 class SvmcutError(Exception):
@@ -78,7 +81,8 @@ class FileError(SvmcutError):
         column: int | None = None,
         hint: str = "",
     ):
-        place = ":".join(str(part) for part in (path, line, column) if part is not None)
+        shown = without_secrets(path)
+        place = ":".join(str(part) for part in (shown, line, column) if part is not None)
         self.path, self.line, self.column, self._said = path, line, column, (message, hint)
         self.message = Message("{}{}", message, hint)
         super().__init__(

@@ -6,7 +6,7 @@
 
 Who prints a message words its parameters: Python says `parameter 'gap'` and `solver='smo'`, the
 command line `--gap` and `--solver smo`, the originals' names `-e`, estimators `tol`. What else
-stands in it, a path above all, is not read.
+stands in it, a path above all, is not read, but for the secrets of URLs, which no message shows.
 """
 
 from __future__ import annotations
@@ -24,6 +24,30 @@ _WITHOUT_MARKS = dict.fromkeys(map(ord, "./_-"))
 #: What would move the cursor, colour the terminal, end the line or turn its direction round.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 _CONTROLS, _CONTROLS_IN_LINES = pattern(_CONTROL), pattern(f"(?![\t\n]){_CONTROL}")
+
+#: Of URLs: a password within the authority, one with slashes, a key in the place of a user, and a
+#: query, which may be signed; in front of the line and column of a message and signs of its end.
+_PASSWORD = pattern(r"""(?<=://)([^\s/:@'"]*):[^\s/'"]*@""")
+_LONG_PASSWORD = pattern(r"""(?<=://)([^\s/:@'"]*):(?!\d*(?:[/?#\s]|$)|\*\*\*@)[^\s'"]*@""")
+_KEY = pattern(r"""\b((?i:https?|ftps?)://)(?!\*\*\*@)[^\s/:@'"]+@""")
+_QUERY = pattern(
+    r"""(\b(?i:https?)://[^\s?'"]*(?=\?)|://[^\s?'"]*(?=\?[\w.-]+=))[^\s'"]*?"""
+    r"""(?=(?::\d+)*[.,;:)\]]*(?:[\s'"]|$))"""
+)
+
+
+def without_secrets(text: str) -> str:
+    """A text whose URLs have ``user:***@`` in the place of passwords, and no queries."""
+    if "://" not in text:
+        return text
+    for secret, shown in (
+        (_PASSWORD, r"\1:***@"),
+        (_LONG_PASSWORD, r"\1:***@"),
+        (_KEY, r"\1***@"),
+        (_QUERY, r"\1"),
+    ):
+        text = secret.sub(shown, text)
+    return text
 
 
 def printable(text: Any, lines: bool = False) -> str:
@@ -97,7 +121,8 @@ class Message(str):
     values: tuple[Any, ...]
 
     def __new__(cls, template: str, *values: Any) -> Message:
-        message = super().__new__(cls, "".join(_worded(template, values, in_python)))
+        worded = "".join(_worded(template, values, in_python))
+        message = super().__new__(cls, without_secrets(worded))
         message.template, message.values = template, values
         return message
 
@@ -106,7 +131,7 @@ class Message(str):
 
     def worded(self, words: Words) -> str:
         """The sentence with its parameters in these words."""
-        return "".join(_worded(self.template, self.values, words))
+        return without_secrets("".join(_worded(self.template, self.values, words)))
 
 
 def word_message(message: str, words: Words) -> str:

@@ -17,7 +17,7 @@ from svmcut.errors import CheckpointError, ClusterError, OutputError
 from svmcut.files.checkpoints import fingerprint, read_checkpoint, unfit, write_checkpoint
 from svmcut.files.generations import Generations, check_ours, hold, previous
 from svmcut.files.remote import exists
-from svmcut.messages import printable
+from svmcut.messages import printable, without_secrets
 from svmcut.spec import records, schemas
 from svmcut.spec.catalog import KERNEL_PARAMETERS
 from svmcut.spec.state_classes import state_classes
@@ -293,4 +293,4 @@ def settings(options: LearnOptions) -> dict[str, str]:
     for name in ("cost", "example_cost", *KERNEL_PARAMETERS):
         if values[name]:
             values[name] = ",".join(repr(typed.value) for typed in values[name])
-    return {name: str(value) for name, value in values.items() if name not in FREE}
+    return {name: without_secrets(str(value)) for name, value in values.items() if name not in FREE}

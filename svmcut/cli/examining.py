@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.cli.files import log_beside
-from svmcut.cli.report import report_text
+from svmcut.cli.report import report_text, shown
 from svmcut.cli.words import in_options
 from svmcut.data.labels import label_text
 from svmcut.errors import DataError, UsageError
@@ -64,7 +64,7 @@ def run_inspection(model: str, options: InspectionOptions) -> list[str]:
     """
     outputs = check_files(model, options)
     document, warnings = examine(model, options)
-    document["warnings"] = [*map(in_options, warnings)]
+    document = shown(document | {"warnings": [*map(in_options, warnings)]})
     with log_beside(outputs):
         if options.json:
             print(report_text(document), flush=True)

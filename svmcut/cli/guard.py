@@ -19,7 +19,7 @@ from svmcut.cli.termination import (
     signals_raised,
 )
 from svmcut.errors import FileError, SvmcutError
-from svmcut.messages import Message, printable
+from svmcut.messages import Message, printable, without_secrets
 from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _complain(text: str) -> None:
     if sys.stderr is None:
         return
     with contextlib.suppress(OSError):
-        print(printable(text, lines=True), file=sys.stderr, flush=True)
+        print(printable(without_secrets(text), lines=True), file=sys.stderr, flush=True)
 
 
 def _silence_stdout() -> None:

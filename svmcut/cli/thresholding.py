@@ -12,7 +12,7 @@ from svmcut.cli.summary import fact
 from svmcut.errors import TrainingError
 from svmcut.files.models import read_model, write_model, written_and_read
 from svmcut.files.roles import File, check_roles
-from svmcut.messages import printable
+from svmcut.messages import printable, without_secrets
 from svmcut.resources import usable_cpus
 from svmcut.scoring.thresholds import Promises, promises
 from svmcut.spec.parameters import DEFAULTS
@@ -71,7 +71,7 @@ def run_threshold(dev: str, model_file: str, target: str, options: ThresholdOpti
         write_model(target, chosen.model)
         for line in told(chosen, asked):
             print(printable(line))
-        print(fact("Model", printable(target)))
+        print(fact("Model", printable(without_secrets(target))))
     if report is not None:
         head = {"command": "threshold", "version": __version__}
         write_report(report, head | chosen.document(asked) | chosen.values)

@@ -11,7 +11,7 @@ import sys
 from svmcut._version import __version__
 from svmcut.cli.guard import drop_stdout
 from svmcut.cli.words import in_options
-from svmcut.messages import printable
+from svmcut.messages import printable, without_secrets
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ def out(text: str = "", end: str = "\n") -> None:
     A log decides nothing: training goes on without it.
     """
     try:
-        print(printable(text, lines=True), end=end, flush=True)
+        print(printable(without_secrets(text), lines=True), end=end, flush=True)
     except OSError as error:
         drop_stdout()
         if not isinstance(error, BrokenPipeError):

@@ -34,7 +34,7 @@ from svmcut.data.examples import Csr, Examples, Source, stack_rows
 from svmcut.errors import DataError, OutputError, UsageError
 from svmcut.files import remote
 from svmcut.files.examples import read_examples, stream_examples
-from svmcut.messages import Message
+from svmcut.messages import Message, without_secrets
 from svmcut.typing import Any
 
 FORMAT = 2
@@ -239,8 +239,8 @@ def _write(
     }
     about = {
         "format": FORMAT,
-        "files": [_real(path) for path in paths],
-        "name": name,
+        "files": [without_secrets(_real(path)) for path in paths],
+        "name": without_secrets(name),
         "rows": n,
         "nonzeros": nnz,
         "features": features,
@@ -307,7 +307,6 @@ def _mapped(name: str, folder: str) -> Examples:
             and arrays["indptr"][0] == 0
             and arrays["indptr"][-1] == nnz
         )
-        inside = not nnz or (arrays["indices"].min() >= 0 and arrays["indices"].max() < features)
         right &= all(
             _checksum(array) == about["checksums"][field] for field, array in arrays.items()
         )
@@ -316,7 +315,12 @@ def _mapped(name: str, folder: str) -> Examples:
             and lengths == [nnz, nnz, n + 1, *[n] * (len(lengths) - 3)]
             and n > 0
             and rising
-            and inside
+            and _are_rows(*X, features)
+            and all(map(_are_finite, (arrays["data"], arrays["y"])))
+            and not len(skips[(skips < 0).any(axis=1) | (skips[:, 0] > n)])
+            and not ("qid" in arrays and (arrays["qid"] < 0).any())
+            and not ("weights" in arrays and not _are_finite(arrays["weights"]))
+            and not ("weights" in arrays and (arrays["weights"] < 0).any())
         )
     except (ValueError, LookupError, TypeError, AttributeError):
         whole = False
@@ -326,6 +330,26 @@ def _mapped(name: str, folder: str) -> Examples:
     return Examples(
         Csr(*X, features, True), arrays["y"], arrays.get("qid"), arrays.get("weights"), source
     )
+
+
+def _are_finite(values: Any) -> bool:
+    return all(
+        np.isfinite(values[start : start + _BLOCK]).all() for start in range(0, len(values), _BLOCK)
+    )
+
+
+def _are_rows(data: Any, indices: Any, indptr: Any, features: int) -> bool:
+    """Whether the features of every row rise, from 0 to below their number; a block at a time, for
+    they may be more than memory holds."""
+    for start in range(0, len(data), _BLOCK):
+        stop = min(len(data), start + _BLOCK)
+        part = np.concatenate([[-1], indices[max(0, start - 1) : stop]])[-(stop - start) - 1 :]
+        rises = np.diff(part.astype(np.int64)) > 0
+        first, last = np.searchsorted(indptr, [start, stop])
+        rises[indptr[first:last] - start] = True
+        if not rises.all() or part[1:].min() < 0 or part[1:].max() >= features:
+            return False
+    return True
 
 
 def _array(path: str, field: str, size: int) -> Any:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files by URL, as fsspec opens them: s3://, gs://, abfs://, hdfs://, https://, memory:// and more.
+"""Files by URL: https:// is read here, s3://, gs://, abfs://, hdfs://, memory:// and more as fsspec
+opens them.
 
 A file is read as it comes, block after block. One that is written is complete on this machine
 before it is sent, so that a run that ends early sends nothing. ``file://`` is a path of this
@@ -13,7 +14,7 @@ import errno
 import io
 import os
 
-from svmcut.errors import SvmcutError, UsageError
+from svmcut.errors import CHANGED, SvmcutError, UsageError
 from svmcut.messages import join_names
 from svmcut.patterns import pattern
 from svmcut.typing import TYPE_CHECKING, Any
@@ -87,9 +88,7 @@ def open_file(path: str, buffered: bool = True) -> Any:
     """
     if not is_url(path):
         return open(located(path), "rb", buffering=-1 if buffered else 0)
-    system, name = _system(path)
-    with _as_system_errors():
-        raw = _Remote(system.open(name, "rb"))
+    raw = _web_file(path) if _is_web(path) else _Remote(*_system(path))
     return io.BufferedReader(raw) if buffered else raw
 
 
@@ -103,6 +102,9 @@ def size_of(path: str) -> int | None:
     with contextlib.suppress(OSError, SvmcutError):
         if not is_url(path):
             return os.path.getsize(located(path))
+        if _is_web(path):
+            with _web_file(path) as file:
+                return file.size
         system, name = _system(path)
         with _as_system_errors():
             return system.size(name)
@@ -113,6 +115,10 @@ def exists(path: str) -> bool:
     """Whether there is a file; False where nobody can say."""
     if not is_url(path):
         return os.path.exists(located(path))
+    if _is_web(path):
+        with contextlib.suppress(OSError), _web_file(path):
+            return True
+        return False
     system, name = _system(path)
     with contextlib.suppress(OSError), _as_system_errors():
         return bool(system.isfile(name))
@@ -221,22 +227,40 @@ def state_of(url: str) -> list[str]:
     OSError
         Also where the file system says none of these but the size.
     """
-    system, name = _system(url)
+    if _is_web(url):
+        with _web_file(url) as file:
+            size, *stamps = [f"size={file.size}", *map("=".join, file.stamps.items())]
+    else:
+        size, *stamps = _state(*_system(url))
+    if not stamps:
+        raise OSError("the server says neither a version nor a time of this file")
+    return [size, *stamps]
+
+
+def _state(system: Any, name: str) -> list[str]:
+    """The size, and what there is of stamps."""
     with _as_system_errors():
         system.invalidate_cache()
         about = system.info(name)
     stamps = [f"{key}={about[key]}" for key in _STAMPS if about.get(key) not in (None, "")]
-    if not stamps:
-        raise OSError("the server says neither a version nor a time of this file")
     return [f"size={about.get('size')}", *stamps]
 
 
 class _Remote(io.RawIOBase):
-    """A file of fsspec with the failures of the system."""
+    """A file of fsspec with the failures of the system, of one version and whole."""
 
-    def __init__(self, file: Any):
+    def __init__(self, system: Any, name: str):
         super().__init__()
-        self._file, self.size = file, getattr(file, "size", None)
+        self._there = system, name
+        self._before = _state(system, name)
+        with _as_system_errors():
+            self._file = system.open(name, "rb")
+        self.size = getattr(self._file, "size", None)
+
+    def check_unchanged(self) -> None:
+        """Refuses, as an OSError, a file that is in another state by now."""
+        if _state(*self._there) != self._before:
+            raise OSError(CHANGED)
 
     def readable(self) -> bool:
         return True
@@ -248,6 +272,8 @@ class _Remote(io.RawIOBase):
         view = memoryview(view).cast("B")
         with _as_system_errors():
             data = self._file.read(len(view))
+            if not data and len(view) and self.size and (at := self._file.tell()) < self.size:
+                raise OSError(f"the file ends after {at:,} bytes of {self.size:,}")
         view[: len(data)] = data
         return len(data)
 
@@ -263,6 +289,16 @@ class _Remote(io.RawIOBase):
             with contextlib.suppress(Exception):
                 self._file.close()
         super().close()
+
+
+def _is_web(url: str) -> bool:
+    return url[:8].lower().startswith(("http://", "https://"))
+
+
+def _web_file(url: str) -> Any:
+    from svmcut.files.http import HttpFile
+
+    return HttpFile(url)
 
 
 def _scheme(url: str) -> str:

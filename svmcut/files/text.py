@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from svmcut.errors import DataError, MemoryLimitError, SvmcutError
+from svmcut.errors import CHANGED, DataError, MemoryLimitError, SvmcutError
 from svmcut.files.packed import FOREIGN, LONGEST_MAGIC, PACKINGS, unpack
 from svmcut.files.remote import open_file
 from svmcut.messages import Message
@@ -230,7 +230,9 @@ class Text:
 
     def _check_unchanged(self) -> None:
         if self.state != self._stat():
-            raise DataError(self.path, "the file changed while it was read")
+            raise DataError(self.path, CHANGED)
+        if (check := getattr(self.raw, "check_unchanged", None)) is not None:
+            check()
 
 
 class ChangedText:

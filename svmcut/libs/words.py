@@ -10,6 +10,7 @@ import math
 import re
 
 from svmcut.cli.guard import guard
+from svmcut.messages import without_secrets
 from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def run_program(
         except Refused as refused:
             sys.stdout.flush()
             for line in refused.lines:
-                print(line, file=sys.stderr, flush=True)
+                print(without_secrets(line), file=sys.stderr, flush=True)
             if refused.usage:
                 print(usage, end="")
             return 1

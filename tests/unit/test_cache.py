@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows kept as arrays: what is read is what the text says, and a folder is whole or not there."""
 
+import json
 import multiprocessing
 import os
 import subprocess
@@ -14,7 +15,7 @@ from programs import call
 
 import svmcut
 from svmcut.errors import DataError, OutputError, UsageError
-from svmcut.files.cache import _checksum, read_files
+from svmcut.files.cache import _checksum, _of_all, read_files
 from svmcut.files.examples import read_examples
 from svmcut.tasks.protocol import named
 
@@ -151,6 +152,42 @@ def test_a_flipped_bit_is_found(tmp_path, text, array):
         place.write_bytes(damaged)
         with pytest.raises(DataError, match="these kept rows are damaged; remove the folder"):
             read_named(path, cache=cache)
+
+
+@pytest.mark.parametrize(
+    ("field", "place", "value"),
+    [
+        *(("data", 7, value) for value in (np.nan, np.inf)),
+        *(("y", 3, value) for value in (np.nan, -np.inf)),
+        *(("weights", 2, value) for value in (np.nan, -1.0)),
+        *(("indices", place, value) for place in (0, 5, -1) for value in (-1, 1 << 30)),
+        ("indices", 1, 0),  # as the one before
+        ("indptr", 4, 1 << 40),
+        ("qid", 0, -4),
+        ("skips", 0, -4),
+    ],
+)
+@pytest.mark.parametrize("block", [3, 1 << 20])
+def test_sealed_rows_are_what_training_assumes(
+    tmp_path, text, monkeypatch, field, place, value, block
+):
+    monkeypatch.setattr("svmcut.files.cache._BLOCK", block)
+    (path,) = written(tmp_path, text, 0)
+    cache = tmp_path / "cache"
+    sound = read_named(path, cache=str(cache))
+    assert len(sound) and sound.X.nnz > 100
+    (folder,) = cache.iterdir()
+    about = json.loads((folder / "rows.json").read_text())
+    (folder / field).chmod(0o644)
+    kept = {"data": sound.X.data, "indices": sound.X.indices, "indptr": sound.X.indptr}
+    array = kept.get(field, getattr(sound, field, sound.source.skips.ravel())).copy()
+    array[place] = value
+    array.tofile(folder / field)
+    about["checksums"][field] = _checksum(array)
+    del about["checksum"]
+    (folder / "rows.json").write_text(json.dumps({**about, "checksum": _of_all(about)}))
+    with pytest.raises(DataError, match="these kept rows are damaged; remove the folder"):
+        read_named(path, cache=str(cache))
 
 
 def test_words_and_blocks_that_change_places_change_the_checksum():
