@@ -174,8 +174,10 @@ class Trained(Running, BaseEstimator):
     ----------
     primal_, dual_, gap_ : (machines,) float64
         Primal value of each machine, a lower bound of the least one, and their difference.
+    primal_of_model_ : (machines,) float64
+        Primal values by what is predicted; primal_ where rounding changes little.
     converged_ : bool
-        Whether every gap is at most tol times the primal value.
+        Whether every gap is at most tol times the primal value, by what is predicted too.
     solver_ : str
     n_iter_ : int
         Most iterations of a machine.
@@ -338,16 +340,15 @@ class Trained(Running, BaseEstimator):
     def _certify(self, outcomes: list[Outcome]) -> Self:
         """Sets what is known of the runs, and warns where they ended before their aim."""
         machines = [part for outcome in outcomes for part in machines_of(outcome)]
-        self.primal_, self.dual_, iterations = map(
-            np.array, zip(*(part[:3] for part in machines), strict=True)
+        self.primal_, self.dual_, iterations, self.primal_of_model_ = map(
+            np.array, zip(*((*part[:3], part[4]) for part in machines), strict=True)
         )
         self.gap_ = self.primal_ - self.dual_
         ends = [part[3] for part in machines]
-        # a machine in memory has all its digits, so those of a file do not count
-        self.converged_ = all(end in (None, "file") for end in ends)
+        self.converged_ = all(end is None for end in ends)
         self.solver_ = outcomes[0].solver
         self.n_iter_ = max(1, int(iterations.max()))
-        short = [k for k, end in enumerate(ends) if end not in (None, "file", *ENDS)]
+        short = [k for k, end in enumerate(ends) if end not in (None, *ENDS)]
         if short:
             worst = max(short, key=lambda k: self.gap_[k])
             of = f"{len(short)} of {len(machines)} machines" if len(machines) > 1 else "training"
@@ -372,14 +373,21 @@ def weights_of(model: Any, n_features: int) -> NDArray[np.float64]:
     return weights
 
 
-def machines_of(outcome: Outcome) -> list[tuple[float, float, int, str | None]]:
-    """Primal, dual, iterations and early end of every machine of an outcome; of those it did not
-    come to, the sums."""
+def machines_of(outcome: Outcome) -> list[tuple[float, float, int, str | None, float]]:
+    """Primal, dual, iterations, early end and the primal of what is predicted of every machine of
+    an outcome; of those it did not come to, the sums."""
     keys = ("primal", "dual", "iterations", "stopped_by")
-    machines = [tuple(row[key] for key in keys) for row in outcome.details.get("machines", ())]
-    if machines and (outcome.converged or any(end for *_, end in machines)):
+    machines = [
+        (*(row[key] for key in keys), row.get("primal_of_file", row["primal"]))
+        for row in outcome.details.get("machines", ())
+    ]
+    every = len(outcome.model.machines()) if hasattr(outcome.model, "machines") else 0
+    told = outcome.converged or any(end for *_, end, _ in machines)
+    if machines and told and len(machines) >= every:
         return machines
-    return [(outcome.primal, outcome.dual, outcome.progress.iteration, outcome.stopped_by)]
+    file = outcome.primal if outcome.primal_of_file is None else outcome.primal_of_file
+    own = outcome.primal, outcome.dual, outcome.progress.iteration, outcome.stopped_by
+    return [(*own, file)]
 
 
 def numeric(classes: NDArray) -> NDArray[np.float64] | None:

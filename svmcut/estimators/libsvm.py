@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from svmcut.data.arrays import given_weights
 from svmcut.errors import UsageError
-from svmcut.estimators.base import machines_of, warn
+from svmcut.estimators.base import columns_of, machines_of, warn
 from svmcut.estimators.classes import class_weights, with_probability
 from svmcut.estimators.kernel import Expansions, KernelSVM, KernelSVMRegressor
 from svmcut.estimators.named import finite_cost, given_tube
@@ -100,7 +100,7 @@ class Attributes(Expansions):
         support = np.flatnonzero(beta)
         self.n_support_ = np.array([len(support)], np.int32)
         self._set_support(support, beta[None, support])
-        self._set_coef([(np.arange(len(beta)), beta)])
+        self._set_coef()
 
     def _set_support(self, rows: NDArray, coef: NDArray[np.float64]) -> None:
         """Sets the attributes of support vectors, rows of what was trained on, with coefficients
@@ -113,13 +113,14 @@ class Attributes(Expansions):
             vectors, coef = csr_matrix(vectors), csr_matrix(coef)
         self._rowed = vectors, coef
 
-    def _set_coef(self, weights: list[tuple[NDArray, NDArray]]) -> None:
-        """Sets coef_ of the linear kernel: machines by rows that were trained on, and what these
-        weigh."""
+    def _set_coef(self) -> None:
+        """Sets coef_ of the linear kernel, the weights that were certified."""
         if not self._linear:
             return
-        parts = [beta @ self._given[self._kept[rows]] for rows, beta in weights]
-        self._coef = coef = np.array(parts)
+        model = self._kernel_machines[0]
+        weights = np.atleast_2d(model.weights())
+        self._coef = coef = np.zeros((len(weights), self.n_features_in_))
+        coef[:, columns_of(model, weights.shape[1])] = weights
         if hasattr(self._given, "tocsr"):
             from scipy.sparse import csr_matrix
 
@@ -145,11 +146,10 @@ class Attributes(Expansions):
         return self._coef
 
     def _linear_scores(self, X: Any) -> NDArray[np.float64]:
-        """(n, machines) of the linear kernel, in float64."""
+        """(n, machines) of the linear kernel."""
         check_is_fitted(self)
-        rows = self._validated(X, reset=False)
-        scores = rows @ (self._coef.toarray() if hasattr(self._coef, "tocsr") else self._coef).T
-        return np.asarray(scores, np.float64) + self.intercept_
+        coef = self._coef.toarray() if hasattr(self._coef, "tocsr") else self._coef
+        return self._scored(X, coef, self.intercept_)
 
 
 @functools.cache
@@ -282,7 +282,7 @@ class SVC(Attributes, KernelSVM):
             coef[np.where(codes[rows] == first, second - 1, first), places[rows]] = own
         self.n_support_ = np.bincount(codes[support], minlength=K).astype(np.int32)
         self._set_support(support, coef)
-        self._set_coef(machines)
+        self._set_coef()
 
     def _decisions(self, X: Any) -> NDArray[np.float64]:
         """(n, pairs) scores of the machines; of two classes above 0 for the second, else for the

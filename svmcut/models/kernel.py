@@ -7,6 +7,7 @@ from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
+from svmcut.models.linear_sums import linear_scores, linear_weights
 from svmcut.models.two_classes import TwoClasses
 from svmcut.spec import schemas
 from svmcut.spec.records import record
@@ -47,10 +48,15 @@ class KernelModel(TwoClasses):
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads. See
-        Kernel.expansion."""
-        return self.kernel.expansion(
-            renumber(X, self.columns), self.support, self.alpha, self.offset, threads
-        )
+        Kernel.expansion; of the linear kernel by its weights."""
+        rows = renumber(X, self.columns)
+        if self.kernel.is_linear:
+            return linear_scores(rows, self.weights(), self.offset, threads)
+        return self.kernel.expansion(rows, self.support, self.alpha, self.offset, threads)
+
+    def weights(self) -> NDArray[np.float64]:
+        """(d,) of the features, of the linear kernel."""
+        return linear_weights(self.support, self.alpha)
 
     @property
     def n_features(self) -> int:

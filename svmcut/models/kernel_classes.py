@@ -10,6 +10,7 @@ from svmcut.models import facts
 from svmcut.models.classes import SeveralClasses
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
+from svmcut.models.linear_sums import linear_scores, linear_weights
 from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid, of_pairs
 from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
@@ -93,7 +94,20 @@ class KernelMulticlassModel(SeveralClasses):
 
     def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, M) float64 f_j(x) of every machine; the same bytes for any number of threads."""
+        if self.kernel.is_linear:
+            rows, machines = renumber(X, self.columns), zip(self.weights(), self.b, strict=True)
+            return np.column_stack([linear_scores(rows, w, b, threads) for w, b in machines])
         return self._sums(X, threads, False)
+
+    def weights(self) -> NDArray[np.float64]:
+        """(M, d) of the features, of the linear kernel."""
+        bounds = itertools.pairwise(self.starts.tolist())
+        return np.stack(
+            [
+                linear_weights(self.support.take(self.places[a:b]), self.alpha[a:b])
+                for a, b in bounds
+            ]
+        )
 
     def _sums(self, X: Csr, threads: int, narrow: bool) -> NDArray[np.float64]:
         from svmcut._native.kernels import machine_scores

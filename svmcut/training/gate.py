@@ -12,6 +12,8 @@ writer of its format into memory and reads it with the reader:
                                whole model
 
 A model that stays in memory, as an estimator's, has all its digits and is not written: `in_memory`.
+What its predictions are worth is computed all the same where sums in float64 may be far from those
+that training went by.
 
 Digits may matter where the most by which they change the primal is above CLOSE of the gap that is
 asked for, or of the one there is, where that is wider. Nothing else sets `converged`.
@@ -59,7 +61,7 @@ _STAYS = ContextVar("stays", default=False)
 
 @contextlib.contextmanager
 def in_memory() -> Iterator[None]:
-    """Within it models are not read back, as no file of them need be; of this thread alone."""
+    """Within it models are judged as they are, as no file of them need be; of this thread alone."""
     token = _STAYS.set(True)
     try:
         yield
@@ -147,15 +149,8 @@ def judge(
         None where the file has every digit, or the caller has set `primal_of_file`.
     """
     primal, dual = outcome.primal, outcome.dual
-    if reading is not None and _STAYS.get():
-        outcome.rounding = math.inf
-    elif reading is not None:
-        room = CLOSE * abs(rule.target(primal))
-        if room < CLOSE * (primal - dual) < math.inf:  # a gap that was not reached has more room
-            room = CLOSE * (primal - dual)
-        outcome.primal_of_file = primal_of_file(outcome.model, reading, room)
-        outcome.rounding = room if outcome.primal_of_file is None else 0.0
-        outcome.sums = math.inf if reading.sums is None or reading.original else reading.sums()
+    if reading is not None:
+        _read_back(outcome, rule, reading)
     file = outcome.primal_of_file
     kernel = getattr(outcome.model, "kernel", None)
     outcome.converged, outcome.stopped_by = False, None
@@ -187,7 +182,7 @@ def judge(
     if not rule.met(primal, dual):
         outcome.stopped_by = stopped_by or otherwise
     elif file is not None and not rule.met(file, dual):
-        outcome.stopped_by = "file"
+        outcome.stopped_by = "rounding" if _STAYS.get() else "file"
     else:
         outcome.converged = True
         if (
@@ -208,6 +203,20 @@ def _lower(outcome: Any, value: float) -> float:
     outcome.sums = known + 2 * (dual - value)
     outcome.certificate = primal, min(primal, value)
     return min(primal, value)
+
+
+def _read_back(outcome: Any, rule: StoppingRule, reading: Reading) -> None:
+    """Sets what a reader of the model may find: its primal, or by how much that may differ."""
+    primal, gap = outcome.primal, outcome.gap
+    room = CLOSE * abs(rule.target(primal))
+    if room < CLOSE * gap < math.inf:  # a gap that was not reached has more room
+        room = CLOSE * gap
+    slip = 0.0 if reading.sums is None else reading.sums()
+    outcome.primal_of_file = primal_of_file(outcome.model, reading, room, slip)
+    outcome.rounding = room if outcome.primal_of_file is None else 0.0
+    outcome.sums = math.inf if reading.sums is None or reading.original else slip
+    if _STAYS.get():  # no file, and no certificate of one
+        outcome.rounding = math.inf
 
 
 def aim(outcome: Any, reached: bool, otherwise: str | None = None) -> Any:
@@ -258,14 +267,18 @@ def _holds(part: Part, original: bool) -> bool:
         return False
 
 
-def primal_of_file(model: Any, reading: Reading, room: float = -math.inf) -> float | None:
+def primal_of_file(
+    model: Any, reading: Reading, room: float = -math.inf, slip: float = 0.0
+) -> float | None:
     """The primal of the model as its file has it; None where its digits cannot change it by a
     `room` that is given.
 
     inf where the file cannot have the model, or memory does not allow to read it back.
     """
+    if _STAYS.get():
+        return None if slip <= room else float(reading.value(model))
     try:
-        change = reading.change
+        change = reading.change + slip
         if change > room > 0 and reading.closer is not None:
             change = reading.closer()
         whole = None if change <= room else reading.whole

@@ -362,6 +362,7 @@ class MachinesPlan(Plan):
             "iterations": progress.iteration,
             "support_vectors": model.support.n_rows,
             "threshold": model.b,
+            **({} if (file := outcome.primal_of_file) is None else {"primal_of_file": file}),
             **outcome.details,
         }
 

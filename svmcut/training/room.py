@@ -16,6 +16,7 @@ from svmcut.errors import MemoryLimitError, SvmcutError, TrainingError, UsageErr
 from svmcut.files.rounding import KEPT, change_in_file, model_read_back, read_back_number
 from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel, renumber
+from svmcut.models.linear_sums import linear_scores
 from svmcut.resources import planned_memory
 from svmcut.risks.protocol import ExactLineRisk, SignedRisk
 from svmcut.spaces.kernel_classes import ROUNDED
@@ -153,6 +154,9 @@ class KernelRoom:
     def _scored(self, model: KernelModel) -> tuple[float, NDArray[np.float64]]:
         kernel, support, alpha = model.kernel, model.support, model.alpha
         with np.errstate(over="ignore", invalid="ignore"):
+            if kernel.is_linear:  # as it predicts
+                w = model.weights()
+                return float(w @ w), linear_scores(self.X, w, model.b, self.settings.threads)
             squared = float(alpha @ self._expand(support, support, alpha, kernel))
             return squared, self._expand(self.X, support, alpha, kernel) - model.b
 

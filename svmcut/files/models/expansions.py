@@ -7,6 +7,7 @@ from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import products
 from svmcut.models import KernelModel, LinearModel
+from svmcut.models.linear_sums import column_sums
 from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any
 
@@ -29,10 +30,11 @@ def scoring_model(
         return KernelModel(
             kernel, Csr(values, indices, indptr, d, True), alpha, b, columns, **fields
         )
-    weights = products(alpha, indptr, values)
-    w = np.bincount(indices, weights=weights, minlength=d).astype(
-        np.float64
-    )  # of nothing it counts in int64
+    if len(alpha) == 1:
+        sums: Any = np.bincount(indices, weights=products(alpha, indptr, values), minlength=d)
+    else:
+        sums = column_sums(indices, np.repeat(alpha, np.diff(indptr)), values, d)
+    w = sums.astype(np.float64)  # of nothing it counts in int64
     if not np.isfinite(w).all():
         raise ModelError(path, "the support vectors add up to weights that are not finite")
     return LinearModel(w, b, columns, kernel, **fields)
