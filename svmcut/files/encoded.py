@@ -34,6 +34,8 @@ from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Bytes of blocks that are read, at most, and of a row beside its features while it is trained on.
+_READING, _OF_ROW = 128_000_000, 120
 #: Roles of columns without features.
 LABEL, GROUP, WEIGHT, DROPPED, EMPTY = "label", "group", "weight", "dropped", "empty"
 #: What the columns are that an option names.
@@ -211,21 +213,27 @@ class _Training:
                     taker = takers.get(role) or self._columns[name]
                     taker.add(tables.read_cells(self._path, name, cells))
             rows += len(batch[0])
-            self._check(sum(column.nbytes for column in self._columns.values()), max_memory)
+            self._check(rows, max_memory)
         if not rows:
             raise NoExamples(self._path)
-        examples = self._examples(rows)
-        X = examples.X
-        self._check(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, max_memory)
-        return examples
+        return self._examples(rows)
 
-    def _check(self, need: int, max_memory: float | None) -> None:
-        if max_memory is not None and need > max_memory * MEGABYTE:
+    def _check(self, rows: int, max_memory: float | None) -> None:
+        """Refuses what is about to take more: gathered cells, once more where they are joined,
+        blocks that are read, examples, and what training has of every row."""
+        if max_memory is None:
+            return
+        columns = self._columns.values()
+        gathered = sum(column.nbytes for column in columns) + self._weights.nbytes
+        gathered += self._labels.nbytes + self._groups.nbytes
+        entries = sum(column.entries for column in columns)
+        need = 2 * gathered + min(gathered, _READING) + 16 * entries + _OF_ROW * rows
+        if need > max_memory * MEGABYTE:
             raise MemoryLimitError(
-                "{}: the rows take more than {:g} MB, the limit; leave columns out by {}",
+                "{}: the rows take more than {:g} MB, the limit; raise {max_memory}, or leave rows "
+                "or columns out",
                 self._path,
                 max_memory,
-                Parameter("drop"),
             )
 
     def _examples(self, n: int) -> Any:

@@ -66,6 +66,15 @@ class Numbers(NamedTuple):
         return len(self.values)
 
 
+class Dates(NamedTuple):
+    """Dates, times and durations as texts."""
+
+    texts: Texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
 class Sets(NamedTuple):
     """Lists of names: those of row i are names.cell(k) for k from bounds[i] to bounds[i + 1]."""
 
@@ -76,7 +85,7 @@ class Sets(NamedTuple):
         return len(self.bounds) - 1
 
 
-Cells: TypeAlias = Texts | Numbers | Sets
+Cells: TypeAlias = Texts | Numbers | Dates | Sets
 
 
 def pyarrow() -> Any:
@@ -85,13 +94,17 @@ def pyarrow() -> Any:
     Raises
     ------
     UsageError
-        Where it is not installed.
+        Where it is not installed, or cannot be imported.
     """
     try:
         import pyarrow as library
-    except ImportError:
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "pyarrow":
+            raise UsageError(
+                "tables are read by pyarrow, which is not installed; pip install pyarrow"
+            ) from None
         raise UsageError(
-            "tables are read by pyarrow, which is not installed; pip install pyarrow"
+            "tables are read by pyarrow, which cannot be imported: {}", " ".join(str(error).split())
         ) from None
     return library
 
@@ -132,7 +145,7 @@ def cells_of(column: Any, name: str, path: str) -> Cells:
     Raises
     ------
     DataError
-        For dates and times, and for what is neither text, number nor list of names.
+        For what is neither text, number, date nor list of names.
     """
     pa = pyarrow()
     try:
@@ -148,7 +161,7 @@ def _cells(pa: Any, column: Any, name: str, path: str) -> Cells:
     if pa.types.is_dictionary(kind):
         return _cells(pa, column.cast(kind.value_type), name, path)
     if pa.types.is_temporal(kind):
-        raise DataError(path, dates(name))
+        return Dates(_moments(pa, column))
     if pa.types.is_boolean(kind):
         return Numbers(_floats(column.cast(pa.int8()).cast(pa.float64())), True)
     if pa.types.is_decimal(kind):
@@ -179,6 +192,8 @@ def as_texts(cells: Cells, name: str, path: str) -> Texts:
     """
     if isinstance(cells, Texts):
         return cells
+    if isinstance(cells, Dates):
+        return cells.texts
     if isinstance(cells, Sets):
         raise DataError(path, _lists(name))
     values = cells.values
@@ -220,6 +235,19 @@ def _lists(name: str) -> Message:
 
 def _shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}.."
+
+
+def _moments(pa: Any, column: Any) -> Texts:
+    """Dates and times as they are written shortest: without fractions of 0, and a day without its
+    first moment."""
+    from pyarrow import compute
+
+    if pa.types.is_duration(column.type):
+        column = column.cast(pa.int64())
+    texts = column.cast(pa.string())
+    for pattern in (r"\.0+$", r" 00:00:00$"):
+        texts = compute.replace_substring_regex(texts, pattern, "")
+    return _texts(texts.cast(pa.large_binary()))
 
 
 def _short(value: float) -> bytes:

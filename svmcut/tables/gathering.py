@@ -12,7 +12,17 @@ import numpy as np
 from svmcut._native.words import CellFault, Words, numbers
 from svmcut.errors import DataError
 from svmcut.messages import Message, Together
-from svmcut.tables.cells import NO_UTF_8, Cells, Numbers, Sets, Texts, as_texts, dates, number_of
+from svmcut.tables.cells import (
+    NO_UTF_8,
+    Cells,
+    Dates,
+    Numbers,
+    Sets,
+    Texts,
+    as_texts,
+    dates,
+    number_of,
+)
 from svmcut.tables.columns import Category, Codes, Counts, Fitted, Gathered, Number, Text, Values
 from svmcut.typing import TYPE_CHECKING, Any
 
@@ -160,6 +170,13 @@ class Column:
         parts = [*self._values, *self._ids, *(part for parts in self._counts for part in parts)]
         return sum(part.nbytes for part in parts)
 
+    @property
+    def entries(self) -> int:
+        """About how many features of rows come of it."""
+        if self.role == "text":
+            return sum(len(ids) for _, ids, _ in self._counts)
+        return sum(len(part) for part in (*self._values, *self._ids))
+
     def add(self, cells: Cells) -> None:
         """Takes in the next rows.
 
@@ -215,6 +232,10 @@ class Column:
     def _add_numbers(self, cells: Cells) -> None:
         if isinstance(cells, Sets):
             as_texts(cells, self.name, self.path)
+        elif isinstance(cells, Dates):
+            first = as_texts(cells, self.name, self.path).cell(0)
+            told = Message("dates, such as '{}'", first)
+            raise Undecided(self.path, self.name, told, dates(self.name))
         elif self._ids:
             self._add_names(as_texts(cells, self.name, self.path))
         elif isinstance(cells, Numbers):

@@ -57,6 +57,11 @@ class Names:
         self._ids.append(ids)
         self._rows += len(cells)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows so far."""
+        return sum(ids.nbytes for ids in self._ids)
+
     def ids(self) -> NDArray[np.int32]:
         """(n,) of the rows so far, -1 where a cell is empty, -2 of names beyond `MOST`."""
         return np.concatenate([np.zeros(0, np.int32), *self._ids])
@@ -207,6 +212,11 @@ class LabelSets:
         ]
         self._names.add(Texts.of([part for row in rows for part in row]))
         self._lengths.append(np.array([*map(len, rows)], np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows so far."""
+        return self._names.nbytes + sum(lengths.nbytes for lengths in self._lengths)
 
     def take(self) -> tuple[NDArray[np.int64], NDArray[np.int32], list[bytes]]:
         """(n + 1,) bounds of the rows since the last time, their labels by number, and names."""
