@@ -176,7 +176,8 @@ def scale_examples(
     target : str
         Of the rows; ``-`` is standard output.
     libsvm : bool
-        Whether index 0 is a feature, which no range file names, and comments are left out.
+        Whether index 0 is a feature, which no range file names, comments are left out, and a file
+        without rows is no error.
 
     Raises
     ------
@@ -203,7 +204,7 @@ def scale_examples(
                 state = text.state
                 if path == "-" or state is None:
                     spool = stack.enter_context(_temporary())
-                _run(measure, text if spool is None else _Spooled(text, spool))
+                _run(measure, text if spool is None else _Spooled(text, spool), libsvm)
                 features = ranges.features if ranges else measure.features()
             labels = Labels(*limits.labels, *measure.labels) if limits.labels else None
             ranges = Ranges(ranges.limits if ranges else limits.features, features, labels)
@@ -235,7 +236,7 @@ def scale_examples(
                             named, f"the range of feature {error} is beyond double precision"
                         ) from None
                     with memory_for(scale, BLOCK_BYTES):
-                        _run(scale, text)
+                        _run(scale, text, libsvm)
             except _Gone as gone:
                 raise gone.args[0] from None
         return Scaled(scale.entries, scale.written, scale.zeros, *scale.missing)
@@ -252,10 +253,10 @@ class _Gone(Exception):
     """The reader of the output is gone."""
 
 
-def _run(one_pass: Measure | Scale, text: Bytes) -> None:
+def _run(one_pass: Measure | Scale, text: Bytes, may_be_empty: bool) -> None:
     for _ in feed(one_pass, text, BLOCK_BYTES):
         pass
-    if not one_pass.rows:
+    if not (one_pass.rows or may_be_empty):
         raise DataError(one_pass.path, "no examples")
 
 

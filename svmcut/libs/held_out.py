@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,15 +53,26 @@ def laplace_scale(data: Data, options: Svm) -> float:
     return sigma
 
 
-def marks(data: Data, machine: Machine, options: Svm) -> list[float]:
-    """Scores of the training rows of one class, at every fifth of those below 0 and of those
-    above, which part ten ranges of probability."""
-    f = np.sort(data.expansion(data, machine, options))
-    below, above = f[f < 0], f[f >= 0]
+def marks(data: Data, machine: Machine, options: Svm) -> list[float] | None:
+    """Scores that part ten ranges of probability of one class: halfway between bounds, five that
+    hold a fifth each of the training rows below 0, then 0, then five of those above. None, and a
+    warning, where one side has fewer rows than bounds."""
+    f = data.expansion(data, machine, options)
+    # rows at 0, whose sign is what rounding leaves of it: half of them on either side
+    free = (machine.beta > 0) & (machine.beta < 1)
+    count = np.count_nonzero(f[~free] < 0) + np.count_nonzero(free) // 2
+    below, above = np.split(np.sort(f), [count])
+    if min(len(below), len(above)) < _MARKS:
+        print(
+            f"WARNING: number of positive or negative decision values <{_MARKS}; "
+            "too few to do a probability estimation.",
+            file=sys.stderr,
+        )
+        return None
     places = np.arange(_MARKS)
-    low = below[places * len(below) // _MARKS] if len(below) else np.zeros(_MARKS)
-    high = above[(places + 1) * len(above) // _MARKS - 1] if len(above) else np.zeros(_MARKS)
-    return np.maximum.accumulate([*low, *high]).tolist()
+    low, high = below[places * len(below) // _MARKS], above[(places + 1) * len(above) // _MARKS - 1]
+    bounds = np.concatenate([low, [0.0], high])
+    return (0.5 * (bounds[:-1] + bounds[1:])).tolist()
 
 
 def _values(

@@ -197,17 +197,24 @@ def _check_symmetric(K: NDArray, serials: NDArray[np.int64], path: str) -> None:
 
 def fit(data: Data, y: NDArray, v: NDArray, options: Svm) -> Machine:
     """One machine, with its report; v weighs the rows of C-SVC."""
-    cache, threads = max(_CACHE, options.cache), usable_cpus()
+    how = True, max(_CACHE, options.cache), usable_cpus()
+    late = []
     if options.svm in (C_SVC, EPSILON_SVR):
         problem = _problem(data, y, v, options)
-        run, idle = _followed(Smo(True, cache, threads), problem, options)
+        run, idle = _followed(Smo(*how), problem, options)
         machine, lines = _of_cost(run, problem)
     else:
-        nu = _nu_problem(data, y, options)
-        run, idle = _followed(NuSmo(True, cache, threads), nu, options)
-        machine, lines = _of_nu(run, nu, options)
+        nu, least = _nu_problem(data, y, options), 0.0
+        run, idle = _followed(NuSmo(*how), nu, options)
+        if options.svm == NU_SVC and not run.has_margin:
+            # w = 0 is best, which says nothing of rows: what is left at LIBSVM's tolerance does
+            least = options.tolerance
+            run, idle = _followed(NuSmo(*how), replace(nu, gap=None), options)
+            late.append(f"WARNING: -n {options.nu:g} leaves no margin between two classes")
+        machine, lines = _of_nu(run, nu, options, least)
     count = run.iterations
-    late = ["WARNING: reaching max number of iterations"] if idle else []
+    if idle:
+        late.append("WARNING: reaching max number of iterations")
     head = ["." * (count // 1000) + "*", f"optimization finished, #iter = {count}"]
     options.say("\n".join([*head, *late, *lines]))
     return machine
@@ -259,8 +266,9 @@ def _of_cost(run: Any, problem: KernelProblem) -> tuple[Machine, list[str]]:
     return Machine(f.beta, 0.0 - f.b), lines
 
 
-def _of_nu(run: Any, problem: NuProblem, options: Svm) -> tuple[Machine, list[str]]:
-    """The machine and the lines of the others; that of nu-SVC is divided by its rho."""
+def _of_nu(run: Any, problem: NuProblem, options: Svm, least: float) -> tuple[Machine, list[str]]:
+    """The machine and the lines of the others; that of nu-SVC is divided by its rho, or by `least`
+    where that is greater."""
     f, (rho, b) = run.expansion(), run.levels()
     if options.svm == NU_SVR:
         beta = f.beta.reshape(2, -1).sum(axis=0)
@@ -269,11 +277,7 @@ def _of_nu(run: Any, problem: NuProblem, options: Svm) -> tuple[Machine, list[st
     size = np.abs(f.beta)
     if options.svm == ONE_CLASS_SVM:
         return Machine(f.beta, rho), _counts(0.0 - run.dual, rho, size, 1.0)
-    if not rho > 0:
-        raise Refused(
-            f"ERROR: -n {options.nu:g} leaves no margin between two classes; "
-            "give a larger nu, or another kernel"
-        )
+    rho = max(rho, least)
     machine = Machine(f.beta / rho, 0.0 - b / rho)
     told = _counts(0.0 - run.dual / rho**2, machine.rho, size, 1.0)
     return machine, [f"C = {1 / rho:.6f}", *told]

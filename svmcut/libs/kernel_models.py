@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut.files.models.library_text import NU_SVC, ONE_CLASS_SVM, PRECOMPUTED, KernelText
+from svmcut.files.models.library_text import ONE_CLASS_SVM, PRECOMPUTED, KernelText
 from svmcut.libs.held_out import laplace_scale, marks, pair_sigmoid
 from svmcut.libs.kernel_machines import Data, Svm, data_of, fit
 from svmcut.libs.rows import Rows
@@ -26,7 +26,6 @@ def train(rows: Rows, options: Svm) -> KernelText:
     K, own = len(names), [np.flatnonzero(places == k) for k in range(len(names))]
     if K == 1:
         options.say("WARNING: training data in only one class. See README for details.")
-    check_nu(options, [len(part) for part in own])
     coef: NDArray[np.float64] = np.zeros((len(rows), max(1, K - 1)))
     used, rho, sigmoids = np.zeros(len(rows), bool), [], []
     for i, j in pairs_of(K):
@@ -84,10 +83,9 @@ def serials_of(rows: Rows, order: NDArray[np.int64]) -> tuple[NDArray, NDArray, 
     return np.arange(len(order) + 1), zeros, rows.values[rows.indptr[order]]
 
 
-def check_nu(options: Svm, counts: list[int]) -> None:
-    """Refuses a nu that two classes cannot have."""
-    if options.svm != NU_SVC:
-        return
+def check_nu(options: Svm, rows: Rows) -> None:
+    """Refuses a nu of nu-SVC that two classes cannot have."""
+    counts = np.bincount(classes_of(rows.classes())[1]).tolist()
     for k, n in enumerate(counts):
         for m in counts[k + 1 :]:
             if options.nu * (n + m) / 2 > min(n, m):

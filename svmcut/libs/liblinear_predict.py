@@ -16,7 +16,7 @@ from svmcut.files.models.library_text import (
 from svmcut.libs import measures
 from svmcut.libs.predicting import Predicting, head_of, predict_file
 from svmcut.libs.rows import Rows
-from svmcut.libs.words import Refused, bad_usage
+from svmcut.libs.words import Refused, bad_usage, integer_of
 from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -74,15 +74,17 @@ def _options(words: list[str]) -> tuple[bool, bool, list[str]]:
                 if at == len(words):
                     raise bad_usage("option requires an argument -- 'b'")
                 value, at = words[at], at + 1
-            if value not in ("0", "1"):
+            number = integer_of(value)
+            if number not in (0, 1):
                 raise bad_usage(f"-b: '{value}' is refused; expected 0 or 1")
-            probability = value == "1"
+            probability = number == 1
             break
-    if len(names) != 3:
+    if len(names) < 3:
         raise bad_usage()
-    return probability, quiet, names
+    return probability, quiet, names[:3]
 
 
+@np.errstate(all="ignore")  # rows may have infinite values
 def decisions(model: LinearText, rows: Rows) -> NDArray[np.float64]:
     """(n, columns) values; features that the training file lacked are left out."""
     W, d, n = model.W, model.features, len(rows)

@@ -20,6 +20,7 @@ from svmcut.libs.words import (
     Refused,
     bad_usage,
     integer_of,
+    kind_of,
     leading_options,
     real_of,
     weight_label,
@@ -72,7 +73,7 @@ def _command(words: list[str]) -> _Command:
             weights[label] = weights.get(label, 1.0) * real_of(value)
         elif letter in "cpenB":
             reals[letter] = real_of(value)
-    solver = integer_of(known["s"]) if "s" in known else None
+    solver = kind_of(known["s"]) if "s" in known else None
     count = integer_of(known["v"]) if "v" in known else 0
     if "v" in known and count < 2:
         raise bad_usage("n-fold cross validation: n must >= 2")
@@ -117,6 +118,8 @@ def _faults(options: Linear):
         yield "C <= 0"
     if not options.tube >= 0:
         yield "p < 0"
+    if options.solver == ONE_CLASS and options.bias >= 0:
+        yield "prob->bias >=0, but this is ignored in ONECLASS_SVM"
     if options.solver not in LINEAR_SOLVERS:
         yield "unknown solver type"
     if options.solver == ONE_CLASS and not 0 < options.nu < 1:

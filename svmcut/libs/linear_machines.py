@@ -44,8 +44,9 @@ TOLERANCES = {0: 0.01, 2: 0.01, 5: 0.01, 6: 0.01, 11: 1e-4, 21: 0.01}
 USUAL_TOLERANCE = 0.1
 _GAPS = {0: 0.01, 2: 0.01, 4: 1e-3, 5: 0.1, 6: 0.1, 11: 1.0, 21: 0.1}
 _GAP = 0.01
-#: Of a margin, up to which it is one.
-NEAR, NEAR_OF_TWO = 0.003, 0.15
+#: Losses of classes at once that differ by less are the same, and up to what part of a margin a row
+#: is near it.
+SAME, NEAR = 0.01, 0.25
 #: A relative gap that double precision reaches.
 LEAST_GAP, LARGEST_GAP = 1e-9, 1e-3
 #: Those that print a line a step, and those that count their support vectors.
@@ -138,7 +139,7 @@ def train(rows: Rows, options: Linear, features: int | None = None) -> LinearTex
 
 
 def one_class(X: Csr, options: Linear) -> LinearText:
-    """The machine of one class, in LIBLINEAR's scale: multipliers up to 1; -B has no effect."""
+    """The machine of one class, in LIBLINEAR's scale: multipliers up to 1."""
     n = X.n_rows
     gap = min(max(_GAPS[ONE_CLASS] * options.tolerance, LEAST_GAP), LARGEST_GAP)
     compact, columns = X.compact()
@@ -156,7 +157,7 @@ def one_class(X: Csr, options: Linear) -> LinearText:
     objective, support = 0.5 * float(w @ w), np.count_nonzero(beta)
     lines = [f"Objective value = {objective:.6f}", f"nSV = {support}", f"rho = {rho:.6f}"]
     options.say("\n".join([*head, *lines, *inside(rho)]))
-    return LinearText(ONE_CLASS, None, options.bias, _padded(w, options.bias), rho)
+    return LinearText(ONE_CLASS, None, options.bias, w[:, None], rho)
 
 
 def inside(rho: float) -> list[str]:
@@ -164,11 +165,6 @@ def inside(rho: float) -> list[str]:
     if rho > 0:
         return []
     return ["WARNING: the origin is among the rows, so that rho is 0 but for rounding; raise -n"]
-
-
-def _padded(w: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
-    """(features, and one more of weight 0 with a bias; 1)"""
-    return (np.append(w, 0.0) if bias >= 0 else w)[:, None]
 
 
 def _told(options: Linear, fitted: Fitted) -> NDArray[np.float64]:
@@ -253,20 +249,25 @@ def _report(
 
 
 def _support(driver: Driver, W: NDArray[np.float64], options: Linear) -> int:
-    """Multipliers that are not 0: one a row, of classes at once one a row and class.
-
-    Of classes at once the multipliers are not unique: those that are found here are as few as can
-    be, and those whose margin is met are as many; LIBLINEAR's lie between, and so does the number
-    given. Of two classes it also counts what rounding leaves of multipliers that were once above 0.
-    """
-    count = int(np.count_nonzero(driver.run.fractions))
+    """Multipliers that are not 0: one a row, of classes at once one a row and class."""
     if options.solver != JOINT:
-        return count
+        return int(np.count_nonzero(driver.run.fractions))
     plan: Any = driver.plan
-    right, two = plan.classes.risk.y, W.shape[1] == 2
     scores = plan.space.scores(driver.run.best).reshape(-1, W.shape[1])
+    return joint_support(scores, plan.classes.risk.y)
+
+
+def joint_support(scores: NDArray[np.float64], right: NDArray) -> int:
+    """Multipliers of classes at once that are not 0 at the optimum, by the scores (n, K) there and
+    the rows' classes: of a row's most violating classes, and of its own where there are any.
+
+    Other rows that are no further than NEAR from their margin have one: the steps of the dual
+    begin with all rows, and leave roundings of multipliers that return to 0.
+    """
     rows = np.arange(len(scores))
-    near = scores[rows, right][:, None] - scores < 1 + (NEAR_OF_TWO if two else NEAR)
-    near[rows, right] = False
-    most = int(near.sum() + near.any(axis=1).sum())
-    return most if two else (count + most) // 2
+    losses = 1 + scores - scores[rows, right][:, None]
+    losses[rows, right] = -np.inf
+    largest = losses.max(axis=1)
+    used = largest > -SAME
+    count = np.count_nonzero(losses[used] > largest[used, None] - SAME) + np.count_nonzero(used)
+    return int(count + np.count_nonzero(~used & (largest > -NEAR)))

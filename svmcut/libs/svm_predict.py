@@ -46,7 +46,7 @@ def run(words: list[str]) -> None:
             print("".join(f"{line}\n" for line in said), end="")
         if probability and model.labels is not None:
             return head_of(model.labels)
-        return b"labels normal outlier\n" * (probability and model.svm == ONE_CLASS_SVM)
+        return b"label normal outlier\n" * (probability and model.svm == ONE_CLASS_SVM)
 
     def predictor(model: KernelText) -> Callable[[Rows], tuple[NDArray, NDArray | None]]:
         own = Predictor(model)
@@ -152,6 +152,7 @@ def class_probabilities(f: NDArray, model: KernelText) -> NDArray[np.float64]:
 def one_class_probabilities(f: NDArray, marks: list[float] | None) -> NDArray[np.float64]:
     """(n, 2) of being like the rows that were learnt, and of not, by marks on the scores."""
     assert marks is not None
-    place = np.searchsorted(marks, f, side="left")
+    place = np.searchsorted(marks, f, side="right")
     inside = np.where(place == 0, 0.001, np.where(place == len(marks), 0.999, place / len(marks)))
+    inside[np.isnan(f)] = 0.0  # as the label, which is that of outliers
     return np.column_stack([inside, 1 - inside])

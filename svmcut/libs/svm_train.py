@@ -23,7 +23,7 @@ from svmcut.files.models.library_text import (
 )
 from svmcut.libs import measures
 from svmcut.libs.kernel_machines import Svm
-from svmcut.libs.kernel_models import train
+from svmcut.libs.kernel_models import check_nu, train
 from svmcut.libs.output import say_nothing, say_now, write_lines
 from svmcut.libs.rows import Rows, training_rows
 from svmcut.libs.svm_predict import Predictor
@@ -32,14 +32,17 @@ from svmcut.libs.words import (
     Refused,
     bad_usage,
     integer_of,
+    kind_of,
     leading_options,
     real_of,
     weight_label,
 )
 
-_INTEGERS, _REALS = "stdhbv", "grncpme"
+_KINDS, _INTEGERS, _REALS = "st", "dhbv", "grncpme"
 #: Options without and with a value.
-FLAGS, VALUED = "q", _INTEGERS + _REALS + "w"
+FLAGS, VALUED = "q", _KINDS + _INTEGERS + _REALS + "w"
+#: What reads the value of an option that is a whole number.
+_READ = dict.fromkeys(_KINDS, kind_of) | dict.fromkeys(_INTEGERS, integer_of)
 
 
 def run(words: list[str]) -> None:
@@ -56,7 +59,7 @@ def run(words: list[str]) -> None:
             label = weight_label(word)
             weights[label] = weights.get(label, 1.0) * real_of(value)
         else:
-            numbers[letter] = integer_of(value) if letter in _INTEGERS else real_of(value)
+            numbers[letter] = _READ.get(letter, real_of)(value)
     count = int(numbers.get("v", 0))
     if "v" in numbers and count < 2:
         raise bad_usage("n-fold cross validation: n must >= 2")
@@ -69,6 +72,8 @@ def run(words: list[str]) -> None:
         raise Refused(f"ERROR: {fault}")
     if options.svm == C_SVC:
         check_weights(weights, rows)
+    if options.svm == NU_SVC:
+        check_nu(options, rows)
     if options.kernel == PRECOMPUTED:
         check_serials(rows)
     if count:

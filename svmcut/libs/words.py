@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Command lines of LIBSVM's and LIBLINEAR's programs: numbers as they read them, and refusals.
 
-Options come first, one letter of a word counts, and a number is the whole word.
+Options come first, one letter of a word counts, and a number is what a word begins with, as C's
+atoi and atof have it; a word that begins with none is 0.
 """
 
 from __future__ import annotations
 
-import math
 import re
 
 from svmcut.cli.guard import guard
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
     from svmcut.errors import ModelError
 
-_INTEGER = re.compile(r"[ \t]*[+-]?[0-9]+|")
-_REAL = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|")
-_HEXADECIMAL = re.compile(r"[ \t]*[+-]?0[xX][0-9a-fA-F.]+([pP][+-]?[0-9]+)?")
-_NAMED = re.compile(r"[ \t]*[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_INTEGER = re.compile(r"\s*([+-]?[0-9]+)", re.ASCII)
+_REAL = re.compile(
+    r"""\s*(?:
+    (?P<hexadecimal>[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?)
+    | (?P<decimal>[+-]?(?:inf|nan|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?))
+    )""",
+    re.ASCII | re.IGNORECASE | re.VERBOSE,
+)
 
 
 class Refused(Exception):
@@ -73,25 +77,31 @@ def run_program(
 
 
 def integer_of(word: str) -> int:
-    """The whole number that a word is; an empty one is 0."""
-    if not _INTEGER.fullmatch(word) or len(word) > 18:
+    """The whole number that a word begins with, cut to 32 bits; 0 without one."""
+    match = _INTEGER.match(word)
+    number = min(max(int(match[1][:40]), -(2**63)), 2**63 - 1) if match else 0
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def kind_of(word: str) -> int:
+    """The whole number that a word begins with, which chooses what is trained: refused where it
+    would be 0 for want of one."""
+    if not _INTEGER.match(word):
         raise bad_usage(f"'{word}' is refused; expected a whole number")
-    return int(word or "0")
+    return integer_of(word)
 
 
 def real_of(word: str) -> float:
-    """The number that a word is, nan and inf with the others; an empty one is 0."""
-    if _REAL.fullmatch(word) or _NAMED.fullmatch(word):
-        value = float(word or "0")
-        if math.isinf(value) and not _NAMED.fullmatch(word):
-            raise bad_usage(f"'{word}' is refused; the number is too large")
-        return value
-    if _HEXADECIMAL.fullmatch(word):
-        try:
-            return float.fromhex(word.strip())
-        except (ValueError, OverflowError):
-            pass
-    raise bad_usage(f"'{word}' is refused; expected a number")
+    """The number that a word begins with, nan and inf with the others; 0 without one."""
+    match = _REAL.match(word)
+    if not match:
+        return 0.0
+    if match["decimal"]:
+        return float(match["decimal"])
+    try:
+        return float.fromhex(match["hexadecimal"])
+    except OverflowError:
+        return float("-inf" if match["hexadecimal"].startswith("-") else "inf")
 
 
 def leading_options(

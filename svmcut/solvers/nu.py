@@ -43,6 +43,8 @@ from svmcut.typing import Any
 EQUAL = 1e-12
 #: |w|^2 / 2 that is this part of what its terms could add up to is 0.
 ZERO = 1e-10
+#: A rho that is this part of what it could be is 0.
+NO_MARGIN = 1e-12
 
 
 @record
@@ -179,6 +181,13 @@ class NuRun(SmoRun):
             return True
         mass = problem.C * sum(problem.masses)
         return not problem.y.any() and -progress.dual <= ZERO * self._unit * mass * mass
+
+    @property
+    def has_margin(self) -> bool:
+        """Whether rho is above 0, and that not only for rounding."""
+        problem = self._problem
+        largest = self._unit * problem.C * sum(problem.masses)
+        return self.levels()[0] > NO_MARGIN * largest
 
     def levels(self) -> tuple[float, float]:
         """rho and b of the present solution; exact where every point is active."""

@@ -275,6 +275,9 @@ REFUSED = [
     ("liblinear-train -R -s 0 two model", "give -B 1", "err"),
     ("liblinear-train -R -B 1 -s 3 two model", "-R is for -s 0, 2, 5, 6 and 11", "err"),
     ("liblinear-train -s 21 -n 1 two model", "ERROR: nu <= 0 or nu >= 1", "err"),
+    ("liblinear-train -s 21 -B 1 two model", "ERROR: prob->bias >=0, but this is ign", "err"),
+    ("svm-train -s x two model", "'x' is refused; expected a whole number", "err"),
+    ("svm-train -b 1e400 -c 1e400 two model", "no finite number", "err"),
     ("liblinear-train -C -s 1 two", "only available for -s 0, -s 2 and -s 11", "err"),
     ("liblinear-train zero model", "Wrong input format at line 1", "err"),
     ("svm-predict two missing out", "can't open model file missing", "err"),
@@ -317,6 +320,13 @@ ODD = [
     ("svm-scale -r from_zero zero", "2 0:-1 1:0.2 \n4 0:1 1:1 \n", "minimal feature index is 0"),
     ("svm-scale comment", "1 1:1 \n-1 1:-1 \n", ""),
     ("svm-predict infinite machine out", "Accuracy = 50% (1/2) (classification)\n", ""),
+    ("liblinear-predict infinite features out", "Accuracy = 100% (2/2)\n", ""),
+    ("liblinear-predict -b 1 infinite odds out extra", "Accuracy = 100% (2/2)\n", ""),
+    ("liblinear-predict -b x infinite odds out", "Accuracy = 100% (2/2)\n", ""),
+    ("liblinear-predict nothing features out", "Accuracy = -nan% (0/0)\n", ""),
+    ("svm-scale nothing", "", ""),
+    ("svm-scale -y -1 1 -s ranges nothing", "", ""),
+    ("svm-scale -r from_zero nothing", "", ""),
 ]
 
 
@@ -328,6 +338,10 @@ def test_odd_command_lines(line, out, err, capfd):
     Path("from_zero").write_text("x\n-1 1\n0 1 3\n1 0 5\n")
     Path("comment").write_text("1 1:1 # a note\n-1 1:-1\n")
     Path("infinite").write_text("1 1:inf\n-1 1:-1\n")
+    Path("nothing").write_text("")
+    head = "nr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n1 \n0 \n"
+    Path("features").write_text(f"solver_type L2R_L2LOSS_SVC\n{head}")
+    Path("odds").write_text(f"solver_type L2R_LR\n{head}")
     Path("machine").write_text(
         "svm_type c_svc\nkernel_type rbf\ngamma 1\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 -1\n"
         "nr_sv 1 1\nSV\n1 1:1 \n-1 1:-1 \n"
@@ -335,6 +349,92 @@ def test_odd_command_lines(line, out, err, capfd):
     assert run(line) == 0
     said = capfd.readouterr()
     assert said.out == out and (err in said.err if err else said.err == "")
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        ("svm-train -q -t 1.9 -d 2x -g 0.5y two", "svm-train -q -t 1 -d 2 -g 0.5 two"),
+        ("svm-train -q -v 2.9 three", "svm-train -q -v 2 three"),
+        ("svm-train -q -w1.5 2 -b x two", "svm-train -q -w1 2 -b 0 two"),
+        (
+            "liblinear-train -q -s 2.5 -c 2,5 -wx 3 -B 1z two",
+            "liblinear-train -q -s 2 -c 2 -B 1 two",
+        ),
+    ],
+)
+def test_numbers_are_read_as_far_as_they_go(line, same, capsys):
+    said = []
+    for words in (line, same):
+        assert run(f"{words} model") == 0
+        text = Path("model").read_text() if "-v" not in words else ""
+        said.append((text, capsys.readouterr().out))
+        Path("model").unlink(missing_ok=True)
+    assert said[0] == said[1]
+
+
+#: Rows of which no nu below 1 leaves a margin: all in both classes, classes around each other on a
+#: line, noise.
+SIDES = np.tile([1, -1], 15)
+NO_MARGIN = {
+    "both": np.repeat(X[:15], 2, axis=0),
+    "line": np.tile([[1.0], [2.0], [3.0], [4.0], [2.5], [2.5]], (5, 1)),
+    "noise": np.round(np.random.default_rng(2).normal(size=(30, 2)), 2),
+}
+
+
+@pytest.mark.parametrize("name", NO_MARGIN)
+@pytest.mark.parametrize("words", ["-t 0 -n 0.3", "-t 0 -n 0.1 -b 1"])
+def test_nu_that_leaves_no_margin_gives_a_model(name, words, capsys):
+    Path("data").write_text(text(SIDES, NO_MARGIN[name]))
+    assert run(f"svm-train -s 1 {words} data model") == 0
+    said = capsys.readouterr()
+    nu = words.split()[3]
+    assert said.err == "" and f"WARNING: -n {nu} leaves no margin between two classes" in said.out
+    model = read_kernel("model")
+    coefs = model.coefs[:, 0]
+    assert np.isfinite(coefs).all() and np.isfinite(model.rho).all()
+    # still multipliers of nu-SVC: as much of either class, none above the sum by nu n / 2
+    assert coefs.sum() == pytest.approx(0, abs=1e-6 * np.abs(coefs).sum())
+    assert np.abs(coefs).max() <= np.abs(coefs).sum() / (float(nu) * 30) * (1 + 1e-6)
+    assert run("svm-predict data model out") == 0
+    assert run(f"svm-train -q -s 1 {words} -v 3 data") == 0
+    assert re.search(r"^Cross Validation Accuracy = [0-9.]+%$", capsys.readouterr().out, re.M)
+
+
+def test_folds_may_lack_the_rows_that_nu_asks_for(capsys):
+    Path("data").write_text(text(np.tile([1, -1], 8)[:15], X[:15]))
+    assert run("svm-train -q -s 1 -n 0.93 -v 4 data") == 0
+    assert run("svm-train -q -s 1 -n 0.93 -b 1 data model") == 0
+    assert run("svm-train -q -s 1 -n 0.94 -v 4 data") == 1
+    assert "infeasible" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.5])
+def test_marks_of_one_class_are_halfway_between_fifths_of_scores(nu, capsys):
+    """The bounds are written from their definition; rows on the boundary are half inside."""
+    assert run(f"svm-train -q -s 2 -b 1 -g 0.5 -e 1e-7 -n {nu} two model") == 0
+    model = read_kernel("model")
+    f = np.sort(Predictor(model).decisions(read_rows("two", 0))[:, 0])
+    on = np.abs(f) < 1e-5
+    assert on.sum() > 2
+    m = int((f < -1e-5).sum() + on.sum() // 2)
+    low = [f[k * m // 5] for k in range(5)]
+    high = [f[m - 1 + k * (len(f) - m) // 5] for k in range(1, 6)]
+    bounds = np.array([*low, 0.0, *high])
+    np.testing.assert_allclose(model.marks, (bounds[1:] + bounds[:-1]) / 2, atol=1e-5)
+    assert run("svm-predict -q -b 1 two model out") == 0
+    assert Path("out").read_text().startswith("label normal outlier\n")
+    assert capsys.readouterr().err == ""
+
+
+def test_one_class_of_few_rows_has_no_marks(capsys):
+    Path("few").write_text(text(TWO[:9], X[:9]))
+    assert run("svm-train -q -s 2 -b 1 -n 0.5 few model") == 0
+    assert "too few to do a probability estimation" in capsys.readouterr().err
+    assert read_kernel("model").marks is None
+    assert run("svm-predict -b 1 few model out") == 1
+    assert "does not support" in capsys.readouterr().err
 
 
 def test_an_objective_of_zero_has_no_sign(capsys):

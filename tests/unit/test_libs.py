@@ -15,9 +15,11 @@ from svmcut.files.models.library_text import (
 )
 from svmcut.libs import kernel_values, measures
 from svmcut.libs.kernel_values import Expansion
+from svmcut.libs.linear_machines import joint_support
 from svmcut.libs.rows import Rows, whole_labels
+from svmcut.libs.svm_predict import one_class_probabilities
 from svmcut.libs.training_rows import classes_of, folds, taken
-from svmcut.libs.words import Refused, integer_of, leading_options, real_of
+from svmcut.libs.words import Refused, integer_of, kind_of, leading_options, real_of
 
 WORDS = ["1", "-1", "+2.5e3", "0x1p3", "nan", "inf", "1e999", "x", "", "1:2", "3:4", "2:0x1", "9"]
 WORDS += [
@@ -61,30 +63,32 @@ def test_an_empty_text_has_no_rows():
     assert (len(labels), indptr.tolist(), fault) == (0, [0], 0)
 
 
-@pytest.mark.parametrize(
-    ("word", "value"), [("3", 3), ("011", 11), ("", 0), ("+4", 4), (" -2", -2)]
-)
-def test_whole_numbers(word, value):
-    assert integer_of(word) == value
+WHOLE = {"3": 3, "011": 11, "": 0, "+4": 4, " -2": -2, "1.9": 1, "0x2": 0, "2x": 2, "1_0": 1}
+WHOLE |= {"x": 0, "-": 0, "--1": 0, "١": 0, "4294967297": 1, "9" * 30: -1, "-" + "9" * 30: 0}
 
 
-@pytest.mark.parametrize("word", ["1.7", "0x2", "abc", "2 ", "1_0", "9" * 30])
-def test_words_that_are_no_whole_number(word):
+@pytest.mark.parametrize("word", WHOLE)
+def test_whole_numbers_are_what_a_word_begins_with(word):
+    """As atoi has it on computers of 64 bits."""
+    assert integer_of(word) == WHOLE[word]
+
+
+@pytest.mark.parametrize("word", ["abc", "", "-", " x", ".5"])
+def test_no_word_without_a_number_chooses_what_is_trained(word):
     with pytest.raises(Refused):
-        integer_of(word)
+        kind_of(word)
+    assert kind_of("2.9") == 2
 
 
-@pytest.mark.parametrize(
-    ("word", "value"), [("0x10", 16.0), ("", 0.0), (" +.5", 0.5), ("1e3", 1000.0), ("inf", np.inf)]
-)
-def test_numbers(word, value):
-    assert real_of(word) == value
+REAL = {"0x10": 16.0, "": 0.0, " +.5": 0.5, "1e3": 1000.0, "inf": np.inf, "-INFINITY": -np.inf}
+REAL |= {"1,5": 1.0, "2x": 2.0, "1_0": 1.0, "1e400": np.inf, "0x": 0.0, "--1": 0.0, "١": 0.0}
+REAL |= {"0x1p-1z": 0.5, "-0x1p9999": -np.inf, "1e": 1.0, "1.e-2e": 0.01, "x": 0.0, ".": 0.0}
 
 
-@pytest.mark.parametrize("word", ["1,5", "2x", "1_0", "1e400", "0x", "--1", "١"])
-def test_words_that_are_no_number(word):
-    with pytest.raises(Refused):
-        real_of(word)
+@pytest.mark.parametrize("word", REAL)
+def test_numbers_are_what_a_word_begins_with(word):
+    assert real_of(word) == REAL[word]
+    assert np.isnan(real_of("nanny"))
 
 
 def test_options_come_first_and_one_letter_counts():
@@ -208,3 +212,28 @@ def test_a_correlation_is_rounded_row_by_row():
     constant = measures.crossed_report(True, np.zeros(4), np.arange(4.0))
     assert constant[1] == "Cross Validation Squared correlation coefficient = -nan"
     assert measures.report(False, np.zeros(0), np.zeros(0)) == ["Accuracy = -nan% (0/0)"]
+
+
+def test_marks_part_the_probabilities_of_one_class():
+    """What LIBSVM 3.37 says of scores between, on and beyond its ten marks."""
+    marks = [-5.0, -4.0, -3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    scores = [-6, -5, -4.5, -4, -1, 0, 1, 4.5, 6, np.nan]
+    expected = [0.001, 0.1, 0.1, 0.2, 0.5, 0.5, 0.6, 0.9, 0.999, 0]
+    P = one_class_probabilities(np.array(scores), marks)
+    np.testing.assert_allclose(P, np.column_stack([expected, 1 - np.array(expected)]))
+
+
+def test_multipliers_of_classes_at_once_are_those_of_the_largest_losses():
+    scores = np.array(
+        [
+            [0.0, 0.0, -2.0],  # one rival
+            [0.2, 0.5, 0.5],  # two that tie
+            [1.0, 0.0, -1.0],  # one at the margin
+            [1.2, 0.0, 0.0],  # beyond it, and near
+            [3.0, 0.0, 0.0],
+        ]
+    )
+    counts = [joint_support(row[None], np.array([0])) for row in scores]
+    assert counts == [2, 3, 2, 1, 0]
+    assert joint_support(scores, np.zeros(5, np.int64)) == sum(counts)
+    assert joint_support(np.ones((3, 1)), np.zeros(3, np.int64)) == 0
