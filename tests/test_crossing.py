@@ -331,6 +331,18 @@ def test_every_two_features_go_together(runner, part):
         runner.run(cell, uses)
 
 
+#: Of three features that were wrong together.
+WRONG_ONCE = (
+    crossings.Cell("sequence", "svm", "quick", "cv", "iterations"),
+    crossings.Cell("classification", "arrow frame", choice="certify choice", weights="file"),
+)
+
+
+@pytest.mark.parametrize("cell", WRONG_ONCE)
+def test_what_was_wrong_once_runs(runner, cell):
+    runner.run(cell, [])
+
+
 def test_what_the_catalog_refuses_is_refused(runner):
     for cell in pairs()[1]:
         if cell.has_options:

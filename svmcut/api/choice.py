@@ -15,6 +15,7 @@ from svmcut.selection.interval import CertifiedChoice, Interval, check_choice
 from svmcut.spec.kinds import number
 from svmcut.spec.parameters import C as OF_C
 from svmcut.spec.records import replace
+from svmcut.tables.options import is_frame
 from svmcut.tasks.protocol import names_beside
 from svmcut.typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ def certified_choice(
     *,
     folds: int = 5,
     validate: Any = None,
+    weights: Any = None,
     **parameters: Unpack[Training],
 ) -> Choice:
     """Chooses C, the weight of an example's loss, so that no other C of an interval has fewer
@@ -49,8 +51,10 @@ def certified_choice(
         The share of the rows: 0.01 is one in a hundred.
     folds : int
         Where errors are counted, unless `validate` is given.
-    validate : str, (X, y) or None
+    validate : str, DataFrame, (X, y) or None
         Rows held out; the data are all trained on then.
+    weights
+        As in `train`.
     **parameters
         As in `train`. Every training is to a relative gap of 1e-5 where `gap` is not given, and a
         time_limit is that of the choice.
@@ -81,13 +85,13 @@ def certified_choice(
         expected = "a number above 0 and at most 1"
         raise UsageError("{} is no share; expected {}", Parameter("within"), expected) from None
     given: dict[str, Any] = {**parameters}
-    for name in ("cost", "example_cost", "until_decided", "probability"):
+    for name in ("cost", "example_cost", "until_decided"):
         if given.get(name):
             raise UsageError("{} does not go with an interval of C; leave it out", Parameter(name))
     given["example_cost"] = low
-    own, examples, settings, idle = examples_of(data, given.pop("task", None), None, given)
+    own, examples, settings, idle = examples_of(data, given.pop("task", None), weights, given)
     check_choice(settings)
-    whole = own.plan(examples, settings)
+    whole = own.plan(examples, replace(settings, probability=False))
     warnings: list[str] = []
     if validate is None:
         parts, parted, warnings = parts_of(examples, whole.settings, folds)
@@ -122,6 +126,11 @@ def _interval(interval: Any) -> tuple[float, float]:
 
 def _held(validate: Any, own: Task, examples: Any, settings: Settings) -> Any:
     """The rows held out."""
+    if examples.table is not None and is_frame(validate):
+        from svmcut.files.encoded import TestTable, join_examples
+
+        blocks = TestTable(examples.table.encoding).stream(validate, own.label_kind)
+        return join_examples([*blocks])
     if not isinstance(validate, str | os.PathLike):
         return own.from_arrays(*validate)
     path = os.fspath(validate)

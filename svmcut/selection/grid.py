@@ -462,9 +462,11 @@ class Search:
             ),
             "search",
         )
-        names = set(measures(self._settings.task))
+        known = measures(self._settings.task)
+        least = {name for name, row in known.items() if not (row.of_chunks or row.of_counts)}
         for one in (one for row in state["results"] for one in row if one is not None):
-            schemas.require(one["values"].keys() == names, "measures", ", ".join(sorted(names)))
+            whole = least <= one["values"].keys() <= known.keys()
+            schemas.require(whole, "measures", ", ".join(sorted(known)))
             schemas.many(schemas.ANY_REAL)(list(one["values"].values()), "measures")
         self.results = [list(row) for row in state["results"]]
         for key, kept in state["standing"].items():

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from programs import call
+from pyarrow import csv
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -185,7 +186,7 @@ def test_python_reads_tables_and_frames(mail, tmp_path):
     assert model.predict(mail).shape == (60,) and {*model.predict(mail)} == {"ham", "spam"}
     frame = pa.table({"who": ["eve", "zoe"], "text": ["free money", "a"], "size": [1.0, None]})
     assert model.predict(frame).shape == model.decision_function(frame).shape == (2,)
-    again = svmcut.train(pa.csv.read_csv(mail), label="label", text="text")
+    again = svmcut.train(csv.read_csv(mail), label="label", text="text")
     assert again.primal == found.primal and np.array_equal(again.model.w, found.model.w)
 
 
@@ -205,7 +206,7 @@ class LikeFrame:
 
 
 def test_frames_are_not_compared(mail):
-    frame, how = LikeFrame(pa.csv.read_csv(mail)), {"label": "label", "text": "text"}
+    frame, how = LikeFrame(csv.read_csv(mail)), {"label": "label", "text": "text"}
     found = svmcut.train(str(mail), **how)
     assert svmcut.train(frame, **how).primal == found.primal
     choice = svmcut.cross_validate(frame, folds=2, example_cost=[0.1, 1], **how)
@@ -213,6 +214,15 @@ def test_frames_are_not_compared(mail):
     for data in ((), [], (1,), 3, None):
         with pytest.raises(UsageError, match="neither a path nor"):
             svmcut.train(data)
+
+
+def test_a_frame_is_held_out_of_a_choice_of_c(mail):
+    rows, how = csv.read_csv(mail), {"label": "label", "text": "text", "probability": True}
+    held = rows.slice(40)
+    found = svmcut.certified_choice(LikeFrame(rows), (0.1, 1), 0.5, validate=LikeFrame(held), **how)
+    weighed = svmcut.certified_choice(rows, (0.1, 1), 0.5, folds=2, weights=[2.0] * 60, **how)
+    assert found.proof["proven"] and weighed.proof["proven"]
+    assert found.outcome.model.has_probabilities
 
 
 @pytest.mark.parametrize(
