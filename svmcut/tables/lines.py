@@ -17,8 +17,9 @@ nothing. Missing is \m among values.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from svmcut.spec.catalog import INPUTS
 from svmcut.spec.records import replace
 from svmcut.tables.columns import Category, Fitted, Number, Text, Unused
 from svmcut.tables.encoding import Encoding
+from svmcut.tables.options import LONGEST_RUN, MOST_BITS
 from svmcut.typing import Any
 
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
@@ -69,14 +71,15 @@ def parse(path: str, text: bytes, line: int) -> Encoding:
         With the line, for one that is none of these.
     """
     reader = _Reader()
-    *rows, last, _ = text.decode("utf-8", "surrogateescape").split("\n")
+    *rows, last, _ = text.split(b"\n")
     for number, row in enumerate(rows, line):
         try:
-            reader.add(row.split(" "))
-        except (ValueError, IndexError, KeyError, TypeError, AttributeError):
+            reader.add(row.decode().split(" "))
+        except (ValueError, KeyError, TypeError):
+            shown = row.decode("utf-8", "backslashreplace")[:60]
             message = "line '{}' is refused; expected a column, a term or a label of a table"
-            raise ModelError(path, Message(message, row[:60]), number, 1) from None
-    return replace(reader.encoding(), format=last.split(" ")[-1])
+            raise ModelError(path, Message(message, shown), number, 1) from None
+    return replace(reader.encoding(), format=last.decode().split(" ")[-1])
 
 
 def _of_column(column: Fitted) -> Iterator[str]:
@@ -111,29 +114,32 @@ def _name(word: str) -> str:
 
 
 class _Reader:
+    """Takes in lines; a ValueError, KeyError or TypeError for one that is none of these."""
+
     def __init__(self) -> None:
-        self._words: list[str] = []
+        self._words: dict[str, None] = {}
+        self._names: dict[str, None] = {}
         self._unused: list[Unused] = []
         self._columns: list[Fitted] = []
-        self._terms: list[str] = []
-        self._df: list[int] = []
+        self._terms: dict[str, int] = {}
         self._text: Any = None
 
     def add(self, words: list[str]) -> None:
         """Takes in a line."""
-        _, kind, name, *rest = words
+        start, kind, name, *rest = words
+        if start != "#@":
+            raise ValueError
         if kind == "term" and self._text is not None and self._text.hash_bits is None:
             (df,) = rest
-            self._terms.append(_name(name))
-            self._df.append(int(df))
+            _put(self._terms, _name(name), _count(df, 1, self._text.rows))
             return
         self._close()
         if kind == "label":
             (word,) = rest
-            if int(name) != len(self._words) + 1:
-                raise ValueError
-            self._words.append(_name(word))
+            _count(name, len(self._words) + 1, len(self._words) + 1)
+            _put(self._words, _name(word))
         elif kind == "column":
+            _put(self._names, _name(name))
             self._column(_name(name), *rest)
         else:
             raise ValueError
@@ -149,14 +155,15 @@ class _Reader:
         if kind in _ROLES and not rest:
             self._unused.append(Unused(name, kind))
         elif kind == "number":
-            mean, scale, fill = map(float, values)
-            if not np.isfinite([mean, scale, fill]).all():
-                raise ValueError
+            mean, scale, fill = map(_finite, values)
             self._columns.append(Number(name, mean, scale, fill, missing))
         elif kind == "boolean" and not values:
             self._columns.append(Number(name, missing=missing, boolean=True))
         elif kind == "category":
-            self._columns.append(Category(name, _different(map(_name, values)), missing))
+            names = dict.fromkeys(map(_name, values))
+            if len(names) < len(values):
+                raise ValueError
+            self._columns.append(Category(name, tuple(names), missing))
         elif kind == "text":
             self._text = _text(name, dict(word.split("=", 1) for word in rest))
         else:
@@ -165,29 +172,39 @@ class _Reader:
     def _close(self) -> None:
         """Ends the terms of a column."""
         if self._text is not None:
-            terms = _different(self._terms)
-            df = np.array(self._df, np.int64)
-            if len(df) and not 0 < df.min() <= df.max() <= self._text.rows:
-                raise ValueError
-            self._columns.append(replace(self._text, terms=terms, df=df))
-        self._text, self._terms, self._df = None, [], []
+            df = np.array([*self._terms.values()], np.int64)
+            self._columns.append(replace(self._text, terms=tuple(self._terms), df=df))
+        self._text, self._terms = None, {}
 
 
 def _text(name: str, words: dict[str, str]) -> Text:
-    low, high = map(int, words["ngrams"].split(","))
-    bits = int(words["hash"].removeprefix("2^")) if "hash" in words else None
+    low, high = (_count(word, 1, LONGEST_RUN) for word in words["ngrams"].split(","))
+    bits = _count(words["hash"].removeprefix("2^"), 1, MOST_BITS) if "hash" in words else None
     log = {"log": True, "count": False}[words["tf"]]
     normed = {"l2": True, "none": False}[words["norm"]]
-    if words["idf"] not in ("smooth", "plain", "none") or not 1 <= low <= high:
+    if words["idf"] not in ("smooth", "plain", "none") or low > high:
         raise ValueError
-    if bits is not None and not 1 <= bits <= 30:
-        raise ValueError
-    how = (low, high), log, words["idf"], normed, int(words["rows"])
+    how = (low, high), log, words["idf"], normed, _count(words["rows"], 0, 2**53)
     return Text(name, *how, (), np.zeros(0, np.int64), bits, words["unicode"])
 
 
-def _different(names: Iterable[str]) -> tuple[str, ...]:
-    read = tuple(names)
-    if len({*read}) < len(read):
+def _put(known: dict[str, Any], name: str, value: Any = None) -> None:
+    """Adds a name that is not there."""
+    if name in known:
         raise ValueError
-    return read
+    known[name] = value
+
+
+def _count(word: str, least: int, most: int) -> int:
+    """A whole number from least to most."""
+    value = int(word) if word.isascii() and word.isdigit() and len(word) <= 20 else -1
+    if not least <= value <= most:
+        raise ValueError
+    return value
+
+
+def _finite(word: str) -> float:
+    value = float(word)
+    if not math.isfinite(value):
+        raise ValueError
+    return value

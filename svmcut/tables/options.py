@@ -28,7 +28,7 @@ def _switch(value: Any) -> bool:
 
 def _lengths(value: Any) -> tuple[int, int]:
     low, high = value
-    if not 1 <= low <= high <= 20:
+    if not 1 <= low <= high <= LONGEST_RUN:
         raise ValueError
     return int(low), int(high)
 
@@ -37,6 +37,8 @@ def _pair(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
 
 
+#: Words of a run, and bits of a hash.
+LONGEST_RUN, MOST_BITS = 20, 30
 COLUMN = Kind("COLUMN", "the name of a column", str, lambda value: _names((value,))[0])
 COLUMNS = Kind(
     "COLUMN[,COLUMN...]",
@@ -48,7 +50,7 @@ COLUMNS = Kind(
 SWITCH = Kind("on|off", "on or off", str, _switch, words=("on", "off"))
 LENGTHS = Kind(
     "LOW,HIGH",
-    "two lengths from 1 to 20 that do not fall, as in 1,2",
+    f"two lengths from 1 to {LONGEST_RUN} that do not fall, as in 1,2",
     _pair,
     _lengths,
     words=("1,1", "1,2", "1,3"),
@@ -99,7 +101,7 @@ class TableOptions:
     tf_idf: bool = param(True, SWITCH)
     sublinear: bool = param(False, SWITCH)
     smooth: bool = param(True, SWITCH)
-    hash_bits: int | None = param(None, integer(1, 30))
+    hash_bits: int | None = param(None, integer(1, MOST_BITS))
     template: str | None = param(None, PATH)
 
     def check_hashing(self) -> None:

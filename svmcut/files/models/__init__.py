@@ -8,11 +8,12 @@ import io
 
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import LINE_LIMIT
-from svmcut.files.models.tables import split_table, write_table
+from svmcut.files.models.tables import split_table, with_table, write_table
 from svmcut.files.output import write_atomically
 from svmcut.files.remote import is_file, open_file
+from svmcut.messages import Message
 from svmcut.spec.catalog import FORMATS, load
-from svmcut.spec.records import replace
+from svmcut.spec.schemas import StateError
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -83,10 +84,21 @@ def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tup
             read = load(f"{row.where}:read")
             body, table = split_table(path, file, row.mapped)
             model = read(path, first, body, **how)
-            model = model if table is None else replace(model, table=table)
+            if not (row.mapped or row.foreign):
+                model = _checked(path, model)
+            model = model if table is None else with_table(path, model, table)
             return first.rstrip().decode("ascii", "backslashreplace"), model
     except OSError as error:
         raise ModelError(path, error.strerror or str(error)) from error
+
+
+def _checked(path: str, model: Model) -> Model:
+    """The model, where its arrays fit together; else a ModelError."""
+    try:
+        return model.checked()
+    except StateError as error:
+        message = Message("the numbers do not fit together: {}", str(error))
+        raise ModelError(path, message) from None
 
 
 def read_light(path: str) -> tuple[ScoringModel, int]:

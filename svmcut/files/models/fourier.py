@@ -65,9 +65,11 @@ def read(path: str, first: bytes, file: BinaryIO) -> FourierModel:
     seed = lines.integer(5, "the seed", 0, 2**63 - 1)
     n, b = lines.integer(6, "the number of training documents", 0), lines.real(7, "the threshold b")
     text, fields = marks.split(path, file.read(), _HEADER_LINES + 1)
-    cosines, rest = [], []
+    cosines, rest = list[float](), list[bytes]()
     for number, line in enumerate(text.splitlines(keepends=True), _HEADER_LINES + 1):
         word = line.split(None, 1)[0] if line.strip() else b""
+        if len(cosines) == D:
+            raise ModelError(path, f"one line more than the {D} of line 4", number, 1)
         try:
             cosines.append(float(word))
         except ValueError:

@@ -7,6 +7,10 @@ from __future__ import annotations
 import io
 import os
 
+from svmcut.data.labels import label_text
+from svmcut.errors import ModelError
+from svmcut.messages import Message
+from svmcut.spec.records import replace
 from svmcut.typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
@@ -24,6 +28,30 @@ def write_table(output: Output, model: Any) -> None:
         from svmcut.tables.lines import text_of
 
         output.write(text_of(model.table))
+
+
+def with_table(path: str, model: Any, table: Encoding) -> Any:
+    """The model of these lines.
+
+    Raises
+    ------
+    ModelError
+        Where they name fewer features or labels than it has.
+    """
+    columns, width = model.columns, model.n_features
+    if columns is not None:
+        width = int(columns[-1]) + 1 if len(columns) else 0
+    if table.columns and width > table.n_features:
+        message = "has weights of {} features, and the columns of its table make {}"
+        raise ModelError(path, Message(message, width, table.n_features))
+    labels = getattr(model, "names", None)
+    if labels is None:
+        labels = getattr(model, "labels", None) or ()
+    known = range(1, len(table.words) + 1)
+    if table.words and (more := [k for k in labels if k is not None and k not in known]):
+        message = "has no line '#@ label {}', and predicts that label"
+        raise ModelError(path, Message(message, label_text(float(more[0]))))
+    return replace(model, table=table)
 
 
 def split_table(
@@ -67,6 +95,9 @@ def split_table(
     text = file.read()
     end = len(text)
     for _ in range(count):
+        if not end:
+            message = "the last line counts more lines of a table than there are; the file was cut"
+            raise ModelError(path, message, 1 + text.count(b"\n"), 1)
         end = text.rfind(b"\n", 0, end - 1) + 1
     line = 2 + text.count(b"\n", 0, end)
     return io.BytesIO(text[:end]), parse(path, text[end:], line)
