@@ -55,6 +55,11 @@ def fail(message):
 # head, or into a static library that several name in a "# libraries:" line.
 LIBRARIES = {
     "svmcut_kernel_rows": ["csrc/kernels/kernel_rows.cc"],
+    "svmcut_linear": [
+        "csrc/linear/dual_cd.cc",
+        "csrc/linear/hinge.cc",
+        "csrc/linear/simplex_qp.cc",
+    ],
     "svmcut_rows": ["csrc/text/scan.cc", "csrc/text/text.cc", "csrc/linear/sparse.cc"],
 }
 

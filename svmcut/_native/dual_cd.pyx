@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/linear/dual_cd.cc
+# libraries: svmcut_linear
 """Thin wrapper of csrc/linear/dual_cd.cc."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/linear/simplex_qp.cc
+# libraries: svmcut_linear
 """Thin wrapper of csrc/linear/simplex_qp.cc."""
 
 from libc.stdint cimport int64_t

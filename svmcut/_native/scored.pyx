@@ -14,45 +14,12 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from svmcut._native.status cimport served
 
 
-cdef extern from "include/svmcut.h" nogil:
-    enum:
-        SVMCUT_OK
-        SVMCUT_BAD_INPUT
-    ctypedef struct svmcut_csr:
-        const float* data
-        const int32_t* indices
-        const int64_t* indptr
-        int64_t n_rows
-        int64_t n_features
-
 cdef extern from "include/text.h" nogil:
     int SVMCUT_SCORE_WIDTH
-    ctypedef struct svmcut_array:
-        void* data
-        int64_t length
-    ctypedef struct svmcut_rows:
-        svmcut_array values, indices, indptr, labels, qids, costs, skips, label_ids
-        int64_t n_features
-    ctypedef struct svmcut_scan_fault:
-        pass
-    ctypedef struct svmcut_scan:
-        pass
-    svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes)
-    void svmcut_scan_delete(svmcut_scan* scan)
-    int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last,
-                         int64_t bytes_left, int threads, const int* cancel, int64_t* used,
-                         svmcut_scan_fault* fault)
-    int64_t svmcut_scan_bytes(const svmcut_scan* scan)
-    int svmcut_scan_take(svmcut_scan* scan, svmcut_rows* rows)
-    void svmcut_array_free(svmcut_array* array)
     int64_t svmcut_format_scores(const double*, int64_t, char*)
     void svmcut_count_expansion(const char*, int64_t, int64_t*, int64_t*)
     int svmcut_parse_expansion(const char*, int64_t, int64_t, int64_t, double*, int64_t*, int32_t*,
                                float*, int32_t*, int64_t*)
-
-cdef extern from "include/linear.h" nogil:
-    int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s,
-                       int threads)
 
 cdef extern from "include/measures.h" nogil:
     ctypedef struct svmcut_two_classes_aims:
@@ -71,11 +38,11 @@ cdef enum:
 
 
 class Unusual(ValueError):
-    """What is not scored here."""
+    """What is not done here."""
 
 
-cdef dict _worth(const double* scores, const uint8_t* positive, int64_t n, double precision,
-                 double recall, int64_t first, int64_t last, int threads):
+cdef dict worth_of(const double* scores, const uint8_t* positive, int64_t n, double precision,
+                   double recall, int64_t first, int64_t last, int threads):
     cdef svmcut_two_classes_aims aims
     cdef svmcut_two_classes_worth worth
     cdef void* room = malloc(svmcut_two_classes_room(n))
@@ -108,11 +75,11 @@ def two_classes(const double[::1] scores, const uint8_t[::1] positive, double pr
     cdef int64_t n = scores.shape[0]
     if positive.shape[0] != n:
         raise ValueError("scores and positive differ in length")
-    return _worth(&scores[0] if n else NULL, &positive[0] if n else NULL, n, precision, recall,
-                  first, last, threads)
+    return worth_of(&scores[0] if n else NULL, &positive[0] if n else NULL, n, precision, recall,
+                    first, last, threads)
 
 
-cdef void _free(svmcut_rows* rows) noexcept:
+cdef void free_rows(svmcut_rows* rows) noexcept:
     svmcut_array_free(&rows.values)
     svmcut_array_free(&rows.indices)
     svmcut_array_free(&rows.indptr)
@@ -123,7 +90,55 @@ cdef void _free(svmcut_rows* rows) noexcept:
     svmcut_array_free(&rows.label_ids)
 
 
-cdef class LinearScorer:
+cdef class TextRows:
+    """Rows that come as text.
+
+    Parameters
+    ----------
+    path : str
+        Of the examples.
+    threads : int
+
+    Raises
+    ------
+    Unusual
+        From `feed`, for a line that is refused.
+    """
+
+    def __cinit__(self, str path, *words):
+        self.path, self.threads = path, words[len(words) - 1]
+        self.scan = svmcut_scan_new(0, 0)
+        if self.scan == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        svmcut_scan_delete(self.scan)
+
+    @property
+    def nbytes(self):
+        """As Scanner.nbytes."""
+        return svmcut_scan_bytes(self.scan)
+
+    def feed(self, text, *, bint last=False, int64_t bytes_left=-1):
+        """As Scanner.feed, but that a line that is refused is Unusual."""
+        cdef Py_buffer view
+        cdef svmcut_scan_fault fault
+        cdef int64_t used = 0
+        cdef int status
+        PyObject_GetBuffer(text, &view, PyBUF_SIMPLE)
+        try:
+            with nogil:
+                status = svmcut_scan_feed(self.scan, <const char*>view.buf, view.len, last,
+                                          bytes_left, self.threads, NULL, &used, &fault)
+        finally:
+            PyBuffer_Release(&view)
+        if status == SVMCUT_BAD_INPUT:
+            raise Unusual
+        served(status)
+        return used
+
+
+cdef class LinearScorer(TextRows):
     """Scores of a linear function for rows that come as text, and the classes of these rows.
 
     Parameters
@@ -154,31 +169,24 @@ cdef class LinearScorer:
         no class and scores that are not finite.
     """
 
-    cdef readonly str path
     cdef readonly int64_t rows, positives
     cdef readonly bint queries
-    cdef svmcut_scan* scan
     cdef double* w
     cdef double* scores
     cdef uint8_t* positive
     cdef int64_t d, room, scored
     cdef double offset, low, high
     cdef bint named
-    cdef int threads
 
     def __cinit__(self, str path, bytes vector, int64_t highest, double offset, labels,
                   int threads):
-        self.path, self.offset, self.threads = path, offset, threads
+        self.offset = offset
         self.named = labels is not None
         if labels is not None:
             self.low, self.high = labels
-        self.scan = svmcut_scan_new(0, 0)
-        if self.scan == NULL:
-            raise MemoryError
         self._read(vector, highest)
 
     def __dealloc__(self):
-        svmcut_scan_delete(self.scan)
         free(self.w)
         free(self.scores)
         free(self.positive)
@@ -218,29 +226,6 @@ cdef class LinearScorer:
             free(columns)
             free(values)
 
-    @property
-    def nbytes(self):
-        """As Scanner.nbytes."""
-        return svmcut_scan_bytes(self.scan)
-
-    def feed(self, text, *, bint last=False, int64_t bytes_left=-1):
-        """As Scanner.feed, but that a line that is refused is Unusual."""
-        cdef Py_buffer view
-        cdef svmcut_scan_fault fault
-        cdef int64_t used = 0
-        cdef int status
-        PyObject_GetBuffer(text, &view, PyBUF_SIMPLE)
-        try:
-            with nogil:
-                status = svmcut_scan_feed(self.scan, <const char*>view.buf, view.len, last,
-                                          bytes_left, self.threads, NULL, &used, &fault)
-        finally:
-            PyBuffer_Release(&view)
-        if status == SVMCUT_BAD_INPUT:
-            raise Unusual
-        served(status)
-        return used
-
     def score(self):
         """Scores the rows that were fed since the last call."""
         cdef svmcut_rows rows
@@ -257,7 +242,7 @@ cdef class LinearScorer:
             self._sort_out(<const double*>rows.labels.data)
             self.rows += self.scored
         finally:
-            _free(&rows)
+            free_rows(&rows)
 
     cdef int _predict(self, const svmcut_rows* rows) noexcept nogil:
         cdef svmcut_csr X
@@ -322,5 +307,5 @@ cdef class LinearScorer:
 
     def worth(self, double precision, double recall, int64_t first, int64_t last):
         """As `two_classes`, of all rows."""
-        return _worth(self.scores, self.positive, self.rows, precision, recall, first, last,
-                      self.threads)
+        return worth_of(self.scores, self.positive, self.rows, precision, recall, first, last,
+                        self.threads)

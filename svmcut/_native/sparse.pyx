@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/linear/hinge.cc
-# libraries: svmcut_rows
+# libraries: svmcut_linear svmcut_rows
 """Thin wrappers of csrc/linear/sparse.cc and hinge.cc: shapes and dtypes are checked here, sums are
 formed there."""
 

@@ -243,7 +243,7 @@ def train(options: LearnOptions) -> int:
         from svmcut.cli.updates import run_update
 
         return run_update(options)
-    from svmcut.cli.sooner import run
+    from svmcut.cli.linear_job import run
 
     return run(options)
 

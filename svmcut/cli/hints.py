@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from svmcut.data.coarse import coarse_warning
-from svmcut.data.examples import Csr
 from svmcut.files.names import are_sentences, guess_input
 from svmcut.messages import Message
 from svmcut.spec.catalog import COLUMNS, OF_TAGS, TASKS
@@ -13,6 +11,7 @@ from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from svmcut.data.examples import Csr
     from svmcut.errors import DataError
     from svmcut.spec.parameters import Settings
 
@@ -42,6 +41,8 @@ def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
         if queries
         else []
     )
+    from svmcut.data.coarse import coarse_warning
+
     bias = settings is not None and bool(settings.bias) and not settings.has_kernel
     return told + (coarse_warning(data.X, data.source.path, bias) or _scales(data.X))
 
@@ -67,11 +68,16 @@ def _scales(X: Csr) -> list[str]:
     np.maximum.at(largest, places, np.abs(some.data))
     known = (np.bincount(places, minlength=len(columns)) >= OFTEN) & (largest > 0)
     columns, largest = columns[known], largest[known]
-    if not len(columns) or largest.max() <= FAR * largest.min():
+    if not len(columns) or float(largest.max()) <= FAR * float(largest.min()):
         return []
     low, high = largest.argmin(), largest.argmax()
-    return [
-        f"the values of feature {columns[low] + 1} go to {largest[low]:.3g} and those of feature "
-        f"{columns[high] + 1} "
-        f"to {largest[high]:.3g}; svmcut scale brings features to one range"
-    ]
+    ends = (columns[low], float(largest[low])), (columns[high], float(largest[high]))
+    return [different_scales(*ends)]
+
+
+def different_scales(low: tuple[int, float], high: tuple[int, float]) -> str:
+    """The hint of two columns and their largest values, which are FAR apart."""
+    return (
+        f"the values of feature {low[0] + 1} go to {low[1]:.3g} and those of feature {high[0] + 1} "
+        f"to {high[1]:.3g}; svmcut scale brings features to one range"
+    )

@@ -380,8 +380,8 @@ def learn_grammar(program: Program) -> Grammar:
 
 
 def _learn(program: Program, values: dict[str, Any], arguments: list[str]) -> int:
+    from svmcut.cli.linear_job import run
     from svmcut.cli.options import LearnOptions
-    from svmcut.cli.sooner import run
     from svmcut.resources import watching
     from svmcut.spec.catalog import TASKS
     from svmcut.spec.parameters import task_defaults

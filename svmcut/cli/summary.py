@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import math
 
-from svmcut.cli.deciding import decided
 from svmcut.cli.endings import stop_reason
-from svmcut.cli.updating import unchanged, updated
 from svmcut.messages import as_word, printable
 from svmcut.spec.catalog import AUTO, KERNELS, measures
 from svmcut.spec.kinds import GAMMAS
@@ -74,10 +72,16 @@ def certificate(outcome: Outcome) -> list[str]:
     ]
     details = outcome.details
     if "rows_removed" in details:
+        from svmcut.cli.updating import updated
+
         lines.insert(0, fact("Rows", updated(details)))
     if "decided" in details:
+        from svmcut.cli.deciding import decided
+
         lines.append(fact("Decided", decided(details)))
     if "unchanged" in details:
+        from svmcut.cli.updating import unchanged
+
         lines.append(fact("Unchanged", unchanged(details)))
     return lines
 

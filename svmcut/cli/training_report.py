@@ -10,7 +10,6 @@ import sys
 
 from svmcut._version import __version__
 from svmcut.cli.guard import drop_stdout
-from svmcut.cli.words import in_options
 from svmcut.messages import printable, without_secrets
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.typing import TYPE_CHECKING, Any
@@ -91,13 +90,13 @@ def weights(
 
 def iteration_line(progress, objective, algorithm: int | None) -> str:
     """The original's line of one iteration; CEps is the violation the gap stands for."""
-    from svmcut.solvers.protocol import over
-
-    if (machines := over(progress)) is not None:
-        unit, done, number = machines
-        values = f"primal {progress.primal:.6g}, gap {progress.gap:.4g}"
-        return f"Iter {progress.iteration}: {done} of {number} {unit} over, {values}"
     if progress.extra is not None:
+        from svmcut.solvers.protocol import over
+
+        if (machines := over(progress)) is not None:
+            unit, done, number = machines
+            values = f"primal {progress.primal:.6g}, gap {progress.gap:.4g}"
+            return f"Iter {progress.iteration}: {done} of {number} {unit} over, {values}"
         values = ", ".join(
             f"{name.replace('_', ' ')} {value:.6g}" for name, value in progress.extra.items()
         )
@@ -199,6 +198,8 @@ def learn_report(
     options, X: Csr, counts: dict[str, int], outcome, seconds: dict[str, float], warnings: list[str]
 ) -> dict[str, Any]:
     """The JSON document of a training run; keys as docs/report.md lists them."""
+    from svmcut.cli.words import in_options
+
     progress = outcome.progress
     return {
         "command": options.command,

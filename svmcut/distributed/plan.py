@@ -43,10 +43,10 @@ from svmcut.training.checks import check_memory
 from svmcut.training.driver import Driver
 from svmcut.training.linear import Linear
 from svmcut.training.multiclass import MulticlassPlan
-from svmcut.training.outcome import Outcome, Units
+from svmcut.training.outcome import Outcome, Units, units_of_examples
 from svmcut.training.settings import resolved
 from svmcut.training.stage import Ended, Stage, make_solver
-from svmcut.training.vectors import rise_of, units_of_examples, units_of_queries
+from svmcut.training.vectors import rise_of, units_of_queries
 from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Names of open descriptors: of the standard ones, and folders of numbers.
 _STREAMS, _DESCRIPTORS = ("/dev/stdin", "/dev/stdout", "/dev/stderr"), ("/dev/fd", "/proc/self/fd")
 _BUFFER_BYTES = 1 << 20
+#: A number that a model file states in eight digits comes back with at most this relative error: to
+#: float32, to %.8g, to float32.
+KEPT = 2.0**-24 * 2 + 5e-8
 #: Folders that were looked through for what killed runs left.
 _cleared: set[str] = set()
 

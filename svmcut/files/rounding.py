@@ -5,6 +5,7 @@ original of all."""
 from __future__ import annotations
 
 from svmcut._native.text import format_pairs, parse_expansion
+from svmcut.files.output import KEPT
 from svmcut.models.kernel_forms import BY_PART, BY_ROOT
 from svmcut.spec.catalog import load
 from svmcut.spec.later import numpy as np
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from svmcut.data.examples import Csr
     from svmcut.models import KernelModel
     from svmcut.models.kernels import Kernel
-
-#: A weight or feature comes back from a file with at most this relative error: to float32, to %.8g,
-#: to float32.
-KEPT = 2.0**-24 * 2 + 5e-8
 
 
 def read_back(values: NDArray) -> NDArray[np.float32]:

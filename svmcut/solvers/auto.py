@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which certified trainer of the hinge loss is fastest on rows of a given shape; measured by
-benchmarks/auto.py."""
+"""Which certified trainer of the hinge loss is fastest on rows of a given shape, measured by
+benchmarks/auto.py, and when one is left for another on the way."""
 
 from __future__ import annotations
+
+import math
 
 from svmcut.spec.catalog import BCFW, DUAL_CD, GDMM, NEWTON
 from svmcut.typing import Any
@@ -82,3 +84,52 @@ def choose_chain(n_tags: int, length: float, first_order: bool) -> str:
     """
     many = n_tags >= MANY_TAGS or n_tags * length >= MANY_STATES
     return GDMM if first_order and many else BCFW
+
+
+#: Up to here the Hessian may be formed and factorised.
+DENSE_DIM = 1024
+#: Epochs that may be foreseen yet where Newton's method could go on and a step of it is an epoch.
+EPOCHS = 15.0
+#: Seconds of an entry or a tenth of a row in an epoch, of an entry of a row against all rows, of
+#: all steps by n^2.
+EPOCH, GRAM, STEPS = 1.4e-9, 0.7e-9, 100e-9
+#: Seconds of a matrix's factors by dim^3, of an entry of a row's outer product, of an entry read
+#: for a score.
+FACTORS, OUTER, READ = 3e-11, 1e-9, 1.3e-9
+#: Seconds that are worth a change, at least; rows of the largest Gram matrix.
+LEAST, MOST_ROWS = 0.3, 20_000
+#: Beside 4 n^2 bytes: for the cache of SMO, and of few rows another 4 n^2.
+SPARE_MB = 64.0
+
+
+def newton_may_follow(n: int, dim: int) -> bool:
+    """Whether features are few enough to go on with Newton's method where coordinate descent is
+    slow."""
+    return dim <= max(DENSE_DIM, n // 10)
+
+
+def newton_step(n: int, dim: int, nnz: int) -> float:
+    """The cost of a step of Newton's method, in epochs; its matrix is that of some tenth of the
+    rows."""
+    if dim > DENSE_DIM:
+        return 1.0
+    seconds = FACTORS * dim**3 + OUTER * 0.05 * nnz**2 / n + READ * 4 * nnz
+    return seconds / (EPOCH * (nnz + 10 * n))
+
+
+def epoch_seconds(n: int, nnz: int) -> float:
+    """The cost of an epoch of all rows."""
+    return EPOCH * (nnz + 10 * n)
+
+
+def gram_seconds(n: int, nnz: int, room: float) -> float:
+    """The cost of the Gram matrix and steps on it, at least LEAST; inf where it does not fit into
+    so many megabytes."""
+    if n > MOST_ROWS or 4e-6 * n * n + SPARE_MB > room:
+        return math.inf
+    return max(LEAST, GRAM * n * nnz + STEPS * n * n)
+
+
+def epochs_between_looks(n: int, nnz: int) -> int:
+    """Epochs that cost more than a look at the gap does."""
+    return min(max(10, 200_000 // (nnz + 10 * n)), 200)

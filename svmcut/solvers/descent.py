@@ -8,6 +8,7 @@ import math
 from collections.abc import Generator
 
 from svmcut._native import sparse
+from svmcut.solvers.auto import epochs_between_looks
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start
 from svmcut.spec import schemas, states
@@ -17,16 +18,6 @@ from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-#: Up to here the Hessian may be formed and factorised.
-DENSE_DIM = 1024
-
-
-def newton_may_follow(space: Any) -> bool:
-    """Whether features are few enough to go on with Newton's method where coordinate descent is
-    slow."""
-    return space.dim <= max(DENSE_DIM, space.X.n_rows // 10)
 
 
 def squared_norms(space: Any) -> NDArray[np.float64]:
@@ -112,9 +103,7 @@ class DescentRun(FractionalRun):
         is True."""
         self._native = descent
         space, C, n = self._problem.space, self._problem.C, len(self._alpha)
-        block = min(
-            max(10, 200_000 // (space.X.nnz + 10 * n)), 200
-        )  # epochs that cost more than a look does
+        block = epochs_between_looks(n, space.X.nnz)
         if saved is not None:
             states.restore(self, self._descent_form(), saved, "descent")
         self._stage = "descent"

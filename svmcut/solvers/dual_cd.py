@@ -22,17 +22,19 @@ benchmarks/ill_conditioned.py); where it stalls, cutting planes do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 
 from svmcut._native import dual_cd
 from svmcut.risks.weights import boxes, total
-from svmcut.solvers.descent import (
-    DENSE_DIM,
-    DescentRun,
-    hinge_cut,
+from svmcut.solvers.auto import (
+    EPOCHS,
+    epoch_seconds,
+    gram_seconds,
     newton_may_follow,
-    squared_norms,
+    newton_step,
 )
+from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
@@ -43,36 +45,14 @@ from svmcut.typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.spaces.linear import LinearSpace
-
-#: Seconds of an entry or a tenth of a row in an epoch, of an entry of a row against all rows, of
-#: all steps by n^2.
-EPOCH, GRAM, STEPS = 1.4e-9, 0.7e-9, 100e-9
-#: Seconds of a matrix's factors by dim^3, of an entry of a row's outer product, of an entry read
-#: for a score.
-FACTORS, OUTER, READ = 3e-11, 1e-9, 1.3e-9
-#: Less is not worth a change; rows of the largest Gram matrix.
-LEAST, MOST_ROWS = 0.3, 20_000
-#: Beside 4 n^2 bytes: for the cache of SMO, and of few rows another 4 n^2.
-SPARE_MB = 64.0
-
-
-def newton_step(space: LinearSpace) -> float:
-    """What a step of Newton's method costs, in epochs; its matrix is that of some tenth of the
-    rows."""
-    X, dim = space.X, space.dim
-    if dim > DENSE_DIM:
-        return 1.0
-    seconds = FACTORS * dim**3 + OUTER * 0.05 * X.nnz**2 / X.n_rows + READ * 4 * X.nnz
-    return seconds / (EPOCH * (X.nnz + 10 * X.n_rows))
-
 
 class DualCdRun(DescentRun):
     """The hinge: its multipliers have a box, and the cut at 0 may be the end."""
 
     def __init__(self, solver: DualCd, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
-        self._newton, n = newton_may_follow(problem.space), len(self._alpha)
+        n = len(self._alpha)
+        self._newton = newton_may_follow(n, problem.space.dim)
         self._gram, self._slow = False, 0
         self._boxes = boxes(problem.C, problem.risk.weights)
         self._total = total(problem.risk.weights, n)
@@ -97,15 +77,15 @@ class DualCdRun(DescentRun):
     def _leaves(self, epochs: float) -> bool:
         """Two looks in a row must have the epochs to come cost more than what would go on: Newton's
         method, where features are few, or steps on the Gram matrix."""
-        X = self._problem.space.X
-        n, room = X.n_rows, self._solver.gram_mb
+        space = self._problem.space
+        n, nnz = space.X.n_rows, space.X.nnz
         if self._newton:
             least, self._foreseen = min(epochs, self._foreseen), epochs
-            return least > self._solver.max_epochs * max(1.0, newton_step(self._problem.space))
-        if n > MOST_ROWS or 4e-6 * n * n + SPARE_MB > room:
+            return least > self._solver.max_epochs * max(1.0, newton_step(n, space.dim, nnz))
+        most = gram_seconds(n, nnz, self._solver.gram_mb)
+        if most == math.inf:
             return False
-        seconds = EPOCH * (X.nnz + 10 * n) * epochs
-        self._slow = self._slow + 1 if seconds > max(LEAST, GRAM * n * X.nnz + STEPS * n * n) else 0
+        self._slow = self._slow + 1 if epoch_seconds(n, nnz) * epochs > most else 0
         self._gram = self._slow >= 2
         return self._gram
 
@@ -170,5 +150,5 @@ class DualCd(Solver):
 
     run = DualCdRun
     seed: int = 0
-    max_epochs: float = 15
+    max_epochs: float = EPOCHS
     gram_mb: float = 0.0

@@ -31,7 +31,8 @@ from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.risks.logistic import FAR, logits
 from svmcut.risks.protocol import LossRisk
-from svmcut.solvers.descent import DENSE_DIM, DescentRun, newton_may_follow, squared_norms
+from svmcut.solvers.auto import DENSE_DIM, EPOCHS, newton_may_follow
+from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.later import numpy as np
@@ -60,7 +61,7 @@ class LossCdRun(DescentRun):
         space, risk, n = problem.space, problem.risk, len(self._alpha)
         self._logit = np.full(n, -FAR) if risk.number == LOGISTIC else None
         self._boxes = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
-        self._newton = (newton_may_follow(space) or not risk.widest()) and not solver.stays
+        self._newton = (newton_may_follow(n, space.dim) or not risk.widest()) and not solver.stays
         self._trial = math.inf
         self._foreseen = 0.0  # one look says nothing yet
 
@@ -158,5 +159,5 @@ class LossCd(Solver):
 
     run = LossCdRun
     seed: int = 0
-    max_epochs: float = 15
+    max_epochs: float = EPOCHS
     stays: bool = False

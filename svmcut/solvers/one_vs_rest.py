@@ -24,8 +24,9 @@ from svmcut._native import label_cd
 from svmcut.cutting.bundle import CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
+from svmcut.solvers.auto import newton_may_follow
 from svmcut.solvers.compose import Watched
-from svmcut.solvers.descent import newton_may_follow, squared_norms
+from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.protocol import (
     Interrupted,
@@ -164,7 +165,8 @@ class OneVsRestRun(Run):
 
     def _begin_wave(self) -> Any:
         problem, space, stop, labels = self._problem, self._space, self._binary.stop, self._labels()
-        patience = self._solver.machine.max_epochs if newton_may_follow(space) else math.inf
+        leaves = newton_may_follow(space.X.n_rows, space.dim)
+        patience = self._solver.machine.max_epochs if leaves else math.inf
         return label_cd.Descent(
             space.rows,
             problem.risk.positive[:, labels.start : labels.stop],

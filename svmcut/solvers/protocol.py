@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from svmcut.cutting.oracle import Oracle, RiskOracle
 from svmcut.spec import schemas
+from svmcut.spec.parameters import StoppingRule
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form, Kept, State
 from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
@@ -110,22 +111,6 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, progress: Progress):
         super().__init__()
         self.progress = progress
-
-
-@record
-class StoppingRule:
-    """gap <= absolute (the original's C epsilon), or gap <= relative * primal where that is given
-    instead."""
-
-    absolute: float
-    relative: float | None = None
-
-    def target(self, primal: float) -> float:
-        """The gap to be reached at this primal value."""
-        return self.absolute if self.relative is None else self.relative * abs(primal)
-
-    def met(self, primal: float, dual: float) -> bool:
-        return primal - dual <= self.target(primal)
 
 
 @record

@@ -11,12 +11,6 @@ from svmcut.spec.entries import DUAL_CD, L2, SMO, TWO_CLASSES
 from svmcut.spec.parameters import DEFAULTS, Settings
 
 
-def check_keeping(settings: Settings) -> None:
-    """Refuses, as a UsageError, keep_multipliers where there is nothing to keep."""
-    if settings.keep_multipliers:
-        check_kept(settings, "keep_multipliers")
-
-
 def check_kept(settings: Settings, asking: str) -> None:
     """Refuses, as a UsageError, training whose rows have no multipliers that bound an optimum.
 

@@ -405,3 +405,19 @@ UNASKED = {"threads", "seed", "cache_size"}
 def task_defaults(task: str) -> dict[str, Any]:
     """The defaults that are the task's own."""
     return {"task": task, "loss": TASKS[task].loss, **TASKS[task].defaults}
+
+
+@record
+class StoppingRule:
+    """gap <= absolute (the original's C epsilon), or gap <= relative * primal where that is given
+    instead."""
+
+    absolute: float
+    relative: float | None = None
+
+    def target(self, primal: float) -> float:
+        """The gap to be reached at this primal value."""
+        return self.absolute if self.relative is None else self.relative * abs(primal)
+
+    def met(self, primal: float, dual: float) -> bool:
+        return primal - dual <= self.target(primal)

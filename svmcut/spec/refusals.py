@@ -12,7 +12,6 @@ from svmcut.errors import UsageError
 from svmcut.messages import Message, Parameter
 from svmcut.spec.catalog import KERNELS, TASKS, losses, task_inputs
 from svmcut.spec.entries import CLASSES, TAGS, Loss
-from svmcut.spec.kept import check_keeping
 from svmcut.spec.kinds import ANY
 from svmcut.spec.many_labels import check_blocks
 from svmcut.spec.parameters import DEFAULTS, FACTORS, KINDS, Settings
@@ -69,7 +68,10 @@ def check(settings: Settings) -> list[str]:
     if task.of_rows:
         check_vectors(settings)
     check_definite(settings)
-    check_keeping(settings)
+    if settings.keep_multipliers:
+        from svmcut.spec.kept import check_kept
+
+        check_kept(settings, "keep_multipliers")
     check_effects(settings)
     return _warnings(settings, loss)
 

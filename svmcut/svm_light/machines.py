@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from svmcut.risks.weights import boxes
-from svmcut.solvers.descent import DENSE_DIM
+from svmcut.solvers.auto import DENSE_DIM
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.solvers.smoothed_margin import SmoothedMargin
 from svmcut.spec.records import record, replace

@@ -21,22 +21,16 @@ bound is closer than what its sums are known to.
 
 from __future__ import annotations
 
-import math
-
 from svmcut.errors import UsageError
-from svmcut.files.rounding import KEPT
+from svmcut.files.output import KEPT
 from svmcut.messages import Parameter
 from svmcut.models.bounds import lengths
 from svmcut.spec.catalog import KERNELS, PAIRS, SOLVERS
 from svmcut.spec.entries import CLASSES, L2, SETS, TWO_CLASSES
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
-from svmcut.training.gate import BOUNDED
+from svmcut.training.gate import BOUNDED, SCORED, ball_of
 from svmcut.typing import TYPE_CHECKING, Any
-
-#: Rounding of a score in float64, as a part of |x| and of the sizes of what adds up to w: of rows
-#: of a thousand features, or of many more whose errors are independent.
-SCORED = 2.0**-43
 
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
@@ -71,20 +65,16 @@ def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
         return model
     if settings.certify is False or settings.original or not _has_ball(outcome, settings):
         return model
-    slip = outcome.slip
-    gap = max(0.0, outcome.written + outcome.rounding - outcome.dual) + slip
-    if not math.isfinite(gap):
-        return model
     bias = float(settings.bias or 0.0)
-    radius = math.sqrt(2.0 * (max(0.0, outcome.gap) + slip))
-    if outcome.apart is not None:
-        gap_of_v, apart = outcome.apart
-        near = math.sqrt(max(0.0, gap_of_v - 0.25 * apart * apart) + slip) + 0.5 * apart
-        radius = min(radius, near) if math.isfinite(near) else radius
-    size = _size(replace(model, certificate=(gap, 0.0, bias)), outcome)
-    radius = min(math.sqrt(2.0 * gap), radius + KEPT * size) + SCORED * size
-    radius *= outcome.scale
-    return replace(model, certificate=(gap, radius, bias, *_radii(model, outcome, size, radius)))
+
+    def size(gap: float) -> float:
+        return _size(replace(model, certificate=(gap, 0.0, bias)), outcome)
+
+    ball = ball_of(outcome, size)
+    if ball is None:
+        return model
+    gap, radius, known = ball
+    return replace(model, certificate=(gap, radius, bias, *_radii(model, outcome, known, radius)))
 
 
 def _radii(model: Any, outcome: Outcome, size: float, radius: float) -> list[float]:

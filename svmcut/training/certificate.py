@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 from svmcut._native import sparse
 from svmcut.errors import ModelError
-from svmcut.files.rounding import KEPT, read_back
+from svmcut.files.output import KEPT
+from svmcut.files.rounding import read_back
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
@@ -19,7 +20,7 @@ from svmcut.spec.later import distinct
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.spec.states import OWN, Form, State
-from svmcut.training.gate import Part, Reading
+from svmcut.training.gate import Part, Reading, rounded
 from svmcut.training.outcome import Outcome
 from svmcut.typing import TYPE_CHECKING, Any
 
@@ -131,13 +132,6 @@ def weights_reading(
         return rounded(problem.C * slopes + size + abs(outcome.primal), len(w))
 
     return Reading(value, change, part, original, size=at_zero, sums=sums)
-
-
-def rounded(terms: float, count: int) -> float:
-    """By how much a sum in float64 may differ from that of the numbers, which are so many and add
-    up to `terms` in size: as a sum of rounding errors that are independent, eight deviations of
-    it, or all of them where they are few. N. J. Higham and T. Mary, SIAM J. Sci. Comput. 2019."""
-    return 2.0**-53 * (8.0 + min(count, 8.0 * math.sqrt(count))) * terms
 
 
 def slopes_of(problem: Problem, w: Any) -> float:

@@ -28,6 +28,7 @@ from contextvars import ContextVar
 
 from svmcut.errors import ModelError
 from svmcut.files.models import written_and_read
+from svmcut.files.output import KEPT
 from svmcut.messages import Message
 from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 #: A dual value above the primal by more than this part of it is a mistake in the program, not
 #: rounding.
 SLIP = 1e-9
+#: Rounding of a score in float64, as a part of |x| and of the sizes of what adds up to w: of rows
+#: of a thousand features, or of many more whose errors are independent.
+SCORED = 2.0**-43
 #: The same of what is added up for a primal value that is nearly 0.
 ROUNDING = 1e-14
 #: What a run says whose gap any model would meet.
@@ -265,6 +269,39 @@ def _holds(part: Part, original: bool) -> bool:
         return part.holds(written_and_read(part.model, original))
     except (ModelError, MemoryError):
         return False
+
+
+def rounded(terms: float, count: int) -> float:
+    """By how much a sum in float64 may differ from that of the numbers, which are so many and add
+    up to `terms` in size: as a sum of rounding errors that are independent, eight deviations of
+    it, or all of them where they are few. N. J. Higham and T. Mary, SIAM J. Sci. Comput. 2019."""
+    return 2.0**-53 * (8.0 + min(count, 8.0 * math.sqrt(count))) * terms
+
+
+def ball_of(outcome: Any, size: Callable[[float], float]) -> tuple[float, float, float] | None:
+    """The gap of the file, the radius that it proves around its weights, as svmcut.training.balls
+    has them, and the size; None where the gap is not finite.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Judged.
+    size : callable
+        Of a gap: weights whose numbers change by at most a part of themselves are within so much of
+        what they were times this.
+    """
+    slip = outcome.slip
+    gap = max(0.0, outcome.written + outcome.rounding - outcome.dual) + slip
+    if not math.isfinite(gap):
+        return None
+    radius = math.sqrt(2.0 * (max(0.0, outcome.gap) + slip))
+    if outcome.apart is not None:
+        gap_of_v, apart = outcome.apart
+        near = math.sqrt(max(0.0, gap_of_v - 0.25 * apart * apart) + slip) + 0.5 * apart
+        radius = min(radius, near) if math.isfinite(near) else radius
+    known = size(gap)
+    radius = min(math.sqrt(2.0 * gap), radius + KEPT * known) + SCORED * known
+    return gap, outcome.scale * radius, known
 
 
 def primal_of_file(

@@ -7,7 +7,7 @@ import math
 
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Examples
-from svmcut.files.rounding import KEPT
+from svmcut.files.output import KEPT
 from svmcut.models import LinearModel
 from svmcut.qp import make_qp
 from svmcut.resources import planned_memory

@@ -12,8 +12,7 @@ import math
 
 from svmcut.errors import UsageError
 from svmcut.messages import Message
-from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
-from svmcut.spec import schemas
+from svmcut.spec.entries import NUMBERS, ONE_CLASS
 from svmcut.spec.later import numpy as np
 from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import refuse_example_cost
@@ -22,6 +21,8 @@ from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from svmcut.models import ChainModel, Model
+    from svmcut.solvers.protocol import Progress
+    from svmcut.spec.parameters import Settings, StoppingRule
     from svmcut.training.gate import Reading
 
 PERCENT = 100.0
@@ -153,6 +154,13 @@ class Units(NamedTuple):
         return [Message(sentence, outcome.objective.c, share, self.remedy)]
 
 
+def units_of_examples(s: Settings, weight: float) -> Units:
+    """Those of a sum over examples of this weight; C of numbers weighs an example in either
+    unit."""
+    scale = weight if s.labels in (NUMBERS, ONE_CLASS) else PERCENT
+    return Units(s.loss or "", s.epsilon or 0.0, weight, scale, summed=True)
+
+
 def class_units(
     loss: str, epsilon: float, samples: float, n: int, margin: float, scale: float = PERCENT
 ) -> Units:
@@ -257,6 +265,8 @@ class Outcome:
 
     def portable(self) -> Outcome:
         """This without the solver's callables, as a checkpoint keeps it."""
+        from svmcut.solvers.protocol import Unsaved
+
         return replace(self, progress=self.progress._replace(solution=Unsaved()), below=None)
 
     def checked(self) -> Outcome:
@@ -266,6 +276,8 @@ class Outcome:
         ------
         StateError
         """
+        from svmcut.spec import schemas
+
         self.model.checked()
         numbers = schemas.row(schemas.ANY_REAL, schemas.ANY_REAL)
         stopped_by = schemas.maybe(schemas.text(*STOPS, *ENDS))

@@ -13,7 +13,8 @@ import numpy as np
 from svmcut._native.kernels import KernelRows
 from svmcut.data.examples import Csr
 from svmcut.errors import MemoryLimitError, SvmcutError, TrainingError, UsageError
-from svmcut.files.rounding import KEPT, change_in_file, model_read_back, read_back_number
+from svmcut.files.output import KEPT
+from svmcut.files.rounding import change_in_file, model_read_back, read_back_number
 from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel, renumber
 from svmcut.models.linear_sums import linear_scores
@@ -21,8 +22,8 @@ from svmcut.resources import planned_memory
 from svmcut.risks.protocol import ExactLineRisk, SignedRisk
 from svmcut.spaces.kernel_classes import ROUNDED
 from svmcut.spec.records import replace
-from svmcut.training.certificate import close, in_columns, rounded, scaled_bound, some
-from svmcut.training.gate import CLOSE, ENDS, SLIP, Part, Reading
+from svmcut.training.certificate import close, in_columns, scaled_bound, some
+from svmcut.training.gate import CLOSE, ENDS, SLIP, Part, Reading, rounded
 from svmcut.training.least import AS_GOOD, best_multiple
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of

@@ -40,9 +40,9 @@ from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import AUTO, TASKS
 from svmcut.spec.entries import DUAL_CD, SMO
 from svmcut.spec.records import replace
-from svmcut.training.certificate import rounded, slopes_of
+from svmcut.training.certificate import slopes_of
 from svmcut.training.driver import Driver
-from svmcut.training.gate import BOUNDED
+from svmcut.training.gate import BOUNDED, rounded
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import kernel_of
 from svmcut.training.smo import SmoPlan

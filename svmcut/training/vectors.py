@@ -17,12 +17,12 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import linear_space
 from svmcut.spec.catalog import TASKS, losses
-from svmcut.spec.entries import GRADES, NUMBERS, ONE_CLASS
+from svmcut.spec.entries import GRADES, NUMBERS
 from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
-from svmcut.training.outcome import PERCENT, Units
+from svmcut.training.outcome import Units, units_of_examples
 from svmcut.typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -72,13 +72,6 @@ def rise_of(space: Any, w: Any, weights: float, features: float) -> float:
     of squares."""
     with np.errstate(over="ignore"):
         return float(math.sqrt(max(0.0, space.dot(w, w))) * np.sqrt(weights * features))
-
-
-def units_of_examples(s: Settings, weight: float) -> Units:
-    """Those of a sum over examples of this weight; C of numbers weighs an example in either
-    unit."""
-    scale = weight if s.labels in (NUMBERS, ONE_CLASS) else PERCENT
-    return Units(s.loss or "", s.epsilon or 0.0, weight, scale, summed=True)
 
 
 def units_of_queries(s: Settings, weight: float, pairs: float, queries: int) -> Units:

@@ -14,7 +14,7 @@ from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.models.kernels import Kernel
 from svmcut.risks.hinge import HingeRisk
-from svmcut.solvers import dual_cd
+from svmcut.solvers import auto
 from svmcut.solvers.gram_smo import GramSmo, gram
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
@@ -35,9 +35,9 @@ def counts(rng, n, d=1100, long=30.0):
 @pytest.fixture
 def hasty(monkeypatch):
     """The descent hands over as soon as it may."""
-    monkeypatch.setattr(dual_cd, "LEAST", 0.0)
-    monkeypatch.setattr(dual_cd, "GRAM", 0.0)
-    monkeypatch.setattr(dual_cd, "STEPS", 0.0)
+    monkeypatch.setattr(auto, "LEAST", 0.0)
+    monkeypatch.setattr(auto, "GRAM", 0.0)
+    monkeypatch.setattr(auto, "STEPS", 0.0)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -8,12 +8,10 @@ import io
 
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import LINE_LIMIT
-from svmcut.files.models.tables import split_table, with_table, write_table
 from svmcut.files.output import write_atomically
 from svmcut.files.remote import is_file, open_file
 from svmcut.messages import Message
 from svmcut.spec.catalog import FORMATS, load
-from svmcut.spec.schemas import StateError
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -81,6 +79,8 @@ def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tup
             if row is None:
                 raise _unknown(path, first)
             how = {"zero_based": True} if zero_based and row.from_zero else {}
+            from svmcut.files.models.tables import split_table, with_table
+
             read = load(f"{row.where}:read")
             body, table = split_table(path, file, row.mapped)
             model = read(path, first, body, **how)
@@ -94,6 +94,8 @@ def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tup
 
 def _checked(path: str, model: Model) -> Model:
     """The model, where its arrays fit together; else a ModelError."""
+    from svmcut.spec.schemas import StateError
+
     try:
         return model.checked()
     except StateError as error:
@@ -177,6 +179,8 @@ def written_and_read(model: Model, original: bool = False, path: str = "the mode
 def _write(path: str, output: Any, model: Model, original: bool) -> None:
     row = next(row for row in FORMATS if type(model).__name__ in row.models and not row.foreign)
     load(f"{row.where}:write")(path, row.first, output, model, original)
+    from svmcut.files.models.tables import write_table
+
     write_table(output, model)
 
 

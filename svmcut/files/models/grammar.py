@@ -196,6 +196,25 @@ def finite32(path: str, values: NDArray) -> NDArray[np.float32]:
     return rounded
 
 
+def head_of_vectors(path: str, b: float, highest: int, documents: int, count: int) -> str:
+    """The lines behind the kernel of a model in svm_light's layout: highest index, training
+    documents, support vectors, threshold.
+
+    Raises
+    ------
+    ModelError
+        Where the threshold is not finite.
+    """
+    if not math.isfinite(b):
+        raise ModelError(path, f"the threshold b is {b}; the model is not written")
+    return (
+        f"{highest} # highest feature index \n"
+        f"{min(documents, INDEX_LIMIT)} # number of training documents \n"
+        f"{count + 1} # number of support vectors plus 1 \n"
+        f"{b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n"
+    )
+
+
 def write_header(
     output: Output, first: bytes, kernel: Kernel, rest: str, original: bool = False
 ) -> None:

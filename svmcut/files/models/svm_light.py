@@ -18,6 +18,7 @@ from svmcut.files.models.grammar import (
     INDEX_LIMIT,
     HeaderLines,
     finite32,
+    head_of_vectors,
     write_header,
     write_weights,
 )
@@ -76,16 +77,9 @@ def write_vectors(path: str, output: Output, model: KernelModel, comments: list[
 
 def _head(path: str, model: ScoringModel, highest: int, count: int) -> str:
     """The lines behind the kernel, of a model of so many features and support vectors."""
-    if not np.isfinite(model.b):
-        raise ModelError(path, f"the threshold b is {model.b}; the model is not written")
     if model.highest_index is not None:
         highest = max(highest, min(model.highest_index, INDEX_LIMIT))
-    return (
-        f"{highest} # highest feature index \n"
-        f"{min(model.n_documents, INDEX_LIMIT)} # number of training documents \n"
-        f"{count + 1} # number of support vectors plus 1 \n"
-        f"{model.b:.8g} # threshold b, each following line is a SV (starting with alpha*y)\n"
-    )
+    return head_of_vectors(path, model.b, highest, model.n_documents, count)
 
 
 def _write_linear(path: str, first: bytes, output: Output, model: LinearModel) -> None:

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""learn where two classes are trained for the error rate and nothing else was asked for: the same
+model and lines as `svmcut.cli.training` has, sooner than NumPy is imported.
+
+Whatever is not usual, a fault above all, is left to that: nothing has been written or printed then.
+So is a run that lasts, whose lines are to come as it goes, and which Ctrl-C ends with a model.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+import sys
+import time
+from types import SimpleNamespace
+
+from svmcut._native.interrupt import watched_signals
+from svmcut._native.job import LinearJob, Unusual
+from svmcut.cli import summary
+from svmcut.cli import training_report as report
+from svmcut.cli.endings import explain_ending, remedy, stop_reason
+from svmcut.cli.guard import warn
+from svmcut.cli.hints import ENOUGH, FAR, OFTEN, different_scales
+from svmcut.errors import SvmcutError
+from svmcut.files.models import marks
+from svmcut.files.models.grammar import head_of_vectors, write_header
+from svmcut.files.output import KEPT, write_atomically
+from svmcut.files.roles import File, check_roles
+from svmcut.files.text import block_bytes_of, feed, open_text
+from svmcut.resources import planned_memory
+from svmcut.scoring.measures import ROUNDING, Aims, measures_of, negatives_of
+from svmcut.solvers import auto
+from svmcut.spec import refusals
+from svmcut.spec.catalog import AUTO, FORMATS, measures
+from svmcut.spec.entries import DUAL_CD
+from svmcut.spec.parameters import StoppingRule
+from svmcut.spec.records import fields
+from svmcut.tasks.row_lines import TASK, ClassificationLines
+from svmcut.training.gate import Reading, ball_of, judge, rounded
+from svmcut.training.outcome import Outcome, units_of_examples
+from svmcut.training.settings import kernel_of, resolved
+from svmcut.typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from svmcut.cli.options import LearnOptions
+
+#: Bytes of examples, features, and work of the descent, in entries, up to which a run is done here;
+#: by then NumPy would have been imported.
+MOST_BYTES, MOST_FEATURES, MOST_WORK = 1 << 24, 100_000, 200_000_000
+#: The size of values from which on svmcut.data.coarse looks at them.
+COARSE = 2.0**13
+#: Options that may have other values than their defaults.
+_TAKEN = frozenset(
+    (
+        *("example_file", "model_file", "command", "given", "original", "format", "verbosity"),
+        *("cost", "example_cost", "epsilon", "gap", "bias", "seed", "threads"),
+        *("task", "loss", "solver", "algorithm", "progress", "table"),
+    )
+)
+_SIGNS = (-1.0, 1.0)
+
+
+def run(options: LearnOptions, original: str = "") -> int:
+    """As svmcut.cli.training.run."""
+    status = train_linear(options, original)
+    if status is not None:
+        return status
+    from svmcut.cli.sooner import run
+
+    return run(options, original)
+
+
+def is_numpy_loaded() -> bool:
+    """Whether nothing is to be gained here."""
+    return "numpy" in sys.modules
+
+
+def train_linear(options: LearnOptions, original: str = "") -> int | None:
+    """Does what `svmcut.cli.training.run` does.
+
+    Returns
+    -------
+    int or None
+        The exit status; None where nothing was done.
+
+    Raises
+    ------
+    OutputError, OSError
+        When the model cannot be written after all.
+    """
+    try:
+        if not _is_usual(options):
+            return None
+        with explain_ending(lambda: "" if original else remedy(None, None)):
+            job = _Run(options, original)
+            job.train()
+    except (ValueError, SvmcutError, OSError, MemoryError):
+        return None
+    job.tell()
+    return 0
+
+
+def _is_usual(options: LearnOptions) -> bool:
+    """Whether the files are such, and no option asks for more."""
+    if is_numpy_loaded() or sys.stdout is None or sys.stderr is None:
+        return False
+    if options.progress or (options.progress is None and sys.stderr.isatty()):
+        return False
+    if options.task != TASK or options.solver not in (AUTO, DUAL_CD) or not options.is_usual:
+        return False
+    if options.algorithm not in (None, 9) or (options.original and options.verbosity > 1):
+        return False
+    if len(options.path) != 1 or os.environ.get("SVMCUT_DEADLINE"):
+        return False
+    changed = {item.name for item in fields(options) if getattr(options, item.name) != item.default}
+    if not (changed | (options.given or frozenset())) <= _TAKEN or options.reads_table:
+        return False
+    return _is_file(options.example_file, MOST_BYTES) and _is_file(options.model_file)
+
+
+def _is_file(path: str, most: int | None = None) -> bool:
+    """Whether this is a file of no more bytes; or, without a limit, may become one."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return most is None and path != "-"
+    return stat.S_ISREG(status.st_mode) and (most is None or status.st_size <= most)
+
+
+class _Run:
+    """One run, from its files to its lines."""
+
+    def __init__(self, options: LearnOptions, original: str):
+        self._options, self._original = options, original
+        self._began = time.process_time()
+        settings = options.settings()
+        if refusals.check(settings) and not original:
+            raise Unusual
+        check_roles(*([File("", path)] for path in (options.example_file, options.model_file)))
+        self._job = job = LinearJob(options.example_file, options.threads)
+        with open_text(options.example_file) as text:
+            text.check_kind()
+            for _ in feed(job, text, block_bytes_of(options.threads)):
+                pass
+        job.take()
+        if job.is_weighed or job.n_features > MOST_FEATURES or not (original or job.has_two):
+            raise Unusual
+        self._settings = resolved(settings, job.n_rows)
+        if self._settings.free_bias:
+            raise Unusual
+        self._units = units_of_examples(self._settings, job.n_rows)
+        cost = options.path[0].value
+        self._costs = (cost, None) if options.cost else (None, cost)
+        self._objective = self._units.objective(*self._costs)
+        labels = job.low + 0.0, job.high + 0.0
+        self._labels = None if original or labels == _SIGNS else labels
+        self._warnings = [] if original else self._hints()
+
+    def _hints(self) -> list[str]:
+        """As svmcut.cli.hints."""
+        low, least, high, largest, far = self._job.scales(ENOUGH, OFTEN)
+        if far >= COARSE:
+            raise Unusual
+        apart = low >= 0 and largest > FAR * least
+        return [different_scales((low, least), (high, largest))] if apart else []
+
+    def train(self) -> None:
+        """Trains and judges."""
+        job, s, objective, began = self._job, self._settings, self._objective, time.perf_counter()
+        rule = StoppingRule(objective.c * objective.epsilon, s.gap)
+        bias = s.bias or 0.0
+        with watched_signals():
+            trained, self._steps = job.train(
+                self._labels is None,
+                objective.C,
+                bias,
+                rule.absolute if rule.relative is None else rule.relative,
+                rule.relative is not None,
+                **self._limits(),
+            )
+        self._b = 0.0 - job.constant
+        kept = (0.0 - float(f"{self._b:.8g}")) / bias if bias else 0.0
+        self._pairs, self._highest = job.pairs()
+        cuts, support, primal, dual = self._steps[-1]
+        last: Any = SimpleNamespace(
+            iteration=trained["steps"],
+            primal=primal,
+            dual=dual,
+            cuts=cuts,
+            support=support,
+            slack=trained["slack"],
+            risk=trained["risk"],
+        )
+        model: Any = SimpleNamespace(kernel=kernel_of(s))
+        self._outcome = outcome = Outcome(
+            model,
+            objective,
+            last,
+            DUAL_CD,
+            norm=trained["norm"],
+            longest_cut=trained["longest_cut"],
+            multipliers=(),
+            apart=None if s.original else (trained["cut_gap"], trained["cut_distance"]),
+        )
+        terms = objective.C * trained["rise"] + outcome.norm**2
+        reading = Reading(
+            lambda _: job.primal_of_file(kept),
+            KEPT * terms,
+            original=s.original,
+            whole=lambda: None,
+            sums=lambda: rounded(terms + abs(outcome.primal), job.n_features + (bias != 0)),
+        )
+        judge(outcome, rule, None, reading=reading)
+        if not outcome.converged:
+            raise Unusual
+        outcome.seconds = time.perf_counter() - began
+        self._ball = None
+        if s.certify is not False and not s.original:
+            self._ball = ball_of(outcome, lambda _: outcome.norm)
+
+    def _limits(self) -> dict[str, Any]:
+        """What ends a run that is not done here."""
+        job, s = self._job, self._settings
+        n, nnz, dim = job.n_rows, job.nnz, job.n_features + (s.bias != 0)
+        room = 0.0
+        if s.solver == AUTO:
+            room = planned_memory(s.max_memory)
+            if auto.choose(n, dim, nnz, self._objective.C * (self._units.samples / n)) != DUAL_CD:
+                raise Unusual
+        known = dict.fromkeys(("most_epochs", "most_seconds"), math.inf)
+        if auto.newton_may_follow(n, dim):
+            step = auto.newton_step(n, dim, nnz)
+            known["most_epochs"] = auto.EPOCHS * max(1.0, step)
+        else:
+            known["most_seconds"] = auto.gram_seconds(n, nnz, room)
+        return known | {
+            "seed": s.seed,
+            "block": auto.epochs_between_looks(n, nnz),
+            "epoch_seconds": auto.epoch_seconds(n, nnz),
+            "most_entries": int(MOST_WORK * (nnz / (nnz + 10 * n))),
+        }
+
+    def tell(self) -> None:
+        """Prints the lines of the run, and writes the model on the way."""
+        options, job, outcome = self._options, self._job, self._outcome
+        plain = not self._original and options.format == "plain"
+        say = report.out if options.verbosity > 0 else _silence
+        log = _silence if plain and options.verbosity < 2 else say
+        shown = ClassificationLines(TASK)
+        data = _Rows(job.n_rows, job.n_features)
+        counts = [job.n_rows - job.positives, job.positives]
+        driver = SimpleNamespace(
+            settings=self._settings,
+            plan=SimpleNamespace(units=self._units),
+            counts={"class_counts": counts},
+        )
+        log("Reading training examples...done")
+        for line in shown.properties(data, driver):
+            log(line)
+        if plain:
+            say(summary.fact("Examples", shown.summary(data, driver)))
+        weights = [*report.weights(options, driver, *self._costs)]
+        for name, text in [] if self._original else weights:
+            log(f"{name}: {text}")
+        for line in self._lines():
+            log(line)
+        seconds = time.process_time() - self._began
+        for line in shown.final_lines(outcome, options, seconds, bool(self._original)):
+            log(line)
+        if not self._original:
+            log(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
+        log("Compacting linear model...done")
+        with report.step(log, "Writing learned model"):
+            self._write()
+        self._warnings += outcome.warnings
+        if plain and options.verbosity > 0:
+            self._summarise(say, weights)
+        for warning in [] if self._original else [*self._warnings, *report.lost]:
+            warn(f"svmcut {options.command}", warning)
+
+    def _lines(self) -> list[str]:
+        """Those of the steps."""
+        lines = []
+        for k, (cuts, support, primal, dual) in enumerate(self._steps, 1):
+            step = SimpleNamespace(iteration=k, cuts=cuts, support=support, extra=None)
+            step.gap = primal - dual
+            lines.append(report.iteration_line(step, self._objective, self._options.algorithm))
+        return lines
+
+    def _write(self) -> None:
+        """The file of the model, as svmcut.files.models.svm_light."""
+        job, path, bias = self._job, self._options.model_file, self._settings.bias or 0.0
+        known = dict.fromkeys(("loss", "parameter", "threshold", "sigma", "multipliers", "sigmoid"))
+        ball = None if self._ball is None else (*self._ball[:2], bias)
+        marked: Any = SimpleNamespace(**known, labels=self._labels, certificate=ball)
+        highest = max(self._highest, job.n_features + (bias != 0) + 1)
+        cuts = self._outcome.progress.cuts
+        with write_atomically(path) as output:
+            head = head_of_vectors(path, self._b, highest, cuts, 1)
+            write_header(output, FORMATS[0].first, kernel_of(self._settings), head, True)
+            output.write(b"1 " + self._pairs + b"#\n" + marks.text_of(marked))
+
+    def _summarise(self, say: Any, weights: list[tuple[str, str]]) -> None:
+        """Facts of the model, and advice on it."""
+        options, job, outcome, values = self._options, self._job, self._outcome, {}
+        if job.nnz <= summary.MEASURED_VALUES:
+            aims, negatives = Aims(), job.n_rows - job.positives
+            floors = (floor * (1 - ROUNDING) for floor in (aims.precision, aims.recall))
+            worth = job.worth(self._b, *floors, *negatives_of(aims.rates, negatives))
+            values = measures_of(worth, job.n_rows, aims).values
+        if any(values.get(one.name) == 0 for one in measures(TASK).values() if one.none):
+            from svmcut.cli.advice import of_errors
+
+            self._warnings += of_errors(options, values)
+        lines = summary.chosen(options, outcome) + [summary.fact(*each) for each in weights]
+        lines += summary.certificate(outcome) + summary.errors(TASK, values)
+        for line in lines + summary.written(options.model_file, outcome.details):
+            say(line)
+
+
+class _Rows:
+    """How many rows and features there are, as lines ask training data."""
+
+    def __init__(self, n_rows: int, n_features: int):
+        self._n_rows, self.X = n_rows, SimpleNamespace(n_features=n_features)
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+
+def _silence(text: str = "", end: str = "\n") -> None:
+    """Says nothing."""
