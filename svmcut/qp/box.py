@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
+
+from svmcut.typing import Any
 
 STEPS, WAIT = 200, 20  # at most; without a tenth less to go
 CLOSE = 1e-14  # of the objective, for the sum of x z and (top - x) t
@@ -30,8 +32,49 @@ BACK = 0.995  # of the way to the nearest bound
 EQUAL = 1e-12  # part by which a sum may differ from all that its boxes hold
 
 
-def _value(Q: NDArray, r: NDArray, x: NDArray) -> float:
+def _value(Q: Any, r: NDArray, x: NDArray) -> float:
     return float(r @ x - 0.5 * (x @ (Q @ x)))
+
+
+class Product:
+    """Q = B B' + diag(h) that is not formed, so that columns of B may be of any scales: equations
+    are solved by orthogonal factors of [diag(h)^1/2, B]'.
+
+    Parameters
+    ----------
+    B : (n, d) float64
+    h : (n,) float64
+        At least 0.
+    """
+
+    def __init__(self, B: NDArray, h: NDArray):
+        self._B, self._h = B, h
+
+    def __matmul__(self, x: NDArray) -> NDArray[np.float64]:
+        product: NDArray[np.float64] = self._B @ (self._B.T @ x) + self._h * x
+        return product
+
+    def part(self, at: NDArray) -> Product:
+        """That of some of the points."""
+        return Product(self._B[at], self._h[at])
+
+    def formed(self, at: NDArray) -> NDArray[np.float64]:
+        """Rows and columns of some points."""
+        own: NDArray[np.float64] = self._B[at] @ self._B[at].T + np.diag(self._h[at])
+        return own
+
+    def raised(self, more: NDArray) -> Product:
+        """Q + diag(more)."""
+        return Product(self._B, self._h + more)
+
+    def factors(self) -> tuple[NDArray, NDArray, NDArray]:
+        """R, the order of its columns and their scales: the largest rows come first, or rounding of
+        large ones is all that small ones see."""
+        scales = 1 / np.sqrt(self._h + np.square(self._B).sum(axis=1))
+        tall = np.vstack([np.diag(np.sqrt(self._h)), self._B.T]) * scales
+        order = np.argsort(-np.abs(tall).max(axis=1), kind="stable")
+        R, columns = qr(tall[order], mode="r", pivoting=True)
+        return R[: len(scales)], columns, scales
 
 
 class Sums:
@@ -97,16 +140,25 @@ class Sums:
         return x
 
 
-def gap(Q: NDArray, r: NDArray, top: NDArray, sums: Sums, x: NDArray) -> float:
-    """How much more than x has the optimum may have: at the best lambda of every sum, of those
-    where a slope is 0."""
-    slope, free, more = r - Q @ x, np.ones(len(x), bool), 0.0
+def _formed(Q: Any, at: NDArray) -> NDArray[np.float64]:
+    own: NDArray[np.float64] = Q.formed(at) if isinstance(Q, Product) else Q[np.ix_(at, at)]
+    return own
+
+
+def slopes(Q: Any, r: NDArray, top: NDArray, sums: Sums, x: NDArray) -> NDArray[np.float64]:
+    """(n,) r - Q x - A'lambda at the lambda that leaves the least gap, of those where one is 0."""
+    slope: NDArray[np.float64] = r - Q @ x
     for row, at in zip(sums.A, sums.parts, strict=True):
         s, own = row[at], slope[at]
-        slopes = own - np.multiply.outer(own * s, s)
-        more += float((np.maximum(slopes, 0.0) @ top[at] - slopes @ x[at]).min())
-        free[at] = False
-    return more + float(np.maximum(slope[free], 0.0) @ top[free] - slope[free] @ x[free])
+        each = own - np.multiply.outer(own * s, s)
+        slope[at] = each[np.argmin(np.maximum(each, 0.0) @ top[at] - each @ x[at])]
+    return slope
+
+
+def gap(Q: Any, r: NDArray, top: NDArray, sums: Sums, x: NDArray) -> float:
+    """How much more than x has the optimum may have."""
+    slope = slopes(Q, r, top, sums, x)
+    return float(np.maximum(slope, 0.0) @ top - slope @ x)
 
 
 def _fits(*pairs: tuple[NDArray, NDArray]) -> float:
@@ -122,7 +174,7 @@ def _fits(*pairs: tuple[NDArray, NDArray]) -> float:
 class _Interior:
     """A point within the box, and its step."""
 
-    def __init__(self, Q: NDArray, r: NDArray, top: NDArray, sums: Sums):
+    def __init__(self, Q: Any, r: NDArray, top: NDArray, sums: Sums):
         self._Q, self._r, self._top, self._sums = Q, r, top, sums
         self.x, self._levels = sums.inner(top), np.zeros(len(sums.m))
         slope = Q @ self.x - r
@@ -147,6 +199,16 @@ class _Interior:
             Where rounding is all that is left, or Q is not semidefinite.
         """
         bends = self.z / self.x + self.t / self._room
+        if isinstance(self._Q, Product):
+            self._M: Any = self._Q.raised(bends)
+            self._R, self._columns, self._root = self._M.factors()
+        else:
+            self._factor_formed(bends)
+        rows = [self._solved(row) for row in self._sums.A]
+        self._across = np.array(rows).reshape(-1, len(bends))
+        self._bent = self._across @ self._sums.A.T
+
+    def _factor_formed(self, bends: NDArray) -> None:
         self._M = self._Q + np.diag(bends)
         self._root = 1 / np.sqrt(self._M.diagonal())
         scaled = self._M * self._root * self._root[:, None]
@@ -157,13 +219,19 @@ class _Interior:
             except LinAlgError:
                 if ridge == RIDGES[-1]:
                     raise
-        self._across = np.array([self._solved(row) for row in self._sums.A]).reshape(-1, len(bends))
-        self._bent = self._across @ self._sums.A.T
+
+    def _halves(self, b: NDArray) -> NDArray:
+        if not isinstance(self._Q, Product):
+            solved: NDArray = cho_solve(self._factor, b)
+            return solved
+        x = np.empty(len(b))
+        x[self._columns] = cho_solve((self._R, False), b[self._columns])
+        return x
 
     def _solved(self, b: NDArray) -> NDArray:
         x = np.zeros(len(b))
         for _ in range(3):
-            x += self._root * cho_solve(self._factor, self._root * (b - self._M @ x))
+            x += self._root * self._halves(self._root * (b - self._M @ x))
         return x
 
     def _moves(self, up: NDArray | float, down: NDArray | float) -> tuple:
@@ -190,7 +258,7 @@ class _Interior:
         return bool((self.x > 0).all() and (self.x < self._top).all())
 
 
-def interior(Q: NDArray, r: NDArray, top: NDArray, sums: Sums) -> tuple[NDArray, ...]:
+def interior(Q: Any, r: NDArray, top: NDArray, sums: Sums) -> tuple[NDArray, ...]:
     """x, z and t near the optimum."""
     at = _Interior(Q, r, top, sums)
     least, best, waited = np.inf, (at.x, at.z, at.t), 0
@@ -217,7 +285,7 @@ def _snapped(top: NDArray, near: tuple) -> tuple[NDArray, NDArray]:
     return np.where(low, 0.0, np.where(high, top, x)), ~(low | high)
 
 
-def faced(Q: NDArray, r: NDArray, top: NDArray, sums: Sums, near: tuple) -> NDArray:
+def faced(Q: Any, r: NDArray, top: NDArray, sums: Sums, near: tuple) -> NDArray:
     """The optimum of the face that x, z and t point to, as far as steps stay in the box."""
     x, free = _snapped(top, near)
     for _ in range(FACES):
@@ -225,7 +293,7 @@ def faced(Q: NDArray, r: NDArray, top: NDArray, sums: Sums, near: tuple) -> NDAr
         if not len(at):
             break
         slope, off = (r - Q @ x)[at], sums.off(x)
-        H, sides = Q[np.ix_(at, at)], sums.A[:, at]
+        H, sides = _formed(Q, at), sums.A[:, at]
         scale = float(np.abs(H).max()) or 1.0
         H = np.block([[H, scale * sides.T], [scale * sides, np.zeros((len(off), len(off)))]])
         b = np.append(slope, -scale * off)
@@ -251,7 +319,7 @@ def faced(Q: NDArray, r: NDArray, top: NDArray, sums: Sums, near: tuple) -> NDAr
 
 
 def optimum(
-    Q: NDArray[np.float64],
+    Q: NDArray[np.float64] | Product,
     r: NDArray[np.float64],
     top: NDArray[np.float64],
     A: NDArray[np.float64] | None = None,
@@ -261,8 +329,7 @@ def optimum(
 
     Parameters
     ----------
-    Q : (n, n) float64
-        Positive semidefinite.
+    Q : (n, n) float64, positive semidefinite; or a Product
     r, top : (n,) float64
     A : (k, n) or (n,) float64 in {-1, 0, +1}, or None
         Rows of sums, each over other points.
@@ -272,11 +339,11 @@ def optimum(
     sums = Sums.of(A, m, len(r))
     full = sums.full(top)
     if full.any():
-        x, rest = top.copy(), ~full
+        x, rest = top * full, ~full
         if rest.any():
             left = sums.without(full)
-            inner = Q[np.ix_(rest, rest)]
-            x[rest] = optimum(inner, (r - Q @ (full * top))[rest], top[rest], left.A, left.m)
+            inner = Q.part(rest) if isinstance(Q, Product) else Q[np.ix_(rest, rest)]
+            x[rest] = optimum(inner, (r - Q @ x)[rest], top[rest], left.A, left.m)
         return x
     with np.errstate(all="ignore"):
         near = interior(Q, r, top, sums)

@@ -34,6 +34,7 @@ FLAT, ROUGH = (
 )  # of the weight of all rows: slopes of rounding, and where the coefficients are mended
 CLOSE = 0.1  # of a band b may be from where it is best
 EVEN = 1e-13  # of what coefficients add up to may be left
+FARTHEST, HALVES = 1e300, 40  # of biases without loss, and of the interval up to their ends
 
 
 class FreeBias:
@@ -94,6 +95,9 @@ class FreeBias:
             b = self._root(s, delta)
             s = s + b
             at = self.risk.smoothed(s, delta)
+        if not at.coef.any():
+            more, shares = self._centre(s, delta)
+            return at._replace(shift=b + more, shares=shares)
         shares, rest = np.zeros(len(s)), float(at.coef.sum())
         if len(at.rows):
             shares[at.rows] = (1.0 if at.bends is None else at.bends[at.rows]) / at.total
@@ -131,6 +135,26 @@ class FreeBias:
             len(s) if self.weights is None else float(self.weights.sum())
         )
         return root(lambda b: self.risk.slope(s, ones, b, delta), flat)
+
+    def _centre(self, s, delta: float) -> tuple:
+        """Halfway between the ends of the biases that leave scores s no loss, and halves of the
+        rows that are the ends: from an end itself, a step on the line could be no longer than what
+        its row is away from a loss. 0 and nothing where there is one end at most."""
+        s, ones, none = np.ascontiguousarray(s, np.float64), np.ones(len(s)), np.zeros(len(s))
+        ends, shares = [], np.zeros(len(s))
+        for sign in (1.0, -1.0):
+            near, far = 0.0, 1.0
+            while self.risk.slope(s, ones, sign * far, delta)[0] == 0:
+                near, far = far, 4 * far
+                if far > FARTHEST:
+                    return 0.0, none
+            for _ in range(HALVES):
+                half = 0.5 * (near + far)
+                is_free = self.risk.slope(s, ones, sign * half, delta)[0] == 0
+                near, far = (half, far) if is_free else (near, half)
+            ends.append(sign * near)
+            shares[np.argmax(np.abs(self.risk.smoothed(s + sign * far, delta).coef))] += 0.5
+        return 0.5 * (ends[0] + ends[1]), shares
 
     @staticmethod
     def _quantile(points, jumps, lowest) -> float:

@@ -40,6 +40,7 @@ from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
 from svmcut.qp import make_qp
 from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, kept
+from svmcut.spaces.rows import RowSpace
 from svmcut.spec import schemas
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form
@@ -49,6 +50,11 @@ TINY = 1e-300
 # iterations without a smaller gap after which the query is that of the model alone, which cannot
 # stall
 NULL_STEPS = 8
+# the dual of few rows is solved as a whole after so many iterations: soon, else one for so many
+# rows, at least
+SOON, WHOLE_ROWS, WHOLE_LEAST = 3, 3, 40
+# iterations without a smaller gap, and in all, that end a run whose whole dual was solved
+AFTER_WHOLE, MOST_AFTER = 40, 100
 
 
 class Iterate(NamedTuple):
@@ -102,6 +108,8 @@ class CuttingPlaneRun(Run):
         self._oracle, self._stall = problem.oracle(solver.line_search), Stall()
         space, qp = self._oracle.space, make_qp(problem.qp)
         self._ends, self._mu = False, solver.mu if solver.line_search else 0.0
+        rows = getattr(getattr(space, "X", None), "n_rows", 0)
+        self._whole_at = SOON if solver.soon else max(WHOLE_LEAST, rows // WHOLE_ROWS)
         self._iteration, self._lower, self._slack, self._passes = 1, 0.0, 0.0, 1.0
         self._best: Iterate
         self._cut: Cut
@@ -174,6 +182,36 @@ class CuttingPlaneRun(Run):
                 reached = _valued(oracle.at(model.w), C)
                 self._cut = oracle.cut(reached.point)
                 self._best = min(best, reached, key=_primal)
+            if self._iteration == self._whole_at:
+                self._take_whole()
+
+    def _take_whole(self) -> None:
+        """The cut of the whole dual, where rows are few, in the place of the next; its point."""
+        if not self._solver.line_search or not self._is_few:
+            return
+        from svmcut.solvers.few_rows import solve_whole
+
+        space, C, whole = self._oracle.space, self._problem.C, solve_whole(self._problem)
+        if whole is None:
+            return
+        a = space.adjoint(whole.coef)
+        v = space.blend(-C, a, 0.0, a)
+        points = [v] if isinstance(space, RowSpace) else [v, whole.w]
+        for w in points:
+            best, gap = self._best, self._best.primal - self._lower
+            reached = _valued(self._oracle.at(w), C)
+            line = self._oracle.line(best.point, w, reached.point.squared)
+            self._best = min(_step(line, best, C, gap)[0], reached, key=_primal)
+        self._cut = Cut(a, whole.offset, self._best.point.risk, whole.coef)
+        self._lower = max(self._lower, C * whole.offset - 0.5 * space.dot(v, v))
+        self._stall.since, self._passes = 0, self._passes + 2 * len(points) + 1
+
+    @property
+    def _is_few(self) -> bool:
+        """Whether the whole dual is soon solved."""
+        from svmcut.solvers.few_rows import is_few
+
+        return is_few(self._problem)
 
     def _begin(self) -> None:
         """The first point, its cut, lower bound, slack and passes."""
@@ -194,6 +232,9 @@ class CuttingPlaneRun(Run):
         self._ends = stop.met(self._best.primal, self._lower) or stall.update(
             self._best.primal - self._lower
         )
+        after = self._iteration - self._whole_at
+        if after > 0 and (stall.since >= AFTER_WHOLE or after >= MOST_AFTER):
+            self._ends = self._ends or self._is_few
         if self._best.point.age and (self._ends or self._best.point.age >= REFRESH):
             self._best = _verified(self._oracle, self._problem.C, self._best)
             self._passes += 1
@@ -216,6 +257,8 @@ class CuttingPlane(Solver):
         Solutions a cut may stay without a multiplier; 0 keeps all.
     overshoot : float
         The query lies at (1 - overshoot) best + overshoot minimiser.
+    soon : bool
+        Whether the dual of few rows is solved as a whole after SOON iterations.
     mu : float
         Of the first model, see the head of the module; 0 for none at all. Without line search there
         is none.
@@ -225,4 +268,5 @@ class CuttingPlane(Solver):
     line_search: bool = True
     max_idle: int = 50
     overshoot: float = 0.1
+    soon: bool = False
     mu: float = 1.0

@@ -146,7 +146,7 @@ class FractionalRun(Run):
 
     def _successor(self) -> Solver:
         """What goes on where the descent leads no further."""
-        return CuttingPlane()
+        return CuttingPlane(soon=True)
 
     def begin(self) -> None:
         """Takes in the cuts and points of the start."""
