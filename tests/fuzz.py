@@ -271,15 +271,15 @@ def outcome(read, *words, **options):
 
 def labels_of(part):
     """Tags of every sequence, or labels of every row."""
-    labels = part.names[part.labels] if hasattr(part, "names") else part.tags
+    labels = part.names[part.labels] if hasattr(part, "labels") else part.tags
     return [labels[a:b].tolist() for a, b in zip(part.indptr, part.indptr[1:])]
 
 
 def use_sequences(path):
     """Reads a file for training and for tagging, in blocks of two sizes."""
     whole = outcome(stream_sequences, path)
-    sequence_files.stream_examples = lambda path, threads: stream_examples(
-        path, threads=threads, block_bytes=16
+    sequence_files.stream_examples = lambda path, **how: stream_examples(
+        path, **how | {"block_bytes": 16}
     )
     assert whole == outcome(stream_sequences, path)
     sequence_files.stream_examples = stream_examples
