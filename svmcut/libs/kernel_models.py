@@ -9,11 +9,16 @@ from numpy.typing import NDArray
 from svmcut.files.models.library_text import ONE_CLASS_SVM, PRECOMPUTED, KernelText
 from svmcut.libs.held_out import laplace_scale, marks, pair_sigmoid
 from svmcut.libs.kernel_machines import Data, Svm, data_of, fit
+from svmcut.libs.kernel_values import Expansion, pair_coefficients
 from svmcut.libs.rows import Rows
 from svmcut.libs.training_rows import class_factors, classes_of, taken
 from svmcut.libs.words import Refused
 from svmcut.models import pairs_of
+from svmcut.spec.records import replace
 from svmcut.typing import Any
+
+#: Rows that show how digits change decisions, and the part of the tolerance by which they may.
+SAMPLED, PART = 250, 0.1
 
 
 def train(rows: Rows, options: Svm) -> KernelText:
@@ -74,7 +79,25 @@ def _text(
         rows = taken(data.rows, order)
         vectors = rows.indptr, rows.indices, rows.values
     known |= {"degree": options.degree, "gamma": options.gamma, "coef0": options.coef0}
-    return KernelText(options.svm, options.kernel, rho, coefs, vectors, **known)
+    text = KernelText(options.svm, options.kernel, rho, coefs, vectors, **known)
+    return text if options.kernel == PRECOMPUTED else _with_digits(text, data.rows, options)
+
+
+def _with_digits(text: KernelText, rows: Rows, options: Svm) -> KernelText:
+    """The model with the vectors as they were trained, in single precision, and all their digits,
+    where those of the file in eight digits would change a decision by much of the tolerance."""
+    indptr, indices, values = text.rows
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        scale = 10.0 ** (7 - np.floor(np.log10(np.abs(values))))
+        eight = np.where(values == 0, 0.0, np.round(values * scale) / scale)
+    trained = values.astype(np.float32).astype(np.float64)
+    exact = replace(text, rows=(indptr, indices, trained), digits=17)
+    short = replace(text, rows=(indptr, indices, eight))
+    sample = taken(rows, np.arange(0, len(rows), max(1, len(rows) // SAMPLED)))
+    coefs = pair_coefficients(text)
+    one, other = (Expansion(model).sums(sample, coefs) for model in (exact, short))
+    apart = float(np.max(np.abs(one - other), initial=0.0))
+    return exact if apart > PART * options.tolerance else text
 
 
 def serials_of(rows: Rows, order: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:

@@ -6,16 +6,14 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut.files.models.library_text import (
-    C_SVC,
     EPSILON_SVR,
-    NU_SVC,
     NU_SVR,
     ONE_CLASS_SVM,
     KernelText,
     read_kernel,
 )
 from svmcut.libs import measures
-from svmcut.libs.kernel_values import Expansion
+from svmcut.libs.kernel_values import Expansion, pair_coefficients
 from svmcut.libs.predicting import Predicting, head_of, predict_file
 from svmcut.libs.rows import Rows
 from svmcut.libs.words import Refused, bad_usage, integer_of, leading_options
@@ -108,21 +106,6 @@ class Predictor:
             return names[winners(f, K)], np.ones((len(rows), 1)) if probability else None
         P = class_probabilities(f, model)
         return names[np.argmax(P, axis=1)], P
-
-
-def pair_coefficients(model: KernelText) -> NDArray[np.float64]:
-    """(m, pairs) coefficients of all vectors in the machine of every pair."""
-    if model.svm not in (C_SVC, NU_SVC):
-        return model.coefs
-    assert model.counts is not None
-    K = len(model.counts)
-    own = np.repeat(np.arange(K), model.counts)
-    pairs = pairs_of(K)
-    out = np.zeros((len(own), len(pairs)))
-    for k, (i, j) in enumerate(pairs):
-        out[own == i, k] = model.coefs[own == i, j - 1]
-        out[own == j, k] = model.coefs[own == j, i]
-    return out
 
 
 def winners(f: NDArray, K: int) -> NDArray[np.int64]:

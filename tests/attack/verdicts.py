@@ -15,6 +15,7 @@ from attack.cases import BY_EPOCHS, ON_BUDGET
 from attack.given_values import given_truth
 from attack.labellings import LabelSets, Sequences
 from attack.model_files import marks_of, parse
+from attack.named_machines import wrongs
 from attack.nu_machines import NuMachine
 from attack.originals import printed_numbers
 from attack.own_measures import OwnMeasure
@@ -74,6 +75,8 @@ def judge(case, ended, folder):
         return found
     if theirs:
         return found + original(case, ended, os.path.join(folder, "model"))
+    if case.kind == "named":
+        return found + wrongs(os.path.join(folder, "report"))
     with open(os.path.join(folder, "report"), encoding="utf-8") as file:
         report = json.load(file)
     if case.program == "svmcut":

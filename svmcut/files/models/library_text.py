@@ -130,6 +130,8 @@ class KernelText:
         Of a one-class machine with probabilities.
     degree, gamma, coef0
         Of the kernels that have them.
+    digits : int
+        Of the values of support vectors in a file.
     """
 
     svm: int
@@ -144,6 +146,7 @@ class KernelText:
     degree: int = 3
     gamma: float = 0.0
     coef0: float = 0.0
+    digits: int = 8
 
     def head(self) -> str:
         """The header."""
@@ -171,7 +174,7 @@ class KernelText:
         """The text of the file."""
         yield self.head().encode()
         indptr, indices, values = self.rows
-        pair = "%d:%d " if self.kernel == PRECOMPUTED else "%d:%.8g "
+        pair = "%d:%d " if self.kernel == PRECOMPUTED else f"%d:%.{self.digits}g "
         real = "%.17g " * self.coefs.shape[1]
         for start in range(0, len(self.coefs), _ROWS):
             stop = min(start + _ROWS, len(self.coefs))

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""svm-train writes, and svm-predict reads, the machine whose objective is printed, where a column
+is as large as an income."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from svmcut.files.models.library_text import read_kernel
+from svmcut.libs.programs import svm_train
+from svmcut.libs.rows import training_rows
+from svmcut.libs.svm_predict import Predictor
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def drawn(deviation, seed, classes):
+    """Writes rows of which a column is large; what they are."""
+    g = np.random.default_rng(seed).normal(size=(60, 4))
+    X, r = g * [1, 1, 1, deviation], g[:, 0] + g[:, 3]
+    y = (r > 0).astype(int) if classes else r.round(4)
+    lines = zip(y.tolist(), X.tolist(), strict=True)
+    text = "".join(
+        f"{label:g} {' '.join(f'{j}:{v:.9g}' for j, v in enumerate(row, 1))}\n"
+        for label, row in lines
+    )
+    Path("train").write_text(text)
+    return y
+
+
+def trained(words, capsys):
+    assert svm_train([*words.split(), "train", "model"]) == 0
+    printed = capsys.readouterr().out
+    return float(re.search(r"obj = (\S+),", printed)[1]), "WARNING" in printed
+
+
+@pytest.mark.parametrize("deviation", [1.0, 1e4, 1e5, 1e6])
+@pytest.mark.parametrize("kernel", ["-t 0", "-t 2", "-t 2 -g 1e-9", "-t 1 -d 2 -g 1e-12 -r 1"])
+@pytest.mark.parametrize("classes", [True, False])
+def test_what_predicts_has_the_objective_that_is_printed(deviation, kernel, classes, capsys):
+    y = drawn(deviation, 3, classes)
+    dual, late = trained(f"-s {0 if classes else 3} {kernel}", capsys)
+    model = read_kernel("model")
+    own = Predictor(model)
+    f = own.decisions(training_rows("train", 0))[:, 0]
+    indptr, indices, values = model.rows
+    Z = np.zeros((len(indptr) - 1, 5))
+    Z[np.repeat(np.arange(len(Z)), np.diff(indptr)), indices] = values
+    alpha = model.coefs[:, 0].astype(np.longdouble)
+    squared = alpha @ values_of(kernel, model, Z[:, 1:].astype(np.longdouble)) @ alpha
+    if classes:
+        losses = np.maximum(0, 1 - np.where(y == model.labels[0], 1, -1) * f)
+    else:
+        losses = np.maximum(0, np.abs(y - f) - 0.1)
+    primal = float(squared / 2 + losses.sum())
+    assert late or primal <= -dual + 2e-3 * len(y) + 1e-4
+    if deviation == 1:  # LIBSVM's eight
+        numbers = [word.split(":")[1] for word in body() if ":" in word]
+        assert max(len(re.sub(r"e.*|[-.]", "", text).lstrip("0")) for text in numbers) <= 8
+
+
+def values_of(kernel, model, Z):
+    if kernel == "-t 0":
+        return Z @ Z.T
+    if "-t 1" in kernel:
+        return (model.gamma * (Z @ Z.T) + model.coef0) ** model.degree
+    return np.exp(-model.gamma * ((Z[:, None] - Z[None]) ** 2).sum(2))
+
+
+def body():
+    return Path("model").read_text().partition("SV\n")[2].split()
