@@ -4,7 +4,7 @@ what was done."""
 
 from libc.stdint cimport int64_t
 
-from svmcut.spec.later import numpy as np
+import numpy as np
 from svmcut.spec import schemas
 
 from svmcut._native.interrupt cimport cancel_flag, serve

@@ -4,7 +4,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from svmcut.spec.later import numpy as np
+import numpy as np
 from svmcut.spec import schemas
 from svmcut._native.descent import check_order
 

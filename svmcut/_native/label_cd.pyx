@@ -4,7 +4,7 @@
 
 import itertools
 
-from svmcut.spec.later import numpy as np
+import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 

@@ -3,7 +3,7 @@
 # sources: csrc/multiclass/class_blocks.cc csrc/multiclass/dense_scores.cc
 """Thin wrapper of csrc/multiclass."""
 
-from svmcut.spec.later import numpy as np
+import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 

@@ -3,7 +3,7 @@
 # sources: csrc/labels/label_blocks.cc
 """Thin wrapper of csrc/labels; see csrc/include/labels.h."""
 
-from svmcut.spec.later import numpy as np
+import numpy as np
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 

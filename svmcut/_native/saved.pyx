@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs of the C++ side whose whole state is integers and reals."""
 
-from svmcut.spec.later import numpy as np
+import numpy as np
 
 from libc.stdint cimport int64_t
 

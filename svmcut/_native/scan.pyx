@@ -5,7 +5,7 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t
 
-from svmcut.spec.later import numpy as np
+import numpy as np
 from svmcut.errors import DataError
 from svmcut.messages import Message
 

@@ -6,7 +6,7 @@ formed there."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from svmcut.spec.later import numpy as np
+import numpy as np
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
 

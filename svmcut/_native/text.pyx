@@ -5,7 +5,6 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-from svmcut.spec.later import numpy as np
 
 cdef extern from "include/text.h" nogil:
     int SVMCUT_SCORE_WIDTH, SVMCUT_PAIR_WIDTH, SVMCUT_INTEGER_WIDTH
@@ -128,6 +127,8 @@ def parse_expansion(bytes text, int64_t n_lines, int64_t highest):
         At the first byte that does not fit; before any allocation where the text has fewer lines
         than n_lines.
     """
+    import numpy as np
+
     cdef const char* chars = text
     cdef int64_t size = len(text), lines, colons, where = 0
     cdef int32_t fault = 0

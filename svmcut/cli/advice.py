@@ -6,15 +6,15 @@ It is told as warnings are, and stands among them in the report; the executables
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.data.examples import Csr
-from svmcut.data.labels import is_number
+from svmcut.data.labels import distinct, is_number
 from svmcut.files.remote import exists
 from svmcut.messages import printable
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.entries import TWO_CLASSES
-from svmcut.spec.later import distinct
-from svmcut.spec.later import numpy as np
 from svmcut.tasks.vectors import Scores
 from svmcut.typing import TYPE_CHECKING, Any
 

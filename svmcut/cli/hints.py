@@ -7,7 +7,6 @@ from svmcut.files.names import are_sentences, guess_input
 from svmcut.messages import Message
 from svmcut.spec.catalog import COLUMNS, OF_TAGS, TASKS
 from svmcut.spec.entries import SETS, TAGS
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ def add_kind(error: DataError, path: str, labels: str) -> None:
 def _scales(X: Csr) -> list[str]:
     """Whether features of at least OFTEN entries differ in scale by more than FAR, in rows evenly
     spaced."""
+    import numpy as np
+
     some = X.take(np.arange(0, X.n_rows, max(1, X.nnz // ENOUGH)))
     columns, places = np.unique(some.indices, return_inverse=True)
     largest = np.zeros(len(columns), np.float32)

@@ -66,9 +66,9 @@ def run(options: LearnOptions, original: str = "") -> int:
     status = train_linear(options, original)
     if status is not None:
         return status
-    from svmcut.cli.sooner import run
+    from svmcut.cli import training
 
-    return run(options, original)
+    return training.run(options, original)
 
 
 def is_numpy_loaded() -> bool:

@@ -13,7 +13,7 @@ from svmcut.cli.options import LearnOptions
 from svmcut.cli.proving import check_proving
 from svmcut.cli.updating import check_updating
 from svmcut.cli.words import in_options
-from svmcut.data.labels import beside_classes, label_text
+from svmcut.data.labels import beside_classes, distinct, label_text
 from svmcut.errors import UsageError
 from svmcut.files.text import open_text
 from svmcut.messages import Parameter
@@ -27,7 +27,6 @@ from svmcut.spec.catalog import (
     measures,
 )
 from svmcut.spec.entries import TAGS
-from svmcut.spec.later import distinct
 from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.spec.records import replace

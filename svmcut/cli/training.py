@@ -8,6 +8,8 @@ import functools
 import math
 import time
 
+import numpy as np
+
 from svmcut.cli import advice, summary
 from svmcut.cli import training_report as report
 from svmcut.cli.deciding import deciding
@@ -26,7 +28,7 @@ from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
 from svmcut.cli.words import in_options
 from svmcut.data.examples import Csr
-from svmcut.data.labels import by_labels, named_labels, number_labels
+from svmcut.data.labels import by_labels, distinct, named_labels, number_labels
 from svmcut.errors import DataError
 from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
@@ -34,8 +36,6 @@ from svmcut.files.weights import read_weights
 from svmcut.messages import printable
 from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
-from svmcut.spec.later import distinct
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named, names_beside, presentation, words_of

@@ -16,9 +16,10 @@ certificate.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native import sparse
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.typing import Any, NamedTuple, Protocol
 
 

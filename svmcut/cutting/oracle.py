@@ -13,13 +13,14 @@ whose rows lie in many places answers the same questions, one round each.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import LinePoint, Products, ScoreLine, line_minimum
 from svmcut.resources import ARGMAX, PSI, part
 from svmcut.risks.protocol import ExactLineRisk, Linearization, LineRisk
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.spec.states import Form, Kept, State
 from svmcut.typing import Any, NamedTuple, Protocol
 

@@ -8,10 +8,11 @@ import reprlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 
+import numpy as np
+
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
 from svmcut.errors import DataError
 from svmcut.messages import Message
-from svmcut.spec.later import numpy as np
 from svmcut.typing import Any
 
 

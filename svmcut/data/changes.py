@@ -4,9 +4,10 @@ again."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.data.examples import Csr, Examples, stack_rows
 from svmcut.errors import DataError
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.typing import TYPE_CHECKING, NamedTuple
 

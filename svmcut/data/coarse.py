@@ -8,9 +8,10 @@ gains.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.data.examples import Csr
 from svmcut.messages import Message
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.errors import DataError
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import field, record, replace
 from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 

@@ -9,10 +9,11 @@ the last one stopped: sizes of folds, and the counts of every class in them, dif
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.errors import UsageError
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import GRADES
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from svmcut.errors import DataError, UsageError
 from svmcut.messages import Message, Parameter
-from svmcut.spec.later import distinct
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from svmcut.spec.parameters import Settings
@@ -49,6 +48,8 @@ def by_labels(
     UsageError
         For parameters that the task the labels name cannot honour.
     """
+    import numpy as np
+
     from svmcut.spec.refusals import check
 
     low, high = float(y.min()), float(y.max())
@@ -79,6 +80,8 @@ def _check_classes(
     y: NDArray[np.float64], names: NDArray[np.float64], path: str, words: Sequence[str]
 ) -> None:
     """Refuses, as a DataError, three labels or more that may well be no classes."""
+    import numpy as np
+
     positive = Message(
         "name the positive class of two as in {positive=}",
         label_texts([float(names[-1])], words)[0],
@@ -174,6 +177,8 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
     UsageError
         When no row has the label that is named.
     """
+    import numpy as np
+
     from svmcut.spec.kinds import ABOVE_ZERO
 
     if positive == ABOVE_ZERO:
@@ -207,6 +212,8 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
 
 def classes_of(y: NDArray, labels: Labels | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(n,) rows of the positive class, and rows with a label that is of neither; O(n)."""
+    import numpy as np
+
     y = np.asarray(y)
     if labels is None:
         return y > 0, np.zeros(len(y), bool)
@@ -243,3 +250,17 @@ def named_labels(labels: Iterable[float | None], words: Sequence[str] = ()) -> l
 def _listed(y: NDArray[np.float64], most: int = 5, words: Sequence[str] = ()) -> str:
     names = label_texts(distinct(y)[: most + 1].tolist(), words)
     return ", ".join([*names[:most], "..."] if len(names) > most else names)
+
+
+#: Values from which on looking for those that differ takes longer than an import.
+_MANY = 1 << 18
+
+
+def distinct(values: NDArray) -> NDArray:
+    """The values of an array that differ, rising: np.unique, which imports numpy.ma unless places
+    are asked for, and that takes a tenth of a small run."""
+    import numpy as np
+
+    if len(values) > _MANY:
+        return np.unique(values)
+    return np.unique(values, return_inverse=True)[0]

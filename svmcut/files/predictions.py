@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
+
 from svmcut._native.text import format_integers, format_scores
 from svmcut.messages import printable
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

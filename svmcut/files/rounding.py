@@ -4,11 +4,12 @@ original of all."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native.text import format_pairs, parse_expansion
 from svmcut.files.output import KEPT
 from svmcut.models.kernel_forms import BY_PART, BY_ROOT
 from svmcut.spec.catalog import load
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.typing import TYPE_CHECKING
 

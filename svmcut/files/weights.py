@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from svmcut.errors import DataError
 from svmcut.files.text import BLOCK_BYTES, open_text
-from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import LARGEST_C
 from svmcut.typing import TYPE_CHECKING
 

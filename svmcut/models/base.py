@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
 from svmcut.spec.catalog import MARKED, ONE_CLASS_LOSS
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

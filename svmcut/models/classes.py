@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.data.labels import label_texts
 from svmcut.models.base import CERTIFICATES, BaseModel, ball_of
 from svmcut.scoring.probabilities import fit_temperature, of_several
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.typing import TYPE_CHECKING, Any
 

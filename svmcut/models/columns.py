@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.data.examples import Csr
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from svmcut.spec.later import numpy as np
+import numpy as np
+
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

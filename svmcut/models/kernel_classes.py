@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
+
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.classes import SeveralClasses
@@ -13,7 +15,6 @@ from svmcut.models.kernels import Kernel
 from svmcut.models.linear_sums import linear_scores, linear_weights
 from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid, of_pairs
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 

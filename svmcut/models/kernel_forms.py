@@ -4,7 +4,8 @@ where its row of the catalog says so. The compiled ones stand in csrc/kernels/ke
 
 from __future__ import annotations
 
-from svmcut.spec.later import numpy as np
+import numpy as np
+
 from svmcut.typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:

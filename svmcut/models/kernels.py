@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from svmcut.spec import catalog
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from svmcut.data.examples import Csr
@@ -69,6 +69,8 @@ class Kernel:
 
     def is_same(self, other: Kernel) -> bool:
         """Whether another is this one, up to the digits of a model file."""
+        import numpy as np
+
         ours, others = ([*kernel.parameters.values()] for kernel in (self, other))
         return self.name == other.name and np.allclose(ours, others, rtol=1e-7, atol=0)
 
@@ -100,6 +102,8 @@ class Kernel:
 
     def own_values(self, squared: NDArray) -> NDArray[np.float64]:
         """(n,) K(x, x) of rows with these |x|^2."""
+        import numpy as np
+
         return self.values(squared, np.zeros(len(squared)))
 
     def expansion(
@@ -135,6 +139,8 @@ class Kernel:
         nothing of size n m is held. Sums run in float64, over features and support vectors in their
         order.
         """
+        import numpy as np
+
         from svmcut._native.kernels import kernel_scores
 
         out = np.empty(X.n_rows, np.float64)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
 from svmcut.models import facts
@@ -10,7 +12,6 @@ from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import field, record
 from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 

@@ -9,8 +9,9 @@ both factors are exact, and so are sums of the parts of them that are multiples 
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native import sparse
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native import sparse
 from svmcut.data.examples import Csr
 from svmcut.models import facts
@@ -11,7 +13,6 @@ from svmcut.models.columns import renumber
 from svmcut.scoring.probabilities import LOG_ODDS
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record
 from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 

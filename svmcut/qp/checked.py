@@ -8,8 +8,9 @@ any other is mended.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.qp.exact import ExactSimplexQp
-from svmcut.spec.later import numpy as np
 from svmcut.typing import Any
 
 

@@ -4,8 +4,9 @@ falls short."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native import qp
-from svmcut.spec.later import numpy as np
 
 
 class ExactSimplexQp:

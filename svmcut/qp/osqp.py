@@ -26,7 +26,8 @@ changes P, so that nothing of the old factor serves; loose answers cost more rou
 
 from __future__ import annotations
 
-from svmcut.spec.later import numpy as np
+import numpy as np
+
 from svmcut.typing import ClassVar
 
 #: Times the working set may grow, and cuts that join it each time.

@@ -21,10 +21,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed
 from svmcut.risks.weights import total
-from svmcut.spec.later import numpy as np
 from svmcut.typing import Any
 
 STEPS = 200

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
+
 from svmcut._native import sparse
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed
 from svmcut.risks.weights import example_weights
-from svmcut.spec.later import numpy as np
 from svmcut.typing import Any
 
 

@@ -8,10 +8,11 @@ dual         alpha = C v u:   C sum v H(u) - 1/2 |w|^2
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native import losses as native
 from svmcut.risks.losses import SignedLosses
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 
 #: Logit of a fraction that is as good as 0, and of one as good as 1, to a descent; and where
 #: float64 ends, as a cut whose coefficients have to add up to 0 needs all digits.

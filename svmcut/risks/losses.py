@@ -11,13 +11,14 @@ cut they end with.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native import losses as native
 from svmcut._native import sparse
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed, line_step
 from svmcut.risks.weights import example_weights
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.typing import ClassVar
 
 

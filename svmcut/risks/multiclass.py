@@ -12,10 +12,11 @@ svmcut.risks.squared, row by row.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native import multiclass
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
-from svmcut.spec.later import numpy as np
 
 
 class CrammerSingerRisk:

@@ -4,9 +4,10 @@ two classes."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.risks.protocol import BoundRisk, Linearization, Risk, SumRisk
 from svmcut.risks.weights import example_weights
-from svmcut.spec.later import numpy as np
 
 #: Scores, or weights, of some classes in memory beside those of all.
 TOGETHER = 1 << 22

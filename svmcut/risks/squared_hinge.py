@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from svmcut._native.losses import SQUARED_HINGE
 from svmcut.risks.losses import SignedLosses
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 
 
 class BoundSquaredHinge(SignedLosses):

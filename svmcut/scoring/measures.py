@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 
 from svmcut._native.scored import two_classes
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -101,6 +100,8 @@ def classification_measures(
     the ROC area is 1 - swapped pairs / (np nn); the average precision is the mean over positives of
     the precision at their rank.
     """
+    import numpy as np
+
     scores, positive = np.ascontiguousarray(scores, np.float64), np.asarray(y) > 0
     n, aims = len(positive), aims or Aims()
     first, last = negatives_of(aims.rates, n - int(positive.sum()))
@@ -232,6 +233,8 @@ def regression_measures(y: NDArray, scores: NDArray) -> Measured:
         The loss is the mean squared error, the structure an example. R2 is nan where all y are
         equal.
     """
+    import numpy as np
+
     rest, around = y - scores, y - _mean(y)
     squared, total = float(rest @ rest), float(around @ around)
     values = {
@@ -259,6 +262,8 @@ def one_class_measures(y: NDArray, scores: NDArray) -> Measured:
         The loss is the percentage outside, the structure a row. All but that are nan where the
         labels have one sign.
     """
+    import numpy as np
+
     inside, positive = np.asarray(scores) >= 0, np.asarray(y) > 0
     outside = 100.0 * float(np.mean(~inside))
     known = ("error_rate", "accuracy", "precision", "recall", "f1", "roc_area")
@@ -278,6 +283,8 @@ def contingency_table(
     As in `classification_measures`; an unknown example that is predicted negative is in none of the
     four.
     """
+    import numpy as np
+
     positive, predicted = np.asarray(y) > 0, np.asarray(scores) > 0
     hits, n_positive, n_predicted = (
         int(part.sum()) for part in (positive & predicted, positive, predicted)
@@ -325,6 +332,8 @@ def ranking_measures(
     Qin, Liu, Xu, Li (2010), LETOR: a benchmark collection for research on learning to rank, section
     5.
     """
+    import numpy as np
+
     y = np.asarray(y, np.float64)
     query = np.unique(qid, return_inverse=True)[1]
     start = np.concatenate([[0], np.cumsum(np.bincount(query))])
@@ -353,6 +362,8 @@ def relevant(y: NDArray) -> NDArray:
 def gains(y: NDArray, start: NDArray) -> NDArray:
     """(n,) gains of NDCG, those of a query scaled so that 2^grade cannot overflow; query q is rows
     start[q] on."""
+    import numpy as np
+
     grade = np.maximum(y, 0.0)
     top = np.repeat(np.maximum.reduceat(grade, start[:-1]), np.diff(start))
     return np.exp2(grade - top) - np.exp2(-top)
@@ -360,6 +371,8 @@ def gains(y: NDArray, start: NDArray) -> NDArray:
 
 def discounts(rank: NDArray) -> NDArray:
     """What a gain counts at each rank, from 0."""
+    import numpy as np
+
     return 1.0 / np.log2(2.0 + rank)
 
 
@@ -398,6 +411,8 @@ def class_measures(table: NDArray, others: NDArray, labels: int) -> Measured:
     A class that no row has and none is given counts in no average; a precision or recall whose
     denominator is 0 is 0, as those of labels that are no class are.
     """
+    import numpy as np
+
     right, true, predicted = np.diagonal(table), table.sum(axis=1), table.sum(axis=0) + others
     n, correct, met = int(table.sum() + others.sum()), int(right.sum()), true + predicted > 0
     averaged = int(met.sum()) + labels
@@ -420,6 +435,8 @@ def class_shares(right: NDArray, predicted: NDArray, both: NDArray) -> dict[str,
     right, predicted, both : (K,) int64
         Rows that are of the class, that are said to be, and both.
     """
+    import numpy as np
+
     with np.errstate(invalid="ignore"):
         return {
             "precision": 100.0 * both / predicted,
@@ -480,11 +497,15 @@ def _mean(values: NDArray) -> float:
 
 def _rank(query: NDArray, start: NDArray) -> NDArray:
     """Rank within the query, from 0, of rows sorted by query and rank."""
+    import numpy as np
+
     return np.arange(len(query)) - start[query]
 
 
 def _pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
     """(Q,) pairs of different labels per query."""
+    import numpy as np
+
     order = np.lexsort((y, query))
     new = np.concatenate([[True], (np.diff(y[order]) != 0) | (np.diff(query[order]) != 0)])
     first = np.flatnonzero(new[: len(y)])
@@ -500,6 +521,8 @@ def _swapped_pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
     # In order of falling labels, equal labels in order of rank, an inversion of the ranks is a
     # swapped pair. Queries stand in the same blocks in both orders, so no pair of two queries is an
     # inversion.
+    import numpy as np
+
     inversions = _inversions(np.lexsort((np.arange(len(y)), -y, query)))
     return np.add.reduceat(inversions, start[:-1])
 
@@ -511,6 +534,8 @@ def _inversions(permutation: NDArray) -> NDArray:
     Values are sorted by their bits from the highest down. Two values part at their highest
     differing bit; whichever pair is inverted there is counted there and nowhere else.
     """
+    import numpy as np
+
     values, n = permutation, len(permutation)
     position = np.arange(n)
     inversions = np.zeros(n, np.int64)
@@ -529,6 +554,8 @@ def _inversions(permutation: NDArray) -> NDArray:
 
 
 def _mean_ndcg(gain: NDArray, ideal: NDArray, query: NDArray, start: NDArray, k: int) -> float:
+    import numpy as np
+
     rank = _rank(query, start)
     discount = np.where(rank < k, discounts(rank), 0.0)
     reached, possible = (np.add.reduceat(g * discount, start[:-1]) for g in (gain, ideal))
@@ -536,6 +563,8 @@ def _mean_ndcg(gain: NDArray, ideal: NDArray, query: NDArray, start: NDArray, k:
 
 
 def _mean_average_precision(query: NDArray, relevant: NDArray, start: NDArray) -> float:
+    import numpy as np
+
     above = np.cumsum(relevant)
     above -= np.concatenate([[0], above])[start[:-1]][query]
     precision = np.where(relevant, above / (_rank(query, start) + 1), 0.0)

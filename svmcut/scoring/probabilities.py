@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import math
 
-from svmcut.spec.later import numpy as np
+import numpy as np
+
 from svmcut.typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:

@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+import numpy as np
+
 from svmcut._native import label_cd
 from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.one_vs_rest import (
@@ -26,7 +28,6 @@ from svmcut.solvers.one_vs_rest import (
 )
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 

@@ -15,10 +15,11 @@ changes      where a curvature is one of two numbers, A'BA is the last one and w
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native import newton as native
 from svmcut.solvers.auto import DENSE_DIM
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.spec.states import Form, Kept
 from svmcut.typing import TYPE_CHECKING, Any
 

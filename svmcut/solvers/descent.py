@@ -7,12 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 
+import numpy as np
+
 from svmcut._native import sparse
 from svmcut.solvers.auto import epochs_between_looks
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start
 from svmcut.spec import schemas, states
-from svmcut.spec.later import numpy as np
 from svmcut.spec.states import OWN, Form, State
 from svmcut.typing import TYPE_CHECKING, Any
 

@@ -25,6 +25,8 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 
+import numpy as np
+
 from svmcut._native import dual_cd
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.auto import (
@@ -37,7 +39,6 @@ from svmcut.solvers.auto import (
 from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record
 from svmcut.spec.states import Form, State
 from svmcut.typing import TYPE_CHECKING

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from svmcut._native.losses import SQUARED_HINGE, SQUARED_TUBE, TUBE
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import BoundHinge
@@ -25,7 +27,6 @@ from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import RowSpace
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:

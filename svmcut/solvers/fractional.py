@@ -22,6 +22,8 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 
+import numpy as np
+
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
@@ -32,7 +34,6 @@ from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import CUTTING_PLANE
-from svmcut.spec.later import numpy as np
 from svmcut.spec.states import OWN, Form, State
 from svmcut.typing import Any, ClassVar
 

@@ -27,6 +27,8 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 
+import numpy as np
+
 from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.risks.logistic import FAR, logits
@@ -35,7 +37,6 @@ from svmcut.solvers.auto import DENSE_DIM, EPOCHS, newton_may_follow
 from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record
 from svmcut.spec.states import Form, State
 from svmcut.typing import TYPE_CHECKING

@@ -20,6 +20,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+import numpy as np
+
 from svmcut._native import multiclass, sparse
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
@@ -29,7 +31,6 @@ from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Stall, Start, kept
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record
 from svmcut.spec.states import OWN, Form
 from svmcut.typing import TYPE_CHECKING

@@ -32,6 +32,8 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 
+import numpy as np
+
 from svmcut._native import sparse
 from svmcut.cutting.oracle import Normals
 from svmcut.risks.smoothed import FLAT, SmoothedRisk, line_step
@@ -40,7 +42,6 @@ from svmcut.solvers.curvature import Curvature
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.spec.states import OWN, Form, Kept, State
 from svmcut.typing import Any, ClassVar, Self

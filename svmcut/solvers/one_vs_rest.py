@@ -20,6 +20,8 @@ import math
 import time
 from collections.abc import Iterator
 
+import numpy as np
+
 from svmcut._native import label_cd
 from svmcut.cutting.bundle import CutBundle
 from svmcut.qp import make_qp
@@ -39,7 +41,6 @@ from svmcut.solvers.protocol import (
 )
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.spec.states import Form, State
 from svmcut.typing import TYPE_CHECKING, Any, ClassVar

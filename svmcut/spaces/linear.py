@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+
 from svmcut._native import sparse
+from svmcut.data.labels import distinct
 from svmcut.spaces.protocol import Elements
 from svmcut.spec import schemas
-from svmcut.spec.later import distinct
-from svmcut.spec.later import numpy as np
 
 LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows are few
 SPARSE_DIM = (

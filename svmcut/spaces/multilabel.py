@@ -9,10 +9,11 @@ like any other.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native import multilabel
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 
 
 class LabelSpace(LinearSpace):

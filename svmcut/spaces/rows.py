@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+
 from svmcut._native import sparse
 from svmcut.spaces.linear import ArraySpace, LinearSpace
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 
 #: Rows up to which the Gram matrix is kept: it costs half as many passes as there are rows, and
 #: spares two a product.

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from svmcut.spec.later import numpy as np
+import numpy as np
+
 from svmcut.typing import Any, NamedTuple
 
 Check = Callable[[Any, str], None]

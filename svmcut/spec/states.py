@@ -8,8 +8,9 @@ into the arrays that are there where these are of the same shape: compiled loops
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.spec import schemas
-from svmcut.spec.later import numpy as np
 from svmcut.typing import Any, ClassVar
 
 #: What a checkpoint keeps of an object: plain values, arrays, instances of `state_classes`.

@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
-from svmcut.data.labels import SIGNS, classes_of, label_text, label_texts, labels_of, named_labels
+import numpy as np
+
+from svmcut.data.labels import (
+    SIGNS,
+    classes_of,
+    distinct,
+    label_text,
+    label_texts,
+    labels_of,
+    named_labels,
+)
 from svmcut.errors import TrainingError, UsageError
 from svmcut.messages import Message
 from svmcut.scoring.measures import Measured, classification_measures, contingency_table
 from svmcut.spec.entries import CLASSES
-from svmcut.spec.later import distinct
-from svmcut.spec.later import numpy as np
 from svmcut.spec.places import loss_marks
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import words_of

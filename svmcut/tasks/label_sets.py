@@ -9,7 +9,7 @@ import numpy as np
 
 from svmcut.data.arrays import multilabel_examples
 from svmcut.data.label_clusters import WIDEST
-from svmcut.data.labels import label_texts
+from svmcut.data.labels import distinct, label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets, write_top_labels
 from svmcut.messages import Message, printable
@@ -18,7 +18,6 @@ from svmcut.models.label_trees import BEAM, EVEN
 from svmcut.scoring.measures import Measured, label_measures
 from svmcut.scoring.tops import TOP, USUAL, Propensity, Ranked, TopTally, among, best, leading
 from svmcut.spec.entries import SETS
-from svmcut.spec.later import distinct
 from svmcut.spec.records import replace
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task

@@ -6,7 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from svmcut.data.labels import label_text, label_texts, named_labels
+import numpy as np
+
+from svmcut.data.labels import distinct, label_text, label_texts, named_labels
 from svmcut.errors import DataError
 from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.messages import Message
@@ -14,8 +16,6 @@ from svmcut.models import JointKernelModel
 from svmcut.scoring.measures import Measured, class_measures
 from svmcut.spec.catalog import SQUARED_DIFFERENCE, measures
 from svmcut.spec.entries import CLASSES
-from svmcut.spec.later import distinct
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from svmcut.errors import ModelError
 from svmcut.files.names import input_of
 from svmcut.messages import Message
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, OF_TAGS, TABLES, TASKS, load, losses
 from svmcut.spec.entries import CLASSES
-from svmcut.spec.later import numpy as np
 from svmcut.tasks.presentation import Presentation
 from svmcut.typing import TYPE_CHECKING, Any, Protocol
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from svmcut.data.labels import classes_of
 from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
@@ -13,7 +15,6 @@ from svmcut.files.predictions import write_labels, write_probabilities, write_sc
 from svmcut.files.remote import is_file
 from svmcut.models.columns import below
 from svmcut.spec.entries import NUMBERS
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.tasks.protocol import Task
 from svmcut.typing import TYPE_CHECKING, Any

@@ -8,17 +8,17 @@ weight 0 none.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.data.examples import Examples
 from svmcut.data.folds import take
-from svmcut.data.labels import by_labels, classes_of, labels_of
+from svmcut.data.labels import by_labels, classes_of, distinct, labels_of
 from svmcut.errors import DataError
 from svmcut.files.weights import click_weights, shared_weights
 from svmcut.messages import Message
 from svmcut.spec.catalog import SMO, TASKS
 from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
-from svmcut.spec.later import distinct
-from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import LARGEST_C
 from svmcut.spec.records import replace
 from svmcut.spec.refusals import no_sum

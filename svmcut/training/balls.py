@@ -21,13 +21,14 @@ bound is closer than what its sums are known to.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.errors import UsageError
 from svmcut.files.output import KEPT
 from svmcut.messages import Parameter
 from svmcut.models.bounds import lengths
 from svmcut.spec.catalog import KERNELS, PAIRS, SOLVERS
 from svmcut.spec.entries import CLASSES, L2, SETS, TWO_CLASSES
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.training.gate import BOUNDED, SCORED, ball_of
 from svmcut.typing import TYPE_CHECKING, Any

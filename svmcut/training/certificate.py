@@ -7,7 +7,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from svmcut._native import sparse
+from svmcut.data.labels import distinct
 from svmcut.errors import ModelError
 from svmcut.files.output import KEPT
 from svmcut.files.rounding import read_back
@@ -16,8 +19,6 @@ from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, StoppingRule
 from svmcut.spec import schemas
-from svmcut.spec.later import distinct
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import record, replace
 from svmcut.spec.states import OWN, Form, State
 from svmcut.training.gate import Part, Reading, rounded

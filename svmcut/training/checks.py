@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from svmcut.data.examples import Examples, MultilabelExamples, Sequences
 from svmcut.errors import DataError, MemoryLimitError, TrainingError, UsageError
 from svmcut.messages import Message
 from svmcut.resources import shortage
 from svmcut.risks.weights import example_weights
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
+
 from svmcut.errors import UsageError
 from svmcut.files.rounding import read_back
 from svmcut.messages import Message
 from svmcut.models import KernelModel, LinearModel
 from svmcut.risks.weights import boxes
 from svmcut.spec.catalog import MARKED, TASKS, losses
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut.data.examples import Examples, Sequences
+from svmcut.data.labels import distinct
 from svmcut.models import JointKernelModel
 from svmcut.resources import planned_memory
 from svmcut.risks.chain import ChainRisk, SequenceSum
@@ -24,7 +25,6 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel_chain import CachedRows
 from svmcut.spaces.kernel_classes import ClassFunctions
 from svmcut.spec.catalog import CUTTING_PLANE, JOINT
-from svmcut.spec.later import distinct
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.checks import check_class_numbers, checked_weights, class_warnings

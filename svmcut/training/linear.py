@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Examples
 from svmcut.files.output import KEPT
@@ -17,7 +19,6 @@ from svmcut.solvers.protocol import Problem, Start
 from svmcut.spaces.rows import RowSpace
 from svmcut.spec.catalog import AUTO, SOLVERS, TASKS
 from svmcut.spec.entries import DUAL_CD
-from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.certificate import close, in_columns, some, weights_reading

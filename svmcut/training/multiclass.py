@@ -7,7 +7,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import numpy as np
+
 from svmcut.data.examples import Examples
+from svmcut.data.labels import distinct
 from svmcut.models import MulticlassModel
 from svmcut.risks import make_risk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
@@ -19,8 +22,6 @@ from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, DUAL_CD, MULTICLASS, TASKS, losses
 from svmcut.spec.entries import MARGIN, SLACK
-from svmcut.spec.later import distinct
-from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import DEFAULTS, Settings
 from svmcut.training.certificate import (
     in_columns,

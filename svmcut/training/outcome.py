@@ -13,7 +13,6 @@ import math
 from svmcut.errors import UsageError
 from svmcut.messages import Message
 from svmcut.spec.entries import NUMBERS, ONE_CLASS
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import refuse_example_cost
 from svmcut.training.gate import ENDS, judge
@@ -169,6 +168,12 @@ def class_units(
     return Units(loss, epsilon, samples, scale, True, n, original=margin**2)
 
 
+def _no_numbers() -> Any:
+    import numpy as np
+
+    return np.zeros(0)
+
+
 @record(frozen=False)
 class Outcome:
     """A trained model, its certificate and how the run went.
@@ -234,7 +239,7 @@ class Outcome:
     solver: str
     norm: float = 0.0
     longest_cut: float = 0.0
-    multipliers: Any = field(default_factory=lambda: np.zeros(0))
+    multipliers: Any = field(default_factory=_no_numbers)
     seconds: float = 0.0
     converged: bool = False
     stopped_by: str | None = None
@@ -311,6 +316,8 @@ class Outcome:
     def give_way(self, model: Any, at_zero: float, dual: float, remedy: str) -> Outcome:
         """This, with the model of w = 0 instead, whose primal is `at_zero`, and a warning that says
         what to do."""
+        import numpy as np
+
         self.warnings.append(Message(WORSE, remedy))
         self.model, self.certificate, self.norm = model, (at_zero, dual), 0.0
         self.multipliers = np.zeros_like(self.multipliers)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from svmcut._native import sparse
 from svmcut.data.examples import Examples
 from svmcut.errors import TrainingError
@@ -18,7 +20,6 @@ from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import linear_space
 from svmcut.spec.catalog import TASKS, losses
 from svmcut.spec.entries import GRADES, NUMBERS
-from svmcut.spec.later import numpy as np
 from svmcut.spec.parameters import Settings
 from svmcut.spec.records import replace
 from svmcut.training.checks import check_memory, check_queries, rank_warnings

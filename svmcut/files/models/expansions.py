@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import products
 from svmcut.models import KernelModel, LinearModel
 from svmcut.models.linear_sums import column_sums
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from svmcut.errors import MemoryLimitError, ModelError
 from svmcut.models.kernels import Kernel
 from svmcut.resources import shortage
 from svmcut.spec.catalog import KERNELS
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from svmcut.files.output import Output
@@ -180,6 +180,8 @@ def vectors(
 
 def products(alpha: NDArray, indptr: NDArray, values: NDArray) -> NDArray[np.float64]:
     """Every value times the alpha of its line; not finite where that overflows."""
+    import numpy as np
+
     weights = values.astype(np.float64)
     if len(alpha) != 1 or alpha[0] != 1.0:
         with np.errstate(over="ignore"):
@@ -189,6 +191,8 @@ def products(alpha: NDArray, indptr: NDArray, values: NDArray) -> NDArray[np.flo
 
 def finite32(path: str, values: NDArray) -> NDArray[np.float32]:
     """Values as float32; ModelError where one is not finite."""
+    import numpy as np
+
     with np.errstate(over="ignore"):
         rounded = np.ascontiguousarray(values, np.float32)
     if not np.isfinite(rounded).all():

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from svmcut.data.labels import REST, label_text
 from svmcut.errors import ModelError
 from svmcut.spec.catalog import TASKS, losses
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from svmcut.models import ClassModel, ScoringModel
@@ -101,11 +101,15 @@ def _certificate_of(model: Any) -> dict[str, list[str]]:
 
 
 def _multiplier_words(C: float, keys: NDArray, parts: NDArray) -> list[str]:
+    import numpy as np
+
     pairs = zip(keys.view(np.uint64).tolist(), parts.tolist(), strict=True)
     return [number_text(C), *(f"{key:x}:{short_text(part)}" for key, part in pairs)]
 
 
 def _multipliers(words: list[str]) -> tuple[float, NDArray, NDArray] | None:
+    import numpy as np
+
     try:
         pairs = [word.split(":") for word in words[1:]]
         keys = np.array([int(key, 16) for key, _ in pairs], np.uint64).view(np.int64)
@@ -138,6 +142,8 @@ def names_of(path: str, known: dict[str, Any], K: int, line: int) -> NDArray[np.
     ModelError
         When there are others.
     """
+    import numpy as np
+
     names = np.asarray(known.get("labels", np.arange(1.0, K + 1)), np.float64)
     if len(names) != K:
         raise ModelError(

@@ -10,6 +10,8 @@ from scores. Marks may follow.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut._native.text import format_pairs
 from svmcut.errors import ModelError
 from svmcut.files.models import marks
@@ -23,7 +25,6 @@ from svmcut.files.models.grammar import (
     write_weights,
 )
 from svmcut.models import LinearModel
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:

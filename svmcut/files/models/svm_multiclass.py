@@ -21,6 +21,8 @@ not, ``#@ temperature T`` what makes probabilities of scores.
 
 from __future__ import annotations
 
+import numpy as np
+
 from svmcut.errors import ModelError
 from svmcut.files.models import marks, svm_multiclass_kernel
 from svmcut.files.models.grammar import (
@@ -33,7 +35,6 @@ from svmcut.files.models.grammar import (
 )
 from svmcut.models import JointKernelModel, MulticlassModel
 from svmcut.models.kernels import Kernel
-from svmcut.spec.later import numpy as np
 from svmcut.spec.records import replace
 from svmcut.typing import TYPE_CHECKING, BinaryIO
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from svmcut._native.text import format_pairs
 from svmcut.data.examples import Csr
 from svmcut.errors import ModelError
@@ -19,7 +21,6 @@ from svmcut.files.models.grammar import INDEX_LIMIT, HeaderLines, finite32, writ
 from svmcut.models import JointKernelModel
 from svmcut.models.columns import below
 from svmcut.spec.catalog import losses
-from svmcut.spec.later import numpy as np
 from svmcut.typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
