@@ -58,6 +58,7 @@ LIBRARIES = {
     "svmcut_linear": [
         "csrc/linear/dual_cd.cc",
         "csrc/linear/hinge.cc",
+        "csrc/linear/losses.cc",
         "csrc/linear/simplex_qp.cc",
     ],
     "svmcut_rows": ["csrc/text/scan.cc", "csrc/text/text.cc", "csrc/linear/sparse.cc"],

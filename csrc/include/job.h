@@ -6,14 +6,15 @@
 #ifndef SVMCUT_JOB_ABI_H
 #define SVMCUT_JOB_ABI_H
 
-#include "include/svmcut.h"
+#include "include/linear.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// min_w 1/2 |w|^2 + C sum_i max(0, 1 - y_i w.(x_i, bias)) by dual coordinate descent.
+// min_w 1/2 |w|^2 + C sum_i l(y_i w.(x_i, bias)) by dual coordinate descent.
 typedef struct {
+    int loss;  // SVMCUT_HINGE, SVMCUT_SQUARED_HINGE or SVMCUT_LOGISTIC
     double C, bias;
     double gap;    // that ends the run, or
     int relative;  // the part of the primal that does
@@ -22,6 +23,8 @@ typedef struct {
     // What is predicted to be sooner done by other solvers: more epochs than this (Newton's method),
     // or epochs of more than so many seconds (steps on the Gram matrix); infinite for never.
     double most_epochs, most_seconds, epoch_seconds;
+    int one_look;          // whether one look may foresee these epochs, and not two in a row
+    double foreseen;       // by the look before the first
     int64_t most_entries;  // read by the descent
     int threads;
 } svmcut_job;
@@ -37,7 +40,9 @@ typedef struct {
     double risk, slack;
     double norm, longest_cut;
     double cut_gap, cut_distance;  // P(w) - D(v) and |w - v|, v of the last cuts
-    double rise;  // R changes by e times this at most where no weight does by more than the part e
+    // Where no weight changes by more than the part e, R does by e times this at most; of the squared
+    // hinge to first order.
+    double rise;
 } svmcut_job_found;
 
 // y: -1 and 1. w: n_features numbers, one more where bias is not 0. steps: room for `room`.

@@ -21,17 +21,25 @@ cdef extern from "include/svmcut.h" nogil:
         SVMCUT_CANCELLED
         SVMCUT_NO_MEMORY
 
+cdef extern from "include/linear.h" nogil:
+    int SVMCUT_HINGE
+    int SVMCUT_SQUARED_HINGE
+    int SVMCUT_LOGISTIC
+
 cdef extern from "include/text.h" nogil:
     int SVMCUT_PAIR_WIDTH
     int64_t svmcut_format_pairs(const int32_t*, const float*, int64_t, int, char*)
 
 cdef extern from "include/job.h" nogil:
     ctypedef struct svmcut_job:
+        int loss
         double C, bias, gap
         int relative
         uint64_t seed
         int64_t block
         double most_epochs, most_seconds, epoch_seconds
+        int one_look
+        double foreseen
         int64_t most_entries
         int threads
     ctypedef struct svmcut_job_step:
@@ -50,6 +58,9 @@ cdef extern from "include/job.h" nogil:
                                   const double* w, double constant, double* primal)
     int svmcut_job_scan_scales(const svmcut_csr* X, int64_t enough, int64_t often,
                                svmcut_job_scales* scales)
+
+#: Numbers of the losses.
+HINGE, SQUARED_HINGE, LOGISTIC = SVMCUT_HINGE, SVMCUT_SQUARED_HINGE, SVMCUT_LOGISTIC
 
 cdef enum:
     STEPS = 399  # a run of more may be ended by the rule that watches progress
@@ -127,10 +138,11 @@ cdef class LinearJob(TextRows):
         served(status)
         return found.low, found.low_value, found.high, found.high_value, found.far
 
-    def train(self, bint above_zero, double C, double bias, double gap, bint relative, *,
+    def train(self, bint above_zero, int loss, double C, double bias, double gap, bint relative, *,
               uint64_t seed, int64_t block, double most_epochs, double most_seconds,
-              double epoch_seconds, int64_t most_entries):
-        """Trains; the larger label is positive, or with `above_zero` all that are.
+              double epoch_seconds, bint one_look, double foreseen, int64_t most_entries):
+        """Trains; the larger label is positive, or with `above_zero` all that are. loss: a number
+        of HINGE, SQUARED_HINGE and LOGISTIC.
 
         Returns
         -------
@@ -154,8 +166,8 @@ cdef class LinearJob(TextRows):
             self.positives += self.y[i] > 0
         if self.positives in (0, self.n_rows):
             raise Unusual
-        self.job = svmcut_job(C, bias, gap, relative, seed, block, most_epochs, most_seconds,
-                              epoch_seconds, most_entries, self.threads)
+        self.job = svmcut_job(loss, C, bias, gap, relative, seed, block, most_epochs, most_seconds,
+                              epoch_seconds, one_look, foreseen, most_entries, self.threads)
         with nogil:
             status = svmcut_job_train(&self.X, self.y, &self.job, self.w, steps, STEPS, &found,
                                       cancel)

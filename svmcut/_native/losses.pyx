@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/linear/losses.cc
+# libraries: svmcut_linear
 """Thin wrappers of csrc/linear/losses.cc."""
 
 from libc.math cimport log, log1p

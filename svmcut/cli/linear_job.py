@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""learn where two classes are trained for the error rate and nothing else was asked for: the same
+"""learn where two classes are trained for a sum of losses and nothing else was asked for: the same
 model and lines as `svmcut.cli.training` has, sooner than NumPy is imported.
 
 Whatever is not usual, a fault above all, is left to that: nothing has been written or printed then.
@@ -15,6 +15,7 @@ import sys
 import time
 from types import SimpleNamespace
 
+from svmcut._native import job as native
 from svmcut._native.interrupt import watched_signals
 from svmcut._native.job import LinearJob, Unusual
 from svmcut.cli import summary
@@ -32,9 +33,10 @@ from svmcut.resources import planned_memory
 from svmcut.scoring.measures import ROUNDING, Aims, measures_of, negatives_of
 from svmcut.solvers import auto
 from svmcut.spec import refusals
-from svmcut.spec.catalog import AUTO, FORMATS, measures
-from svmcut.spec.entries import DUAL_CD
+from svmcut.spec.catalog import AUTO, FORMATS, TASKS, measures
+from svmcut.spec.entries import DUAL_CD, LOGISTIC, SQUARED_HINGE
 from svmcut.spec.parameters import StoppingRule
+from svmcut.spec.places import loss_marks
 from svmcut.spec.records import fields
 from svmcut.tasks.row_lines import TASK, ClassificationLines
 from svmcut.training.gate import Reading, ball_of, judge, rounded
@@ -50,6 +52,13 @@ if TYPE_CHECKING:
 MOST_BYTES, MOST_FEATURES, MOST_WORK = 1 << 24, 100_000, 200_000_000
 #: The size of values from which on svmcut.data.coarse looks at them.
 COARSE = 2.0**13
+#: The losses, and their numbers.
+_LOSSES = {
+    None: native.HINGE,
+    TASKS[TASK].loss: native.HINGE,
+    SQUARED_HINGE: native.SQUARED_HINGE,
+    LOGISTIC: native.LOGISTIC,
+}
 #: Options that may have other values than their defaults.
 _TAKEN = frozenset(
     (
@@ -107,7 +116,7 @@ def _is_usual(options: LearnOptions) -> bool:
         return False
     if options.progress or (options.progress is None and sys.stderr.isatty()):
         return False
-    if options.task != TASK or options.solver not in (AUTO, DUAL_CD) or not options.is_usual:
+    if options.task != TASK or options.solver not in (AUTO, DUAL_CD) or options.loss not in _LOSSES:
         return False
     if options.algorithm not in (None, 9) or (options.original and options.verbosity > 1):
         return False
@@ -173,6 +182,7 @@ class _Run:
         with watched_signals():
             trained, self._steps = job.train(
                 self._labels is None,
+                _LOSSES[s.loss],
                 objective.C,
                 bias,
                 rule.absolute if rule.relative is None else rule.relative,
@@ -206,7 +216,7 @@ class _Run:
         terms = objective.C * trained["rise"] + outcome.norm**2
         reading = Reading(
             lambda _: job.primal_of_file(kept),
-            KEPT * terms,
+            math.inf if s.loss == SQUARED_HINGE else KEPT * terms,
             original=s.original,
             whole=lambda: None,
             sums=lambda: rounded(terms + abs(outcome.primal), job.n_features + (bias != 0)),
@@ -228,8 +238,14 @@ class _Run:
             room = planned_memory(s.max_memory)
             if auto.choose(n, dim, nnz, self._objective.C * (self._units.samples / n)) != DUAL_CD:
                 raise Unusual
-        known = dict.fromkeys(("most_epochs", "most_seconds"), math.inf)
-        if auto.newton_may_follow(n, dim):
+        known: dict[str, Any] = dict.fromkeys(("most_epochs", "most_seconds"), math.inf)
+        known |= {"one_look": False, "foreseen": math.inf}
+        if _LOSSES[s.loss] != native.HINGE and dim <= auto.DENSE_DIM:
+            known |= {"most_epochs": auto.EPOCHS, "one_look": True}
+        elif _LOSSES[s.loss] != native.HINGE:
+            each = auto.LOGISTIC_EPOCH if s.loss == LOGISTIC else 1.0
+            known |= {"most_epochs": auto.MOST_PASSES / each, "foreseen": 0.0}
+        elif auto.newton_may_follow(n, dim):
             step = auto.newton_step(n, dim, nnz)
             known["most_epochs"] = auto.EPOCHS * max(1.0, step)
         else:
@@ -290,15 +306,17 @@ class _Run:
 
     def _write(self) -> None:
         """The file of the model, as svmcut.files.models.svm_light."""
-        job, path, bias = self._job, self._options.model_file, self._settings.bias or 0.0
-        known = dict.fromkeys(("loss", "parameter", "threshold", "sigma", "multipliers", "sigmoid"))
+        job, path, s = self._job, self._options.model_file, self._settings
+        bias = s.bias or 0.0
+        known: dict[str, Any] = dict.fromkeys(("threshold", "sigma", "multipliers", "sigmoid"))
+        known |= dict.fromkeys(("loss", "parameter")) if s.original else loss_marks(s)
         ball = None if self._ball is None else (*self._ball[:2], bias)
         marked: Any = SimpleNamespace(**known, labels=self._labels, certificate=ball)
         highest = max(self._highest, job.n_features + (bias != 0) + 1)
         cuts = self._outcome.progress.cuts
         with write_atomically(path) as output:
             head = head_of_vectors(path, self._b, highest, cuts, 1)
-            write_header(output, FORMATS[0].first, kernel_of(self._settings), head, True)
+            write_header(output, FORMATS[0].first, kernel_of(s), head, True)
             output.write(b"1 " + self._pairs + b"#\n" + marks.text_of(marked))
 
     def _summarise(self, say: Any, weights: list[tuple[str, str]]) -> None:

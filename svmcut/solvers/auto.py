@@ -88,6 +88,9 @@ def choose_chain(n_tags: int, length: float, first_order: bool) -> str:
 
 #: Up to here the Hessian may be formed and factorised.
 DENSE_DIM = 1024
+#: Passes over the features that a run of a loss without corners may be predicted to need yet where
+#: they are more than that; what an epoch of the logistic loss costs, in passes.
+MOST_PASSES, LOGISTIC_EPOCH = 100.0, 2.0
 #: Epochs that may be foreseen yet where Newton's method could go on and a step of it is an epoch.
 EPOCHS = 15.0
 #: Seconds of an entry or a tenth of a row in an epoch, of an entry of a row against all rows, of

@@ -33,7 +33,7 @@ from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.risks.logistic import FAR, logits
 from svmcut.risks.protocol import LossRisk
-from svmcut.solvers.auto import DENSE_DIM, EPOCHS, newton_may_follow
+from svmcut.solvers.auto import DENSE_DIM, EPOCHS, LOGISTIC_EPOCH, MOST_PASSES, newton_may_follow
 from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: Passes over the features that a run may be predicted to need yet where they are more than a
-#: thousand; what an epoch of the logistic loss costs, in passes.
-MOST_PASSES, LOGISTIC_EPOCH = 100.0, 2.0
 #: Times the passes foreseen that Newton's method gets where curvatures jump.
 TRIAL = 4.0
 
