@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import warnings
 
 import numpy as np
 
@@ -15,9 +16,10 @@ from svmcut.data.labels import classes_of, label_texts
 from svmcut.errors import DataError, UsageError
 from svmcut.files.conll import TestColumns
 from svmcut.files.examples import read_examples
-from svmcut.files.models import read_model, write_model
+from svmcut.files.models import read_file, write_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
+from svmcut.messages import without_secrets
 from svmcut.models.bounds import certain, intervals
 from svmcut.models.order_bounds import proven_pairs
 from svmcut.risks.ordinal import query_starts
@@ -45,11 +47,13 @@ class Model:
         What the file holds; stands in the attribute of that name.
     width : int or None
         Columns that an array must have; None where only the least number is known.
+    caution : str
+        Why the certificate in its file is not the model's, if so.
     """
 
-    def __init__(self, model: models.Model, width: int | None = None):
+    def __init__(self, model: models.Model, width: int | None = None, caution: str = ""):
         self.model: Any = model
-        self._width = width
+        self._width, self._caution = width, caution
 
     def __repr__(self) -> str:
         return f"<svmcut.load: {type(self.model).__name__} of {_least(self.model)} columns>"
@@ -131,6 +135,8 @@ class Model:
 
     def _certified(self, X: Any) -> Csr:
         if getattr(self.model, "certificate", None) is None:
+            if self._caution:
+                raise UsageError("{}", self._caution)
             raise UsageError("the model has no certificate; svmcut learn writes one")
         return self._rows(X)
 
@@ -232,7 +238,7 @@ class Model:
         positive, _ = classes_of(rows.y, self.model.labels)
         before = None if training is None else bare.scores(self._rows(training), threads)
         chosen = choose_threshold(positive, bare.scores(rows.X, threads), asked, before)
-        return Model(replace(self.model, threshold=chosen), self._width)
+        return Model(replace(self.model, threshold=chosen), self._width, self._caution)
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model as ``svmcut learn`` does."""
@@ -352,7 +358,10 @@ def load(path: str | os.PathLike, *, zero_based: bool = False) -> Model:
     >>> svmcut.load(path).predict(X[:3]).tolist() == fitted.predict(X[:3]).tolist()
     True
     """
-    return Model(read_model(os.fspath(path), zero_based=zero_based))
+    file = read_file(os.fspath(path), zero_based=zero_based)
+    if file.is_changed:
+        warnings.warn(f"{without_secrets(os.fspath(path))}: {file.caution}", stacklevel=2)
+    return Model(file.model, caution=file.caution)
 
 
 def load_svmlight_file(

@@ -511,8 +511,9 @@ def digest(folder: Path) -> str:
     """Of all models in a folder, in the order of their names."""
     total = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        lines = path.read_bytes().splitlines(True)  # but for what svmcut adds of certificates
-        text = b"".join(line for line in lines if not line.startswith(b"#@ certificate "))
+        lines = path.read_bytes().splitlines(True)  # but for certificates and checksums
+        sealing = (b"#@ certificate ", b"#@ crc32 ")
+        text = b"".join(line for line in lines if not line.startswith(sealing))
         total.update(path.name.encode() + b"\0" + text + b"\0")
     return total.hexdigest()[:32]
 

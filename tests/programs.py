@@ -59,11 +59,15 @@ def call(program, *words):
     return main(words) if name == "svmcut" else entry(name)(words)
 
 
+#: How the last lines of svmcut's own models begin.
+SEALS = (b"#@ certificate ", b"#@ crc32 ")
+
+
 def uncertified(path):
-    """The bytes of a model's file without the line of its certificate, which executables leave
-    out."""
+    """The bytes of a model's file without the line of its certificate and checksum, which
+    executables leave out."""
     lines = Path(path).read_bytes().splitlines(True)
-    return b"".join(line for line in lines if not line.startswith(b"#@ certificate "))
+    return b"".join(line for line in lines if not line.startswith(SEALS))
 
 
 def run(program, *words, **options):

@@ -13,7 +13,7 @@ from svmcut.cli.report import report_text, shown
 from svmcut.cli.words import in_options
 from svmcut.data.labels import label_text
 from svmcut.errors import DataError, UsageError
-from svmcut.files.models import read_named
+from svmcut.files.models import read_file
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.files.text import BLOCK_BYTES, open_text
@@ -105,7 +105,7 @@ def check_files(model: str, options: InspectionOptions) -> list[File]:
 
 def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], list[str]]:
     """The document of a model and of what is given beside it, and warnings."""
-    first, scorer = read_named(model, zero_based=options.zero_based)
+    first, scorer, caution = read_file(model, zero_based=options.zero_based)
     words = None if options.names is None else _names(options.names)
     if words is None and scorer.table is not None and scorer.table.columns:
         words = scorer.table.features()
@@ -116,7 +116,7 @@ def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], lis
         "format": first,
         "tasks": tasks_of(scorer),
     } | facts(scorer, options.top, words)
-    warnings = []
+    warnings = [caution] if caution else []
     highest = document["features"]["highest"]
     if words is not None and len(words) < highest:
         warnings.append(

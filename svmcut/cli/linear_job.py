@@ -26,6 +26,7 @@ from svmcut.cli.hints import ENOUGH, FAR, OFTEN, different_scales
 from svmcut.errors import SvmcutError
 from svmcut.files.models import marks
 from svmcut.files.models.grammar import head_of_vectors, write_header
+from svmcut.files.models.seals import Summed
 from svmcut.files.output import KEPT, write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.files.text import block_bytes_of, feed, open_text
@@ -311,13 +312,16 @@ class _Run:
         known: dict[str, Any] = dict.fromkeys(("threshold", "sigma", "multipliers", "sigmoid"))
         known |= dict.fromkeys(("loss", "parameter")) if s.original else loss_marks(s)
         ball = None if self._ball is None else (*self._ball[:2], bias)
-        marked: Any = SimpleNamespace(**known, labels=self._labels, certificate=ball)
+        marked: Any = SimpleNamespace(**known, labels=self._labels)
         highest = max(self._highest, job.n_features + (bias != 0) + 1)
         cuts = self._outcome.progress.cuts
         with write_atomically(path) as output:
+            summed: Any = Summed(output)
             head = head_of_vectors(path, self._b, highest, cuts, 1)
-            write_header(output, FORMATS[0].first, kernel_of(s), head, True)
-            output.write(b"1 " + self._pairs + b"#\n" + marks.text_of(marked))
+            write_header(summed, FORMATS[0].first, kernel_of(s), head, True)
+            summed.write(b"1 " + self._pairs + b"#\n" + marks.text_of(marked))
+            if not self._original:
+                summed.seal(ball)
 
     def _summarise(self, say: Any, weights: list[tuple[str, str]]) -> None:
         """Facts of the model, and advice on it."""

@@ -17,6 +17,7 @@ from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lin
 from svmcut.errors import SvmcutError
 from svmcut.files.models import marks
 from svmcut.files.models.grammar import LINE_LIMIT, HeaderLines
+from svmcut.files.models.seals import split_seal
 from svmcut.files.names import input_of
 from svmcut.files.output import write_atomically
 from svmcut.files.text import feed, open_text
@@ -128,8 +129,11 @@ def _read(files: Files, options: ScoringOptions) -> tuple[Any, LinearScorer]:
         first = file.readline(LINE_LIMIT)
         if first.rstrip() != FORMATS[0].first:
             raise Unusual
-        lines = HeaderLines(files.model, first, file, 11)
-        text, fields = marks.split(files.model, file.read(), 12)
+        body, seal = split_seal(files.model, first, file, False)
+        if seal.caution:
+            raise Unusual
+        lines = HeaderLines(files.model, first, body, 11)
+        text, fields = marks.split(files.model, body.read(), 12)
     highest = lines.integer(8, "the highest feature index", 0)
     lines.integer(9, "the number of training documents", 0)
     if not lines.kernel().is_linear or lines.integer(10, "vectors", 1) != 2:

@@ -18,8 +18,8 @@ from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lin
 from svmcut.cli.training_report import step
 from svmcut.cli.words import in_options
 from svmcut.errors import ModelError, UsageError
-from svmcut.files.models import is_model, read_model
-from svmcut.messages import Message, join_names
+from svmcut.files.models import ModelFile, is_model, read_file
+from svmcut.messages import Message, join_names, without_secrets
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, SCHEMES, TASKS
 from svmcut.spec.entries import GRADES, SETS, TAGS
 from svmcut.spec.records import replace
@@ -58,12 +58,14 @@ def run_scoring(
     began = time.perf_counter()
     with log_beside(check_files(files, options, spread[:2] if spread else ())):
         with step(options.say, "Reading model") as close:
-            scorer = read_scorer(files, options)
+            scorer, file = read_scorer(files, options)
             close("done.")
         with step(options.say, "Reading test examples") as close:
             options = replace(options, input=input_for(scorer, files.examples, options.input))
             task = check_model(scorer, files.model, options)
             task = ranking_task(decoding_task(task, scorer, files, options), scorer, options)
+            if file.caution and (options.certify or options.bounds is not None):
+                raise ModelError(files.model, file.caution)
             predicted, table = predict_files(task, scorer, files, options, spread)
             if table is not None and not table.labelled:
                 options = replace(options, unlabelled=True)
@@ -77,6 +79,8 @@ def run_scoring(
         own, queries = tasks_of(scorer), predicted.tally.queries
         name = options.task or own[-1 if queries or options.unlabelled else 0]
         warnings = warnings_of(predicted, name, scorer, files, options)
+        if file.is_changed and options.task is None:
+            warnings.insert(0, Message("{}: {}", without_secrets(files.model), file.caution))
         measures = print_measures(predicted, name, scorer, options)
         if options.report is not None:
             seconds = dict(predicted.seconds, total=time.perf_counter() - began)
@@ -89,8 +93,8 @@ def run_scoring(
     return warnings
 
 
-def read_scorer(files: Files, options: ScoringOptions) -> Any:
-    """The model of a run.
+def read_scorer(files: Files, options: ScoringOptions) -> tuple[Any, ModelFile]:
+    """The model of a run, and what its file has.
 
     Raises
     ------
@@ -99,7 +103,7 @@ def read_scorer(files: Files, options: ScoringOptions) -> Any:
     """
     own = options.task is None
     try:
-        scorer: Any = read_model(files.model, own, options.zero_based, options.probability)
+        file = read_file(files.model, own, options.zero_based, options.probability)
     except ModelError:
         if not is_model(files.examples):
             raise
@@ -108,12 +112,13 @@ def read_scorer(files: Files, options: ScoringOptions) -> Any:
             "order"
         )
         raise ModelError(files.model, swapped) from None
+    scorer: Any = file.model
     # weights of features are one vector
     vectors = scorer.support.n_rows if hasattr(scorer, "support") else 1
     options.say_light(f"Reading model...OK. ({vectors} support vectors read)")
     if options.task is not None and getattr(scorer, "labels", None):
-        return replace(scorer, labels=None)  # the originals know one rule for labels
-    return scorer
+        scorer = replace(scorer, labels=None)  # the originals know one rule for labels
+    return scorer, file
 
 
 def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:

@@ -7,12 +7,13 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.cli.files import log_beside
+from svmcut.cli.guard import warn
 from svmcut.cli.report import write_report
 from svmcut.cli.summary import fact
 from svmcut.errors import TrainingError
-from svmcut.files.models import read_model, write_model, written_and_read
+from svmcut.files.models import read_file, write_model, written_and_read
 from svmcut.files.roles import File, check_roles
-from svmcut.messages import printable, without_secrets
+from svmcut.messages import Message, printable, without_secrets
 from svmcut.resources import usable_cpus
 from svmcut.scoring.thresholds import Promises, promises
 from svmcut.spec.parameters import DEFAULTS
@@ -57,7 +58,8 @@ def run_threshold(dev: str, model_file: str, target: str, options: ThresholdOpti
     outputs = [File("OUT", target), *([] if report is None else [File("--report", report)])]
     check_roles([File("DEV", dev), File("MODEL", model_file)], outputs)
     asked = promises(dict(options.at_least), options.maximise, options.confidence)
-    model: Any = read_model(model_file, zero_based=zero_based)
+    file = read_file(model_file, zero_based=zero_based)
+    model: Any = file.model
     check_two_classes(model, model_file)
     input = input_for(model, dev, options.input)
     task, threads = named(tasks_of(model)[0], input=input), options.threads or usable_cpus()
@@ -72,6 +74,8 @@ def run_threshold(dev: str, model_file: str, target: str, options: ThresholdOpti
         for line in told(chosen, asked):
             print(printable(line))
         print(fact("Model", printable(without_secrets(target))))
+    if file.is_changed:
+        warn("svmcut threshold", Message("{}: {}", without_secrets(model_file), file.caution))
     if report is not None:
         head = {"command": "threshold", "version": __version__}
         write_report(report, head | chosen.document(asked) | chosen.values)

@@ -67,6 +67,11 @@ class BaseModel:
         return () if self.table is None else self.table.words
 
     @property
+    def n_radii(self) -> int:
+        """Machines that may have a radius of their own in its certificate."""
+        return 0
+
+    @property
     def n_features(self) -> int:
         """d, in its own numbering."""
         raise NotImplementedError

@@ -144,6 +144,10 @@ class KernelMulticlassModel(SeveralClasses):
         return replace(self, sigmoids=tuple(sigmoids))
 
     @property
+    def n_radii(self) -> int:
+        return len(self.b)
+
+    @property
     def n_features(self) -> int:
         return self.support.n_features
 

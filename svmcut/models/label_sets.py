@@ -99,6 +99,10 @@ class MultilabelModel(BaseModel):
         return sets
 
     @property
+    def n_radii(self) -> int:
+        return len(self.names)
+
+    @property
     def n_features(self) -> int:
         return len(self.W)
 

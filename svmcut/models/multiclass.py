@@ -79,6 +79,10 @@ class MulticlassModel(SeveralClasses):
         return super().has_probabilities or self.loss in LOG_ODDS_OF
 
     @property
+    def n_radii(self) -> int:
+        return len(self.names)
+
+    @property
     def n_features(self) -> int:
         return len(self.W)
 

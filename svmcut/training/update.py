@@ -152,6 +152,11 @@ def inherited(model: Any, where: str, given: Collection[str]) -> dict[str, Any]:
         parameters |= {"kernel": model.kernel.name, **model.kernel.parameters, "free_bias": False}
     elif model.certificate is not None:
         parameters["bias"] = model.certificate[2]
+    elif "bias" not in given:
+        raise UsageError(
+            "{}: no certificate in the model that is valid names its constant feature; give {bias}",
+            where,
+        )
     return {name: value for name, value in parameters.items() if name not in given}
 
 

@@ -111,7 +111,7 @@ def test_a_certificate_that_is_none_is_refused(folder, capsys):
     assert call("svmcut learn", "-v", "0", train, model) == 0
     text = model.read_text()
     line = text.splitlines()[-1]
-    gap, radius, bias = map(float, line.split()[2:])
+    gap, radius, bias = map(float, line.split()[2:5])
     assert 0 < radius <= np.sqrt(2 * gap) and bias == 1
     for wrong in (f"{gap} {-radius} {bias}", f"{gap} {radius}", f"-1 {radius} 1", "x 1 1"):
         model.write_text(text.replace(line, f"#@ certificate {wrong}"))

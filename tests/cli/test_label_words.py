@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import forked
+from programs import forked, uncertified
 
 import svmcut
 from svmcut.files.models import write_model
@@ -47,7 +47,7 @@ def test_two_words_are_the_numbers_in_their_order(files):
     assert forked("svmcut learn", "words", "m").returncode == 0
     forked("svmcut learn", "numbers", "n")
     assert _weights("m") == _weights("n")
-    assert Path("m").read_text().endswith("#@ label 1 ham\n#@ label 2 spam\n#@ table 2 svm\n")
+    assert uncertified("m").endswith(b"#@ label 1 ham\n#@ label 2 spam\n#@ table 2 svm\n")
     done = forked("svmcut classify", "--labels", "words", "m", "p", "--report", "r")
     assert done.stderr == "" and "Positive class: spam" in done.stdout
     forked("svmcut classify", "numbers", "n", "q")

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from programs import uncertified
 
 from svmcut.data.examples import Csr, Names
 from svmcut.errors import DataError, MemoryLimitError, ModelError
@@ -129,7 +130,7 @@ def test_names_stand_behind_the_last_line_of_a_model(tmp_path, model):
     path = str(tmp_path / "model")
     write_model(path, model)
     assert read_model(path).names == model.names
-    text = (tmp_path / "model").read_bytes()
+    text = uncertified(path)
     head = text[: text.index(b"#@ ")]
     assert text == head + b"#@ tag 1 A b\n#@ tag 2 B\n#@ attribute 1 x\n#@ attribute 2 \n" + (
         "#@ attribute 3 \tü:\\ #@ tag 1 \r\n".encode()

@@ -8,39 +8,51 @@ import io
 
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import LINE_LIMIT
+from svmcut.files.models.seals import EARLIER, Summed, split_seal
 from svmcut.files.output import write_atomically
 from svmcut.files.remote import is_file, open_file
 from svmcut.messages import Message
 from svmcut.spec.catalog import FORMATS, load
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from svmcut.models import KernelModel, Model, ScoringModel
     from svmcut.spec.entries import Format
 
 
-def read_model(
+class ModelFile(NamedTuple):
+    """What stands in the file of a model.
+
+    Attributes
+    ----------
+    first : str
+        Line 1.
+    model : LinearModel, KernelModel, ChainModel, KernelChainModel or MultilabelModel
+        Values are rounded to float32, alpha is float64; the support vectors of a linear model are
+        summed to weights. Its certificate is about these numbers, or it has none.
+    caution : str
+        What a user should know: that the file was changed, or why its certificate does not count.
+    """
+
+    first: str
+    model: Model
+    caution: str
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether its checksum does not fit."""
+        return self.caution not in ("", EARLIER)
+
+
+def read_model(path: str, foreign: bool = True, zero_based: bool = False) -> Model:
+    """The model of `read_file`."""
+    return read_file(path, foreign, zero_based).model
+
+
+def read_file(
     path: str, foreign: bool = True, zero_based: bool = False, probable: bool = False
-) -> Model:
-    """The model of `read_named`; `probable`: one that predicts as the programs of its format do
-    with probabilities."""
-    first, model = read_named(path, foreign, zero_based)
-    row = _row(first.encode(), foreign)
-    if (
-        probable
-        and row is not None
-        and row.most_probable
-        and getattr(model, "has_probabilities", False)
-    ):
-        from svmcut.models import most_probable
-
-        return most_probable(model)
-    return model
-
-
-def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tuple[str, Model]:
-    """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program, and the name
-    of its format.
+) -> ModelFile:
+    """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program.
 
     Parameters
     ----------
@@ -49,14 +61,8 @@ def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tup
     zero_based : bool
         Whether features are numbered from 0 where a format allows it, LIBSVM's; other files are
         read as ever.
-
-    Returns
-    -------
-    str
-        Line 1.
-    LinearModel, KernelModel, ChainModel, KernelChainModel or MultilabelModel
-        Values are rounded to float32, alpha is float64; the support vectors of a linear model are
-        summed to weights.
+    probable : bool
+        Whether the model is to predict as the programs of its format do with probabilities.
 
     Raises
     ------
@@ -82,12 +88,18 @@ def read_named(path: str, foreign: bool = True, zero_based: bool = False) -> tup
             from svmcut.files.models.tables import split_table, with_table
 
             read = load(f"{row.where}:read")
-            body, table = split_table(path, file, row.mapped)
+            body, seal = split_seal(path, first, file, row.mapped)
+            body, table = split_table(path, body, row.mapped)
             model = read(path, first, body, **how)
             if not (row.mapped or row.foreign):
                 model = _checked(path, model)
             model = model if table is None else with_table(path, model, table)
-            return first.rstrip().decode("ascii", "backslashreplace"), model
+            model, caution = seal.put_on(path, model)
+            if probable and row.most_probable and getattr(model, "has_probabilities", False):
+                from svmcut.models import most_probable
+
+                model = most_probable(model)
+            return ModelFile(first.rstrip().decode("ascii", "backslashreplace"), model, caution)
     except OSError as error:
         raise ModelError(path, error.strerror or str(error)) from error
 
@@ -105,7 +117,7 @@ def _checked(path: str, model: Model) -> Model:
 
 def read_light(path: str) -> tuple[ScoringModel, int]:
     """A model of SVM-light V6.02 or V6.20 alone, and how many support vectors its file has; raises
-    as `read_named`."""
+    as `read_file`."""
     from svmcut.files.models import svm_light
 
     try:
@@ -155,7 +167,15 @@ def write_model(path: str, model: Model, original: bool = False) -> None:
         When a number of the model is not finite in the precision of the file; nothing is written.
     """
     with write_atomically(path) as output:
-        _write(path, output, model, original)
+        from svmcut.files.models.tables import write_table
+
+        summed: Any = Summed(output)
+        _write(path, summed, model, original)
+        has_arrays = getattr(model, "binary", False)  # which have a checksum of their own
+        summed.crc = 0 if has_arrays else summed.crc
+        write_table(summed, model)
+        if not original and not (has_arrays and getattr(model, "table", None) is None):
+            summed.seal(getattr(model, "certificate", None))
 
 
 def written_and_read(model: Model, original: bool = False, path: str = "the model") -> Model:
@@ -177,11 +197,9 @@ def written_and_read(model: Model, original: bool = False, path: str = "the mode
 
 
 def _write(path: str, output: Any, model: Model, original: bool) -> None:
+    """Writes what is not of a table, nor about the file."""
     row = next(row for row in FORMATS if type(model).__name__ in row.models and not row.foreign)
     load(f"{row.where}:write")(path, row.first, output, model, original)
-    from svmcut.files.models.tables import write_table
-
-    write_table(output, model)
 
 
 def _row(first: bytes, foreign: bool = True) -> Format | None:

@@ -20,7 +20,7 @@ import numpy as np
 from svmcut.data.examples import MOST_TAGS
 from svmcut.errors import ModelError
 from svmcut.files.models.grammar import HeaderLines, finite32, products, write_header, write_weights
-from svmcut.files.models.marks import certificate_line, split_certificate
+from svmcut.files.models.marks import split_certificate
 from svmcut.files.models.names import split, write_names
 from svmcut.files.models.transitions import transition_numbers, transition_places
 from svmcut.models import ChainModel, ChainShape
@@ -108,7 +108,6 @@ def write(
     )
     write_weights(output, (numbers - 1).astype(np.int32), weights)
     write_names(path, output, model.names, shape.n_tags, features, model.temperature)
-    output.write(certificate_line(model))
 
 
 def _emission_base(shape: ChainShape) -> int:

@@ -52,7 +52,6 @@ def write(
     for k, name in enumerate(names):
         row = slice(bounds[k], bounds[k + 1])
         output.write(f"{name} ".encode() + format_pairs(second[row], v[row]) + b"#\n")
-    output.write(marks.certificate_line(model))
 
 
 def _write_head(output: Output, columns: np.ndarray, names: list[int]) -> None:

@@ -43,7 +43,6 @@ def text_of(model: ScoringModel) -> bytes:
         words["threshold"] = [short_text(model.threshold)]
     if model.sigma is not None:
         words["sigma"] = [number_text(model.sigma)]
-    words |= _certificate_of(model)
     if model.multipliers is not None:
         words["multipliers"] = _multiplier_words(*model.multipliers)
     return lines_of(
@@ -64,7 +63,6 @@ def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
         if model.loss is None or losses("multiclass")[model.loss].number
         else {"loss": [model.loss]}
     )
-    words |= _certificate_of(model)
     if (sigmoids := getattr(model, "sigmoids", None)) is not None:
         words["sigmoid"] = [number_text(value) for fitted in sigmoids for value in fitted]
     return lines_of(
@@ -74,16 +72,10 @@ def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
     )
 
 
-def certificate_line(model: Any) -> bytes:
-    """The line of a model's certificate, behind all others; nothing where it has none."""
-    words = _certificate_of(model)
-    return " ".join(["#@ certificate", *words["certificate"]]).encode() + b"\n" if words else b""
-
-
 def split_certificate(
     text: bytes, read: Callable[[list[str]], tuple[float, ...] | None] | None = None
 ) -> tuple[bytes, Any]:
-    """The text without a last line of a certificate, and this."""
+    """The text without a last line of a certificate of earlier versions, and this."""
     place = text.rfind(b"\n", 0, -1) + 1
     words = text[place:].decode("ascii", "replace").split()
     if not text.endswith(b"\n") or words[:2] != ["#@", "certificate"]:
@@ -92,12 +84,9 @@ def split_certificate(
     return (text, None) if certificate is None else (text[:place], certificate)
 
 
-def _certificate_of(model: Any) -> dict[str, list[str]]:
-    certificate = getattr(model, "certificate", None)
-    if certificate is None:
-        return {}
-    head, radii = map(number_text, certificate[:3]), map(short_text, certificate[3:])
-    return {"certificate": [*head, *radii]}
+def certificate_words(certificate: tuple[float, ...]) -> list[str]:
+    """The numbers of a certificate as its line has them."""
+    return [*map(number_text, certificate[:3]), *map(short_text, certificate[3:])]
 
 
 def _multiplier_words(C: float, keys: NDArray, parts: NDArray) -> list[str]:
