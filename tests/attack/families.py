@@ -13,6 +13,7 @@ from attack.maker import Case, Maker
 from attack.nu_machines import nu_machine
 from attack.originals import original
 from attack.own_measures import own_measure
+from attack.proofs import proof
 
 SUMS = (
     "error-rate",
@@ -194,6 +195,7 @@ FAMILIES = {
     "originals": original,
     "nu": nu_machine,
     "given": given_values,
+    "proofs": proof,
 }
 SHARES = (
     0.03,
@@ -214,7 +216,8 @@ SHARES = (
     0.06,
     0.03,
     0.03,
-    0.03,
+    0.01,
+    0.02,
 )
 
 

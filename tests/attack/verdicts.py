@@ -19,6 +19,7 @@ from attack.named_machines import wrongs
 from attack.nu_machines import NuMachine
 from attack.originals import printed_numbers
 from attack.own_measures import OwnMeasure
+from attack.proofs import unproven
 from attack.scored import Numbers, Smooth, classes
 from attack.truths import Rankings, Vectors, claims
 
@@ -93,7 +94,9 @@ def judge(case, ended, folder):
         except (ValueError, IndexError, OSError) as error:
             return [*found, ("model", f"the model file: {error}")]
         found += given(part, model) + held(part, truth, own)
-        if case.after:
+        if case.family == "proofs":
+            found += unproven(case, folder)
+        elif case.after:
             found += probable(part, truth, path, os.path.join(folder, case.after[-1]))
     return found + (printed(ended.out, report) if case.program == "svmcut" else [])
 

@@ -13,6 +13,7 @@ from attack import labellings, truths
 from attack.families import make_case
 from attack.maker import Case
 from attack.model_files import parse
+from attack.proofs import unproven
 from attack.runs import Ended
 from attack.verdicts import judge
 from programs import call, script
@@ -144,6 +145,8 @@ SHARE = (
 )
 #: One in Python, with scores, and two of programs with the originals' names among them.
 SCRIPTS = (58, 29, 44)
+#: One whose bounds are held against an exact optimum.
+PROOF = 83
 
 
 @pytest.fixture
@@ -229,7 +232,7 @@ def test_a_bound_of_an_indefinite_kernel_and_a_model_worse_than_nothing_are_seen
     vectors = [
         line.replace(line.split()[0], str(-1e3 * float(line.split()[0])), 1)
         for line in model[11:]
-        if line
+        if line and not line.startswith("#@")
     ]
     Path("model").write_text("\n".join([*model[:11], *vectors, ""]), encoding="ascii")
     assert "worse" in kinds(case, ended)
@@ -361,3 +364,12 @@ def test_chains_and_label_sets_are_those_of_slower_truths(trained):
     gold = np.array([[name in labels for name in (2, 7)] for labels in case.y])
     slow = multilabel.primal(np.hstack([X, np.ones((5, 1))]), gold, W, v, 2.0)
     assert labellings.LabelSets(case, parse("model")).primal()[0] == pytest.approx(slow, rel=1e-9)
+
+
+def test_bounds_that_do_not_hold_the_optimum_are_seen(share):
+    case, folder = make_case(1, PROOF), share.folder / f"1-{PROOF}"
+    assert case.family == "proofs" and unproven(case, folder) == []
+    bounds = np.loadtxt(folder / "bounds", ndmin=2)
+    for wrong in (bounds + 1 + abs(bounds).max(), bounds[:, [0, 0]] - 1):
+        np.savetxt(folder / "bounds", wrong, "%.17g")
+        assert "bounds" in {kind for kind, _ in unproven(case, folder)}
