@@ -409,7 +409,11 @@ DAMAGES = {
         lambda text: text[: text.rindex(b"\n1 ") + 1],
         "model:12:1: the file ends",
     ),
-    "row18-cut-before-the-last-newline": (lambda text: text[:-1], "model:12:"),
+    "row18-cut-before-the-last-newline": (
+        lambda text: text[: text.rindex(b"#@") - 1],
+        "model:12:",
+    ),
+    "row18-cut-in-the-last-line": (lambda text: text[:-1], "model:13:1: "),
     "row18-documents-2^31": (
         lambda text: text.replace(b"\n0 # number", b"\n2147483648 # number"),
         "model:9:1: ",
