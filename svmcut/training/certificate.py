@@ -128,7 +128,7 @@ def weights_reading(
 
     def sums() -> float:
         w, slopes = w_of(outcome.model), rise
-        if not math.isfinite(rise) and hasattr(problem.space, "X"):
+        if not math.isfinite(rise) and hasattr(getattr(problem.space, "X", None), "indptr"):
             slopes = outcome.norm * slopes_of(problem, w)
         return rounded(problem.C * slopes + size + abs(outcome.primal), len(w))
 

@@ -4,6 +4,7 @@ with its place."""
 
 import numpy as np
 import pytest
+from programs import uncertified
 from refusals import check_beginnings, refused
 
 from svmcut.data.examples import Csr
@@ -71,7 +72,7 @@ def test_a_model_is_read_as_written_by_hand(tmp_path):
     assert model.support.to_dense().tolist() == [[0.5, 0, 0, 2], [0, 1, 0, 0]]
     assert model.transitions.reshape(2, -1)[:, :2].tolist() == [[0.5, 0], [0, -0.25]]
     write_model(str(tmp_path / "again"), model)
-    assert (tmp_path / "again").read_text() == TEXT
+    assert uncertified(tmp_path / "again").decode() == TEXT
 
 
 FAULTS = [

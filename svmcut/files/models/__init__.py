@@ -125,7 +125,8 @@ def read_light(path: str) -> tuple[ScoringModel, int]:
             first = file.readline(LINE_LIMIT)
             if first.rstrip() not in (svm_light.LIGHT, FORMATS[0].first):
                 raise _unknown(path, first)
-            return svm_light.read_counted(path, first, file)
+            body, _ = split_seal(path, first, file, False)
+            return svm_light.read_counted(path, first, body)
     except OSError as error:
         raise ModelError(path, error.strerror or str(error)) from error
 
