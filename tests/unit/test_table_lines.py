@@ -4,6 +4,7 @@ place."""
 
 import numpy as np
 import pytest
+from programs import uncertified
 
 import svmcut
 from svmcut.errors import ModelError
@@ -83,8 +84,7 @@ def test_a_count_of_more_lines_than_there_are_is_refused(model, tmp_path, count)
 
 
 def test_a_table_has_the_features_and_the_labels_of_its_model(model, tmp_path):
-    text = model.read_text(encoding="utf-8")
-    lines = text.split("\n")
+    lines = uncertified(model).decode().split("\n")
     count = int(lines[-2].split()[2])
     for left_out, message in (
         ("#@ column a ", "has weights of 7 features, and the columns of its table make 6"),
