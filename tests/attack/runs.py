@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from svmcut.cli.launchers import LAUNCHERS
+
 CPU_SECONDS = 20
 """What a run may take."""
 
@@ -59,6 +61,9 @@ def _entry(program, words):
         from svmcut.cli.start import main
 
         return main([str(word) for word in words])
+    if program in LAUNCHERS:
+        module, function = LAUNCHERS[program].split(":")
+        return getattr(importlib.import_module(module), function)([str(word) for word in words])
     sys.argv = [program, *map(str, words)]
     return entry_points(group="console_scripts")[program].load()()
 
