@@ -155,7 +155,7 @@ def test_what_refuses_or_ends_a_fit(Estimator, where, monkeypatch):
         monkeypatch.setattr(svmcut.training.driver.Driver, "_follow", throws(MemoryError))
     elif where == "warning":
         monkeypatch.setattr(base, "warn", throws(ValueError))
-        monkeypatch.setattr(base, "machines_of", lambda outcome: [(2.0, 1.0, 3, "limit")])
+        monkeypatch.setattr(base, "machines_of", lambda outcome: [(2.0, 1.0, 3, "limit", 2.0)])
     else:
         several = Estimator is svmcut.LinearSVM  # one machine a class
         other[1:2] = [np.arange(16) % 3] if several else other[1:2]

@@ -132,9 +132,9 @@ def test_a_time_limit_ends_training_within_a_call(rng, options, monkeypatch):
     assert outcome.primal >= outcome.dual and np.isfinite(outcome.primal)
 
 
-def test_what_follows_a_time_limit_is_two_passes(rng, monkeypatch):
-    """Of classes trained at once: scores of the last look, and the point that its bound belongs
-    to."""
+def test_what_follows_a_time_limit_is_few_passes(rng, monkeypatch):
+    """Of classes trained at once: scores of the last look, the point that its bound belongs to,
+    and its scores, whose best multiple is delivered."""
     passes, over = [], Deadline()
 
     class Late(multiclass.Descent):
@@ -157,4 +157,4 @@ def test_what_follows_a_time_limit_is_two_passes(rng, monkeypatch):
     X, y = rng.normal(size=(2000, 60)).astype(np.float32), rng.integers(1, 4, 2000)
     options = {"task": "multiclass", "multiclass": "crammer-singer", "time_limit": 300.0}
     outcome = train((X, y), example_cost=1e4, gap=1e-9, **options)
-    assert outcome.stopped_by == "limit" and passes == ["scores", "adjoint"]
+    assert outcome.stopped_by == "limit" and passes == ["scores", "scores", "adjoint"]

@@ -276,9 +276,9 @@ def test_predictions_and_measures(tmp_path):
     )  # the first of equal scores
     values = task.measured(found.tally).values
     assert values["accuracy"] == pytest.approx(100 * 3 / 6)
-    assert values["precision"] == pytest.approx(100 * (1 / 3 + 1 + 1) / 3)
-    assert values["recall"] == pytest.approx(100 * (1 + 1 / 2 + 1 / 2) / 3)
-    assert values["f1"] == pytest.approx(100 * (2 / 4 + 2 / 3 + 2 / 3) / 3)
+    assert values["precision"] == pytest.approx(100 * (1 / 3 + 1 + 0 + 1 / 2) / 4)
+    assert values["recall"] == pytest.approx(100 * (1 + 1 / 2 + 0 + 1 / 2) / 4)
+    assert values["f1"] == pytest.approx(100 * (1 / 2 + 2 / 3 + 0 + 1 / 2) / 4)
     assert task.counts_of(found.tally)["confusion"] == [[1, 0, 0], [1, 1, 0], [1, 0, 1]]
     told = "1 labels of test are of no class the model knows, and count as errors"
     assert task.warnings(found.tally, "test") == [told]
