@@ -255,7 +255,15 @@ def test_row29_where_both_fail_the_gap_is_stated(always_osqp, monkeypatch, rng, 
     always_osqp(lambda k: None)
     monkeypatch.setattr(ExactSimplexQp, "solve", lambda self, H, b, C, beta0, tol: np.array(beta0))
     assert (
-        call("svmcut learn", "-c", "10", "--report", "report", put("train", *noisy(rng)), "model")
+        call(
+            "svmcut learn",
+            "-c",
+            "10",
+            "--report",
+            "report",
+            put("train", *noisy(rng, 700)),
+            "model",
+        )
         == 3
     )
     assert "stopped where rounding forbids progress, gap " in capsys.readouterr().out
