@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import zlib
 
 from svmcut.errors import ModelError
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
     from svmcut.files.output import Output
 
 _START, _CERTIFICATE = b"#@ ", b"#@ certificate"
-_SEALED = re.compile(rb"#@(?: certificate .*)? crc32 ([0-9A-Fa-f]{8})\r?\n")
-#: What the last bytes of a sealed file look like.
-_END = re.compile(rb" crc32 [0-9A-Fa-f]{8}\r?\n\Z")
+_MARK = b" crc32 "
+#: Bytes at the end of a file that hold a checksum.
 _END_BYTES = 24
 #: What is said of a file that its checksum does not fit, and of one without.
 CHANGED = "the file was changed after svmcut wrote it, as its checksum does not fit"
@@ -116,24 +114,42 @@ def split_seal(path: str, first: bytes, file: BinaryIO, mapped: bool) -> tuple[B
     tail = file.read()
     file.seek(at)
     start = _start_of_lines(file, at, end) if mapped else at
-    if not _END.search(tail):
+    if _checksum(tail[tail.rfind(_MARK) :] if _MARK in tail else b"") is None:
         return _unsealed(file, start, end)
     file.seek(start)
     text = file.read()
     line = text.rfind(b"\n", 0, -1) + 1
-    match = _SEALED.fullmatch(text, line)
-    if match is None:
+    told = _sealed(text[line:])
+    if told is None:
         file.seek(at)
         return file, Seal()
-    before = text[: match.start(1) - len(" crc32 ")]
-    plain = _ends_of_lines(first, before) if match[0].endswith(b"\r\n") else (first, before)
+    before = text[: text.rfind(_MARK)]
+    plain = _ends_of_lines(first, before) if text.endswith(b"\r\n") else (first, before)
     known = zlib.crc32(plain[1], 0 if mapped else zlib.crc32(plain[0]))
-    fits = known == int(match[1], 16)
+    fits = known == told
     seal = Seal(_numbers(path, before[line:])) if fits else _changed(before[line:])
     if mapped:
         file.seek(at)
         return io.BytesIO(file.read(start - at) + text[:line]), seal
     return io.BytesIO(text[:line]), seal
+
+
+def _checksum(end: bytes) -> int | None:
+    """The number of `` crc32 XXXXXXXX`` and the end of a line; None for other bytes."""
+    mark, digits = end[: len(_MARK)], end[len(_MARK) :].removesuffix(b"\n").removesuffix(b"\r")
+    if mark != _MARK or len(digits) != 8 or not end.endswith(b"\n"):
+        return None
+    try:
+        return int.from_bytes(bytes.fromhex(digits.decode("ascii")))
+    except ValueError:
+        return None
+
+
+def _sealed(line: bytes) -> int | None:
+    """The checksum in a last line; None of other lines."""
+    head, mark, end = line.rpartition(_MARK)
+    is_last = head == b"#@" or head.startswith(_CERTIFICATE + b" ")
+    return _checksum(mark + end) if is_last else None
 
 
 def _ends_of_lines(*texts: bytes) -> tuple[bytes, ...]:
@@ -159,7 +175,7 @@ def _unsealed(file: BinaryIO, start: int, end: int) -> tuple[BinaryIO, Seal]:
         line = text.rfind(b"\n", 0, stop - 1) + 1
         if not text.startswith(_START, line, stop):
             break
-        if _SEALED.fullmatch(text, line, stop):
+        if _sealed(text[line:stop]) is not None:
             return io.BytesIO(text[:line] + text[stop:]), _changed(text[line:stop])
         stop = line
     return file, Seal()
