@@ -43,9 +43,9 @@ def hung_up(*words, at, **options):
 )
 def test_a_run_in_training_ends_as_of_sigterm(words, status, told):
     rng = random.Random(3)
-    with open("rows", "w") as file:  # of which no plane tells the signs: thousands of cuts
+    with open("rows", "w") as file:  # of which no plane tells the signs: many seconds of cuts
         for _ in range(4000):
-            values = " ".join(f"{j}:{rng.gauss(0, 1):.3f}" for j in range(1, 41))
+            values = " ".join(f"{j}:{rng.gauss(0, 1):.3f}" for j in range(1, 101))
             file.write(f"{rng.choice((-1, 1))} {values}\n")
     long = ("-w", "3", "-c", "1e4", "--gap", "1e-12", "--max-iterations", "1000000")
     long += ("--no-line-search",)
