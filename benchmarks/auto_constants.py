@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from auto import HINGE, arguments, seconds, sets
 
+from svmcut.base.records import replace
 from svmcut.solvers import auto, dual_cd, loss_cd
 from svmcut.solvers.auto import choose
 from svmcut.solvers.protocol import StoppingRule
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.training.stage import make_solver
 
 #: Where a constant stands, of hinges and of smooth losses; of a trainer, its parameter.

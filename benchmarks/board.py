@@ -404,7 +404,7 @@ def value(job: Job, peer: str, model: Path) -> float:
         scored = json.loads(report.read_text(encoding="utf-8"))
         return float(scored["token_error"] if job.task == "tags" else 100 * (1 - scored["ndcg@10"]))
     if job.task == "labels":
-        from svmcut.files.models import read_model
+        from svmcut.formats import read_model
 
         sets, found = label_sets_of(job.train), read_model(str(model))
         W = np.zeros((sets.X.n_features, len(found.names)))
@@ -420,7 +420,7 @@ def value(job: Job, peer: str, model: Path) -> float:
     if job.task in JOINT:
         from multiclass import objective as joint
 
-        from svmcut.files.models import read_model
+        from svmcut.formats import read_model
 
         return joint(read_model(str(model)), classes_of(job.train), job.task, float(job.C))
     read = {"svmcut": read_svm_light, "liblinear": read_liblinear}.get(peer.split()[0].lower())
@@ -430,7 +430,7 @@ def value(job: Job, peer: str, model: Path) -> float:
 
 def libsvm_objective(model: Path) -> float:
     """svm-train's dual objective, 1/2 b'Kb - sum |b|, from its model."""
-    from svmcut.files.models import read_model
+    from svmcut.formats import read_model
 
     found = read_model(str(model))
     K = found.kernel.expansion(found.support, found.support, found.alpha, 0.0, 1)

@@ -29,13 +29,12 @@ from pathlib import Path
 import numpy as np
 from timing import alternate, time_process
 
+from svmcut.base.resources import usable_cpus
 from svmcut.data.examples import Csr, Examples
 from svmcut.files.examples import read_examples
 from svmcut.models import KernelModel
 from svmcut.models.kernels import Kernel
-from svmcut.resources import usable_cpus
-from svmcut.solvers.bsca import Bsca
-from svmcut.solvers.bsgd import Bsgd
+from svmcut.solvers.budget import Bsca, Bsgd
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.spec.catalog import SOLVERS as ROWS
 from svmcut.spec.parameters import Settings

@@ -25,7 +25,7 @@ from timing import cpu_medians
 
 from svmcut.data.examples import Examples
 from svmcut.files.examples import read_examples
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.models import KernelMulticlassModel, pairs_of
 
 SVMCUT = Path(sys.executable).parent / "svmcut"

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from timing import time_process
 
-from svmcut.data.given import dense_columns
+from svmcut.data.precomputed import dense_columns
 from svmcut.files.examples import read_examples
 
 RIVAL = """
@@ -46,9 +46,7 @@ seconds = time.process_time() - began
 os.dup2(shown, 1)
 print(json.dumps(seconds))
 """
-CALL = (
-    "import sys; from svmcut.libs.programs import {0}; sys.exit({0}(sys.argv[1:]))"  # as a launcher
-)
+CALL = "import sys; from svmcut.originals.libs.programs import {0}; sys.exit({0}(sys.argv[1:]))"
 
 
 def write_values(train: str, n: int, path: Path) -> None:

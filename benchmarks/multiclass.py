@@ -24,7 +24,7 @@ import numpy as np
 from timing import cpu_medians, time_process
 
 from svmcut.files.examples import read_examples
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.models import MulticlassModel
 from svmcut.risks import make_risk
 from svmcut.risks.multiclass import CrammerSingerRisk

@@ -29,7 +29,7 @@ from timing import cpu_medians, time_process
 
 from svmcut.data.examples import Csr
 from svmcut.files.examples import read_examples
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.models.kernels import Kernel
 
 SVMCUT = Path(sys.executable).parent / "svmcut"

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from svmcut.solvers.bcfw import RHO
 from svmcut.solvers.gdmm import ChainFactors, LabelFactors
 from svmcut.solvers.protocol import Problem, StoppingRule
-from svmcut.solvers.soft_bcfw import RHO
 from svmcut.spec.parameters import Settings
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem

@@ -30,10 +30,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from svmcut.data.examples import Sequences
-from svmcut.files.conll import read_conll
 from svmcut.files.sequences import read_sequences
 from svmcut.scoring.chunks import ChunkCounts, parts_of
 from svmcut.spec.parameters import Settings
+from svmcut.tables.conll import read_conll
 from svmcut.training.driver import make_driver
 
 ROOT = Path(__file__).resolve().parent.parent

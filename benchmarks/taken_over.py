@@ -28,11 +28,11 @@ from l1 import NEAR, RISKS, ours
 from make_board_sets import write
 
 from svmcut.files.examples import read_examples
-from svmcut.libs.kernel_models import train as train_kernel
-from svmcut.libs.linear_machines import TOLERANCES, USUAL_TOLERANCE, Linear
-from svmcut.libs.linear_machines import train as train_linear
-from svmcut.libs.rows import training_rows
-from svmcut.libs.svm_train import _options as svm_options
+from svmcut.originals.libs.kernel_models import train as train_kernel
+from svmcut.originals.libs.linear_machines import TOLERANCES, USUAL_TOLERANCE, Linear
+from svmcut.originals.libs.linear_machines import train as train_linear
+from svmcut.originals.libs.rows import training_rows
+from svmcut.originals.libs.svm_train import _options as svm_options
 
 COSTS = (0.1, 1.0, 10.0)
 #: In the rival: JSON lines of tasks on standard input, of answers on standard output.

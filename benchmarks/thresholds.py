@@ -16,7 +16,7 @@ import sys
 import numpy as np
 from scipy.stats import norm
 
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
 from svmcut.scoring.thresholds import choose_threshold, promises
 
 SHARE, SHIFT = 0.2, 1.8

@@ -46,9 +46,9 @@ MODULES = {
     "Under scikit-learn's names": [
         "svmcut.estimators.libsvm.SVC",
         "svmcut.estimators.libsvm.SVR",
-        "svmcut.estimators.libsvm_nu.NuSVC",
-        "svmcut.estimators.libsvm_nu.NuSVR",
-        "svmcut.estimators.libsvm_nu.OneClassSVM",
+        "svmcut.estimators.libsvm.NuSVC",
+        "svmcut.estimators.libsvm.NuSVR",
+        "svmcut.estimators.libsvm.OneClassSVM",
         "svmcut.estimators.liblinear.LinearSVC",
         "svmcut.estimators.liblinear.LinearSVR",
     ],

@@ -6,7 +6,7 @@ imported when asked for.
 """
 
 from svmcut._version import __version__
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.api import cross_validate, train

@@ -9,7 +9,6 @@ said in the class.
 """
 
 from svmcut.estimators.liblinear import LinearSVC, LinearSVR
-from svmcut.estimators.libsvm import SVC, SVR
-from svmcut.estimators.libsvm_nu import NuSVC, NuSVR, OneClassSVM
+from svmcut.estimators.libsvm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 __all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"]

@@ -10,24 +10,24 @@ from functools import partial
 import numpy as np
 
 from svmcut.api import Asked, Choice, choose, examples_of, make_settings, weights_of, width_of
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Parameter
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.distributed.blocks import blocks_of, is_blocks
 from svmcut.distributed.engine import DaskRows, here
-from svmcut.distributed.gathered import MOST_GATHERED
 from svmcut.distributed.jobs import SpreadSearch
 from svmcut.distributed.label_blocks import share
+from svmcut.distributed.local import MOST_GATHERED
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, holds_all, make_driver
-from svmcut.distributed.saved import Saving, fit_all
-from svmcut.errors import UsageError
-from svmcut.files.encoded import TrainingTable
+from svmcut.distributed.scoring import Saving, fit_all
 from svmcut.files.names import input_of
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.loading import Fitted
-from svmcut.messages import Parameter
 from svmcut.spec.refusals import check_names, check_weights
+from svmcut.tables.encoded import TrainingTable
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tables.options import table_options
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Unpack

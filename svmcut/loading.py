@@ -10,16 +10,17 @@ import warnings
 
 import numpy as np
 
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.messages import without_secrets
+from svmcut.base.records import fields, record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.arrays import as_rows, named_rows, vector_examples
 from svmcut.data.examples import Csr
 from svmcut.data.labels import classes_of, label_texts
-from svmcut.errors import DataError, UsageError
-from svmcut.files.conll import TestColumns
 from svmcut.files.examples import read_examples
-from svmcut.files.models import read_file, write_model
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
-from svmcut.messages import without_secrets
+from svmcut.formats import read_file, write_model
 from svmcut.models.bounds import certain, intervals
 from svmcut.models.order_bounds import proven_pairs
 from svmcut.risks.ordinal import query_starts
@@ -27,10 +28,9 @@ from svmcut.scoring.thresholds import choose_threshold, promises
 from svmcut.spec.catalog import MARKED
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.places import USUAL_CONFIDENCE
-from svmcut.spec.records import fields, record, replace
+from svmcut.tables.conll import TestColumns
 from svmcut.tables.options import is_frame
 from svmcut.training.outcome import Outcome
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -249,7 +249,7 @@ class Model:
         if table is None or not (isinstance(X, str | os.PathLike) or is_frame(X)):
             self._check_columns(X)
             return as_rows(X)
-        from svmcut.files.encoded import TestTable, join_examples
+        from svmcut.tables.encoded import TestTable, join_examples
 
         source = os.fspath(X) if isinstance(X, str | os.PathLike) else X
         return join_examples([*TestTable(table).stream(source, CLASSES, True)]).X
@@ -416,7 +416,7 @@ def load_svmlight_file(
     ((119, 13), 'float32', [-1.0, 1.0])
     >>> X, y, qid = svmcut.load_svmlight_file("data/ranking.train", query_id=True)
     """
-    from svmcut.resources import usable_cpus
+    from svmcut.base.resources import usable_cpus
 
     path, threads = os.fspath(path), usable_cpus() if threads is None else threads
     if multilabel and query_id:

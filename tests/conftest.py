@@ -48,7 +48,7 @@ def pytest_collection_finish():
 @pytest.fixture(autouse=True, scope="session")
 def messages_stay_messages():
     """An f-string would word the parameters of a message for good, in Python's words."""
-    from svmcut.messages import Message
+    from svmcut.base.messages import Message
 
     def refused(self, spec):
         raise AssertionError(

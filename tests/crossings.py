@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from svmcut.base.errors import UsageError
 from svmcut.cli import commands, option_checks
 from svmcut.cli.options import options as options_of_task
-from svmcut.errors import UsageError
 from svmcut.spec.catalog import (
     COLUMNS,
     INPUTS,

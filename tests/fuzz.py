@@ -22,15 +22,14 @@ import time
 
 import numpy as np
 
-from svmcut.cli import originals
+from svmcut.base.errors import DataError, MemoryLimitError, ModelError, OutputError, SvmcutError
 from svmcut.data.examples import Csr
-from svmcut.errors import DataError, MemoryLimitError, ModelError, OutputError, SvmcutError
 from svmcut.files import sequences as sequence_files
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.files.examples import stream_examples
-from svmcut.files.models import read_model, write_model
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.sequences import read_sequences, stream_sequences
+from svmcut.formats import read_model, write_model
 from svmcut.models import (
     ChainModel,
     ChainShape,
@@ -43,7 +42,8 @@ from svmcut.models import (
     MultilabelModel,
 )
 from svmcut.models.kernels import Kernel
-from svmcut.spec.state_classes import state_classes
+from svmcut.originals import perf
+from svmcut.spec.schemas import state_classes
 
 SECONDS, MEGABYTES = 10, 2000
 """More than this for one input is a finding."""
@@ -357,9 +357,9 @@ def main(seconds=60.0, seed=1):
             (LABEL_SETS, use_label_sets, DataError),
         )
         grammars = [
-            originals.learn_grammar(originals.svm_perf_learn),
-            originals.learn_grammar(originals.svm_rank_learn),
-            originals.classify_grammar(originals.svm_perf_classify),
+            perf.learn_grammar(perf.svm_perf_learn),
+            perf.learn_grammar(perf.svm_rank_learn),
+            perf.classify_grammar(perf.svm_perf_classify),
         ]
         path = os.path.join(folder, "input")
         while time.monotonic() < end:
@@ -367,8 +367,8 @@ def main(seconds=60.0, seed=1):
                 try_file(path, mutated(choose, choose.choice(corpus)), use, refusals)
             words = arguments(choose)
             try:
-                originals.read_argv(words, choose.choice(grammars))
-            except (SvmcutError, originals.TextRequested):
+                perf.read_argv(words, choose.choice(grammars))
+            except (SvmcutError, perf.TextRequested):
                 pass
             except BaseException:
                 print("arguments:", words, file=sys.stderr)

@@ -3,8 +3,8 @@
 
 import pytest
 
-from svmcut.errors import ModelError
-from svmcut.files.models import read_model
+from svmcut.base.errors import ModelError
+from svmcut.formats import read_model
 
 
 def refused(path, text, old="", new=""):

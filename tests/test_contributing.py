@@ -54,8 +54,8 @@ main(["learn", "--task", "waiting", "--help", "all"])
 MAP = """
 import sys
 import svmcut
-from svmcut.cli.originals import svm_map_learn
-from svmcut.files.models import read_model
+from svmcut.originals.perf import svm_map_learn
+from svmcut.formats import read_model
 from svmcut.cli.start import main
 assert svmcut.__file__.startswith(sys.argv[1]), svmcut.__file__
 with open("train.dat", "w") as file:
@@ -367,8 +367,8 @@ def test_add_a_program_with_an_originals_name(tmp_path):
     (script,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     copy(tmp_path)
     for name, before, added in (
-        ("svmcut/cli/originals.py", ")\n#: By their entry points.", row),
-        ("pyproject.toml", 'svm_learn = "svmcut.svm_light', script),
+        ("svmcut/originals/perf.py", ")\n#: By their entry points.", row),
+        ("pyproject.toml", 'svm_learn = "svmcut.originals.svm_light', script),
     ):
         path = tmp_path / name
         rows = path.read_text(encoding="utf-8")

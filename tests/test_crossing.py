@@ -19,8 +19,8 @@ from crossings import DEV, GIVEN, TEST, TRAIN
 from programs import call
 
 import svmcut
-from svmcut.errors import UsageError
-from svmcut.files.models import read_model
+from svmcut.base.errors import UsageError
+from svmcut.formats import read_model
 from svmcut.loading import Model
 from svmcut.spec.catalog import COLUMNS, EXPORTS, INPUTS, MARKED, TASKS
 from svmcut.spec.entries import SETS, TAGS

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
 
 
 cdef extern from "include/scaling.h" nogil:

@@ -6,8 +6,8 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, P
 from libc.stdint cimport int64_t
 
 import numpy as np
-from svmcut.errors import DataError
-from svmcut.messages import Message
+from svmcut.base.errors import DataError
+from svmcut.base.messages import Message
 
 
 cdef extern from "include/text.h" nogil:

@@ -8,23 +8,24 @@ from collections.abc import Callable
 
 import numpy as np
 
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Parameter
+from svmcut.base.records import replace
+from svmcut.base.resources import one_blas_thread
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.data.arrays import as_rows, given_weights
-from svmcut.data.coarse import coarse_warning
 from svmcut.data.gamma import gamma_of
-from svmcut.data.given import with_serials
 from svmcut.data.labels import by_labels, number_labels
-from svmcut.errors import UsageError
+from svmcut.data.offset_features import coarse_warning
+from svmcut.data.precomputed import with_serials
 from svmcut.files.names import input_of
 from svmcut.files.weights import read_weights
 from svmcut.loading import Fitted
-from svmcut.messages import Parameter
-from svmcut.resources import one_blas_thread
 from svmcut.selection.grid import Search, Terms, cells_of, check_grid, parts_of
 from svmcut.selection.interval import GridProof
 from svmcut.spec.catalog import COLUMNS, KERNEL_PARAMETERS, KERNELS, TABLES, TASKS, measures
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, check_names, check_weights, plain
 from svmcut.tables.options import (
     OF_TABLES,
@@ -36,9 +37,8 @@ from svmcut.tables.options import (
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tasks.protocol import OF_CLASSES, named, names_beside
 from svmcut.tasks.weights import weighed
-from svmcut.training.balls import check_decidable, completed
-from svmcut.training.until import DecidingDriver, check_fraction
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.training.certificate import check_decidable, completed
+from svmcut.training.decision_stop import DecidingDriver, check_fraction
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -271,7 +271,7 @@ def rows_beside(data: Any, own: Task, examples: Any, settings: Settings) -> Any:
         how |= {"threads": settings.threads, "max_memory": settings.max_memory}
         return own.read(path, test=True, **how, zero_based=settings.zero_based).X
     if examples.table is not None and is_frame(data):
-        from svmcut.files.encoded import TestTable, join_examples
+        from svmcut.tables.encoded import TestTable, join_examples
 
         return join_examples([*TestTable(examples.table.encoding).stream(data, CLASSES, True)]).X
     return as_rows(data)
@@ -351,14 +351,14 @@ def examples_of(
         examples = own.from_arrays(*arrays)
         examples = with_serials(examples) if settings.is_given else examples
     elif frame:
-        from svmcut.files import encoded
+        from svmcut.tables import encoded
 
         examples = encoded.examples_of(data, table_options(table), own.label_kind)
     else:
         how: dict[str, Any] = {"threads": settings.threads, "max_memory": settings.max_memory}
         how |= {} if cache is None else {"cache": cache}
         if settings.input in TABLES:
-            from svmcut.files.encoded import TrainingTable
+            from svmcut.tables.encoded import TrainingTable
 
             how["table"] = TrainingTable(table_options(table), settings.input)
         elif settings.input == COLUMNS:

@@ -6,18 +6,18 @@ from __future__ import annotations
 import os
 
 from svmcut.api import Choice, complete, examples_of, width_of
-from svmcut.errors import UsageError
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Parameter
+from svmcut.base.records import replace
+from svmcut.base.resources import one_blas_thread
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.loading import Fitted
-from svmcut.messages import Parameter
-from svmcut.resources import one_blas_thread
 from svmcut.selection.grid import held_out, parts_of
 from svmcut.selection.interval import CertifiedChoice, Interval, check_choice
 from svmcut.spec.kinds import number
 from svmcut.spec.parameters import C as OF_C
-from svmcut.spec.records import replace
 from svmcut.tables.options import is_frame
 from svmcut.tasks.protocol import names_beside
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -127,7 +127,7 @@ def _interval(interval: Any) -> tuple[float, float]:
 def _held(validate: Any, own: Task, examples: Any, settings: Settings) -> Any:
     """The rows held out."""
     if examples.table is not None and is_frame(validate):
-        from svmcut.files.encoded import TestTable, join_examples
+        from svmcut.tables.encoded import TestTable, join_examples
 
         blocks = TestTable(examples.table.encoding).stream(validate, own.label_kind)
         return join_examples([*blocks])

@@ -8,18 +8,17 @@ import os
 import numpy as np
 
 from svmcut.api import complete, examples_of, rows_beside, width_of
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Parameter
+from svmcut.base.resources import one_blas_thread
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.changes import Change, places_of
-from svmcut.errors import UsageError
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.loading import Fitted
-from svmcut.messages import Parameter
-from svmcut.resources import one_blas_thread
-from svmcut.spec.kept import check_kept
-from svmcut.spec.refusals import check_names
+from svmcut.spec.refusals import check_kept, check_names
 from svmcut.tasks.protocol import names_beside
-from svmcut.training.until import DecidingDriver, check_fraction
+from svmcut.training.decision_stop import DecidingDriver, check_fraction
 from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherited
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Unpack

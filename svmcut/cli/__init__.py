@@ -4,7 +4,7 @@ uses."""
 
 import sys
 
-from svmcut.resources import load_single_blas
+from svmcut.base.resources import load_single_blas
 
 # Models would depend on the number of threads, and starting them costs half of a small run.
 if "numpy" not in sys.modules:

@@ -2,21 +2,25 @@
 """Advice of svmcut learn, rank and classify: one line a fact that was measured, with what to try.
 
 It is told as warnings are, and stands among them in the report; the executables give none.
+
+Messages of the library in the words of the command line: options in the place of parameters.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from svmcut.base.messages import Message, Parameter, in_python, printable
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr
 from svmcut.data.labels import distinct, is_number
 from svmcut.files.remote import exists
-from svmcut.messages import printable
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.entries import TWO_CLASSES
 from svmcut.tasks.vectors import Scores
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
     from svmcut.cli.options import LearnOptions
     from svmcut.selection.grid import Search
+
 
 #: Rows of a kernel machine, and the share of support vectors that is too large.
 ROWS, NEARLY_ALL = 50, 0.98
@@ -185,3 +190,29 @@ def of_scores(model: Any, tally: Any, path: str) -> list[str]:
         f"{strange:,} of the {len(scores):,} rows of {printable(path)} have no feature that weighs "
         "in the model; were they made as the training rows were, with the same numbers of features?"
     ]
+
+
+def in_options(message: str, original: bool = False) -> str:
+    """A message that names options; under an original's name those of one letter."""
+    if not isinstance(message, Message):
+        return message
+    from svmcut.cli.options import options
+    from svmcut.cli.table_rows import ROWS
+    from svmcut.spec.catalog import TASKS
+
+    known = {option.field: option for task in TASKS for option in options(task)}
+    known |= {option.field: option for option in ROWS}
+    return message.worded(partial(_flag, known, original))
+
+
+def _flag(known: dict[str, Any], original: bool, parameter: Parameter) -> str:
+    from svmcut.spec.kinds import FLAG
+
+    name, value = parameter
+    if name not in known:
+        return in_python(parameter)
+    option = known[name]
+    if option.kind is FLAG:
+        return option.flags[0].split("/")[parameter.texts(False) == "False"]
+    spelt = option.letter if original and option.letter else option.flags[0]
+    return spelt if value is None else f"{spelt} {parameter.texts(False)}"

@@ -10,19 +10,28 @@ import time
 from collections.abc import Callable
 
 from svmcut._version import __version__
+from svmcut.base import records
+from svmcut.base.errors import CheckpointError, ClusterError, OutputError
+from svmcut.base.messages import printable, without_secrets
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.guard import warn
 from svmcut.cli.options import options as table
 from svmcut.cli.termination import STOPPED, Terminated, pending_signal
-from svmcut.errors import CheckpointError, ClusterError, OutputError
-from svmcut.files.checkpoints import fingerprint, read_checkpoint, unfit, write_checkpoint
-from svmcut.files.generations import Generations, check_ours, hold, previous
+from svmcut.files.checkpoints import (
+    Generations,
+    check_ours,
+    fingerprint,
+    hold,
+    previous,
+    read_checkpoint,
+    unfit,
+    write_checkpoint,
+)
 from svmcut.files.remote import exists
-from svmcut.messages import printable, without_secrets
-from svmcut.spec import records, schemas
+from svmcut.spec import schemas
 from svmcut.spec.catalog import KERNEL_PARAMETERS
-from svmcut.spec.state_classes import state_classes
+from svmcut.spec.schemas import state_classes
 from svmcut.training.outcome import Outcome
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions

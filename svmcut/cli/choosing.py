@@ -4,12 +4,12 @@ one that is best."""
 
 from __future__ import annotations
 
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli import advice
 from svmcut.selection.grid import Part, Search, Terms, cells_of, held_out, parts_of
 from svmcut.selection.interval import CertifiedChoice, GridProof, Interval
 from svmcut.spec.catalog import TASKS, measures
-from svmcut.spec.records import replace
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable

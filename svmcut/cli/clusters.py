@@ -7,25 +7,24 @@ from functools import partial
 
 import numpy as np
 
-from svmcut.cli import summary
-from svmcut.cli import training_report as report
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.cli import training_report
+from svmcut.cli.advice import in_options
 from svmcut.cli.endings import time_limit
 from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.training import Training, run
-from svmcut.cli.words import in_options
 from svmcut.data.labels import named_labels
-from svmcut.distributed.gathered import tallied
 from svmcut.distributed.jobs import SpreadSearch
 from svmcut.distributed.label_blocks import share
+from svmcut.distributed.local import tallied
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, Parted, holds_all, make_driver, refuse
 from svmcut.files.patterns import files_of, is_pattern
-from svmcut.files.table_parts import check_options
 from svmcut.models import MulticlassModel
-from svmcut.spec.records import replace
+from svmcut.tables.parts import check_options
 from svmcut.tasks.protocol import named, presentation, words_of
 from svmcut.training.pieces import falls_apart
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -93,7 +92,7 @@ class PartedTraining(Training):
         options = self.options
         name, files = files_of(options.example_file)
         reading = Reading(options.zero_based, options.max_memory, 1, options.cache)
-        with report.step(self._log, "Reading training examples"):
+        with training_report.step(self._log, "Reading training examples"):
             self.examples, self._driver = make_driver(
                 self._parts,
                 Files(files, reading, name, weights, options.weights or "", given.get("table")),
@@ -106,7 +105,7 @@ class PartedTraining(Training):
             self._task, self._shown = named(options.task), presentation(options.task)
             self._say(f"{len(self.examples.y)} classes: {options.task}")
         if self._table is not None:
-            self._say(summary.fact("Columns", self._table.encoding.told()))
+            self._say(training_report.fact("Columns", self._table.encoding.told()))
         if self.examples.left_out:
             self._say(f"Left out: {self.examples.left_out} of weight 0")
         return settings

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 from functools import partial
 
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.option_entry import COMPATIBILITY, DATA, OUTPUT, PRINTED, RUNNING, Option, inert
 from svmcut.spec.catalog import SCHEMES, TASKS
 from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, integer, one_of, two_numbers
 from svmcut.spec.parameters import KINDS
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +35,11 @@ COMMANDS = {
     "convert": ("svmcut.cli.convert", "convert", "Make examples of a table or of texts."),
     "export": ("svmcut.cli.export", "export", "Write a model in another program's format."),
     "scale": ("svmcut.cli.scale", "scale", "Scale features to one range."),
-    "names": ("svmcut.cli.names", "names", "Write programs with LIBSVM's and LIBLINEAR's names."),
+    "names": (
+        "svmcut.originals.names",
+        "names",
+        "Write programs with LIBSVM's and LIBLINEAR's names.",
+    ),
 }
 #: Those that train.
 TRAINING = {row.command for row in TASKS.values()}
@@ -250,10 +254,10 @@ def train(options: LearnOptions) -> int:
 
 def score(values: dict[str, Any]) -> None:
     """Runs ``svmcut classify`` with the files and options that were given."""
+    from svmcut.base.resources import usable_cpus
     from svmcut.cli.guard import warn
     from svmcut.cli.linear_scores import score_linear
     from svmcut.cli.score_lines import Files, ScoringOptions
-    from svmcut.resources import usable_cpus
 
     files = Files(*(values[name] for name in ("example_file", "model_file", "predictions_file")))
     read = {

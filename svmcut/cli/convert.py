@@ -1,17 +1,36 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``svmcut convert``."""
+"""``svmcut convert``.
+
+One run of convert.
+"""
 
 from __future__ import annotations
 
-import click
+import itertools
+from collections.abc import Iterator
 
+import click
+import numpy as np
+
+from svmcut._native.text import format_pairs
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Parameter, join_names, printable
+from svmcut.base.typing import Any
+from svmcut.cli.files import log_beside
 from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.cli.table_rows import ROWS as TABLE_ROWS
+from svmcut.data.examples import MultilabelExamples
+from svmcut.data.labels import SIGNS, label_text
+from svmcut.files.names import input_of
+from svmcut.files.output import write_atomically
+from svmcut.files.roles import File, check_roles
 from svmcut.spec.catalog import TABLES
+from svmcut.spec.entries import CLASSES, SETS
 from svmcut.spec.kinds import PATH, one_of
-from svmcut.tables.options import OF_TABLES
-from svmcut.typing import Any
+from svmcut.tables.encoded import read_encoded
+from svmcut.tables.label_files import joined_lines
+from svmcut.tables.options import OF_TABLES, TableOptions
 
 _EPILOG = """\b
 Examples:
@@ -70,8 +89,112 @@ def convert(table: str, example_file: str, **given: Any) -> None:
     tf-idf weights of their words. Two text labels are written as -1 and 1 (the last in the alphabet
     is 1), more of them as 1, 2, ... For svmcut learn no conversion is needed: it reads TABLE.
     """
-    from svmcut.cli.converting import run_conversion
 
     run_conversion(
         table, example_file, **{name: value for name, value in given.items() if value is not None}
     )
+
+
+_ROWS = 4096
+
+
+def run_conversion(
+    table: str,
+    target: str,
+    *,
+    input: str | None = None,
+    sets: bool = False,
+    names: str | None = None,
+    label_file: str | None = None,
+    **options: Any,
+) -> None:
+    """Reads a table, writes its examples and the names of its features, and says what the columns
+    became.
+
+    Raises
+    ------
+    SvmcutError
+        Whatever the table or the system refuse; nothing is written then.
+    """
+    if label_file is not None:
+        if given := [*options, *(["names"] if names else []), *(["sets"] if sets else [])]:
+            raise UsageError("{} is for tables; leave out {}", Parameter(given[0]), "--label-file")
+        _join(table, label_file, target)
+        return
+    outputs = [File("OUT", target), *([] if names is None else [File("--names", names)])]
+    check_roles([File("TABLE", table)], outputs)
+    kind = input or input_of(table)
+    if kind is None:
+        raise UsageError(
+            "{}: the name does not end as a table's; say what it is by {input=}",
+            table,
+            ("csv", "text"),
+        )
+    encoded = read_encoded(table, kind, TableOptions(**options), SETS if sets else CLASSES)
+    encoding = encoded.table.encoding
+    with log_beside(outputs):
+        with write_atomically(target) as output:
+            for lines in _lines(encoded):
+                output.write(lines)
+        if names is not None:
+            with write_atomically(names) as output:
+                output.write("".join(f"{_line(name)}\n" for name in encoding.features()).encode())
+        print(printable(f"Columns: {encoding.told()}"))
+        if encoding.words:
+            labels = _labels(encoding.words)
+            print(
+                printable(
+                    f"Labels: {join_names([*map('{} is {}'.format, labels, encoding.words)])}"
+                )
+            )
+
+
+def _join(features: str, labels: str, target: str) -> None:
+    """Writes the rows of two sparse matrices as those of one file."""
+    outputs = [File("OUT", target)]
+    check_roles([File("TABLE", features), File("--label-file", labels)], outputs)
+    with log_beside(outputs), write_atomically(target) as output:
+        lines = joined_lines(features, labels)
+        while piece := b"".join(itertools.islice(lines, _ROWS)):
+            output.write(piece)
+
+
+def _line(name: str) -> str:
+    return printable(" ".join(name.split()))
+
+
+def _labels(words: tuple[str, ...]) -> list[str]:
+    """What stands for the labels 1, 2, ..."""
+    if len(words) == 2:
+        return [*map(label_text, SIGNS)]
+    return [str(k) for k in range(1, len(words) + 1)]
+
+
+def _lines(encoded: Any) -> Iterator[bytes]:
+    X, words = encoded.X, encoded.table.encoding.words
+    if isinstance(encoded, MultilabelExamples):
+        texts = encoded.names.astype("U")
+        bounds = encoded.indptr.tolist()
+        heads = [",".join(texts[encoded.labels[a:b]]) for a, b in itertools.pairwise(bounds)]
+    elif words:
+        labels = ["", *_labels(words)]
+        heads = [labels[int(label)] for label in encoded.y]
+    else:
+        heads = [*map(label_text, encoded.y)]
+    if getattr(encoded, "qid", None) is not None:
+        heads = [f"{head} qid:{qid}" for head, qid in zip(heads, encoded.qid.tolist())]
+    if encoded.weights is not None:
+        heads = [f"{head} cost:{weight!r}" for head, weight in zip(heads, encoded.weights.tolist())]
+    bounds = (X.indptr - X.indptr[0]).tolist()
+    indices, data = X.indices[X.stored], np.ascontiguousarray(X.data[X.stored])
+    for start in range(0, X.n_rows, _ROWS):
+        rows = range(start, min(X.n_rows, start + _ROWS))
+        yield b"".join(
+            heads[k].encode()
+            + b" "
+            + format_pairs(
+                indices[bounds[k] : bounds[k + 1]], data[bounds[k] : bounds[k + 1]], True
+            ).rstrip()
+            + b"\n"
+            for k in rows
+        )

@@ -9,11 +9,11 @@ import math
 import os
 import time
 
+from svmcut.base.errors import ClusterError, UsageError
+from svmcut.base.messages import printable
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.termination import Terminated, pending_signal
-from svmcut.errors import ClusterError, UsageError
-from svmcut.messages import printable
 from svmcut.spec.catalog import SOLVERS
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,13 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``svmcut export``."""
+"""``svmcut export``.
+
+One run of export.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import join_names, printable
+from svmcut.base.typing import Any
+from svmcut.cli.files import log_beside
 from svmcut.cli.option_entry import OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
-from svmcut.spec.catalog import EXPORTS
+from svmcut.files.output import write_atomically
+from svmcut.files.roles import File, check_roles
+from svmcut.formats import read_model
+from svmcut.formats.exported import cannot
+from svmcut.spec.catalog import EXPORTS, load
 from svmcut.spec.kinds import one_of
 
 _EPILOG = """\b
@@ -40,6 +53,68 @@ def export(model_file: str, output_file: str, to: str | None = None) -> None:
     model that the format cannot express is refused. Details that it cannot hold, such as names of
     columns and probabilities, are left out with a warning.
     """
-    from svmcut.cli.exporting import run_export
 
     run_export(model_file, output_file, to)
+
+
+_ENDINGS = {".json": "json", ".onnx": "onnx"}
+
+
+def run_export(model_file: str, output_file: str, to: str | None = None) -> None:
+    """Writes a model in another format, and says what that leaves out.
+
+    Raises
+    ------
+    UsageError
+        Without a format, and for a model that the format cannot express; nothing is written then.
+    SvmcutError
+        Whatever the files refuse.
+    """
+    outputs = [File("OUT", output_file)]
+    check_roles([File("MODEL", model_file)], outputs)
+    chosen = to or next((to for end, to in _ENDINGS.items() if output_file.endswith(end)), None)
+    if chosen is None:
+        raise UsageError(
+            "{}: the name does not end as a format's; give --to {}",
+            output_file,
+            join_names(tuple(EXPORTS), "or"),
+        )
+    row = EXPORTS[chosen]
+    model: Any = read_model(model_file)
+    if getattr(model, "threshold", None) is not None and chosen != "json":
+        model = model.without_threshold()
+    able = [name for name in EXPORTS if _takes(name, model)]
+    if chosen not in able:
+        raise cannot(model_file, model, chosen, able)
+    write = load(f"{row.where}:write")
+    with log_beside(outputs):
+        with write_atomically(output_file) as output:
+            write(model_file, row.first, output, model, True)
+        for line in _left_out(model, chosen):
+            print(printable(line))
+
+
+def _takes(to: str, model: Any) -> bool:
+    """Whether a format has such a machine and its kernel."""
+    models, kernel = EXPORTS[to].models, getattr(model, "kernel", None)
+    known = kernel is None or to in kernel.row.formats
+    return not models or (type(model).__name__ in models and known)
+
+
+def _left_out(model: Any, to: str) -> Iterator[str]:
+    """What the file does not say of the model."""
+    if to == "json":
+        return
+    if getattr(model, "table", None) is not None:
+        if model.table.columns:
+            yield "Left out: what columns become; svmcut convert writes such rows"
+        if model.words and to != "onnx":  # which answers with the words
+            labels = [1, -1] if len(model.words) == 2 else [*range(1, len(model.words) + 1)]
+            words = model.words[::-1] if len(model.words) == 2 else model.words
+            named = [f"{label} is {word}" for label, word in zip(labels, words, strict=True)]
+            yield f"Labels: {join_names(named)}"
+    fitted = getattr(model, "sigmoid", None) is not None and to != "libsvm"
+    if fitted or getattr(model, "temperature", None) is not None:
+        yield "Left out: the probabilities"
+    if to in ("svm_light", "svm_perf") and getattr(model, "labels", None) is not None:
+        yield "Left out: the labels; a score above 0 is for the positive one"

@@ -9,6 +9,9 @@ import mmap
 import os
 import sys
 
+from svmcut.base.errors import FileError, SvmcutError
+from svmcut.base.messages import Message, printable, without_secrets
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.termination import (
     INTERRUPTED,
     STOPPED,
@@ -18,9 +21,6 @@ from svmcut.cli.termination import (
     settle,
     signals_raised,
 )
-from svmcut.errors import FileError, SvmcutError
-from svmcut.messages import Message, printable, without_secrets
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,7 +138,7 @@ def _leave(status: int) -> None:
 def warn(program: str, message: str) -> None:
     """One warning on stderr, in the words of the command line."""
     if isinstance(message, Message):
-        from svmcut.cli.words import in_options
+        from svmcut.cli.advice import in_options
 
         message = in_options(message)
     _complain(f"{program}: warning: {message}")
@@ -185,7 +185,7 @@ def _report(
     if isinstance(error, SvmcutError):
         text = error.original if original else error.sentence
         with contextlib.suppress(MemoryError):  # too little even for the options' names
-            from svmcut.cli.words import in_options
+            from svmcut.cli.advice import in_options
 
             text = in_options(text, original)
         _complain(text if isinstance(error, FileError) else f"{program()}: {text}")

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+from svmcut.base.messages import join_names
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.commands import COMMANDS, SCORING, TRAINING
 from svmcut.cli.options import LEARNT, ROWS, named_task, offered
-from svmcut.messages import join_names
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.spellings import nearest
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
+from svmcut.base.messages import Message
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.files.names import are_sentences, guess_input
-from svmcut.messages import Message
 from svmcut.spec.catalog import COLUMNS, OF_TAGS, TASKS
 from svmcut.spec.entries import SETS, TAGS
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from svmcut.base.errors import DataError
     from svmcut.data.examples import Csr
-    from svmcut.errors import DataError
     from svmcut.spec.parameters import Settings
 
 #: Ratio of the largest values of two features that draws a hint; entries a feature needs to count;
@@ -40,7 +40,7 @@ def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
         if queries
         else []
     )
-    from svmcut.data.coarse import coarse_warning
+    from svmcut.data.offset_features import coarse_warning
 
     bias = settings is not None and bool(settings.bias) and not settings.has_kernel
     return told + (coarse_warning(data.X, data.source.path, bias) or _scales(data.X))

@@ -1,14 +1,42 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``svmcut inspect``."""
+"""``svmcut inspect``.
+
+One run of inspect: a document of all that is found, as text, as JSON and as a page.
+"""
 
 from __future__ import annotations
 
-import click
+import json as jsons
 
+import click
+import numpy as np
+
+from svmcut import __version__
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.messages import printable
+from svmcut.base.records import record
+from svmcut.base.resources import usable_cpus
+from svmcut.base.typing import Any
+from svmcut.cli.advice import in_options
 from svmcut.cli.commands import format_of
+from svmcut.cli.files import log_beside
 from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
+from svmcut.cli.report import report_text, shown
+from svmcut.data.labels import label_text
+from svmcut.files.output import write_atomically
+from svmcut.files.roles import File, check_roles
+from svmcut.files.text import BLOCK_BYTES, open_text
+from svmcut.formats import read_file
+from svmcut.inspection.facts import curves, distribution, facts
+from svmcut.scoring.probabilities import Reliability, Skill
+from svmcut.spec.catalog import INPUTS, TASKS
+from svmcut.spec.entries import GRADES, NUMBERS, TAGS, TWO_CLASSES
 from svmcut.spec.kinds import PATH, integer
+from svmcut.spec.parameters import DEFAULTS
+from svmcut.tasks.prediction import tallied
+from svmcut.tasks.protocol import input_for, named, names_for, tasks_of
+from svmcut.tasks.vectors import Scores
 
 _EPILOG = """\b
 Examples:
@@ -88,7 +116,6 @@ def inspect(model_file, **given):
     weights of each class, label or tag; support vectors and their multipliers; transitions of
     sequences and pairs of label sets.
     """
-    from svmcut.cli.examining import InspectionOptions, run_inspection
     from svmcut.cli.guard import warn
 
     options = InspectionOptions(
@@ -96,3 +123,274 @@ def inspect(model_file, **given):
     )
     for warning in run_inspection(model_file, options):
         warn("svmcut inspect", warning)
+
+
+#: Labels that rows are grouped by; where there are more, all rows are one group.
+_GROUPS = 8
+#: Points of a trace that are kept.
+_POINTS = 300
+
+
+@record
+class InspectionOptions:
+    """Files that are read beside a model, and what is printed; as of inspect."""
+
+    names: str | None = None
+    report: str | None = None
+    trace: str | None = None
+    data: str | None = None
+    input: str | None = None
+    zero_based: bool = DEFAULTS["zero_based"]
+    top: int = 10
+    json: bool = False
+    html: str | None = None
+
+
+# a model may have scores beyond float64
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def run_inspection(model: str, options: InspectionOptions) -> list[str]:
+    """Reads a model and what is given beside it, prints what they hold and writes the page; returns
+    warnings.
+
+    Raises
+    ------
+    SvmcutError
+        Whatever the files or the system refuse; nothing is printed or written then.
+    """
+    outputs = check_files(model, options)
+    document, warnings = examine(model, options)
+    document = shown(document | {"warnings": [*map(in_options, warnings)]})
+    with log_beside(outputs):
+        if options.json:
+            print(report_text(document), flush=True)
+        else:
+            from svmcut.inspection.text import text_of
+
+            print(printable(text_of(document), lines=True), end="", flush=True)
+        if options.html is not None:
+            from svmcut.inspection.page import page
+
+            with write_atomically(options.html) as output:
+                output.write(page(document).encode())
+    return warnings
+
+
+def check_files(model: str, options: InspectionOptions) -> list[File]:
+    """The files that are written, none of which is read.
+
+    Raises
+    ------
+    UsageError
+        Also where an option has no effect.
+    """
+    paths = {"MODEL_FILE": model} | {
+        f"--{name}": getattr(options, name) for name in ("names", "report", "trace", "data")
+    }
+    inputs = [File(name, path) for name, path in paths.items() if path is not None]
+    outputs = [] if options.html is None else [File("--html", options.html)]
+    check_roles(inputs, outputs)
+    if options.input is not None and options.data is None:
+        raise UsageError("--input is the text of --data; leave it out")
+    if options.zero_based and options.input not in (None, INPUTS[0]):
+        raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
+    if options.names == options.data == "-":
+        raise UsageError("--names and --data cannot both be standard input; name one of them")
+    return outputs
+
+
+def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], list[str]]:
+    """The document of a model and of what is given beside it, and warnings."""
+    first, scorer, caution = read_file(model, zero_based=options.zero_based)
+    words = None if options.names is None else _names(options.names)
+    if words is None and scorer.table is not None and scorer.table.columns:
+        words = scorer.table.features()
+    document = {
+        "command": "inspect",
+        "version": __version__,
+        "model": model,
+        "format": first,
+        "tasks": tasks_of(scorer),
+    } | facts(scorer, options.top, words)
+    warnings = [caution] if caution else []
+    highest = document["features"]["highest"]
+    if words is not None and len(words) < highest:
+        warnings.append(
+            f"{printable(options.names)} names {len(words)} features, the model has {highest}"
+        )
+    if options.report is not None:
+        certificate = _certificate(options.report, model, document)
+        if "choice" in certificate:
+            document["choice"] = certificate.pop("choice")
+        document |= {
+            "certificate": certificate,
+            "loss": certificate["loss"],
+            "tasks": [certificate["task"]],
+        }
+    if TASKS[document["tasks"][0]].labels in (GRADES, NUMBERS):
+        del document["labels"]
+    if options.trace is not None:
+        document["trace"] = _convergence(options.trace)
+    if options.data is not None:
+        input = input_for(scorer, options.data, options.input)
+        how = {"zero_based": options.zero_based} | names_for(scorer, model, input)
+        document["data"], cautions = _measured(scorer, options.data, input, how)
+        warnings += cautions
+    return document, warnings
+
+
+def _bytes(path: str) -> bytes:
+    pieces, buffer = [], bytearray(BLOCK_BYTES)
+    with open_text(path) as text, memoryview(buffer) as view:
+        while count := text.readinto(view):
+            pieces.append(bytes(view[:count]))
+    return b"".join(pieces)
+
+
+def _names(path: str) -> list[str]:
+    lines = _bytes(path).decode("utf-8-sig", "replace").split("\n")
+    return [line.strip() for line in (lines if lines[-1] else lines[:-1])]
+
+
+_OF_RUN = (
+    "solver",
+    "task",
+    "loss",
+    "examples",
+    "primal",
+    "dual",
+    "gap",
+    "relative_gap",
+    "primal_of_file",
+    "converged",
+    "stopped_by",
+    "iterations",
+)
+
+
+def _certificate(path: str, model: str, document: dict[str, Any]) -> dict[str, Any]:
+    """What a report of learn says of a model: of a path of C, the entry of this file, else of the
+    chosen one.
+
+    Raises
+    ------
+    DataError
+        When it is no such report, or of a model of another kind.
+    """
+    text = _bytes(path)
+    try:
+        report = jsons.loads(text.decode())
+        run = {"file": path} | {
+            key: report[key] for key in _OF_RUN if key != "primal_of_file" or key in report
+        }
+        options = report["options"]
+        cost = "cost" if options["cost"] is not None else "example_cost"
+        entries = report.get("path", ())
+        C = options[cost]
+        entry = next((row for row in entries if row["model"] == model), None)
+        if entry is not None:  # an entry has no more than these
+            gap, primal = entry["gap"], entry["primal"]
+            relative = gap / abs(primal) if gap is not None and primal else None
+            run |= {
+                key: entry[key]
+                for key in ("solver", "primal", "dual", "gap", "converged", "iterations")
+            }
+            run |= {"relative_gap": relative, "stopped_by": None, "primal_of_file": None}
+        elif entries:
+            entry = next(row for row in entries if row["primal"] == report["primal"])
+        C, features = entry["C"] if entry else _chosen(report, C), report["features"]
+        run |= {"choice": report["choice"]} if "choice" in report else {}
+    except (ValueError, KeyError, TypeError, StopIteration):
+        raise DataError(
+            path, "no report of svmcut learn or svmcut rank; expected what their --report wrote"
+        ) from None
+    loss = document["loss"]
+    if (
+        run["task"] not in document["tasks"]
+        or loss not in (None, run["loss"])
+        or features < document["features"]["highest"]
+    ):
+        what = f"{run['task']} with the loss {run['loss']} on {features} features"
+        raise DataError(path, f"is the report of another model: {what}")
+    return run | {cost: C}
+
+
+def _chosen(report: dict[str, Any], C: Any) -> Any:
+    """The value of C of the run, or the one that was chosen where there were several."""
+    if not isinstance(C, list):
+        return C
+    if "choice" in report:
+        return report["choice"]["C"]
+    return next(row["C"] for row in report.get("cv") or report["grid"] if row["selected"])
+
+
+def _convergence(path: str) -> dict[str, Any]:
+    """Points of a trace, those of the last C where it has several.
+
+    Raises
+    ------
+    DataError
+        When a line is none of a trace.
+    """
+    lines: list[dict[str, Any]] = []
+    number, text = 0, _bytes(path)
+    try:
+        for line in text.decode().splitlines():
+            number += 1
+            row = jsons.loads(line)
+            point = {
+                key: row[key] for key in ("C", "iteration", "seconds", "primal", "dual", "gap")
+            }
+            if lines and lines[-1]["C"] != point["C"]:
+                lines.clear()
+            lines.append(point)
+    except (ValueError, KeyError, TypeError):
+        raise DataError(
+            path, "no line of a trace; expected what --trace of svmcut learn wrote", number
+        ) from None
+    if not lines:
+        raise DataError(path, "the trace is empty")
+    places = np.unique(np.linspace(0, len(lines) - 1, _POINTS).round().astype(int)).tolist()
+    return {"file": path, "lines": len(lines), "points": [lines[k] for k in places]}
+
+
+def _measured(
+    scorer: Any, path: str, input: str, how: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Measures of a model on a file and, where a row has a score, how the scores are spread; and
+    warnings."""
+    tasks, threads = tasks_of(scorer), usable_cpus()
+    reader = named(tasks[-1], input=input)
+    skill, reliability = Skill(), Reliability()
+    judges = (skill, reliability) if getattr(scorer, "has_probabilities", False) else ()
+    blocks = reader.stream(path, threads=threads, **how)
+    tally: Any = tallied(reader, scorer, blocks, threads, judges=judges)
+    table = how.get("table")
+    if table is not None and not table.labelled:
+        raise DataError(path, "has no labels, and nothing can be measured; leave out --data")
+    name = tasks[-1 if tally.queries else 0]
+    judge = named(name, input=input)
+    entry = {
+        "file": path,
+        "task": name,
+        **judge.counts_of(tally),
+        "measures": judge.measured(tally).values,
+    }
+    if judges and (TASKS[name].labels == TAGS or not tally.queries):
+        entry |= skill.values() | {"reliability": reliability.points()}
+    if isinstance(tally, Scores):
+        scores = tally.scores
+        if TASKS[name].labels == TWO_CLASSES:
+            names = scorer.label_texts()
+            groups = tally.groups(names)
+            entry["curves"] = curves(tally.of_classes()[0], scores)
+            entry |= {"labels": names, "confusion": tally.confusion()[:2]}
+        else:
+            grades = np.unique(tally.y)
+            few = TASKS[name].labels == GRADES and len(grades) <= _GROUPS
+            groups = (
+                {label_text(grade): tally.y == grade for grade in grades}
+                if few
+                else {"all": tally.y == tally.y}
+            )
+        entry["scores"] = distribution(scores, groups)
+    return entry, judge.warnings(tally, path)

@@ -18,19 +18,20 @@ from types import SimpleNamespace
 from svmcut._native import job as native
 from svmcut._native.interrupt import watched_signals
 from svmcut._native.job import LinearJob, Unusual
-from svmcut.cli import summary
-from svmcut.cli import training_report as report
+from svmcut.base.errors import SvmcutError
+from svmcut.base.records import fields
+from svmcut.base.resources import planned_memory
+from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.cli import training_report
 from svmcut.cli.endings import explain_ending, remedy, stop_reason
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import ENOUGH, FAR, OFTEN, different_scales
-from svmcut.errors import SvmcutError
-from svmcut.files.models import marks
-from svmcut.files.models.grammar import head_of_vectors, write_header
-from svmcut.files.models.seals import Summed
 from svmcut.files.output import KEPT, write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.files.text import block_bytes_of, feed, open_text
-from svmcut.resources import planned_memory
+from svmcut.formats import marks
+from svmcut.formats.grammar import head_of_vectors, write_header
+from svmcut.formats.seals import Summed
 from svmcut.scoring.measures import ROUNDING, Aims, measures_of, negatives_of
 from svmcut.solvers import auto
 from svmcut.spec import refusals
@@ -38,12 +39,10 @@ from svmcut.spec.catalog import AUTO, FORMATS, TASKS, measures
 from svmcut.spec.entries import DUAL_CD, LOGISTIC, SQUARED_HINGE
 from svmcut.spec.parameters import StoppingRule
 from svmcut.spec.places import loss_marks
-from svmcut.spec.records import fields
 from svmcut.tasks.row_lines import TASK, ClassificationLines
 from svmcut.training.gate import Reading, ball_of, judge, rounded
 from svmcut.training.outcome import Outcome, units_of_examples
 from svmcut.training.settings import kernel_of, resolved
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 #: Bytes of examples, features, and work of the descent, in entries, up to which a run is done here;
 #: by then NumPy would have been imported.
 MOST_BYTES, MOST_FEATURES, MOST_WORK = 1 << 24, 100_000, 200_000_000
-#: The size of values from which on svmcut.data.coarse looks at them.
+#: The size of values from which on svmcut.data.offset_features looks at them.
 COARSE = 2.0**13
 #: The losses, and their numbers.
 _LOSSES = {
@@ -262,7 +261,7 @@ class _Run:
         """Prints the lines of the run, and writes the model on the way."""
         options, job, outcome = self._options, self._job, self._outcome
         plain = not self._original and options.format == "plain"
-        say = report.out if options.verbosity > 0 else _silence
+        say = training_report.out if options.verbosity > 0 else _silence
         log = _silence if plain and options.verbosity < 2 else say
         shown = ClassificationLines(TASK)
         data = _Rows(job.n_rows, job.n_features)
@@ -276,8 +275,8 @@ class _Run:
         for line in shown.properties(data, driver):
             log(line)
         if plain:
-            say(summary.fact("Examples", shown.summary(data, driver)))
-        weights = [*report.weights(options, driver, *self._costs)]
+            say(training_report.fact("Examples", shown.summary(data, driver)))
+        weights = [*training_report.weights(options, driver, *self._costs)]
         for name, text in [] if self._original else weights:
             log(f"{name}: {text}")
         for line in self._lines():
@@ -288,12 +287,12 @@ class _Run:
         if not self._original:
             log(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         log("Compacting linear model...done")
-        with report.step(log, "Writing learned model"):
+        with training_report.step(log, "Writing learned model"):
             self._write()
         self._warnings += outcome.warnings
         if plain and options.verbosity > 0:
             self._summarise(say, weights)
-        for warning in [] if self._original else [*self._warnings, *report.lost]:
+        for warning in [] if self._original else [*self._warnings, *training_report.lost]:
             warn(f"svmcut {options.command}", warning)
 
     def _lines(self) -> list[str]:
@@ -302,11 +301,13 @@ class _Run:
         for k, (cuts, support, primal, dual) in enumerate(self._steps, 1):
             step = SimpleNamespace(iteration=k, cuts=cuts, support=support, extra=None)
             step.gap = primal - dual
-            lines.append(report.iteration_line(step, self._objective, self._options.algorithm))
+            lines.append(
+                training_report.iteration_line(step, self._objective, self._options.algorithm)
+            )
         return lines
 
     def _write(self) -> None:
-        """The file of the model, as svmcut.files.models.svm_light."""
+        """The file of the model, as svmcut.formats.svm_light."""
         job, path, s = self._job, self._options.model_file, self._settings
         bias = s.bias or 0.0
         known: dict[str, Any] = dict.fromkeys(("threshold", "sigma", "multipliers", "sigmoid"))
@@ -326,7 +327,7 @@ class _Run:
     def _summarise(self, say: Any, weights: list[tuple[str, str]]) -> None:
         """Facts of the model, and advice on it."""
         options, job, outcome, values = self._options, self._job, self._outcome, {}
-        if job.nnz <= summary.MEASURED_VALUES:
+        if job.nnz <= training_report.MEASURED_VALUES:
             aims, negatives = Aims(), job.n_rows - job.positives
             floors = (floor * (1 - ROUNDING) for floor in (aims.precision, aims.recall))
             worth = job.worth(self._b, *floors, *negatives_of(aims.rates, negatives))
@@ -335,9 +336,11 @@ class _Run:
             from svmcut.cli.advice import of_errors
 
             self._warnings += of_errors(options, values)
-        lines = summary.chosen(options, outcome) + [summary.fact(*each) for each in weights]
-        lines += summary.certificate(outcome) + summary.errors(TASK, values)
-        for line in lines + summary.written(options.model_file, outcome.details):
+        lines = training_report.chosen(options, outcome) + [
+            training_report.fact(*each) for each in weights
+        ]
+        lines += training_report.certificate(outcome) + training_report.errors(TASK, values)
+        for line in lines + training_report.written(options.model_file, outcome.details):
             say(line)
 
 

@@ -13,18 +13,18 @@ import time
 from types import SimpleNamespace
 
 from svmcut._native.scored import LinearScorer, Unusual
+from svmcut.base.errors import SvmcutError
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lines
-from svmcut.errors import SvmcutError
-from svmcut.files.models import marks
-from svmcut.files.models.grammar import LINE_LIMIT, HeaderLines
-from svmcut.files.models.seals import split_seal
 from svmcut.files.names import input_of
 from svmcut.files.output import write_atomically
 from svmcut.files.text import feed, open_text
+from svmcut.formats import marks
+from svmcut.formats.grammar import LINE_LIMIT, HeaderLines
+from svmcut.formats.seals import split_seal
 from svmcut.scoring.measures import ROUNDING, measures_of, negatives_of
 from svmcut.spec.catalog import FORMATS, MARKED
 from svmcut.tasks.row_lines import TASK, ClassificationLines, aims_of
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,17 +6,18 @@ from __future__ import annotations
 
 import os
 
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Parameter
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli import options as table
-from svmcut.cli.deciding import check_deciding
+from svmcut.cli.advice import in_options
 from svmcut.cli.option_entry import inert
 from svmcut.cli.options import LearnOptions
-from svmcut.cli.proving import check_proving
+from svmcut.cli.proving import check_deciding, check_proving
 from svmcut.cli.updating import check_updating
-from svmcut.cli.words import in_options
 from svmcut.data.labels import beside_classes, distinct, label_text
-from svmcut.errors import UsageError
 from svmcut.files.text import open_text
-from svmcut.messages import Parameter
 from svmcut.spec import refusals, trainers
 from svmcut.spec.catalog import (
     AUTO,
@@ -29,9 +30,7 @@ from svmcut.spec.catalog import (
 from svmcut.spec.entries import TAGS
 from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.places import USUAL_CONFIDENCE
-from svmcut.spec.records import replace
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Examples

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.spec.kinds import FLAG, Kind, one_of
-from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

@@ -12,13 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import join_names
+from svmcut.base.records import field, fields, record, replace
+from svmcut.base.typing import Any
 from svmcut.cli import table_rows
 from svmcut.cli.option_entry import COMPATIBILITY, PRINTED, Option
+from svmcut.cli.option_rows import AT_HELP, SPREAD, biased, placed
 from svmcut.cli.option_rows import ROWS as OWN_ROWS
-from svmcut.cli.option_texts import AT_HELP, SPREAD, biased, placed
-from svmcut.errors import UsageError
 from svmcut.files.names import input_of
-from svmcut.messages import join_names
 from svmcut.spec.catalog import (
     AUTO,
     CUTTING_PLANE,
@@ -86,13 +88,11 @@ from svmcut.spec.parameters import (
     task_defaults,
 )
 from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, PLACE_KINDS
-from svmcut.spec.records import field, fields, record, replace
-from svmcut.spec.solver_refusals import OF_TASKS, STEERING
 from svmcut.spec.spellings import OF_NO_TUBE, respelt
+from svmcut.spec.task_refusals import OF_TASKS, STEERING
 from svmcut.spec.trainers import chosen_solver
 from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions, options_for
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
-from svmcut.typing import Any
 
 ROWS = (*OWN_ROWS, *table_rows.ROWS)
 #: Weights of an example's loss that --cv compares where none is given.

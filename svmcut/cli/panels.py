@@ -7,9 +7,9 @@ import os
 
 import click
 
+from svmcut.base.typing import Any
 from svmcut.cli.option_entry import PANELS, RUNNING, Option
 from svmcut.spec.kinds import FLAG, Kind
-from svmcut.typing import Any
 
 
 class KindType(click.ParamType):

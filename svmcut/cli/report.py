@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
+from svmcut.base.messages import without_secrets
+from svmcut.base.typing import Any
 from svmcut.files.output import write_atomically
-from svmcut.messages import without_secrets
-from svmcut.typing import Any
 
 
 def write_report(path: str, document: dict[str, Any]) -> None:

@@ -54,12 +54,12 @@ def scale(lower, upper, labels, save, restore, example_file):
     The file is read twice; standard input (the default) is copied to a temporary file (TMPDIR).
     With -r it is read once.
     """
+    from svmcut.base.errors import UsageError
+    from svmcut.base.messages import printable
     from svmcut.cli.guard import warn
-    from svmcut.errors import UsageError
     from svmcut.files.output import descriptor_of
     from svmcut.files.roles import File, check_roles
     from svmcut.files.scaling import Limits, read_ranges, scale_examples, single
-    from svmcut.messages import printable
 
     if save is not None and restore is not None:
         raise UsageError("-s writes ranges and -r reads them; give one of the two")

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from svmcut.base.messages import printable
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.roles import File, check_roles
-from svmcut.messages import printable
 from svmcut.spec.parameters import DEFAULTS
-from svmcut.spec.records import record
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from svmcut.base.errors import UsageError
 from svmcut.cli.score_lines import Files, ScoringOptions
 from svmcut.cli.scoring import Spread, run_scoring
-from svmcut.errors import UsageError
 from svmcut.files.patterns import files_of
 
 

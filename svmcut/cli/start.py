@@ -6,9 +6,9 @@ from __future__ import annotations
 import sys
 from itertools import takewhile
 
+from svmcut.base.errors import UsageError
+from svmcut.base.typing import Any
 from svmcut.cli.guard import CtrlC, guard
-from svmcut.errors import UsageError
-from svmcut.typing import Any
 
 
 def main(args: list[str] | None = None) -> int:

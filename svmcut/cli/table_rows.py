@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from svmcut.base.records import fields
 from svmcut.cli.option_entry import TABLE, Option
-from svmcut.spec.records import fields
 from svmcut.tables.options import TableOptions
 
 _KINDS = {item.name: item.kind for item in fields(TableOptions)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import signal

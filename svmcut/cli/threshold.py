@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import click
 
+from svmcut.base.typing import Any
 from svmcut.cli.choice_rows import ROWS as CHOICE
 from svmcut.cli.commands import THREADS, format_of
 from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.spec.kinds import FLAG, PATH
-from svmcut.typing import Any
 
 _EPILOG = """\b
 Examples:

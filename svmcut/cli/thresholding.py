@@ -6,22 +6,22 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut import __version__
+from svmcut.base.errors import TrainingError
+from svmcut.base.messages import Message, printable, without_secrets
+from svmcut.base.records import record, replace
+from svmcut.base.resources import usable_cpus
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.files import log_beside
 from svmcut.cli.guard import warn
 from svmcut.cli.report import write_report
-from svmcut.cli.summary import fact
-from svmcut.errors import TrainingError
-from svmcut.files.models import read_file, write_model, written_and_read
+from svmcut.cli.training_report import fact
 from svmcut.files.roles import File, check_roles
-from svmcut.messages import Message, printable, without_secrets
-from svmcut.resources import usable_cpus
+from svmcut.formats import read_file, write_model, written_and_read
 from svmcut.scoring.thresholds import Promises, promises
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.places import USUAL_CONFIDENCE
-from svmcut.spec.records import record, replace
 from svmcut.tasks.protocol import input_for, named, names_for, tasks_of
 from svmcut.tasks.thresholds import Chosen, check_two_classes, choose
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

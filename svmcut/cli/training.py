@@ -10,45 +10,39 @@ import time
 
 import numpy as np
 
-from svmcut.cli import advice, summary
-from svmcut.cli import training_report as report
-from svmcut.cli.deciding import deciding
+from svmcut.base.errors import DataError
+from svmcut.base.messages import printable
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.cli import advice, training_report
+from svmcut.cli.advice import in_options
 from svmcut.cli.endings import ending, explain_ending, remedy, stop_reason, time_limit
-from svmcut.cli.files import (
-    check_training_files,
-    log_beside,
-    model_files,
-    reading_of,
-)
+from svmcut.cli.files import check_training_files, log_beside, model_files, reading_of
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import add_kind, hints
 from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.options import LearnOptions
+from svmcut.cli.proving import deciding
 from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, look
-from svmcut.cli.words import in_options
 from svmcut.data.examples import Csr
 from svmcut.data.labels import by_labels, distinct, named_labels, number_labels
-from svmcut.errors import DataError
-from svmcut.files.models import write_model
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
-from svmcut.messages import printable
+from svmcut.formats import write_model
 from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
-from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named, names_beside, presentation, words_of
 from svmcut.tasks.weights import weighed
-from svmcut.training.balls import completed
+from svmcut.training.certificate import completed
 from svmcut.training.progress_bar import ProgressBar
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from svmcut.cli.ahead import Ahead
     from svmcut.cli.checkpoints import Checkpoints
+    from svmcut.cli.files import Ahead
     from svmcut.selection.grid import Search
     from svmcut.selection.interval import CertifiedChoice
     from svmcut.spec.parameters import Settings
@@ -141,7 +135,7 @@ class Training:
         self.outcomes: list[Outcome] = []
         self.rows: list[dict[str, Any]] = []
         self._plain = not original and options.format == "plain"
-        self._say = report.out if options.verbosity > 0 else _silence
+        self._say = training_report.out if options.verbosity > 0 else _silence
         self._log = _silence if self._plain and options.verbosity < 2 else self._say
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
         self._task = named(options.task, bool(original), options.input)
@@ -181,7 +175,7 @@ class Training:
     def _read(self, given: dict[str, Any], weights: Any) -> Settings:
         """Reads the examples; the settings, with the task that their labels name."""
         options = self.options
-        with report.step(self._log, "Reading training examples") as close:
+        with training_report.step(self._log, "Reading training examples") as close:
             try:
                 examples = self._examples(given)
             except DataError as error:
@@ -190,7 +184,7 @@ class Training:
                 raise
             close(self._shown.sizes(examples))
         if self.original and options.verbosity <= 0:
-            report.out(self._shown.quiet(examples), end="")
+            training_report.out(self._shown.quiet(examples), end="")
         settings = number_labels(options.settings(), words_of(examples), options.example_file)
         self.examples, left_out = weighed(
             self._task, examples, settings, weights, options.weights or ""
@@ -205,7 +199,7 @@ class Training:
             self._task, self._shown = named(options.task), presentation(options.task)
             self._say(f"{len(distinct(self.examples.y))} classes: {options.task}")
         if self._table is not None and self._table.encoding.columns:
-            self._say(summary.fact("Columns", self._table.encoding.told()))
+            self._say(training_report.fact("Columns", self._table.encoding.told()))
         self.options = self.options.with_gamma(self.examples.X)
         return replace(settings, gamma=self.options.gamma[0].value)
 
@@ -259,13 +253,15 @@ class Training:
             stack.enter_context(write_atomically(options.trace)) if options.trace else None
         )
         self._bar = ProgressBar(options.progress, self._driver.settings, self._driver.plan.stop)
-        say = report.out if self.original and self._shown.always else self._log
+        say = training_report.out if self.original and self._shown.always else self._log
         for line in self._shown.properties(self.examples, self._driver):
             say(line)
         for note in self._driver.notes if self._log is not self._say else ():
             self._say(f"NOTE: {note}")
         if self._plain:
-            self._say(summary.fact("Examples", self._shown.summary(self.examples, self._driver)))
+            self._say(
+                training_report.fact("Examples", self._shown.summary(self.examples, self._driver))
+            )
 
     def choose(self) -> None:
         """Trains the cells of a grid, prints their table, and leaves the options and the driver of
@@ -339,7 +335,7 @@ class Training:
             self._log(f"C = {cost.text}")
         costs = self._costs(cost)
         if not self.original:
-            for name, text in report.weights(options, self._driver, *costs):
+            for name, text in training_report.weights(options, self._driver, *costs):
                 self._log(f"{name}: {text}")
         state, self._state = self._state, None
         with self.going_on(), self._bar:
@@ -349,18 +345,18 @@ class Training:
         for line in self._shown.final_lines(outcome, options, cpu_seconds, bool(self.original)):
             self._log(line)
         if options.algorithm == 4 and not self._plain:
-            report.out(f"Final number of constraints in cache: {outcome.progress.cuts}")
+            training_report.out(f"Final number of constraints in cache: {outcome.progress.cuts}")
         for line in self._shown.timing(outcome) if self.original else ():
-            report.out(line)
+            training_report.out(line)
         if not self.original:
             self._log(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         if "log_loss" in outcome.details:
-            self._log(f"Probabilities: {summary.calibration(outcome.details)}")
+            self._log(f"Probabilities: {training_report.calibration(outcome.details)}")
         writing = time.perf_counter()
         if not options.has_kernel or options.basis_method:
             self._log("Compacting linear model...done")
         outcome = self._with_threshold(outcome)
-        with report.step(self._log, "Writing learned model"):
+        with training_report.step(self._log, "Writing learned model"):
             write_model(target, self._complete(outcome), bool(self.original))
             if options.alphas:
                 with write_atomically(options.alphas) as output:
@@ -374,7 +370,7 @@ class Training:
             self._failures.append(f"{printable(target)}: {stop_reason(outcome)}")
         if path or options.validate:
             measured = measured or self._measures(outcome.model)
-            self.rows.append(report.path_row(cost, target, outcome) | measured)
+            self.rows.append(training_report.path_row(cost, target, outcome) | measured)
         if not self.original:
             self._summarise(cost, outcome, measured)
 
@@ -409,7 +405,11 @@ class Training:
         options, X = self.options, self.examples.X
         errors = measured["training"] if measured is not None else {}
         shown = self._plain and options.verbosity > 0
-        small = isinstance(X, Csr) and not options.has_kernel and summary.is_quick(X, outcome.model)
+        small = (
+            isinstance(X, Csr)
+            and not options.has_kernel
+            and training_report.is_quick(X, outcome.model)
+        )
         if len(options.path) == 1:
             if shown and not errors and small:
                 errors = self._measured(outcome.model, self.examples)
@@ -423,13 +423,13 @@ class Training:
     def _facts(self, cost: Typed, outcome: Outcome, errors: dict[str, float]) -> Iterator[str]:
         options = self.options
         if len(options.path) > 1:
-            yield summary.model_of_path(cost.text, outcome)
+            yield training_report.model_of_path(cost.text, outcome)
             return
-        yield from summary.chosen(options, outcome, self.examples.X)
-        for name, text in report.weights(options, self._driver, *self._costs(cost)):
-            yield summary.fact(name, text)
-        yield from summary.certificate(outcome)
-        yield from summary.errors(options.task, errors)
+        yield from training_report.chosen(options, outcome, self.examples.X)
+        for name, text in training_report.weights(options, self._driver, *self._costs(cost)):
+            yield training_report.fact(name, text)
+        yield from training_report.certificate(outcome)
+        yield from training_report.errors(options.task, errors)
 
     def _costs(self, cost: Typed) -> tuple[float | None, float | None]:
         return (cost.value, None) if self.options.cost else (None, cost.value)
@@ -441,7 +441,7 @@ class Training:
         them."""
         options, place, observe = self.options, len(self.outcomes), self._observe
         if len(options.path) > 1 and self._ahead is None:
-            from svmcut.cli.ahead import Ahead
+            from svmcut.cli.files import Ahead
 
             ends = (
                 self._checkpoints is not None or self._time_limit is not None or options.scheduled
@@ -496,7 +496,9 @@ class Training:
                 write_model(options.model_file, self._complete(self.outcomes[chosen]))
         if self.rows:
             self._say(
-                report.path_table(options.task, self.rows, chosen if options.select else None),
+                training_report.path_table(
+                    options.task, self.rows, chosen if options.select else None
+                ),
                 end="",
             )
         if self._validation is not None and len(options.path) > 1 and not self.original:
@@ -505,7 +507,7 @@ class Training:
             known = options, self._driver, self._validation, self.outcomes
             lines, keys = choosing.proven_path(*known)
             self._told, self._grid = self._told + lines, self._grid | keys
-        written = summary.written(options.model_file, self.outcomes[chosen].details)
+        written = training_report.written(options.model_file, self.outcomes[chosen].details)
         for line in [*self._told, *written] if self._plain else ():
             self._say(line)
         if self._checkpoints is not None:
@@ -515,14 +517,14 @@ class Training:
         )  # with the others it was compared
         self._warnings += map(in_options, self._driver.underfitted(largest))
         self._say_ending()
-        self._warnings += report.lost
+        self._warnings += training_report.lost
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
             warnings = self._warnings + (
                 self._checkpoints.warnings if self._checkpoints is not None else []
             )
             X, counts = self.examples.X, self._task.counts(self.examples) | self._driver.counts
-            document = report.learn_report(
+            document = training_report.learn_report(
                 self._asked, X, counts, self.outcomes[chosen], self._seconds, warnings
             )
             document |= self._grid
@@ -572,8 +574,8 @@ class Training:
         self._bar.show(progress, objective, self._driver.tell(progress))
 
     def _lines(self, progress, objective) -> tuple[str, str]:
-        log = report.iteration_line(progress, objective, self.options.algorithm)
-        return log, report.trace_line(progress, objective) if self.options.trace else ""
+        log = training_report.iteration_line(progress, objective, self.options.algorithm)
+        return log, training_report.trace_line(progress, objective) if self.options.trace else ""
 
     def _print(self, line: str, trace: str) -> None:
         with self._bar.hidden(self._log is not _silence):

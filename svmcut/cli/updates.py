@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.cli.deciding import deciding
+from svmcut.base.messages import printable
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.cli.proving import deciding
 from svmcut.cli.training import Training, run
 from svmcut.data.changes import Change, places_of
-from svmcut.files.models import read_model
-from svmcut.messages import printable
+from svmcut.formats import read_model
 from svmcut.spec.kinds import Typed
-from svmcut.spec.records import replace
 from svmcut.tasks.protocol import names_beside
 from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherited
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions

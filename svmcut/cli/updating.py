@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from svmcut.errors import UsageError
-from svmcut.messages import Parameter
-from svmcut.spec.kept import check_kept
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Parameter
+from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.spec.refusals import check_kept
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions

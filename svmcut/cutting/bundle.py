@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.typing import Any, NamedTuple, Protocol
 from svmcut.spec import schemas
-from svmcut.typing import Any, NamedTuple, Protocol
 
 
 class Cut(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from svmcut._native.sparse import dot
-from svmcut.typing import Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 
 
 class LinePoint(NamedTuple):

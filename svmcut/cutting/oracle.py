@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.resources import ARGMAX, PSI, part
+from svmcut.base.typing import Any, NamedTuple, Protocol
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import LinePoint, Products, ScoreLine, line_minimum
-from svmcut.resources import ARGMAX, PSI, part
 from svmcut.risks.protocol import ExactLineRisk, Linearization, LineRisk
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
-from svmcut.spec.states import Form, Kept, State
-from svmcut.typing import Any, NamedTuple, Protocol
+from svmcut.spec.schemas import Form, Kept, State
 
 #: Cuts and steps along lines after which normals and scores are formed afresh, so that rounding
 #: does not add up.

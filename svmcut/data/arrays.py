@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from svmcut.base.errors import DataError
+from svmcut.base.messages import Message
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
-from svmcut.errors import DataError
-from svmcut.messages import Message
-from svmcut.typing import Any
 
 
 def vector_examples(X: Any, y: Any, qid: Any = None) -> Examples:

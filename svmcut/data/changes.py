@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.errors import DataError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.data.examples import Csr, Examples, stack_rows
-from svmcut.errors import DataError
-from svmcut.spec.records import replace
-from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

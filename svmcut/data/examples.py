@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.errors import DataError
-from svmcut.spec.records import field, record, replace
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from svmcut.base.errors import DataError
+from svmcut.base.records import field, record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

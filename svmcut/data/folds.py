@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.errors import UsageError
+from svmcut.base.errors import UsageError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import GRADES
-from svmcut.spec.records import replace
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

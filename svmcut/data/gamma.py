@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.spec.kinds import GAMMAS
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

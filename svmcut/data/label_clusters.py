@@ -17,8 +17,8 @@ import math
 import numpy as np
 
 from svmcut._native import label_index, sparse
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.data.examples import Csr
-from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import chain, sparse
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.data.examples import Csr, Sequences
 from svmcut.spec import schemas
-from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from svmcut.errors import DataError, UsageError
-from svmcut.messages import Message, Parameter
-from svmcut.spec.records import replace
-from svmcut.typing import TYPE_CHECKING, Any, TypeAlias
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.messages import Message, Parameter
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

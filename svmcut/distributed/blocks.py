@@ -12,11 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from svmcut.base.errors import DataError, NoExamples, UsageError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.arrays import check_columns, given_weights, vector_examples
 from svmcut.data.examples import Source
-from svmcut.errors import DataError, NoExamples, UsageError
-from svmcut.spec.records import replace
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

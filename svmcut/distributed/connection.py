@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Clients of Dask's schedulers: of one that is there, or of one with workers that is started here
-for a run."""
+for a run.
+
+The short road to the parts: one message to every worker that has some, and one back, without
+tasks of the scheduler.
+
+A round of tasks makes eight steps between processes for each, this one four in all, and a vector
+that workers know is not sent again. Nothing is computed again on this road: where a worker is gone,
+or has a part no more, it is `Lost`, and the round goes by tasks, to the same bytes.
+
+Which worker gets which parts, which parts are asked together, and who adds: no Dask here, and no
+rows.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +20,22 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
 
 import dask
+import numpy as np
 from dask.distributed import Client, LocalCluster, Security, get_client
 
-from svmcut.distributed import local
-from svmcut.errors import ClusterError, UsageError
-from svmcut.typing import Any
+from svmcut.base.errors import ClusterError, SvmcutError, UsageError
+from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.distributed import local, work
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.distributed.parts import Place
+
 
 #: By address, of the schedulers that this process has started and not yet stopped.
 _OWN: dict[str, Security] = {}
@@ -149,3 +167,178 @@ def here(client: Any = None) -> Client:
             "Client(address) without asynchronous=True, in a coroutine by asyncio.to_thread"
         )
     return used
+
+
+#: Bytes of vectors a round up to which the scheduler passes them on; above, workers give them to
+#: each other.
+MOST_PASSED = 100e6
+
+
+class Lost(Exception):
+    """A worker did not answer, or not with what it was to have."""
+
+
+class Sent:
+    """A vector with its name and what is sent for it, the task it is where it went by tasks, and
+    whether workers were told it directly."""
+
+    def __init__(self, name: str, way: Any):
+        self.name, self.way, self.told = name, way, False
+        self.task: Any = None
+
+
+class Direct:
+    """Questions to workers that have parts.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+
+    Attributes
+    ----------
+    moved : int
+        Bytes of vectors sent and of answers.
+    """
+
+    def __init__(self, client: Any):
+        self._client, self.moved = client, 0
+
+    def sums(
+        self,
+        asked: Mapping[str, list],
+        task: Callable[..., NDArray],
+        places: Sequence[Place],
+        numbers: tuple,
+    ) -> dict[tuple[int, int], NDArray] | None:
+        """Nodes of the tree that cover the parts; None where this is not the road for so much.
+
+        Parameters
+        ----------
+        asked : mapping
+            Of addresses of workers: nodes of the tree with the keys of their parts.
+
+        Raises
+        ------
+        Lost
+        """
+        vectors = [vector for place in places for vector in place.vectors]
+        if (
+            not asked
+            or len(asked) * bytes_of([vector.way for vector in vectors[-1:]]) > MOST_PASSED
+        ):
+            return None
+        by_name = [(place.names, place.steps) for place in places]
+        for again in (False, True):
+            new = {vector.name: vector.way for vector in vectors if again or not vector.told}
+            self.moved += len(asked) * bytes_of(list(new.values()))
+            told = self._client.run(
+                work.sums,
+                task,
+                asked,
+                by_name,
+                new,
+                numbers,
+                workers=list(asked),
+                on_error="return",
+            )
+            for vector in vectors:
+                vector.told = True
+            for answer in told.values():
+                if isinstance(answer, SvmcutError):
+                    raise answer
+            if all(isinstance(answer, dict) for answer in told.values()):
+                nodes = {node: value for answer in told.values() for node, value in answer.items()}
+                self.moved += bytes_of(list(nodes.values()))
+                return nodes
+            if any(isinstance(answer, Exception) for answer in told.values()):
+                break
+        raise Lost
+
+
+def bytes_of(answer: Any) -> int:
+    """Of the arrays in an answer."""
+    if isinstance(answer, list | tuple):
+        return sum(map(bytes_of, answer))
+    return answer.nbytes if isinstance(answer, np.ndarray) else 0
+
+
+def homes(n: int, workers: Mapping[str, int]) -> list[str]:
+    """A worker for each of n parts: neighbours on one, as many as it has threads for.
+
+    workers : threads by address, of one worker at least.
+    """
+    slots = [address for address, threads in workers.items() for _ in range(max(1, threads))]
+    return [slots[index * len(slots) // n] for index in range(n)]
+
+
+def groups(home: Sequence[str], workers: Mapping[str, int]) -> list[tuple[int, int]]:
+    """First part and end of neighbours that are asked together.
+
+    They are the leaves of one node of the tree, on one worker, and no more than leave work for all
+    its threads.
+    """
+    counts = {address: home.count(address) for address in home}
+    neighbours, start, n = [], 0, len(home)
+    while start < n:
+        most, size = counts[home[start]] // max(1, workers.get(home[start], 1)), 1
+        while (
+            start % (2 * size) == 0
+            and 2 * size <= max(1, most)
+            and start + size < n
+            and set(home[start : start + 2 * size]) == {home[start]}
+        ):
+            size *= 2
+        neighbours.append((start, min(n, start + size)))
+        start += size
+    return neighbours
+
+
+def transfers(home: Sequence[str], workers: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """Parts of the fullest workers, and the emptiest ones, which are to have them."""
+    held: dict[str, list[int]] = {address: [] for address in workers}
+    for index, address in enumerate(home):
+        if address in held:
+            held[address].append(index)
+
+    def load(address: str, more: int = 0) -> float:
+        return (len(held[address]) + more) / max(1, workers[address])
+
+    while held:
+        full, empty = max(held, key=load), min(held, key=load)
+        if load(empty, 1) > load(full, -1):
+            return
+        index = held[full].pop()
+        held[empty].append(index)
+        yield index, empty
+
+
+def added(
+    nodes: Mapping[tuple[int, int], Any], n: int, most: int, add: Callable[[Any, Any], Any]
+) -> dict:
+    """Nodes over the same n leaves, about `most` of them, made of these by adding neighbours.
+
+    Parameters
+    ----------
+    nodes : mapping
+        By level and place, as svmcut.distributed.rows.node_of gives them.
+    """
+    level = max(0, (n - 1).bit_length() - (most.bit_length() - 1))
+
+    def at(level: int, index: int) -> Any:
+        if (level, index) in nodes:
+            return nodes[level, index]
+        first = at(level - 1, 2 * index)
+        return (
+            add(first, at(level - 1, 2 * index + 1))
+            if (2 * index + 1) << (level - 1) < n
+            else first
+        )
+
+    kept = {node: value for node, value in nodes.items() if node[0] >= level}
+    covered = {index << of >> level for of, index in kept} | {
+        place
+        for of, index in kept
+        for place in range(index << (of - level), (index + 1) << (of - level))
+    }
+    places = range(-(-n // (1 << level)))
+    return kept | {(level, place): at(level, place) for place in places if place not in covered}

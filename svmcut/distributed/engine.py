@@ -5,23 +5,162 @@ Every part is a task that reads its file, every round a task for some neighbouri
 worker and, of many, some that add. All are pure: what is lost is computed again, to the same bytes.
 A pickled part is the name of its file, so rows do not travel but the few that margin.py asks for; a
 vector is a task with a literal, which workers pass on to each other.
+
+What a scheduler and its workers are asked before training: their svmcut, and settings that cost
+time.
+
+Long vectors, which go to the workers by files in a folder that all of them see.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
+import math
+import os
 import time
 import uuid
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 
-from svmcut.distributed import local, placing, work
-from svmcut.distributed.by_file import Folder
-from svmcut.distributed.checks import check_versions, settings_warnings
-from svmcut.distributed.direct import Direct, Lost, Sent, bytes_of
+import numpy as np
+
+from svmcut._version import __version__
+from svmcut.base.errors import ClusterError, SvmcutError, UsageError
+from svmcut.base.messages import Message
+from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.distributed import connection, local, work
+from svmcut.distributed.connection import Direct, Lost, Sent, bytes_of
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.rows import Names, folded, node_of
-from svmcut.errors import ClusterError, SvmcutError, UsageError
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.files.output import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from svmcut.distributed.parts import Bound, Found, Place, Sizes
+
+
+#: Bytes above which a vector is long: messages of Dask are meant to be smaller.
+LARGE = 10_000_000
+
+
+class InFile:
+    """A vector in a file, which is removed with this. Pickled, it is the file's name, and arrives
+    as the vector."""
+
+    def __init__(self, path: str, w: NDArray):
+        self.path, head = path, io.BytesIO()
+        np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(w))
+        with write_atomically(path) as output:
+            output.write(head.getvalue())
+            output.write(w.view(np.uint8).data)
+        weakref.finalize(self, _removed, path)
+
+    def __reduce__(self) -> Any:
+        return read, (self.path,)
+
+
+def read(path: str) -> NDArray[np.float64]:
+    """The vector of a file.
+
+    Raises
+    ------
+    ClusterError
+    """
+    try:
+        return np.load(path)
+    except OSError as error:
+        text = error.strerror or str(error)
+        raise ClusterError(
+            "a worker cannot read {}: {}; all workers must see that folder", path, text
+        ) from None
+
+
+def _removed(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+class Folder:
+    """Where long vectors are written; None for nowhere.
+
+    Raises
+    ------
+    UsageError
+        Where there is no such folder.
+    """
+
+    def __init__(self, path: str | None, run: str):
+        if path is not None and not os.path.isdir(path):
+            raise UsageError("{!r} is no folder; {work_dir} is one that all workers see", path)
+        self._path, self._run = path and os.path.abspath(path), run
+
+    def way(self, name: str, w: NDArray) -> Any:
+        """What is sent for a vector: itself, or its file."""
+        if self._path is None or w.nbytes <= LARGE:
+            return w
+        return InFile(os.path.join(self._path, f"svmcut-{self._run}-{name}.npy"), w)
+
+    def warnings(self, features: int) -> list[str]:
+        """What there is to say of vectors of so many features."""
+        if self._path is not None or 8 * features <= LARGE:
+            return []
+        where = Message("name a folder that all of them see with {work_dir}")
+        return [
+            Message(
+                "{:.0f} MB of weights go to the workers by messages; {}", 8e-06 * features, where
+            )
+        ]
+
+
+def check_versions(client: Any, workers: Iterable[str]) -> None:
+    """Refuses workers without svmcut, or with another."""
+    text = "__import__('svmcut._version', fromlist=['_'])"
+    versions = client.run(eval, f"{text}.__version__", workers=list(workers), on_error="return")
+    for address, version in sorted(versions.items()):
+        if isinstance(version, ImportError):
+            raise ClusterError(
+                "svmcut is missing on the worker {}; install svmcut {} there", address, __version__
+            )
+        if isinstance(version, str) and version != __version__:
+            raise ClusterError(
+                "svmcut {} is on the worker {}, and {} here; install one everywhere",
+                version,
+                address,
+                __version__,
+            )
+
+
+def settings_warnings(client: Any) -> list[str]:
+    """What to type where settings of the scheduler's process cost time."""
+
+    def read(dask_scheduler: Any = None) -> list[Any]:
+        import dask
+
+        ttl, failures = (
+            dask.config.get(f"distributed.scheduler.{name}", None)
+            for name in ("worker-ttl", "allowed-failures")
+        )
+        return [dask.utils.parse_timedelta(ttl) if ttl else None, failures]
+
+    seconds, failures = client.run_on_scheduler(read)
+    warnings = []
+    if (seconds or math.inf) > 120:
+        warnings.append(
+            "a worker that freezes holds up training for "
+            f"{f'{seconds:.0f} s' if seconds else 'ever'}; start the "
+            "scheduler with: DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=60s dask scheduler"
+        )
+    if failures is not None and int(failures) < 10:
+        warnings.append(
+            f"{failures} deaths of workers under one task end training; start the scheduler with: "
+            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES=30 dask scheduler"
+        )
+    return warnings
+
 
 try:
     import dask
@@ -35,10 +174,6 @@ except ImportError as error:
         error,
     ) from None
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.parts import Bound, Found, Place, Sizes
 
 __all__ = ["DaskRows", "connected", "each", "here", "told"]
 
@@ -161,7 +296,7 @@ class DaskRows:
             )
         nodes = {node: future for node, (future, _) in futures.items()}
         if len(nodes) > ADDED_HERE:
-            nodes = placing.added(nodes, len(self._parts), ADDED_HERE, self._add)
+            nodes = connection.added(nodes, len(self._parts), ADDED_HERE, self._add)
         got = dict(zip(nodes, self._gathered(list(nodes.values())), strict=True))
         if len(nodes) == len(futures) and any(
             got[node][1] != home for node, (_, home) in futures.items()
@@ -219,7 +354,7 @@ class DaskRows:
         """Tasks that read all files, bound where that is known, each at home on a worker there is
         now."""
         self._generation += 1
-        homes = placing.homes(len(self._paths), self._workers)
+        homes = connection.homes(len(self._paths), self._workers)
         bounds: Sequence[Bound | None] = self._bounds or [None] * len(self._paths)
         return [
             self._client.submit(
@@ -334,7 +469,7 @@ class DaskRows:
         for future in self._parts:
             homes = where.get(future.key) or ()
             self._home.append(min(homes) if homes else "")
-        self._groups, self._asked = placing.groups(self._home, self._workers), {}
+        self._groups, self._asked = connection.groups(self._home, self._workers), {}
         for start, stop in self._groups:
             keys = [part.key for part in self._parts[start:stop]]
             self._asked.setdefault(self._home[start], []).append(
@@ -345,7 +480,7 @@ class DaskRows:
         """Gives parts of the fullest workers to the emptiest, which read them; Dask moves none by
         itself."""
         moved = False
-        for index, address in [*placing.transfers(self._home, self._workers)]:
+        for index, address in [*connection.transfers(self._home, self._workers)]:
             self._generation += 1
             self._parts[index] = self._client.submit(
                 work.read,

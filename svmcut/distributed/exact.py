@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.typing import TYPE_CHECKING
+from svmcut.base.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Csr

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from svmcut._native.interrupt import Cancelled
+from svmcut.base.errors import ClusterError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.distributed import work
-from svmcut.errors import ClusterError
 from svmcut.selection.grid import Search
-from svmcut.spec.records import replace
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.selection.grid import Chain, Grid

@@ -8,16 +8,16 @@ import time
 from collections.abc import Iterator
 
 from svmcut._native.interrupt import Cancelled
+from svmcut.base.errors import UsageError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.distributed.jobs import Hands, Jobs, wanted
-from svmcut.errors import UsageError
 from svmcut.solvers.protocol import Interrupted, Progress
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import SETS
-from svmcut.spec.records import replace
-from svmcut.training.label_lanes import LabelBlockPlan
+from svmcut.training.label_sets import LabelBlockPlan
 from svmcut.training.pieces import split
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Csr

@@ -31,36 +31,81 @@ and Sundararajan, ICML 2008 (the descent); Ho and Lin, JMLR 2012 (that of the tu
 steps of descents on every part, a round each (CoCoA+; Ma, Smith, Jaggi, Jordan, Richtarik and
 Takac, ICML 2015) had a gap of 2.5e-3 after 200 rounds on the rows of docs/clusters.md, eight parts
 of 18,000.
+
+What Newton's method asks of a part: its losses smoothed at a point, and their curvatures.
+
+A part keeps what it found at the last point, which the products of a step ask for again and again.
+
+What runs on rows in parts have in common that keep their best point beside a bundle of cuts.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 
 import numpy as np
 
 from svmcut._native import dual_cd
-from svmcut.cutting.bundle import Cut
+from svmcut._native import newton as native
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, ClassVar, NamedTuple
+from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import Point
 from svmcut.distributed import nearby
-from svmcut.distributed.bundled import BundledRun
-from svmcut.distributed.corners import Corners, corners_of
 from svmcut.distributed.nearby import EDGES, Nearby
-from svmcut.distributed.oracle import Carried
+from svmcut.distributed.oracle import Carried, Corners, corners_of
+from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import squared_norms
-from svmcut.solvers.protocol import Progress, Solver, Start
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, kept
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, State
-from svmcut.typing import TYPE_CHECKING, ClassVar, NamedTuple
+from svmcut.spec.schemas import OWN, Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.distributed.oracle import PartedProblem
+    from svmcut.distributed.parts import Part, Place
+    from svmcut.risks.smoothed import Smoothed
+
+
+class BundledRun(Run):
+    """The best point, its primal value and risk, and the bound of the cuts, which never falls."""
+
+    def __init__(self, solver: Solver, problem: PartedProblem, start: Start | None):
+        super().__init__(solver, problem, start)
+        space = problem.space
+        self._start = start
+        self.bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
+        self._iteration, self._lower, self._slack, self._going = 0, 0.0, 0.0, True
+        self._w, self._primal, self._risk = space.zero(), math.inf, 0.0
+
+    def _progress(self, passes: float, began: float) -> Progress:
+        """After so many passes, of a run that began at that time."""
+        return Progress(
+            self._iteration,
+            passes,
+            self._primal,
+            self._lower,
+            self._primal - self._lower,
+            time.perf_counter() - began,
+            kept(self._w),
+            len(self.bundle),
+            self.bundle.support,
+            self._slack,
+            self._risk,
+        )
+
+    def _solve(self) -> None:
+        """Bounds the minimum by the cuts."""
+        C, stop, primal = self._problem.C, self._problem.stop, self._primal
+        least = max(stop.target(primal), 1e-12 * primal) if math.isfinite(primal) else C
+        model = self.bundle.solve(C, 0.01 * least / C)
+        self._lower, self._slack = max(self._lower, model.lower), model.slack
+
 
 #: Bytes of rows that come to one place at most.
 MOST_BYTES = 256e6
@@ -257,3 +302,92 @@ class Margin(Solver):
 
     run = MarginRun
     patience: ClassVar[int | None] = None  # it ends by itself
+
+
+#: Numbers before the vector of an answer of `look`.
+FACTS = 4
+
+
+def smoothed(part: Part, at: Place, delta: float) -> Smoothed:
+    """The losses at a point, not to be changed."""
+    key = at.names, at.steps, delta
+    kept = part.banded
+    if kept is None or kept[0] != key:
+        part.banded = kept = key, part.risk.smoothed(part.scores(at), delta)
+    return kept[1]
+
+
+def look(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
+    """(FACTS + dim,): R, offset and excess of the smoothed losses' cut, rows with a curvature; the
+    normal of the cut."""
+    dim = len(at.vectors[0])
+    facts = np.zeros(FACTS + dim)
+    if part.risk:
+        known = smoothed(part, at, delta)
+        facts[:FACTS] = known.value, known.offset, known.excess, len(known.rows)
+        facts[FACTS:] = part.space(dim).adjoint(known.coef)
+    return facts
+
+
+def excesses(part: Part, at: Place, *widths: float) -> NDArray[np.float64]:
+    """(widths,): how far the cuts of losses smoothed over these widths lie below R at a point."""
+    if not part.risk:
+        return np.zeros(len(widths))
+    s = part.scores(at)
+    return np.array([part.risk.smoothed(s, delta).excess for delta in widths])
+
+
+def slope(part: Part, here: Place, target: Place, t: float, delta: float) -> NDArray[np.float64]:
+    """(2,): slope and curvature of the smoothed R, t of the way from here to the target."""
+    if not part.risk:
+        return np.zeros(2)
+    s = part.scores(here)
+    return np.array(part.risk.slope(s, part.scores(target) - s, t, delta))
+
+
+def ahead(part: Part, here: Place, target: Place, delta: float) -> NDArray[np.float64]:
+    """(1 + dim,): offset and normal of the cut whose slopes a step to the target foresees."""
+    dim = len(here.vectors[0])
+    cut = np.zeros(1 + dim)
+    if part.risk:
+        known, s = smoothed(part, here, delta), part.scores(here)
+        bends = 1.0 if known.bends is None else known.bends
+        coef, cut[0] = part.risk.nearest_cut(
+            known.coef + bends * (part.scores(target) - s) / known.width
+        )
+        cut[1:] = part.space(dim).adjoint(coef)
+    return cut
+
+
+def diagonal(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
+    """(dim,): that of A'BA."""
+    diag = np.zeros(len(at.vectors[0]))
+    if part.risk:
+        known, space = smoothed(part, at, delta), part.space(len(diag))
+        native.band_diagonal(space.rows, known.rows, space.bias, diag, space.threads, known.bends)
+        diag /= known.width
+    return diag
+
+
+def product(part: Part, at: Place, q: Place, delta: float) -> NDArray[np.float64]:
+    """(dim,): A'BA q"""
+    (vector,) = q.vectors
+    image = np.zeros(len(vector))
+    if part.risk:
+        known, space = smoothed(part, at, delta), part.space(len(image))
+        native.band_product(
+            space.rows, known.rows, space.bias, vector, image, space.threads, known.bends
+        )
+        image /= known.width
+    return image
+
+
+def gram(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
+    """(dim, dim): the lower triangle of A'BA."""
+    dim = len(at.vectors[0])
+    matrix = np.zeros((dim, dim))
+    if part.risk:
+        known, space = smoothed(part, at, delta), part.space(dim)
+        native.band_gram(space.rows, known.rows, space.bias, matrix, space.threads, known.bends)
+        matrix /= known.width
+    return matrix

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.data.examples import Csr
-from svmcut.distributed.corners import corners_of
-from svmcut.typing import TYPE_CHECKING, NamedTuple
+from svmcut.distributed.oracle import corners_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

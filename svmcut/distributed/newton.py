@@ -30,13 +30,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from svmcut._native import newton as native
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from svmcut.cutting.bundle import Cut
-from svmcut.distributed import bands
-from svmcut.distributed.bundled import BundledRun
-from svmcut.distributed.corners import corners_of
-from svmcut.distributed.margin import FIRST, MOST_BYTES, Margin
+from svmcut.distributed import margin
+from svmcut.distributed.margin import FIRST, MOST_BYTES, BundledRun, Margin
 from svmcut.distributed.nearby import ENTRY_BYTES, ROW_BYTES
-from svmcut.distributed.oracle import Carried, Smooth
+from svmcut.distributed.oracle import Carried, Smooth, corners_of
 from svmcut.risks import make_risk
 from svmcut.risks.smoothed import FLAT, line_step
 from svmcut.solvers.compose import HandOverRun
@@ -49,12 +49,10 @@ from svmcut.solvers.curvature import (
 )
 from svmcut.solvers.newton import FINAL, FULL, SHORT, Descent
 from svmcut.solvers.protocol import Progress, Run, Solver, Stall, Start
-from svmcut.spec import schemas, states
+from svmcut.spec import schemas
 from svmcut.spec.catalog import DUAL_CD, NEWTON, SOLVERS
 from svmcut.spec.entries import CLASSES
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, State
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from svmcut.spec.schemas import OWN, Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,7 +132,7 @@ class PartedDescent(Descent):
         return numbers | {"w": self.space.kinds().element}
 
     def restore(self, state: State) -> None:
-        states.restore(self, self.form(), state, self.called)
+        schemas.restore(self, self.form(), state, self.called)
         self._here, passes = Carried(self.w), self.passes
         self._look()
         self.passes = passes
@@ -144,13 +142,13 @@ class PartedDescent(Descent):
         self.w, self._here = w, Carried(w)
         if self.delta:
             widths = self.delta * 0.5 ** np.arange(WIDTHS)
-            hidden = self.C * self._rows.sum(bands.excesses, [self._here], *map(float, widths))
+            hidden = self.C * self._rows.sum(margin.excesses, [self._here], *map(float, widths))
             self.delta = float(widths[min(WIDTHS - 1, int(np.count_nonzero(hidden > gap)))])
 
     def _look(self) -> None:
-        facts = self._rows.sum(bands.look, [self._here], self.delta)
-        self.at: Any = Look(*map(float, facts[: bands.FACTS]))
-        self.a = facts[bands.FACTS :].copy()
+        facts = self._rows.sum(margin.look, [self._here], self.delta)
+        self.at: Any = Look(*map(float, facts[: margin.FACTS]))
+        self.a = facts[margin.FACTS :].copy()
         self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
         self.smoothing = self.C * self.at.excess
         self.unfinished = 0.5 * self.space.dot(self.gradient, self.gradient)
@@ -169,12 +167,12 @@ class PartedDescent(Descent):
         there = Carried(end)
 
         def rate(t: float) -> tuple[float, float]:
-            rise, bend = self._rows.sum(bands.slope, [self._here, there], t, delta)
+            rise, bend = self._rows.sum(margin.slope, [self._here, there], t, delta)
             return wd + t * dd + self.C * float(rise), dd + self.C * float(bend)
 
         t = line_step(rate, -slope, 1.0, *((FULL, SHORT) if delta else (FLAT, FLAT)))
         if self._smooth.foresees:
-            cut = self._rows.sum(bands.ahead, [self._here, there], delta)
+            cut = self._rows.sum(margin.ahead, [self._here, there], delta)
             self.ahead = cut[1:].copy(), float(cut[0])
         self.w = end if t == 1.0 else space.blend(1.0, w, t, p)
         self._here = Carried(self.w)
@@ -187,16 +185,16 @@ class PartedDescent(Descent):
         rows, here, delta, C = self._rows, self._here, self.delta, self.C
         share = self.at.bent / self._smooth.n_rows
         if self._smooth.formed:
-            H, p = np.array(rows.sum(bands.gram, [here], delta)), -self.gradient
+            H, p = np.array(rows.sum(margin.gram, [here], delta)), -self.gradient
             self.passes += share
             if native.solve_shifted(H, C, p):
                 return p
 
         def product(q: NDArray) -> NDArray[np.float64]:
             self.passes += 2 * share
-            return q + C * rows.sum(bands.product, [here, Carried(q.copy())], delta)
+            return q + C * rows.sum(margin.product, [here, Carried(q.copy())], delta)
 
-        ahead = preconditioner(np.array(rows.sum(bands.diagonal, [here], delta)), C)
+        ahead = preconditioner(np.array(rows.sum(margin.diagonal, [here], delta)), C)
         self.passes += share
         return conjugate_gradients(product, ahead, self.gradient, self.space, rest=REST)[0]
 

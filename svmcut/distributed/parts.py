@@ -1,26 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One part of the rows, and what it is asked: pure functions of the part and of a few vectors,
-whose answers add up."""
+whose answers add up.
+
+The last few vectors of a run, by name, as parts keep them and as whoever asks names them.
+
+Small files that are neighbours as one part: a part costs some tasks, and a little every round.
+
+The groups hang on the files alone, so the sums and the model do too.
+"""
 
 from __future__ import annotations
 
 import threading
 import zlib
 from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.errors import DataError, NoExamples, TrainingError
+from svmcut.base.records import record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.cutting.oracle import REFRESH, Normals
 from svmcut.data.examples import Examples
 from svmcut.data.labels import SIGNS, classes_of
 from svmcut.distributed.blocks import block_examples
 from svmcut.distributed.exact import sums_are_exact
-from svmcut.distributed.grouping import name_of
-from svmcut.distributed.vectors import Told
-from svmcut.errors import DataError, NoExamples, TrainingError
 from svmcut.files.cache import join_examples, read_files
-from svmcut.files.table_parts import Piece
+from svmcut.files.remote import size_of
 from svmcut.files.weights import click_weights
 from svmcut.risks import make_risk
 from svmcut.risks.hinge import BoundHinge
@@ -30,17 +38,100 @@ from svmcut.risks.weights import total
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec.entries import GRADES, TWO_CLASSES
-from svmcut.spec.records import record, replace
+from svmcut.tables.parts import Piece
 from svmcut.training.multiclass import class_risk
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from svmcut.data.labels import Labels
     from svmcut.spec.parameters import Settings
+
+
+#: Files up to which each is a part.
+FEW = 64
+#: Bytes of a group, and a share of all bytes: so many parts there are at least.
+MOST_BYTES, LEAST_PARTS = 16_000_000, 32
+
+
+def grouped(paths: Sequence[Any]) -> list[Any]:
+    """The parts of many files: a name, or a tuple of those that follow each other.
+
+    Blocks, few files, and files whose sizes are not known here stay as they are.
+    """
+    if len(paths) <= FEW or not isinstance(paths[0], str):
+        return list(paths)
+    sizes = [size_of(path) for path in paths]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(paths):
+        return list(paths)
+    most, groups, held = min(MOST_BYTES, sum(known) / LEAST_PARTS), list[list[Any]](), 0.0
+    for path, size in zip(paths, known, strict=True):
+        if not groups or held + size > most:
+            groups.append([])
+            held = 0.0
+        groups[-1].append(path)
+        held += size
+    return [tuple(group) if len(group) > 1 else group[0] for group in groups]
+
+
+def name_of(path: Any) -> str:
+    """What messages call a part."""
+    if isinstance(path, dict):
+        return path["name"]
+    if hasattr(path, "encoding"):
+        return path.name
+    return path if isinstance(path, str) else f"{path[0]} to {path[-1]}"
+
+
+#: Moves after which the scores of a point are formed from its w again: a part that is lost is
+#: brought to where it was by a pass for every move. Of long vectors fewer are kept, and none from
+#: LARGE_DIM numbers on.
+MOST_MOVES, LARGE_DIM = 24, 1_000_000
+
+
+def most_moves(dim: int) -> int:
+    """Of a point with so many numbers."""
+    return min(MOST_MOVES, 8 * LARGE_DIM // dim) if dim < LARGE_DIM else 0
+
+
+class UnknownVector(LookupError):
+    """A vector that a part was never told, or has let go."""
+
+
+def kept_last(vectors: OrderedDict[Any, Any], length: Callable[[Any], int] = len) -> None:
+    """Lets go of all but the last few: those of a point with its moves, of targets, and what is
+    looked at beside."""
+    if not vectors:
+        return
+    moves = most_moves(length(next(reversed(vectors.values()))))
+    while len(vectors) > (moves + 8 if moves else 4):
+        vectors.popitem(last=False)
+
+
+class Told:
+    """Vectors that a part was told."""
+
+    def __init__(self) -> None:
+        self._vectors: OrderedDict[str, NDArray] = OrderedDict()
+
+    def of(self, names: Sequence[Sequence[str]], new: Mapping[str, NDArray]) -> list[list[NDArray]]:
+        """The vectors of these names, of new ones or of those before.
+
+        Raises
+        ------
+        UnknownVector
+        """
+        self._vectors |= new
+        try:
+            for name in (name for some in names for name in some):
+                self._vectors.move_to_end(name)
+        except KeyError as error:
+            raise UnknownVector(*error.args) from None
+        vectors = [[self._vectors[name] for name in some] for some in names]
+        kept_last(self._vectors)
+        return vectors
+
 
 #: Steps along a line at which sums of losses with corners are known in one round: by 1/512 to
 #: STEPS[EVEN] = 2, then 20 in every octave. No function of a library makes them, so they are the
@@ -178,7 +269,7 @@ class Part:
     Attributes
     ----------
     banded : tuple or None
-        What svmcut.distributed.bands found at the last point.
+        What svmcut.distributed.margin found at the last point.
     """
 
     def __init__(self, path: Any, reading: Reading, bound: Bound | None = None):

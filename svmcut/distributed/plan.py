@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training on parts: what is refused, what the parts say together, and the plan."""
+"""Training on parts: what is refused, what the parts say together, and the plan.
+
+Tables as parts: their encoding is fitted by the workers that read them.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,18 @@ from itertools import pairwise
 
 import numpy as np
 
+from svmcut.base.errors import DataError, NoExamples, TrainingError, UsageError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.resources import usable_cpus
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.data.examples import Source
 from svmcut.data.labels import SIGNS, by_labels, label_text, labels_of, number_labels
-from svmcut.distributed.classes import NO_WEIGHT, PartedClasses, names_of
-from svmcut.distributed.gathered import MOST_GATHERED, GatheredSpace, signs
-from svmcut.distributed.grouping import grouped, name_of
-from svmcut.distributed.histograms import BinnedOracle
-from svmcut.distributed.newton import (
-    FromCuts,
-    PartedNewton,
-    RelayRun,
-    has_curvature,
-    smooth_of,
-)
+from svmcut.distributed.histograms import NO_WEIGHT, BinnedOracle, PartedClasses, names_of
+from svmcut.distributed.local import MOST_GATHERED, GatheredSpace, signs
+from svmcut.distributed.newton import FromCuts, PartedNewton, RelayRun, has_curvature, smooth_of
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
-from svmcut.distributed.parts import Bound, Found, Reading, Sizes
-from svmcut.distributed.tables import Encoded, encoded_parts
-from svmcut.errors import DataError, NoExamples, TrainingError, UsageError
-from svmcut.messages import Message
-from svmcut.resources import usable_cpus
+from svmcut.distributed.parts import Bound, Found, Reading, Sizes, grouped, name_of
 from svmcut.risks import make_risk
 from svmcut.risks.binned_tables import in_bins, make_binned
 from svmcut.risks.protocol import GridRisk
@@ -34,11 +30,20 @@ from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import WeightSpace
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, MULTICLASS, NEWTON, PARTED, TASKS
-from svmcut.spec.entries import CLASSES, GRADES, L2, SETS, TWO_CLASSES
+from svmcut.spec.entries import CLASSES, GRADES, L2, NUMBERS, SETS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.places import loss_marks
-from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, no_sum
+from svmcut.tables.parts import (
+    check_alike,
+    check_options,
+    fit,
+    mixed,
+    pieces_in,
+    summarise,
+    whole_groups,
+)
+from svmcut.tasks.protocol import named
 from svmcut.training.checks import check_memory
 from svmcut.training.driver import Driver
 from svmcut.training.linear import Linear
@@ -47,7 +52,6 @@ from svmcut.training.outcome import Outcome, Units, units_of_examples
 from svmcut.training.settings import resolved
 from svmcut.training.stage import Ended, Stage, make_solver
 from svmcut.training.vectors import rise_of, units_of_queries
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,10 +60,48 @@ if TYPE_CHECKING:
 
     from svmcut.data.labels import Labels
     from svmcut.distributed.rows import Rows
-    from svmcut.files.encoded import TrainingTable
     from svmcut.solvers.protocol import StoppingRule
     from svmcut.spec.parameters import Settings
+    from svmcut.tables.encoded import TrainingTable
+    from svmcut.tables.encoding import Encoding
+    from svmcut.tables.parts import Piece
     from svmcut.training.outcome import Objective
+
+
+class Encoded(NamedTuple):
+    """What a model keeps of a table in parts."""
+
+    encoding: Encoding
+
+
+def encoded_parts(
+    rows: Rows, paths: Sequence[str], path: str, table: TrainingTable, settings: Settings
+) -> tuple[list[Piece], Encoded]:
+    """The parts of the rows, and the encoding fitted to all of them.
+
+    Raises
+    ------
+    UsageError, DataError
+        As `svmcut.tables.parts.summarise` and `fit`.
+    """
+    options, kind = table.options, named(settings.task).label_kind
+    check_options(table.input)
+    by_path = rows.each(pieces_in, [(name, table.input) for name in paths])
+    pieces: list[Any] = [piece for several in by_path for piece in several]
+    names: frozenset[str] = frozenset()
+    while True:
+        summaries = rows.each(summarise, [(piece, options, names) for piece in pieces])
+        check_alike(pieces, summaries)
+        more = mixed(summaries)
+        count = len(pieces)
+        if options.group:
+            pieces = whole_groups(pieces, summaries)
+        if not more - names and len(pieces) == count:
+            break
+        names |= more
+    encoding = fit(path, summaries, options, kind == NUMBERS, table.input)
+    own = {"encoding": encoding, "weights": options.weight_column, "kind": kind}
+    return [replace(piece, **own) for piece in pieces], Encoded(encoding)
 
 
 class Shape(NamedTuple):

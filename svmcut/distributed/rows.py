@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from svmcut.distributed.parts import Part, Place
-from svmcut.distributed.vectors import kept_last
-from svmcut.errors import NoExamples
-from svmcut.typing import TYPE_CHECKING, Any, Protocol
+from svmcut.base.errors import NoExamples
+from svmcut.base.typing import TYPE_CHECKING, Any, Protocol
+from svmcut.distributed.parts import Part, Place, kept_last
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,23 +1,47 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predictions of many files by workers, which write them too: one file each."""
+"""Predictions of many files by workers, which write them too: one file each.
+
+Training for one C after the other with a checkpoint, from Python.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Sequence
 
+from svmcut._version import __version__
+from svmcut.base import records
+from svmcut.base.errors import CheckpointError, NoExamples, UsageError
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.distributed.engine import each
-from svmcut.errors import NoExamples, UsageError
+from svmcut.files.checkpoints import (
+    Generations,
+    check_ours,
+    fingerprint,
+    hold,
+    read_checkpoint,
+    unfit,
+    write_checkpoint,
+)
 from svmcut.files.output import write_atomically
 from svmcut.files.remote import is_url, located
+from svmcut.spec import schemas
+from svmcut.spec.schemas import state_classes
 from svmcut.tasks.multiclass import Confusion
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
 from svmcut.tasks.vectors import Scores
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.training.certificate import with_certificate
+from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from svmcut.solvers.protocol import Progress
+    from svmcut.spec.parameters import Settings
     from svmcut.tasks.protocol import Task
+    from svmcut.training.driver import Driver
 
 
 def targets_of(files: Sequence[str], folder: str) -> list[str]:
@@ -89,3 +113,186 @@ def predict_files(
         raise NoExamples(files[0])
     seconds = {"read": 0.0, "classify": time.perf_counter() - began, "write": 0.0}
     return Predictions(tally, seconds, cpu, None, tuple(warnings))
+
+
+#: What may differ between a run and the one that goes on from its checkpoint.
+FREE = frozenset({"threads", "max_memory", "time_limit", "max_iterations", "given", "zero_based"})
+
+
+class Saving(NamedTuple):
+    """Where a run keeps its state, and how often.
+
+    Attributes
+    ----------
+    path : str, path or None
+        None for nowhere.
+    resume : bool
+        Whether to go on from what is there.
+    every : float
+        Seconds between two states that are written.
+    """
+
+    path: str | os.PathLike | None = None
+    resume: bool = False
+    every: float = 60.0
+
+    def check(self) -> None:
+        """Refuses what means nothing, as a UsageError."""
+        if self.resume and self.path is None:
+            raise UsageError("resume=True needs {checkpoint}, the file to go on from")
+        if not self.every >= 0:
+            raise UsageError("checkpoint_every is {!r}; expected seconds, at least 0", self.every)
+
+
+def fit_all(
+    driver: Driver,
+    examples: Any,
+    costs: Sequence[tuple[float | None, float | None]],
+    saving: Saving,
+    observe: Callable[[Progress], None] | None = None,
+) -> list[Outcome]:
+    """An outcome for each C, of which the first that is stopped is the last.
+
+    Parameters
+    ----------
+    examples : Parted, or examples in memory
+    costs : sequence of (cost, example_cost)
+        As Driver.fit takes them.
+    saving : Saving
+        The checkpoint is removed once all have met their stopping rule.
+
+    Raises
+    ------
+    CheckpointError
+        Where that to go on from is damaged, or of another run.
+    UsageError, TrainingError, ClusterError
+        After the last state was written.
+    """
+    encoding = None if examples.table is None else examples.table.encoding
+    if saving.path is None:
+        tell = lambda outcomes, progress: _tell(observe, progress)  # noqa: E731
+        return _fitted(_Fits(driver, costs, encoding), [], None, tell)
+    path = os.fspath(saving.path)
+    check_ours(path)
+    with hold(path):
+        keeper = _Keeper(path, saving.every, driver, _identity(driver.settings, examples, costs))
+        done, state = keeper.resume() if saving.resume else ([], None)
+
+        def look(outcomes: list[Outcome], progress: Progress) -> None:
+            _tell(observe, progress)
+            keeper.take(outcomes)
+
+        with keeper.last_words(), unfit(path) if state is not None else contextlib.nullcontext():
+            fitted = _fitted(_Fits(driver, costs, encoding), done, state, look)
+        keeper.finish(len(fitted) == len(costs) and all(one.converged for one in fitted))
+        return fitted
+
+
+class _Fits(NamedTuple):
+    """What is trained, and what models keep of a table."""
+
+    driver: Driver
+    costs: Sequence[tuple[float | None, float | None]]
+    table: Any
+
+
+def _fitted(
+    fits: _Fits,
+    done: list[Outcome],
+    state: Any,
+    look: Callable[[list[Outcome], Progress], None],
+) -> list[Outcome]:
+    (driver, costs, table), outcomes = fits, [*done]
+    for cost, example_cost in costs[len(done) :]:
+        observe = lambda progress, objective: look(outcomes, progress)  # noqa: E731
+        outcome = driver.fit(cost, example_cost, observe, state)
+        model = with_certificate(outcome.model, outcome, driver.settings)
+        outcome.model = model if table is None else records.replace(model, table=table)
+        outcomes.append(outcome)
+        state = None
+        if outcome.stopped_by == "interrupt" or driver.late():
+            break
+    return outcomes
+
+
+def _tell(observe: Callable[[Progress], None] | None, progress: Progress) -> None:
+    if observe is not None:
+        observe(progress)
+
+
+def _identity(settings: Settings, examples: Any, costs: Sequence[Any]) -> dict[str, Any]:
+    """What a run shares with the one that goes on from its checkpoint."""
+    values = {item.name: getattr(settings, item.name) for item in records.fields(settings)}
+    values |= {"cost": [cost for cost, _ in costs], "example_cost": [cost for _, cost in costs]}
+    options = {name: str(value) for name, value in values.items() if name not in FREE}
+    return {"version": __version__, "examples": fingerprint(examples), "options": options}
+
+
+class _Keeper:
+    """Writes the state of a run now and then, and where it fails."""
+
+    def __init__(self, path: str, every: float, driver: Driver, identity: dict[str, Any]):
+        self._path, self._every, self._driver, self._identity = path, every, driver, identity
+        self._files, self._classes = Generations(path), state_classes()
+        self._latest: Any = None
+        self._written = time.perf_counter()
+
+    def resume(self) -> tuple[list[Outcome], Any]:
+        """Outcomes that are done, and the state of the next fit; nothing where nothing is there."""
+        saved = read_checkpoint(self._path, self._classes)
+        if saved is None:
+            return [], None
+        identity, state = saved
+        for what in ("version", "examples", "options"):
+            if identity.get(what) != self._identity[what]:
+                raise CheckpointError(self._path, self._difference(what, identity))
+        with unfit(self._path):
+            most = max(0, len(self._identity["options"]["cost"]))
+            known = {
+                "outcomes": schemas.many(schemas.instance(Outcome), 0, most),
+                "driver": schemas.maybe(schemas.instance(dict)),
+            }
+            schemas.checked(state, schemas.fields(**known))
+        self._files.own_all()
+        return list(state["outcomes"]), state["driver"]
+
+    def _difference(self, what: str, identity: dict[str, Any]) -> str:
+        of = {"version": "another svmcut", "examples": "other examples or weights"}
+        told = of.get(what, "")
+        if what == "options":
+            was, now = identity[what], self._identity[what]
+            name = next(key for key in sorted({*was, *now}) if was.get(key) != now.get(key))
+            told = f"{name}={was.get(name)} and not {now.get(name)}"
+        return f"is of another run, with {told}; remove it or leave out resume"
+
+    def take(self, outcomes: list[Outcome]) -> None:
+        """Keeps a state to go on from."""
+        self._latest = {
+            "outcomes": [one.portable() for one in outcomes],
+            "driver": self._driver.state(),
+        }
+        if time.perf_counter() - self._written >= self._every:
+            self._write()
+
+    @contextlib.contextmanager
+    def last_words(self) -> Iterator[None]:
+        """Writes the last state where the run fails within."""
+        try:
+            yield
+        except BaseException:
+            if self._latest is not None:
+                self._write()
+            raise
+
+    def finish(self, done: bool) -> None:
+        """Removes what this run wrote where it is done; else its last state stays for larger
+        limits."""
+        if done:
+            self._files.remove()
+        elif self._latest is not None:
+            self._write()
+
+    def _write(self) -> None:
+        write_checkpoint(self._path, self._identity, self._latest, self._classes)
+        self._files.own_newest()
+        self._written = time.perf_counter()

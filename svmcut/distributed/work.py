@@ -8,12 +8,11 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from svmcut.distributed.parts import Part, Place, Reading
+from svmcut.base.errors import ClusterError, DataError, SvmcutError
+from svmcut.base.messages import Message
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.distributed.parts import Part, Place, Reading, UnknownVector
 from svmcut.distributed.rows import merged, part_of, tree_sum
-from svmcut.distributed.vectors import UnknownVector
-from svmcut.errors import ClusterError, DataError, SvmcutError
-from svmcut.messages import Message
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

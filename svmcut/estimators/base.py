@@ -18,29 +18,28 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmcut._native import multiclass, sparse
+from svmcut.base.errors import DataError, SvmcutError, UsageError
+from svmcut.base.messages import Parameter, in_python, word_message
+from svmcut.base.records import replace
+from svmcut.base.resources import one_blas_thread, usable_cpus
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from svmcut.data.arrays import as_rows, check_columns, check_sparse, given_weights
-from svmcut.data.coarse import coarse_warning
 from svmcut.data.examples import Csr, Examples
-from svmcut.data.given import with_serials
-from svmcut.errors import DataError, SvmcutError, UsageError
-from svmcut.estimators.bases import BaseEstimator
+from svmcut.data.offset_features import coarse_warning
+from svmcut.data.precomputed import with_serials
+from svmcut.estimators.bases import BaseEstimator, Running
 from svmcut.estimators.names import column_means, with_names
-from svmcut.estimators.parameters import Running
-from svmcut.files.models import write_model
-from svmcut.messages import Parameter, in_python, word_message
-from svmcut.resources import one_blas_thread, usable_cpus
+from svmcut.formats import write_model
 from svmcut.spec.catalog import MULTICLASS
 from svmcut.spec.entries import ELASTIC_NET
 from svmcut.spec.parameters import LARGEST_C, Settings
 from svmcut.spec.places import loss_marks
-from svmcut.spec.records import replace
 from svmcut.spec.refusals import check, plain
 from svmcut.tables.options import is_frame
 from svmcut.tasks.protocol import Task, named
 from svmcut.tasks.weights import weighed
 from svmcut.training.gate import ENDS, in_memory
 from svmcut.training.progress_bar import ProgressBar
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
     from typing import Self

@@ -11,20 +11,20 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from svmcut.base.errors import DataError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.arrays import given_weights
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.labels import SIGNS
-from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, numeric, threads_of
 from svmcut.estimators.bases import ClassifierMixin
 from svmcut.estimators.names import words_of
-from svmcut.messages import Message
 from svmcut.scoring.probabilities import fit_temperature, of_several, of_two
 from svmcut.spec.catalog import TASKS
-from svmcut.spec.records import replace
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import balanced
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import os

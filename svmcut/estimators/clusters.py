@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.arrays import given_weights
 from svmcut.distributed.blocks import blocks_of, classes_in, is_blocks, sets_in
 from svmcut.distributed.engine import DaskRows, here
-from svmcut.distributed.gathered import NO_ROWS
+from svmcut.distributed.local import NO_ROWS
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
-from svmcut.distributed.saved import Saving, fit_all
-from svmcut.errors import DataError, UsageError
+from svmcut.distributed.scoring import Saving, fit_all
 from svmcut.estimators import linear, ranking, regression, structured
 from svmcut.estimators.base import MULTI_CLASS, Trained, warn, weights_of, whole
 from svmcut.files.patterns import files_of
@@ -23,7 +24,6 @@ from svmcut.models import MultilabelModel
 from svmcut.spec.catalog import AUTO
 from svmcut.spec.entries import L2
 from svmcut.training.progress_bar import ProgressBar
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Self

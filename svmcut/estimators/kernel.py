@@ -9,23 +9,23 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.arrays import as_rows
-from svmcut.data.coarse import PART, coarse_features
 from svmcut.data.examples import Csr
 from svmcut.data.gamma import gamma_of
-from svmcut.errors import DataError, UsageError
+from svmcut.data.offset_features import PART, coarse_features
 from svmcut.estimators.base import MULTI_CLASS, Trained, own_words, threads_of, whole
+from svmcut.estimators.bases import Expanded, OfKernels
 from svmcut.estimators.classes import Machines, with_probability
-from svmcut.estimators.parameters import Expanded, OfKernels
 from svmcut.estimators.regression import Regressor
-from svmcut.messages import Message
 from svmcut.models import KernelMulticlassModel
 from svmcut.scoring.probabilities import of_pairs
 from svmcut.spec import catalog
 from svmcut.spec.catalog import AUTO, BASIS_KINDS, PRECOMPUTED, SMO, SOLVERS
-from svmcut.spec.records import replace
 from svmcut.training.settings import choose_kernel_solver
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Self

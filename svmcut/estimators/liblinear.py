@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from sklearn.utils.validation import check_is_fitted
 
-from svmcut.errors import UsageError
+from svmcut.base.errors import UsageError
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.estimators.base import Trained
+from svmcut.estimators.bases import finite_cost, given_tube
 from svmcut.estimators.linear import LinearSVM
-from svmcut.estimators.named import finite_cost, given_tube
 from svmcut.estimators.regression import LinearSVMRegressor
 from svmcut.spec.catalog import AUTO
 from svmcut.spec.entries import L2
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Self

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from svmcut.base.errors import UsageError
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr
-from svmcut.errors import UsageError
 from svmcut.estimators.base import MULTI_CLASS, columns_of, intercept, penalties, whole
+from svmcut.estimators.bases import Intercept, Penalised
 from svmcut.estimators.classes import Machines
-from svmcut.estimators.parameters import Intercept, Penalised
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.risks.contingency import ContingencyRisk
 from svmcut.scoring.measures import classification_measures
@@ -21,7 +22,6 @@ from svmcut.spec.spellings import respelt
 from svmcut.tasks.row_lines import aims_of, measure_of
 from svmcut.training.outcome import PERCENT
 from svmcut.training.small_machines import is_small, train_small
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.spec.catalog import INPUTS
-from svmcut.spec.records import replace
 from svmcut.tables.columns import Number
 from svmcut.tables.encoding import Encoding
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples, Source
 from svmcut.data.labels import SIGNS
 from svmcut.estimators.base import threads_of, whole
 from svmcut.estimators.bases import OutlierMixin
 from svmcut.estimators.kernel import Expansions
 from svmcut.spec.catalog import AUTO, ONE_CLASS_LOSS
-from svmcut.spec.records import replace
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os

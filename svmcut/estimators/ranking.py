@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.arrays import vector_examples
-from svmcut.errors import DataError, UsageError
 from svmcut.estimators.base import Trained, weights_of, whole
 from svmcut.models import LinearModel
 from svmcut.scoring.measures import ranking_measures
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from svmcut.base.errors import UsageError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples, Source
-from svmcut.errors import UsageError
 from svmcut.estimators.base import (
     Trained,
     intercept,
@@ -18,13 +20,10 @@ from svmcut.estimators.base import (
     weights_of,
     whole,
 )
-from svmcut.estimators.bases import RegressorMixin
-from svmcut.estimators.parameters import Intercept, Penalised
+from svmcut.estimators.bases import Intercept, Penalised, RegressorMixin
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
-from svmcut.spec.records import replace
 from svmcut.spec.spellings import respelt
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os

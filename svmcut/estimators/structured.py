@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.arrays import as_rows, check_sparse, multilabel_examples, named_rows
 from svmcut.data.examples import Csr, Names, Sequences, Source
-from svmcut.errors import DataError, UsageError
 from svmcut.estimators.base import Trained, own_words, threads_of, whole
-from svmcut.estimators.parameters import Intercept
-from svmcut.files.models import write_model
-from svmcut.messages import Message
+from svmcut.estimators.bases import Intercept
+from svmcut.formats import write_model
 from svmcut.models import LabelTreeModel, SparseLabelModel
 from svmcut.models.decoding import Lattice
 from svmcut.models.label_trees import BEAM
 from svmcut.scoring.chunks import ChunkCounts, parts_of
 from svmcut.scoring.tops import Ranked, best, leading
-from svmcut.spec.records import replace
 from svmcut.tasks.protocol import BLOCK_NUMBERS
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os

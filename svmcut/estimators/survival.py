@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from svmcut.base.errors import DataError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples, Source
-from svmcut.errors import DataError
 from svmcut.estimators.base import Trained, threads_of, weights_of, whole
 from svmcut.models import LinearModel
 from svmcut.scoring.survival import check_times, survival_measures
 from svmcut.spec.catalog import TASKS
-from svmcut.spec.records import replace
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os

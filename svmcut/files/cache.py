@@ -30,12 +30,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from svmcut.base.errors import DataError, OutputError, UsageError
+from svmcut.base.messages import Message, without_secrets
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr, Examples, Source, stack_rows
-from svmcut.errors import DataError, OutputError, UsageError
 from svmcut.files import remote
 from svmcut.files.examples import read_examples, stream_examples
-from svmcut.messages import Message, without_secrets
-from svmcut.typing import Any
 
 FORMAT = 2
 #: What a row has beside features, and what stands for it in files whose lines have none.

@@ -1,19 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Example files: LIBSVM and svm_light text."""
+"""Example files: LIBSVM and svm_light text.
+
+One text read and scanned by several threads.
+
+Every member of the crew does the whole way: it fills its own buffer with the next lines, which stay
+in its cache, scans them apart from the rows, and joins whatever parts are due. Reading is one at a
+time and so is joining, but both take little beside the scanning, and no member waits for another
+unless it is far ahead.
+
+(I1) Blocks are numbered as they are read and joined in that order, so rows and the fault that is
+reported are those of one thread. (I2) A failure of the text takes a number too: what was read
+before it is scanned first.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 
-from svmcut._native.scan import Scanner
+from svmcut._native.scan import Scanner, ScanPart
+from svmcut.base.errors import NoExamples
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.data.examples import Csr, Examples, Source
-from svmcut.errors import NoExamples
 from svmcut.files.text import Bytes, Text, block_bytes_of, check_limit, feed, memory_for, open_text
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 CREW_BYTES = 1 << 22
 """A regular file of so many bytes is read by all threads, each its own blocks."""
@@ -122,8 +136,6 @@ def read_examples(
                 and text.state is not None
                 and text.state[0] >= CREW_BYTES
             ):
-                from svmcut.files.crew import read_together
-
                 read_together(scanner, text, threads, check)
             else:
                 shown: Bytes = text if comments is None else _Commented(text, comments)
@@ -187,3 +199,158 @@ def _take(scanner: Scanner) -> Examples:
     rows = scanner.take()
     X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"], True)
     return Examples(X, rows["y"], rows["qid"], rows["cost"], Source(scanner.path, rows["skips"]))
+
+
+BLOCK_BYTES = 1 << 19
+"""Text in flight for each member; it fits in the second-level cache, with what becomes of it."""
+
+PARTS = 4
+"""Parts a member; those that are not being scanned wait for an earlier one."""
+
+
+class _Done(NamedTuple):
+    """A scanned part, or why there is none, and how far the text was when it had been read."""
+
+    part: ScanPart
+    failure: Exception | None
+    position: int
+    bytes_left: int
+
+
+def read_together(scanner: Scanner, text, threads: int, check: Callable[[int, int], None]) -> None:
+    """Scans the whole text with that many threads, this one among them.
+
+    Parameters
+    ----------
+    text : object
+        With readinto, position and bytes_left; reading it must not wait for anyone.
+    check : callable
+        Called after every join with the bytes read until then and the bytes left; it may raise.
+
+    Raises
+    ------
+    Exception
+        The first in the order of the text: DataError, MemoryError, those of the text and of the
+        check.
+    """
+    crew = _Crew(scanner, text, threads, check)
+    helpers = [threading.Thread(target=crew.work, daemon=True) for _ in range(threads - 1)]
+    try:
+        try:
+            for helper in helpers:
+                helper.start()
+        except RuntimeError:  # no more threads: those there are do it all
+            pass
+        crew.work()
+    except BaseException:  # a signal; failures are kept until all have ended
+        crew.stop()
+        raise
+    finally:
+        for helper in helpers:
+            if helper.ident is not None:
+                helper.join()
+    if crew.failure is not None:
+        raise crew.failure
+
+
+class _Crew:
+    """What the members share."""
+
+    def __init__(self, scanner: Scanner, text, threads: int, check: Callable[[int, int], None]):
+        self.failure: Exception | None = None
+        self._scanner, self._text, self._check = scanner, text, check
+        self._reading = threading.Lock()
+        self._kept, self._numbers, self._ended = b"", 0, False  # this and the next under _reading
+        self._broken: Exception | None = None
+        self._change = threading.Condition()
+        self._free = [
+            ScanPart() for _ in range(PARTS * threads)
+        ]  # this and what follows under _change
+        self._done: dict[int, _Done] = {}
+        self._joined, self._joining, self._stopped = 0, False, False
+
+    def stop(self) -> None:
+        """Ends the work of all, soon."""
+        with self._change:
+            self._stopped = True
+            self._change.notify_all()
+
+    def work(self) -> None:
+        """Reads, scans and joins until there is nothing left to read."""
+        try:
+            buffer = bytearray(BLOCK_BYTES)
+            while (part := self._take_part()) is not None:
+                number, done = self._scan_next(part, buffer)
+                if done is None:
+                    return
+                self._hand_in(number, done)
+        except Exception as failure:
+            self.failure = self.failure or failure
+            self.stop()
+
+    def _take_part(self) -> ScanPart | None:
+        with self._change:
+            while not self._free and not self._stopped:
+                self._change.wait()
+            return None if self._stopped else self._free.pop()
+
+    def _scan_next(self, part: ScanPart, buffer: bytearray) -> tuple[int, _Done | None]:
+        """Reads and scans the next block; None where the text has ended."""
+        text = self._text
+        with self._reading:
+            if self._ended:
+                return 0, None
+            failure, size = self._broken, 0
+            if failure is None:
+                size = self._fill(buffer)
+            else:
+                self._ended = True
+            number = self._numbers
+            self._numbers += 1
+            position, left = text.position, text.bytes_left()
+        with memoryview(buffer) as view:
+            self._scanner.scan_part(part, view[:size], first=number == 0)
+        return number, _Done(part, failure, position, left)
+
+    def _fill(self, buffer: bytearray) -> int:
+        """Puts the next whole lines into the buffer; the bytes they take. The rest of the last line
+        is kept."""
+        size = len(self._kept)
+        buffer.extend(bytes(max(0, size + BLOCK_BYTES - len(buffer))))
+        buffer[:size] = self._kept
+        while True:
+            with memoryview(buffer) as view:
+                try:
+                    while size < len(view) and not self._ended:
+                        count = self._text.readinto(view[size:])
+                        self._ended = count == 0
+                        size += count
+                except Exception as error:  # its turn comes after the lines before it
+                    self._broken = error
+            lines = size if self._ended else buffer.rfind(b"\n", 0, size) + 1
+            if lines or self._ended or self._broken is not None:
+                self._kept = bytes(memoryview(buffer)[lines:size])
+                return lines
+            buffer.extend(bytes(len(buffer)))
+
+    def _hand_in(self, number: int, done: _Done) -> None:
+        """Joins all parts that are due, unless another member is at it."""
+        with self._change:
+            self._done[number] = done
+            if self._joining:
+                return
+            self._joining = True
+        while True:
+            with self._change:
+                due = None if self._stopped else self._done.pop(self._joined, None)
+                if due is None:
+                    self._joining = False
+                    return
+            if due.failure is not None:
+                raise due.failure
+            self._scanner.join(due.part, bytes_left=due.bytes_left)
+            self._check(due.position, due.bytes_left)
+            with self._change:
+                self._joined += 1
+                self._free.append(due.part)
+                self._change.notify()

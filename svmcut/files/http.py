@@ -18,8 +18,8 @@ import urllib.parse
 import urllib.request
 
 from svmcut._version import __version__
-from svmcut.errors import CHANGED
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.base.errors import CHANGED
+from svmcut.base.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from svmcut._native.scan import Scanner
+from svmcut.base.errors import DataError
 from svmcut.data.examples import Csr, MultilabelExamples, Source
-from svmcut.errors import DataError
 from svmcut.files.remote import is_file
 from svmcut.files.text import (
     BLOCK_BYTES,

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 
+from svmcut.base.patterns import pattern
 from svmcut.files.remote import is_file, open_file
-from svmcut.patterns import pattern
 from svmcut.spec.catalog import COLUMNS
 
 #: Endings of names, before one of a compressed file.

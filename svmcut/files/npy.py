@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from svmcut.base.errors import DataError, NoExamples
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr, Examples, Source
-from svmcut.errors import DataError, NoExamples
-from svmcut.typing import Any
 
 ROWS = 1000  # at once
 

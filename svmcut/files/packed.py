@@ -7,8 +7,8 @@ import importlib
 import io
 from collections.abc import Callable
 
-from svmcut.errors import DataError
-from svmcut.typing import Any
+from svmcut.base.errors import DataError
+from svmcut.base.typing import Any
 
 #: What compressed texts begin with.
 PACKINGS = {

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from svmcut.errors import DataError, UsageError
+from svmcut.base.errors import DataError, UsageError
 from svmcut.files import remote
 from svmcut.files.remote import located
 

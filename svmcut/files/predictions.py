@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from svmcut._native.text import format_integers, format_scores
-from svmcut.messages import printable
-from svmcut.typing import TYPE_CHECKING
+from svmcut.base.messages import printable
+from svmcut.base.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.files.remote import exists
 from svmcut.files.text import BLOCK_BYTES, open_text
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

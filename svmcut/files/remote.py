@@ -14,10 +14,10 @@ import errno
 import io
 import os
 
-from svmcut.errors import CHANGED, SvmcutError, UsageError
-from svmcut.messages import join_names
-from svmcut.patterns import pattern
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.base.errors import CHANGED, SvmcutError, UsageError
+from svmcut.base.messages import join_names
+from svmcut.base.patterns import pattern
+from svmcut.base.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

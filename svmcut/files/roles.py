@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import stat
 
-from svmcut.errors import UsageError
+from svmcut.base.errors import UsageError
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.files.output import check_writable, descriptor_of
 from svmcut.files.remote import is_url, located
-from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

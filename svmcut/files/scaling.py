@@ -11,10 +11,10 @@ import tempfile
 import numpy as np
 
 from svmcut._native.scaling import Measure, Scale
-from svmcut.errors import DataError, OutputError
+from svmcut.base.errors import DataError, OutputError
+from svmcut.base.typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from svmcut.files.output import write_atomically
 from svmcut.files.text import Bytes, Text, feed, memory_for, open_text
-from svmcut.typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

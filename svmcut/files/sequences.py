@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from svmcut.base.errors import DataError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import MOST_TAGS, Csr, Examples, Sequences
-from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.weights import shared_weights
-from svmcut.spec.records import replace
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

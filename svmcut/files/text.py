@@ -14,12 +14,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from svmcut.errors import CHANGED, DataError, MemoryLimitError, SvmcutError
+from svmcut.base.errors import CHANGED, DataError, MemoryLimitError, SvmcutError
+from svmcut.base.messages import Message
+from svmcut.base.resources import available_memory
+from svmcut.base.typing import TYPE_CHECKING, Protocol
 from svmcut.files.packed import FOREIGN, LONGEST_MAGIC, PACKINGS, unpack
 from svmcut.files.remote import open_file
-from svmcut.messages import Message
-from svmcut.resources import available_memory
-from svmcut.typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from svmcut._native.scan import Scanner

@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.files.text import BLOCK_BYTES, open_text
 from svmcut.spec.parameters import LARGEST_C
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Names
 from svmcut.models.facts import Ends
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.inspection import pictures
 from svmcut.inspection import text as texts
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

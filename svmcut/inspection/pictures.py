@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from html import escape
 
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

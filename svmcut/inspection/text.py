@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from itertools import zip_longest
 
-from svmcut.messages import join_names, printable
+from svmcut.base.messages import join_names, printable
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.spec.catalog import FORMATS, measures
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -8,7 +8,7 @@ and not 16 GB. A kind of model is imported when it is asked for.
 
 from importlib import import_module
 
-from svmcut.typing import TYPE_CHECKING, TypeAlias
+from svmcut.base.typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from svmcut.models.chain import ChainModel, ChainShape, KernelChainModel, check_lattice

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.spec import schemas
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from typing import Self
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from svmcut.tables.encoding import Encoding
 
 MOST_FEATURES = 2**31 - 1
-#: Gap, radius of the ball of the exact optimum, and constant feature; see svmcut.training.balls.
+#: Gap, radius of the ball of the exact optimum, constant feature; see svmcut.training.certificate.
 CERTIFICATE = schemas.maybe(schemas.row(schemas.REAL, schemas.REAL, schemas.REAL))
 #: The same with the radius of every machine, where each is trained by itself.
 CERTIFICATES = schemas.maybe(schemas.many(schemas.REAL, 3))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a model's certificate says of the scores and labels of the exact optimum; see
-svmcut.training.balls."""
+svmcut.training.certificate."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr
 from svmcut.spec.catalog import MARKED, ONE_CLASS_LOSS
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,17 +6,17 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.errors import MemoryLimitError
+from svmcut.base.records import field, record
+from svmcut.base.resources import one_blas_thread, shortage
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr, Names
-from svmcut.errors import MemoryLimitError
 from svmcut.models import facts
 from svmcut.models.base import BaseModel
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
-from svmcut.resources import one_blas_thread, shortage
 from svmcut.spec import schemas
 from svmcut.spec.catalog import losses
-from svmcut.spec.records import field, record
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from typing import Self

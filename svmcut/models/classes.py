@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import label_texts
 from svmcut.models.base import CERTIFICATES, BaseModel, ball_of
 from svmcut.scoring.probabilities import fit_temperature, of_several
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
-from svmcut.spec.records import replace
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Self

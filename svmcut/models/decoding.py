@@ -20,11 +20,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from svmcut._native import chain, sparse
+from svmcut.base.errors import MemoryLimitError
+from svmcut.base.resources import shortage
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.data.examples import Csr
-from svmcut.errors import MemoryLimitError
 from svmcut.models.chain import ChainShape
-from svmcut.resources import shortage
-from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

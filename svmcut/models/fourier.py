@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.records import record
+from svmcut.base.resources import one_blas_thread
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
-from svmcut.resources import one_blas_thread
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

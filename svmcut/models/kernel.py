@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.columns import renumber
@@ -10,8 +12,6 @@ from svmcut.models.kernels import Kernel
 from svmcut.models.linear_sums import linear_scores, linear_weights
 from svmcut.models.two_classes import TwoClasses
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,6 +7,8 @@ import itertools
 
 import numpy as np
 
+from svmcut.base.records import record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.classes import SeveralClasses
@@ -15,8 +17,6 @@ from svmcut.models.kernels import Kernel
 from svmcut.models.linear_sums import linear_scores, linear_weights
 from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid, of_pairs
 from svmcut.spec import schemas
-from svmcut.spec.records import record, replace
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from typing import Self

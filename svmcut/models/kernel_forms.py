@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.typing import TYPE_CHECKING, Protocol
+from svmcut.base.typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

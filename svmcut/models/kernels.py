@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.spec import catalog
-from svmcut.spec.records import record
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np

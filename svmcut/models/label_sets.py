@@ -6,16 +6,16 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.errors import MemoryLimitError
+from svmcut.base.records import record
+from svmcut.base.resources import shortage
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
-from svmcut.errors import MemoryLimitError
 from svmcut.models import facts
 from svmcut.models.base import CERTIFICATES, BaseModel, ball_of
 from svmcut.models.columns import renumber
-from svmcut.resources import shortage
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
-from svmcut.spec.records import record
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

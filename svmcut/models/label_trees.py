@@ -6,6 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.data.label_clusters import WIDEST
 from svmcut.models import facts
@@ -14,8 +16,6 @@ from svmcut.models.columns import renumber
 from svmcut.scoring.tops import Ranked, best, stacked
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
-from svmcut.spec.records import record
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.records import field, record
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
 from svmcut.spec import schemas
-from svmcut.spec.records import field, record
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,6 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.classes import SeveralClasses
@@ -13,8 +15,6 @@ from svmcut.models.columns import renumber
 from svmcut.scoring.probabilities import LOG_ODDS
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF
-from svmcut.spec.records import record
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

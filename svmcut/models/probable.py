@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.records import fields, record
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.models.kernel import KernelModel
 from svmcut.models.kernel_classes import KernelMulticlassModel
 from svmcut.models.linear import LinearModel
 from svmcut.scoring.probabilities import LOG_ODDS, couple
-from svmcut.spec.records import fields, record
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

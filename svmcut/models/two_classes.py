@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.records import record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import SIGNS, label_texts
 from svmcut.models.base import CERTIFICATE, MULTIPLIERS, BaseModel, ball_of
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, of_two
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
-from svmcut.spec.records import record, replace
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import Self

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.spec.catalog import AUTO, QPS
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from svmcut.qp.checked import CheckedSimplexQp

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
-from svmcut.typing import Any
+from svmcut.base.typing import Any
 
 STEPS, WAIT = 200, 20  # at most; without a tenth less to go
 CLOSE = 1e-14  # of the objective, for the sum of x z and (top - x) t

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.spec.catalog import LOSSES, TASKS, load
 from svmcut.spec.entries import TWO_CLASSES, Loss
 from svmcut.spec.places import place_of
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.risks.protocol import Risk

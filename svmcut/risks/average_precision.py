@@ -18,9 +18,9 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native.constraints import average_precision_cut, workspace
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.classes import RiskOfBothClasses
 from svmcut.risks.protocol import Linearization
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

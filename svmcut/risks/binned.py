@@ -27,8 +27,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.risks.protocol import Linearization
-from svmcut.typing import Any, NamedTuple
 
 #: Part of the best table's value by which another may be better.
 TOLERANCE = 1e-7

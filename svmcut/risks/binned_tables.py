@@ -24,10 +24,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from svmcut.base.typing import Any
 from svmcut.risks import binned
 from svmcut.risks.binned import TOLERANCE, BinnedContingency, BinnedRocArea, Costs
 from svmcut.spec.catalog import losses
-from svmcut.typing import Any
 
 _OF_SIZE = ("kld", "nkld", "mae", "mrae")
 _OF_BOTH = ("q", "qacc", "qf1", "qgm")

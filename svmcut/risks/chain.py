@@ -15,10 +15,10 @@ from bisect import bisect
 import numpy as np
 
 from svmcut._native import chain
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.data.labellings import Labelling
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
-from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

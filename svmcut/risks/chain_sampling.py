@@ -15,10 +15,10 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import chain
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.data.labellings import Labelling
 from svmcut.risks.sampling import Draw, choose_terms
 from svmcut.risks.weights import example_weights
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,8 +24,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import chain
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.chain import SequenceSum, Violations
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.risks.chain import SequenceSum, Violations
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
-from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

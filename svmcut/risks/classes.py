@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.risks.protocol import Linearization
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -30,11 +30,11 @@ import math
 import numpy as np
 
 from svmcut._native.constraints import contingency_cut, workspace
+from svmcut.base.typing import TYPE_CHECKING, Literal, NamedTuple
 from svmcut.risks.classes import split_classes
 from svmcut.risks.protocol import Linearization
 from svmcut.spec.catalog import losses
 from svmcut.spec.places import fraction_of_positives
-from svmcut.typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

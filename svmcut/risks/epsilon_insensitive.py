@@ -14,9 +14,9 @@ import numpy as np
 
 from svmcut._native import sparse
 from svmcut._native.losses import TUBE
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.tubes import BoundTube, TubeRisk
 from svmcut.spec import schemas
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,10 +23,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from svmcut.base.typing import Any
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed
 from svmcut.risks.weights import total
-from svmcut.typing import Any
 
 STEPS = 200
 FLAT, ROUGH = (

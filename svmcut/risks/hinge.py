@@ -18,10 +18,10 @@ import functools
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.typing import Any
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed
 from svmcut.risks.weights import example_weights
-from svmcut.typing import Any
 
 
 @functools.cache

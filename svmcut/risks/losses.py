@@ -15,11 +15,11 @@ import numpy as np
 
 from svmcut._native import losses as native
 from svmcut._native import sparse
+from svmcut.base.typing import ClassVar
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed, line_step
 from svmcut.risks.weights import example_weights
 from svmcut.spec import schemas
-from svmcut.typing import ClassVar
 
 
 class BoundLosses:

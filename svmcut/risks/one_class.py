@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,10 +22,10 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native.constraints import ordinal_cut, ordinal_grades, workspace
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
+from svmcut.base.typing import TYPE_CHECKING, Literal, NamedTuple
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import query_weights
-from svmcut.typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

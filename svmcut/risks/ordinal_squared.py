@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING, Literal, NamedTuple
 from svmcut.risks.ordinal import BoundOrdinal, OrdinalRisk
 from svmcut.risks.protocol import Linearization
-from svmcut.typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.classes import RiskOfBothClasses
 from svmcut.risks.protocol import Linearization
 from svmcut.scoring.measures import negatives_of
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

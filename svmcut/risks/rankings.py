@@ -26,12 +26,12 @@ import math
 import numpy as np
 
 from svmcut._native.constraints import map_cut, ndcg_cut, ndcg_rooms, ordinal_grades, workspace
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
+from svmcut.base.typing import TYPE_CHECKING, Literal
 from svmcut.risks.ordinal import query_starts
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import query_weights
 from svmcut.scoring.measures import discounts, gains, relevant
-from svmcut.typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

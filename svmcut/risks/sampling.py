@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.typing import TYPE_CHECKING, NamedTuple, Protocol
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 from svmcut.risks.protocol import SumRisk
-from svmcut.typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,10 +19,10 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native.constraints import survival_cut
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights, total
 from svmcut.scoring.survival import keys_of, pairs_of
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -34,10 +34,10 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native.constraints import table_cut, workspace
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.classes import split_classes
 from svmcut.risks.protocol import Linearization
 from svmcut.spec.catalog import losses
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

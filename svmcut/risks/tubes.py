@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.losses import BoundLosses
 from svmcut.risks.weights import example_weights
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Self

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.errors import TrainingError
-from svmcut.typing import TYPE_CHECKING
+from svmcut.base.errors import TrainingError
+from svmcut.base.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.scoring.measures import chunk_measures, class_shares
 from svmcut.spec.catalog import SCHEMES
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from svmcut._native.scored import two_classes
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from svmcut.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,7 +26,7 @@ import math
 
 import numpy as np
 
-from svmcut.typing import TYPE_CHECKING, TypeAlias
+from svmcut.base.typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,9 +9,9 @@ import math
 import numpy as np
 
 from svmcut._native.constraints import survival_pairs
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.scoring.measures import Measured
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

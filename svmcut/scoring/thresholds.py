@@ -31,8 +31,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from svmcut.errors import TrainingError, UsageError
-from svmcut.messages import Parameter
+from svmcut.base.errors import TrainingError, UsageError
+from svmcut.base.messages import Parameter
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.spec.places import (
     CONFIDENCE,
     FLOORS,
@@ -42,7 +43,6 @@ from svmcut.spec.places import (
     SPECIFICITY,
     USUAL_CONFIDENCE,
 )
-from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native import label_index
-from svmcut.typing import NamedTuple
+from svmcut.base.typing import NamedTuple
 
 #: The k of the measures.
 TOP = (1, 3, 5)

@@ -20,17 +20,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from svmcut._native.interrupt import Cancelled, Ending
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Parameter
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.data.folds import folds, split
 from svmcut.data.labels import classes_of, labels_of
-from svmcut.errors import UsageError
-from svmcut.messages import Parameter
 from svmcut.spec import schemas
 from svmcut.spec.catalog import KERNEL_PARAMETERS, KERNELS, TASKS, measures
 from svmcut.spec.entries import TWO_CLASSES
 from svmcut.spec.kinds import ABOVE_ZERO
-from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Self

@@ -22,10 +22,12 @@ from typing import cast
 import numpy as np
 
 from svmcut._native.interrupt import Cancelled
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.labels import classes_of
-from svmcut.errors import UsageError
-from svmcut.messages import Message
 from svmcut.models import LinearModel
 from svmcut.models.bounds import lengths
 from svmcut.qp import make_qp
@@ -36,9 +38,7 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import SOLVERS, TASKS, losses
 from svmcut.spec.entries import DUAL_CD, L2, TWO_CLASSES
 from svmcut.spec.parameters import DEFAULTS
-from svmcut.spec.records import replace
 from svmcut.training.outcome import ROUNDED
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

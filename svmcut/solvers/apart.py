@@ -18,6 +18,8 @@ from itertools import pairwise
 import numpy as np
 
 from svmcut._native import label_cd
+from svmcut.base.records import record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.one_vs_rest import (
     OneVsRest,
@@ -28,8 +30,6 @@ from svmcut.solvers.one_vs_rest import (
 )
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record, replace
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import math
 
+from svmcut.base.typing import Any
 from svmcut.spec.catalog import BCFW, DUAL_CD, GDMM, NEWTON
-from svmcut.typing import Any
 
 FEW_FEATURES = 320
 MANY_FEATURES = 4000

@@ -17,6 +17,21 @@ Deviations from the papers: a visit goes on to the optimum over the labellings o
 which costs no more features; sequences whose gap was small rest for some passes, where the paper
 samples; the average is taken over passes, weighted by their number; w is float32 in the passes and
 is summed afresh from the labellings, in float64, whenever the certificate is computed.
+
+Block-coordinate Frank-Wolfe on the dual with soft agreement of factors: the trainer GDMM is
+measured against.
+
+    problem      the dual of svmcut.solvers.gdmm with rho/2 |M alpha_f - alpha_j|^2 in place of the
+                 constraints
+    update       one factor at a time: a Frank-Wolfe step towards its best state, exact on the line
+    certificate  pairs are repaired to agree with their nodes; P by the argmax of the model
+
+The larger rho, the nearer its optimum is to that of the problem, and the slower it gets there: the
+certified gap ends above 0, and the run where it stands still. Meshi, Srebro and Hazan, AISTATS
+2015.
+
+Deviation from the paper: factors are visited example by example. On label sets every pair of every
+example is a factor.
 """
 
 from __future__ import annotations
@@ -26,13 +41,18 @@ import math
 import numpy as np
 
 from svmcut._native.chain_bcfw import Blocks
+from svmcut.base.errors import MemoryLimitError
+from svmcut.base.records import record, replace
+from svmcut.base.resources import shortage
+from svmcut.base.typing import Any
+from svmcut.solvers.gdmm import Gdmm, GdmmRun
 from svmcut.solvers.passes import PassRun
 from svmcut.solvers.protocol import Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, State
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.schemas import OWN, Form, State
+from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.typing import Any
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
 
@@ -140,3 +160,45 @@ class Bcfw(Solver):
 
     run = BcfwRun
     seed: int = 0
+
+
+PAIR_BYTES = 72
+RHO = 10.0  # for C = 1: disagreement grows with C
+
+
+class SoftBcfwRun(GdmmRun):
+    """As GdmmRun.
+
+    Raises
+    ------
+    MemoryLimitError
+        When the factors of label sets would not fit.
+    """
+
+    soft = True
+
+    def __init__(self, solver: Gdmm, problem: StructuredProblem, start: Start | None):
+        model = problem.model
+        if isinstance(model, LabelSets) and model.pairs:
+            need = 1e-6 * PAIR_BYTES * model.n_samples * model.n_labels * (model.n_labels - 1) / 2
+            if there := shortage(need):
+                others = " or ".join(map(repr, reversed(TASKS["multilabel"].auto)))
+                raise MemoryLimitError(
+                    "soft-bcfw keeps every pair of {} labels for {} examples, about {:,.0f} MB, "
+                    "and {}; use {solver=}",
+                    model.n_labels,
+                    model.n_samples,
+                    need,
+                    there,
+                    others,
+                )
+        mean = problem.C * (model.total / model.n_samples)
+        known = solver if solver.rho is not None else replace(solver, rho=RHO / mean)
+        super().__init__(known, problem, start)
+
+
+class SoftBcfw(Gdmm):
+    """Soft-BCFW over label sets or chains; without a rho it is 10 / C, C that of the mean
+    weight."""
+
+    run = SoftBcfwRun

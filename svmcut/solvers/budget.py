@@ -22,6 +22,44 @@ References
 ----------
 Wang, Crammer and Vucetic, Breaking the curse of kernelization, JMLR 13, 2012 (the three ways,
 merging in Section 4.3).
+
+Budgeted stochastic coordinate ascent.
+
+    problem      min_f  1/2 |f|^2 + sum_i C_i max(0, 1 - y_i f(x_i)),  without bias;  C_i = C v_i, C
+                 without weights
+    dual         max    sum_i alpha_i - 1/2 |sum_i alpha_i y_i K(x_i, .)|^2,   0 <= alpha_i <= C_i
+    update       alpha_i <- clip(alpha_i + (1 - y_i f(x_i)) / K(x_i, x_i), 0, C_i); the change times
+                 y_i K(x_i, .) joins f, which is cut back to B centres; alpha is not
+    certificate  while nothing has been cut back, sum alpha - 1/2 |f|^2 is a lower bound; later none
+
+Of targets y the losses are max(0, |y_i - f(x_i)| - tube), alpha = beta lies between -C_i and C_i,
+the dual is sum beta_i y_i - tube |beta_i| - 1/2 |f|^2, and a step the exact one of that (Ho and
+Lin, JMLR 2012, Algorithm 4).
+
+Qaadan, Schueler and Glasmachers, Dual SVM training on a budget, 2018, Algorithm 1. Without a budget
+the steps that move f tend to the part of the alphas strictly between 0 and C (Lemma 2).
+
+Deviations from the paper: the order is a new shuffle every epoch by default; a row that is a centre
+still gets no second one; merging filters by the sign of beta, not by the label, from which a
+falling alpha differs; see budget.py for the answer.
+
+Budgeted stochastic gradient descent.
+
+    problem      min_f  1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)),  without bias
+    update       f <- (1 - 1/t) f, and + (V C / t) y_i K(x_i, .) where y_i f(x_i) < 1; f is cut back
+                 to B centres
+    certificate  none
+
+Of targets y the losses are max(0, |y_i - f(x_i)| - tube), and beyond the tube the sign of y_i -
+f(x_i) stands for y_i.
+
+Wang, Crammer and Vucetic, JMLR 13, 2012: Pegasos with a budget, lambda = 1 / (V C), V = sum v_i; V
+= n without weights. Without a budget the steps that add to f tend to the mean of alpha / C (Qaadan,
+Schueler, Glasmachers, 2018, Lemma 2).
+
+Deviations from the paper: the order is a new shuffle every epoch by default, with a row as often as
+its weight says; a row that is a centre still gets no second one; no projection on a ball; see
+budget.py for the answer.
 """
 
 from __future__ import annotations
@@ -34,13 +72,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native.budget import Budget
+from svmcut.base.records import record
+from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Progress, Run, Solver, Start
 from svmcut.solvers.smo import KernelProblem
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, State
-from svmcut.typing import Any, ClassVar, NamedTuple
+from svmcut.spec.schemas import OWN, Form, State
 
 #: Rows by which f is judged, and looks an epoch where those cost little beside the steps.
 SAMPLE, LOOKS = 4096, 4
@@ -275,3 +313,13 @@ class BudgetedSolver(Solver):
     append: bool = False
     max_steps: int | None = None
     seconds_between: float = 0.2
+
+
+class Bsca(BudgetedSolver):
+    """Coordinate ascent in the dual."""
+
+
+class Bsgd(BudgetedSolver):
+    """Stochastic gradient steps in the primal."""
+
+    dual = False

@@ -34,15 +34,15 @@ import numpy as np
 
 from svmcut._native import penalty as native
 from svmcut._native.losses import LOGISTIC
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.protocol import LossRisk
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import Form
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from svmcut.spec.schemas import Form
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

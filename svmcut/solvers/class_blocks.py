@@ -28,6 +28,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from svmcut._native import multiclass
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, ClassVar, NamedTuple
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
@@ -36,9 +38,7 @@ from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start
 from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, State
-from svmcut.typing import TYPE_CHECKING, ClassVar, NamedTuple
+from svmcut.spec.schemas import OWN, Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from svmcut.base.typing import Any
 from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, Watch
-from svmcut.spec import schemas, states
-from svmcut.spec.states import OWN, Form, Kept, State
-from svmcut.typing import Any
+from svmcut.spec import schemas
+from svmcut.spec.schemas import OWN, Form, Kept, State
 
 
 class Watched(Kept):
@@ -148,7 +148,7 @@ class HandOverRun(Run):
         return {"_then": OWN} | ({} if self._then.taken else {"_first": OWN})
 
     def restore(self, state: State) -> None:
-        states.restore(self, {"_then": OWN}, state)
+        schemas.restore(self, {"_then": OWN}, state)
         super().restore(state)
 
     def _lead(self) -> Iterator[Progress]:

@@ -37,15 +37,15 @@ from functools import partial
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, ClassVar
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.hinge import BoundHinge
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start
 from svmcut.spaces.protocol import Elements
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, State
-from svmcut.typing import TYPE_CHECKING, ClassVar
+from svmcut.spec.schemas import OWN, Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,10 +18,10 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import newton as native
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.solvers.auto import DENSE_DIM
 from svmcut.spec import schemas
-from svmcut.spec.states import Form, Kept
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.spec.schemas import Form, Kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -36,15 +36,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from svmcut.base.records import record
+from svmcut.base.typing import NamedTuple
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
 from svmcut.qp import make_qp
 from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, kept
 from svmcut.spaces.rows import RowSpace
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form
-from svmcut.typing import NamedTuple
+from svmcut.spec.schemas import OWN, Form
 
 TINY = 1e-300
 # iterations without a smaller gap after which the query is that of the model alone, which cannot

@@ -10,12 +10,12 @@ from collections.abc import Generator
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.solvers.auto import epochs_between_looks
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start
-from svmcut.spec import schemas, states
-from svmcut.spec.states import OWN, Form, State
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.spec import schemas
+from svmcut.spec.schemas import OWN, Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ class DescentRun(FractionalRun):
         }
 
     def _descent_state(self) -> State:
-        return states.state_of(self, self._descent_form())
+        return schemas.state_of(self, self._descent_form())
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
         """Coefficients and offset of the cut that alpha is, whose fractions are set."""
@@ -106,7 +106,7 @@ class DescentRun(FractionalRun):
         space, C, n = self._problem.space, self._problem.C, len(self._alpha)
         block = epochs_between_looks(n, space.X.nnz)
         if saved is not None:
-            states.restore(self, self._descent_form(), saved, "descent")
+            schemas.restore(self, self._descent_form(), saved, "descent")
         self._stage = "descent"
         while True:
             if saved is None:

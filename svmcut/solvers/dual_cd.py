@@ -28,6 +28,8 @@ from collections.abc import Generator
 import numpy as np
 
 from svmcut._native import dual_cd
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.auto import (
     EPOCHS,
@@ -39,9 +41,7 @@ from svmcut.solvers.auto import (
 from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import Form, State
-from svmcut.typing import TYPE_CHECKING
+from svmcut.spec.schemas import Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native.expansion import Expansion
+from svmcut.base.records import record
+from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import total
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form
-from svmcut.typing import Any, ClassVar, NamedTuple
+from svmcut.spec.schemas import OWN, Form
 
 #: Seconds of one call of the compiled loops: signals, limits and progress wait no longer.
 PIECE_SECONDS = 0.2

@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from svmcut._native.losses import SQUARED_HINGE, SQUARED_TUBE, TUBE
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.losses import BoundLosses
@@ -27,7 +28,6 @@ from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import RowSpace
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

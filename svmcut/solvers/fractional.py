@@ -24,8 +24,9 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 
+from svmcut.base.errors import TrainingError
+from svmcut.base.typing import Any, ClassVar
 from svmcut.cutting.bundle import Cut, CutBundle
-from svmcut.errors import TrainingError
 from svmcut.qp import make_qp
 from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.compose import Then
@@ -34,8 +35,7 @@ from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import CUTTING_PLANE
-from svmcut.spec.states import OWN, Form, State
-from svmcut.typing import Any, ClassVar
+from svmcut.spec.schemas import OWN, Form, State
 
 #: Solutions a cut may stay without a multiplier.
 MAX_IDLE = 10

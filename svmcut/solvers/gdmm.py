@@ -26,15 +26,15 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import gdmm_chain, multilabel, sparse
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.solvers.passes import PassRun, due
 from svmcut.solvers.protocol import Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, Kept, State
+from svmcut.spec.schemas import OWN, Form, Kept, State
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -25,16 +25,16 @@ import numpy as np
 
 from svmcut._native import smo, sparse
 from svmcut._native.kernels import KernelRows
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import hinge_cut, squared_norms
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start
-from svmcut.spec import schemas, states
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, State
-from svmcut.typing import TYPE_CHECKING
+from svmcut.spec import schemas
+from svmcut.spec.schemas import OWN, Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,13 +86,13 @@ class GramSmoRun(FractionalRun):
         return {"_alpha": schemas.below(boxes, 0.0), "_looks": schemas.COUNT, "_stall": OWN}
 
     def _descent_state(self) -> State:
-        return states.state_of(self, self._descent_form())
+        return schemas.state_of(self, self._descent_form())
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, n = self._problem, len(self._alpha)
         space, signs = problem.space, problem.risk.signs
         if saved is not None:
-            states.restore(self, self._descent_form(), saved, "descent")
+            schemas.restore(self, self._descent_form(), saved, "descent")
         # SMO asks points for the diagonal alone where it is given the values
         lengths = np.sqrt(squared_norms(space)).astype(np.float32)[:, None]
         native = smo.Smo(

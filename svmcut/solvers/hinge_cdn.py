@@ -31,16 +31,16 @@ from numpy.typing import NDArray
 
 from svmcut._native import penalty as native
 from svmcut._native.losses import SQUARED_HINGE
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
+from svmcut.base.records import record
+from svmcut.base.typing import Any
 from svmcut.risks.free_bias import root
 from svmcut.risks.hinge import BoundHinge
 from svmcut.solvers.cdn import CdnRun
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.protocol import Problem, Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import Form
-from svmcut.typing import Any
+from svmcut.spec.schemas import Form
 
 #: Epochs before the first look, of those behind it so many more; predicted ones that are too many.
 EPOCHS, MORE, MANY = 10, 1.3, 2000

@@ -22,13 +22,13 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import multilabel
+from svmcut.base.records import record
+from svmcut.base.typing import Any, ClassVar
 from svmcut.solvers.passes import PassRun, due
 from svmcut.solvers.protocol import Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, State
+from svmcut.spec.schemas import OWN, Form, State
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.typing import Any, ClassVar
 
 
 class LabelRun(PassRun):

@@ -24,14 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native import wide_cd
+from svmcut.base.records import record
+from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import AUTO_PRUNE
-from svmcut.spec.records import record
-from svmcut.spec.states import Form, State
-from svmcut.typing import Any, ClassVar, NamedTuple
+from svmcut.spec.schemas import Form, State
 
 #: Nonzeros that are read between two steps, once for sixteen machines.
 ENTRIES = 100_000_000

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native import wide_cd
+from svmcut.base.records import record
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.label_clusters import in_use
 from svmcut.solvers.label_lanes import LabelLanes, LanesProblem, LanesRun, Side, piece_of
 from svmcut.solvers.protocol import Start
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.typing import Any, NamedTuple
 
 
 class NodePieces(NamedTuple):

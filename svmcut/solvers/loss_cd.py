@@ -31,15 +31,15 @@ import numpy as np
 
 from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.logistic import FAR, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.solvers.auto import DENSE_DIM, EPOCHS, LOGISTIC_EPOCH, MOST_PASSES, newton_may_follow
 from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import Form, State
-from svmcut.typing import TYPE_CHECKING
+from svmcut.spec.schemas import Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

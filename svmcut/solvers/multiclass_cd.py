@@ -23,6 +23,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from svmcut._native import multiclass, sparse
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes, total
@@ -31,9 +33,7 @@ from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Stall, Start, kept
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form
-from svmcut.typing import TYPE_CHECKING
+from svmcut.spec.schemas import OWN, Form
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

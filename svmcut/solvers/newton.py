@@ -35,6 +35,8 @@ from collections.abc import Generator
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.records import record, replace
+from svmcut.base.typing import Any, ClassVar, Self
 from svmcut.cutting.oracle import Normals
 from svmcut.risks.smoothed import FLAT, SmoothedRisk, line_step
 from svmcut.risks.weights import total
@@ -42,9 +44,7 @@ from svmcut.solvers.curvature import Curvature
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record, replace
-from svmcut.spec.states import OWN, Form, Kept, State
-from svmcut.typing import Any, ClassVar, Self
+from svmcut.spec.schemas import OWN, Form, Kept, State
 
 SAMPLE_EVERY = 8  # rows of one sampled row
 FINAL = 0.8  # of the target is left to the smoothing

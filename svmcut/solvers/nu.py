@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 
 from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import Smo as NativeSmo
+from svmcut.base.records import record
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Progress
 from svmcut.solvers.smo import Smo, SmoRun, residual
-from svmcut.spec.records import record
-from svmcut.typing import Any
 
 #: Sums of weights that differ by this part are the same.
 EQUAL = 1e-12

@@ -21,12 +21,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from svmcut._native import one_class, sparse
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.solvers.nu import ZERO, NuProblem
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import Form
-from svmcut.typing import TYPE_CHECKING
+from svmcut.spec.schemas import Form
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

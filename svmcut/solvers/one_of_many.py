@@ -7,11 +7,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from svmcut.base.records import record
+from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, kept
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form
-from svmcut.typing import Any, ClassVar, NamedTuple
+from svmcut.spec.schemas import OWN, Form
 
 
 class Others(NamedTuple):

@@ -23,6 +23,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from svmcut._native import label_cd
+from svmcut.base.records import record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.cutting.bundle import CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
@@ -41,9 +43,7 @@ from svmcut.solvers.protocol import (
 )
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
-from svmcut.spec.records import record, replace
-from svmcut.spec.states import Form, State
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.spec.schemas import Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from svmcut.base.typing import Any
 from svmcut.solvers.protocol import Interrupted, Progress, Run, Stall, Start, kept
 from svmcut.spec import schemas
-from svmcut.spec.states import OWN, Form
+from svmcut.spec.schemas import OWN, Form
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.typing import Any
 
 
 def due(passes: int) -> int:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from svmcut.cutting.oracle import Oracle, RiskOracle
 from svmcut.spec import schemas
 from svmcut.spec.parameters import StoppingRule
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, Kept, State
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from svmcut.spec.schemas import OWN, Form, Kept, State
 
 if TYPE_CHECKING:
     import numpy as np

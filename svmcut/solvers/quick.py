@@ -26,14 +26,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from svmcut._native import chain, chain_ssg
+from svmcut.base.records import record
+from svmcut.base.typing import Any, ClassVar
 from svmcut.scoring.chunks import ChunkCounts, parts_of
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, kept
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import Form, State
+from svmcut.spec.schemas import Form, State
 from svmcut.structured.chain import ChainSequences, run_argmax
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.typing import Any, ClassVar
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
 LONGEST = 100  # tokens; a step of a longer sequence would answer one of very many labellings of it

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from svmcut.base.errors import MemoryLimitError
+from svmcut.base.records import record
+from svmcut.base.typing import Any, ClassVar
 from svmcut.cutting.bundle import CutBundle
-from svmcut.errors import MemoryLimitError
 from svmcut.qp import make_qp
 from svmcut.solvers.compose import HandOverRun
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Progress, Solver, Start
-from svmcut.spec.records import record
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.typing import Any, ClassVar
 
 MOST_PASSES = 10_000
 PATIENCE = 200  # passes

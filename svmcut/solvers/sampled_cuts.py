@@ -35,15 +35,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, ClassVar
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.sampling import Draw
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
 from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import Form, State
-from svmcut.typing import TYPE_CHECKING, ClassVar
+from svmcut.spec.schemas import Form, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

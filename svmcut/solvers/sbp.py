@@ -37,10 +37,10 @@ import numpy as np
 
 from svmcut._native.expansion import NoLevel, water_level
 from svmcut._native.expansion import Sbp as NativeSbp
+from svmcut.base.records import record
 from svmcut.solvers.expansion import ExpansionRun, Look, StepSolver
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import Form
+from svmcut.spec.schemas import Form
 
 
 class SbpRun(ExpansionRun):

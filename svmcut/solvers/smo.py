@@ -51,14 +51,14 @@ from numpy.typing import NDArray
 from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import EXACT_POINTS
 from svmcut._native.smo import Smo as NativeSmo
+from svmcut.base.records import record
+from svmcut.base.typing import Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form, State
-from svmcut.typing import Any, ClassVar
+from svmcut.spec.schemas import OWN, Form, State
 
 FIRST_PEEK = 500_000  # steps
 #: Refreshes without gain after which rounding is said to forbid progress.

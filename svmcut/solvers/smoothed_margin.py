@@ -20,13 +20,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.weights import boxes
 from svmcut.solvers.newton import Descent
 from svmcut.solvers.protocol import Problem, Solution, StoppingRule
 from svmcut.spaces.linear import LinearSpace
-from svmcut.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

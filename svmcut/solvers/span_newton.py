@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.solvers.curvature import border
 from svmcut.solvers.newton import Descent, Newton, NewtonRun
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.subspace import Subspace, Traced
-from svmcut.spec.records import record
-from svmcut.spec.states import Form, Kept
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.spec.schemas import Form, Kept
 
 if TYPE_CHECKING:
     from svmcut.risks.smoothed import Smoothed

@@ -21,16 +21,16 @@ import math
 import numpy as np
 
 from svmcut._native import chain_ssg
+from svmcut.base.records import record
+from svmcut.base.typing import Any
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.solvers.passes import PassRun
 from svmcut.solvers.protocol import Solver, Start
 from svmcut.spaces.chain import ChainSpace
 from svmcut.spec import schemas
-from svmcut.spec.records import record
-from svmcut.spec.states import OWN, Form
+from svmcut.spec.schemas import OWN, Form
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.typing import Any
 
 CHUNK = 5000  # visits between two moments in which a signal is heard
 

@@ -5,9 +5,9 @@ kernel row."""
 from __future__ import annotations
 
 from svmcut._native.expansion import Visits
+from svmcut.base.records import record
+from svmcut.base.typing import ClassVar
 from svmcut.solvers.expansion import ExpansionRun, StepSolver
-from svmcut.spec.records import record
-from svmcut.typing import ClassVar
 
 
 class VisitRun(ExpansionRun):

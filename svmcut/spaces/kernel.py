@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import sparse
-from svmcut.resources import KERNEL, part
+from svmcut.base.resources import KERNEL, part
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.data.labellings import Labelling
 from svmcut.spaces.kernel import Expansion, KernelSpace
 from svmcut.spec import schemas
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import multiclass
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.spaces.kernel import Expansion, KernelSpace
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.typing import TYPE_CHECKING, Any, Protocol
+from svmcut.base.typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,9 +21,9 @@ from functools import cached_property
 import numpy as np
 
 from svmcut._native.kernels import KernelRows
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,6 +15,7 @@ import math
 from collections.abc import Mapping
 from functools import cache
 
+from svmcut.base.typing import Any
 from svmcut.spec.entries import (
     BCFW,
     CUTTING_PLANE,
@@ -42,7 +43,6 @@ from svmcut.spec.entries import (
 )
 from svmcut.spec.solvers import SOLVERS
 from svmcut.spec.tasks import TASKS
-from svmcut.typing import Any
 
 __all__ = [
     "BCFW",
@@ -91,9 +91,9 @@ OF_TAGS = next(name for name, task in TASKS.items() if task.labels == TAGS)
 #: solver.
 PLANS = {
     "cuts": "svmcut.training.kernel_cuts:KernelCuts",
-    "draws": "svmcut.training.draws:DrawPlan",
-    "smo": "svmcut.training.nu:plan_machine",
-    "budget": "svmcut.training.budget:BudgetPlan",
+    "draws": "svmcut.training.steps:DrawPlan",
+    "smo": "svmcut.training.smo:plan_machine",
+    "budget": "svmcut.training.steps:BudgetPlan",
     "steps": "svmcut.training.steps:StepPlan",
 }
 
@@ -182,33 +182,33 @@ QPS = {
 
 _SVM_LIGHT = ("LinearModel", "KernelModel")
 FORMATS = (
-    Format(b"SVM-light Version V6.20", where="svmcut.files.models.svm_light", models=_SVM_LIGHT),
-    Format(b"SVM-HMM Version V3.10", where="svmcut.files.models.chains", models=("ChainModel",)),
+    Format(b"SVM-light Version V6.20", where="svmcut.formats.svm_light", models=_SVM_LIGHT),
+    Format(b"SVM-HMM Version V3.10", where="svmcut.formats.chains", models=("ChainModel",)),
     Format(
         b"svmcut kernel chain model 1",
-        where="svmcut.files.models.kernel_chains",
+        where="svmcut.formats.kernel_chains",
         models=("KernelChainModel",),
     ),
     Format(
         b"SVM-multiclass Version V2.20",
-        where="svmcut.files.models.svm_multiclass",
+        where="svmcut.formats.svm_multiclass",
         models=("MulticlassModel", "JointKernelModel"),
     ),
     Format(
         b"svmcut multilabel model 1",
-        where="svmcut.files.models.label_sets",
+        where="svmcut.formats.label_sets",
         models=("MultilabelModel",),
     ),
     Format(
         b"svmcut label sets binary 1",
-        where="svmcut.files.models.sparse_labels",
+        where="svmcut.formats.sparse_labels",
         models=("SparseLabelModel",),
         mapped=True,
     ),
     *(
         Format(
             first,
-            where="svmcut.files.models.label_trees",
+            where="svmcut.formats.label_trees",
             models=("LabelTreeModel",),
             mapped=mapped,
         )
@@ -219,25 +219,25 @@ FORMATS = (
     ),
     Format(
         b"svmcut multiclass 1",
-        where="svmcut.files.models.kernel_classes",
+        where="svmcut.formats.kernel_classes",
         models=("KernelMulticlassModel",),
     ),
-    Format(b"svmcut fourier 1", where="svmcut.files.models.fourier", models=("FourierModel",)),
+    Format(b"svmcut fourier 1", where="svmcut.formats.fourier", models=("FourierModel",)),
     Format(
         b"SVM-light Version V6.02",
-        where="svmcut.files.models.svm_light",
+        where="svmcut.formats.svm_light",
         models=_SVM_LIGHT,
         foreign=True,
     ),
     Format(
         b"solver_type",
-        where="svmcut.files.models.liblinear",
+        where="svmcut.formats.liblinear",
         models=("LinearModel", "MulticlassModel"),
         foreign=True,
     ),
     Format(
         b"svm_type",
-        where="svmcut.files.models.libsvm",
+        where="svmcut.formats.libsvm",
         models=(*_SVM_LIGHT, "KernelMulticlassModel"),
         foreign=True,
         most_probable=True,
@@ -248,26 +248,26 @@ FORMATS = (
 EXPORTS = {
     "liblinear": Format(
         b"solver_type",
-        where="svmcut.files.models.liblinear",
+        where="svmcut.formats.liblinear",
         models=("LinearModel", "MulticlassModel"),
     ),
     "libsvm": Format(
         b"svm_type",
-        where="svmcut.files.models.libsvm_writing",
+        where="svmcut.formats.libsvm_writing",
         models=(*_SVM_LIGHT, "MulticlassModel", "KernelMulticlassModel", "JointKernelModel"),
     ),
     "svm_light": Format(
-        b"SVM-light Version V6.02", where="svmcut.files.models.svm_light", models=_SVM_LIGHT
+        b"SVM-light Version V6.02", where="svmcut.formats.svm_light", models=_SVM_LIGHT
     ),
     "svm_perf": Format(
-        b"SVM-light Version V6.20", where="svmcut.files.models.svm_light", models=_SVM_LIGHT
+        b"SVM-light Version V6.20", where="svmcut.formats.svm_light", models=_SVM_LIGHT
     ),
     "onnx": Format(
         b"",
-        where="svmcut.files.models.onnx_graph",
+        where="svmcut.formats.onnx_graph",
         models=(*_SVM_LIGHT, "MulticlassModel", "KernelMulticlassModel", "JointKernelModel"),
     ),
-    "json": Format(b"", where="svmcut.files.models.json_text", models=()),
+    "json": Format(b"", where="svmcut.formats.exported", models=()),
 }
 
 MAINTENANCE = ("merge", "project", "remove")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from svmcut.typing import Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 
 MARGIN, SLACK = "margin", "slack"
 BOTH_RESCALINGS, BOTH_NORMS = (MARGIN, SLACK), (1, 2)
@@ -424,7 +424,7 @@ class Format(NamedTuple):
         Line 1; of a foreign format that or its first word.
     where : str
         Module with `read`, of (path, line 1, open file), and `write`, of (path, line 1, output,
-        model, original), which raise as `svmcut.files.models.read_model` and `write_model`.
+        model, original), which raise as `svmcut.formats.read_model` and `write_model`.
     models : tuple of str
         Classes of svmcut.models.
     foreign : bool
@@ -434,7 +434,7 @@ class Format(NamedTuple):
     from_zero : bool
         Whether features may be numbered from 0: `read` takes zero_based.
     mapped : bool
-        Whether the file has arrays as svmcut.files.models.mapped writes them, and no lines.
+        Whether the file has arrays as svmcut.formats.mapped writes them, and no lines.
     """
 
     first: bytes

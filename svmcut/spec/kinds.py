@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.spec.spellings import nearest, respelt
-from svmcut.typing import Any, NamedTuple
 
 ABOVE_ZERO = ">0"
 

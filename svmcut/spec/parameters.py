@@ -7,7 +7,9 @@ only.
 
 from __future__ import annotations
 
-from svmcut.resources import usable_cpus
+from svmcut.base.records import field, fields, record
+from svmcut.base.resources import usable_cpus
+from svmcut.base.typing import Any, Literal
 from svmcut.spec.catalog import (
     AUTO,
     AUTO_PRUNE,
@@ -49,8 +51,6 @@ from svmcut.spec.kinds import (
     place,
     size,
 )
-from svmcut.spec.records import field, fields, record
-from svmcut.typing import Any, Literal
 
 LARGEST_C = 1e12
 #: The originals' default, where an objective is trained to a gap of c epsilon.

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 
-from svmcut.errors import UsageError
+from svmcut.base.errors import UsageError
+from svmcut.base.typing import Any
 from svmcut.spec.catalog import TASKS, losses
 from svmcut.spec.entries import FLOOR, PLACES, RANGE, Loss
 from svmcut.spec.kinds import Kind, floors, integer, number, one_of, shares
-from svmcut.typing import Any
 
 #: What parameter at may be by what it is, its default, and how help states that.
 PLACE_KINDS: dict[str, tuple[Kind, Any, str]] = {

@@ -1,28 +1,153 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What no run can honour: every refusal that needs no data.
 
-Messages are values of svmcut.messages, warnings too: who prints them words their parameters.
+Messages are values of svmcut.base.messages, warnings too: who prints them words their parameters.
+
+Whether the multipliers of a run's rows can be kept, and the optimum of other rows bounded by
+them. Standard library only.
+
+What is refused of the options of labels by the thousand.
+
+What a penalty that makes weights 0, and a bias without penalty, do not go with.
 """
 
 from __future__ import annotations
 
 import reprlib
 
-from svmcut.errors import UsageError
-from svmcut.messages import Message, Parameter
-from svmcut.spec.catalog import KERNELS, TASKS, losses, task_inputs
-from svmcut.spec.entries import CLASSES, TAGS, Loss
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Message, Parameter
+from svmcut.base.records import replace
+from svmcut.base.typing import Any
+from svmcut.spec.catalog import (
+    AUTO,
+    DUAL_CD,
+    KERNELS,
+    MULTICLASS,
+    SOLVERS,
+    TASKS,
+    losses,
+    takers,
+    task_inputs,
+)
+from svmcut.spec.entries import CLASSES, ELASTIC_NET, L2, SMO, TAGS, TWO_CLASSES, Loss, Solver
 from svmcut.spec.kinds import ANY
-from svmcut.spec.many_labels import check_blocks
 from svmcut.spec.parameters import DEFAULTS, FACTORS, KINDS, Settings
-from svmcut.spec.penalties import check_free_bias, check_penalty
 from svmcut.spec.places import fraction_of_positives, place_of
-from svmcut.spec.records import replace
-from svmcut.spec.solver_refusals import OF_TASKS, check_definite, check_effects, check_solver
 from svmcut.spec.spellings import nearest, respelt
-from svmcut.spec.task_refusals import check_chain, check_classes, check_nu, check_vectors
+from svmcut.spec.task_refusals import (
+    OF_TASKS,
+    check_chain,
+    check_classes,
+    check_definite,
+    check_effects,
+    check_nu,
+    check_solver,
+    check_vectors,
+)
 from svmcut.spec.trainers import variant
-from svmcut.typing import Any
+
+
+def check_penalty(settings: Settings) -> None:
+    """Refuses what no solver trains under a penalty that makes weights 0."""
+    penalty, named = settings.penalty, settings.solver
+    if "l1_ratio" in settings.wishes() and penalty != ELASTIC_NET:
+        raise UsageError("{l1_ratio} is for {penalty=}; give that, or leave it out", ELASTIC_NET)
+    if penalty == L2:
+        return
+    if settings.has_kernel:
+        raise UsageError(
+            "{penalty=} is of weights of features, not for {kernel=}; leave one of them out",
+            penalty,
+            settings.kernel,
+        )
+    known = {name: row for name, row in SOLVERS.items() if penalty in row.penalties}
+    square = settings.l1_l2[1] > 0
+    sums = [
+        name
+        for name in losses(settings.task)
+        if any(_knows(row, name, square) for row in known.values())
+    ]
+    if settings.loss not in sums:
+        if any(_knows(row, settings.loss, True) for row in known.values()):
+            raise _without_square(settings, sums)
+        raise UsageError(
+            "{penalty=} is not for loss '{}'; use {loss=}", penalty, settings.loss, sums
+        )
+    if named != AUTO and named not in known:
+        raise UsageError("solver '{}' knows {penalty=} alone; use {solver=}", named, L2, [*known])
+
+
+def _without_square(settings: Settings, sums: list[str]) -> UsageError:
+    """That a loss needs a square in the penalty."""
+    if settings.penalty == ELASTIC_NET:
+        return UsageError(
+            "{l1_ratio=} leaves no 1/2 w'w, which loss '{}' needs; give less, or use {loss=}",
+            settings.l1_ratio,
+            settings.loss,
+            sums,
+        )
+    return UsageError(
+        "{penalty=} is not for loss '{}'; use {loss=}, or {penalty=}",
+        settings.penalty,
+        settings.loss,
+        sums,
+        ELASTIC_NET,
+    )
+
+
+def _knows(row: Solver, loss: str | None, square: bool) -> bool:
+    return (row.losses is None or loss in row.losses) and (square or loss not in row.with_square)
+
+
+def check_free_bias(settings: Settings) -> None:
+    """Refuses, on features, a free bias that no solver trains, or that changes nothing."""
+    if not settings.free_bias or settings.has_kernel:
+        return
+    loss, sums = settings.loss, SOLVERS[DUAL_CD].losses or ()
+    if not settings.of_scores:
+        known = [name for name in losses(settings.task) if name in sums]
+        raise UsageError(
+            "{free_bias} is for {loss=} on features; leave it out with loss '{}'", known, loss
+        )
+    if settings.bias:
+        raise UsageError(
+            "{free_bias} takes the place of the constant feature of {bias=}; leave one of them out",
+            settings.bias,
+        )
+    first = settings.multiclass in (None, MULTICLASS[0])
+    if settings.labels == CLASSES and first:
+        raise UsageError(
+            "{free_bias} is for classes against the rest; give {multiclass=}, or leave it out",
+            MULTICLASS[1],
+        )
+    readers = takers(settings.task, "free_bias")
+    trained = [name for name in readers if SOLVERS[name].free_bias is None]
+    if settings.solver not in (AUTO, *trained):
+        raise UsageError(
+            "solver '{}' trains no unregularised bias of features; use {solver=}",
+            settings.solver,
+            trained,
+        )
+
+
+def check_blocks(settings: Settings) -> None:
+    """Refuses what blocks of labels alone have, where labels are not learnt in blocks.
+
+    Raises
+    ------
+    UsageError
+    """
+    names = ("tree", "prune", "label_block", "model_format")
+    asked = next((name for name in names if getattr(settings, name) not in (None, False)), None)
+    if asked is None:
+        return
+    if settings.pairs != "none":
+        raise UsageError(
+            "{} is for labels without weights of pairs; add {pairs=none}", Parameter(asked)
+        )
+    if settings.solver not in (AUTO, DUAL_CD):
+        raise UsageError("{} is for {solver=}; leave out {solver}", Parameter(asked), DUAL_CD)
 
 
 def check(settings: Settings) -> list[str]:
@@ -69,8 +194,6 @@ def check(settings: Settings) -> list[str]:
         check_vectors(settings)
     check_definite(settings)
     if settings.keep_multipliers:
-        from svmcut.spec.kept import check_kept
-
         check_kept(settings, "keep_multipliers")
     check_effects(settings)
     return _warnings(settings, loss)
@@ -207,3 +330,36 @@ def _warnings(settings: Settings, loss: Loss) -> list[str]:
     if {"epsilon", "gap"} <= wishes:
         warnings.append(Message("{epsilon} has no effect beside {gap}"))
     return warnings
+
+
+def check_kept(settings: Settings, asking: str) -> None:
+    """Refuses, as a UsageError, training whose rows have no multipliers that bound an optimum.
+
+    Parameters
+    ----------
+    settings : Settings
+        Checked.
+    asking : str
+        The parameter that asks for them.
+    """
+    s, what = settings, Parameter(asking)
+    if s.labels != TWO_CLASSES or not (s.is_usual if s.has_kernel else s.of_scores):
+        sums = (SOLVERS[SMO] if s.has_kernel else SOLVERS[DUAL_CD]).losses or ()
+        known = tuple(name for name in losses(DEFAULTS["task"]) if name in sums)
+        raise UsageError(
+            "{} is for two classes and {loss=}, whose rows have multipliers; leave it out",
+            what,
+            known,
+        )
+    if s.nu is not None:
+        raise UsageError("{} does not go with {nu}; leave one of them out", what)
+    if s.penalty != L2:
+        raise UsageError("{} needs {penalty=}: no other gap bounds the weights", what, L2)
+    if s.free_bias or (s.has_kernel and s.free_bias is None and s.solver == SMO):
+        raise UsageError("{} needs {free_bias=False}: no gap bounds a free bias", what)
+    if s.has_kernel and (not s.is_definite or s.is_given):
+        raise UsageError("{} needs a kernel of features that is positive definite", what)
+    known = (AUTO, SMO) if s.kernel != "linear" else (AUTO, DUAL_CD)
+    if s.solver not in known:
+        remedy = Message("give {solver=} or leave it out", known[1])
+        raise UsageError("solver '{}' keeps no multipliers of rows; {}", s.solver, remedy)

@@ -5,6 +5,15 @@ nothing unchecked.
 A check takes a value and the name it goes by in messages, and raises StateError; checks are put
 together from smaller ones. Fields that a check does not know are let through: what nobody reads
 does no harm.
+
+States of what goes on from a checkpoint, by one declaration: the form of an object says what is
+kept of it and what each value must look like; what saves and what restores follow.
+
+A value is kept under the name of its attribute, without a leading underscore. Arrays are copied,
+into the arrays that are there where these are of the same shape: compiled loops share them.
+
+What the states of trainers are made of beside plain values, arrays and models; a checkpoint may
+hold nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +23,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from svmcut.typing import Any, NamedTuple
+from svmcut.base.typing import Any, ClassVar, NamedTuple
+from svmcut.spec.catalog import FORMATS, load
 
 Check = Callable[[Any, str], None]
 
@@ -303,3 +313,118 @@ def scheduled(passes: int, due: Callable[[int], int]) -> bool:
 
 REAL, COUNT, ANY_REAL = real(), count(), real(infinite=True, nan=True)
 _MISSING = object()
+
+
+#: What a checkpoint keeps of an object: plain values, arrays, instances of `state_classes`.
+State = dict[str, Any]
+#: By attribute, what is kept.
+Form = dict[str, Check]
+
+#: Of an attribute that has `state` and `restore` of its own, which check what they get.
+OWN: Check = anything
+
+
+class Kept:
+    """An object with a state.
+
+    Attributes
+    ----------
+    called : str
+        What messages call it.
+    """
+
+    __slots__ = ()
+
+    called: ClassVar[str] = "state"
+
+    def form(self) -> Form:
+        """What is kept of it."""
+        raise NotImplementedError
+
+    def state(self) -> State:
+        """Where it stands; what it does later does not change it."""
+        return state_of(self, self.form())
+
+    def restore(self, state: State) -> None:
+        """Goes on from a `state`.
+
+        Raises
+        ------
+        StateError
+        """
+        restore(self, self.form(), state, self.called)
+
+
+def state_of(owner: Any, form: Form) -> State:
+    """The attributes of a form."""
+    return {name.lstrip("_"): _taken(getattr(owner, name)) for name in form}
+
+
+def restore(owner: Any, form: Form, state: State, called: str = "state") -> None:
+    """Sets the attributes of a form, once all of them pass; called: as messages name the state.
+
+    Raises
+    ------
+    StateError
+    """
+    checks = {name.lstrip("_"): check for name, check in form.items()}
+    checked(state, fields(**checks), called)
+    for name in form:
+        value = state[name.lstrip("_")]
+        there: Any = getattr(owner, name, None)
+        if isinstance(there, np.random.Generator):
+            there.bit_generator.state = value
+        elif hasattr(there, "restore"):
+            there.restore(value)
+        elif isinstance(value, np.ndarray) and _holds(there, value):
+            np.copyto(there, value)
+        else:
+            named = type(value) is tuple and hasattr(there, "_make")
+            setattr(owner, name, type(there)(*value) if named else _taken(value))
+
+
+def _holds(there: Any, value: np.ndarray) -> bool:
+    same = isinstance(there, np.ndarray) and there.shape == value.shape
+    return same and there.dtype == value.dtype
+
+
+def _taken(value: Any) -> Any:
+    if isinstance(value, np.random.Generator):
+        return value.bit_generator.state
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list):
+        return [_taken(item) for item in value]
+    return value.state() if hasattr(value, "state") else value
+
+
+KEPT = (
+    "svmcut.training.outcome:Outcome",
+    "svmcut.training.outcome:Objective",
+    "svmcut.solvers.protocol:Progress",
+    "svmcut.solvers.protocol:Unsaved",
+    "svmcut.models:ChainShape",
+    "svmcut.models.kernels:Kernel",
+    "svmcut.data.examples:Csr",
+    "svmcut.data.examples:Names",
+    "svmcut.cutting.bundle:Cut",
+    "svmcut.risks.protocol:Linearization",
+    "svmcut.data.labellings:Labelling",
+    "svmcut.risks.sampling:Draw",
+    "svmcut.solvers.constant_cuts:Points",
+    "svmcut.solvers.sampled_cuts:SampledElement",
+    "svmcut.solvers.cutting_plane:Iterate",
+    "svmcut.cutting.oracle:Point",
+    "svmcut.cutting.oracle:Scored",
+    "svmcut.spaces.kernel:Expansion",
+    "svmcut.spaces.subspace:Traced",
+    "svmcut.spaces.linear:RowNormal",
+    "svmcut._native.sparse:Nonzeros",
+    "svmcut.distributed.oracle:Carried",
+)
+
+
+def state_classes() -> tuple[type, ...]:
+    """These and the classes of models, imported now."""
+    models = dict.fromkeys(name for row in FORMATS for name in row.models)
+    return tuple(map(load, (*KEPT, *(f"svmcut.models:{name}" for name in models))))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from svmcut.base.typing import Any
 from svmcut.spec.entries import (
     BCFW,
     CDN,
@@ -22,7 +23,6 @@ from svmcut.spec.entries import (
     Solver,
 )
 from svmcut.spec.tasks import TASKS
-from svmcut.typing import Any
 
 _CLASSES, _VECTORS = ("classification", "multiclass"), ("classification", "rank", "multiclass")
 _SINGLE, _BLOCKS = (*_CLASSES, "regression"), ("sequence", "multilabel")
@@ -123,7 +123,7 @@ _ROWS = (
     ),
     Solver(
         "soft-bcfw",
-        where="svmcut.solvers.soft_bcfw:SoftBcfw",
+        where="svmcut.solvers.bcfw:SoftBcfw",
         first_order=True,
         **_OF_BLOCKS,
     ),
@@ -163,8 +163,8 @@ _ROWS = (
         losses=_HINGE,
         **_SAMPLED | {"takes": (*_SAMPLED["takes"], "patience")},
     ),
-    Solver("bsca", where="svmcut.solvers.bsca:Bsca", adaptive=True, **_BUDGETED),
-    Solver("bsgd", where="svmcut.solvers.bsgd:Bsgd", **_BUDGETED),
+    Solver("bsca", where="svmcut.solvers.budget:Bsca", adaptive=True, **_BUDGETED),
+    Solver("bsgd", where="svmcut.solvers.budget:Bsgd", **_BUDGETED),
     Solver(
         SBP,
         where="svmcut.solvers.sbp:Sbp",

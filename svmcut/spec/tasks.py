@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from svmcut.base.typing import Any
 from svmcut.spec.entries import (
     BCFW,
     BOTH_NORMS,
@@ -37,7 +38,6 @@ from svmcut.spec.entries import (
     Measure,
     Task,
 )
-from svmcut.typing import Any
 
 _OF_ROWS = ("LinearModel", "KernelModel", "FourierModel")
 _BASIS = ("basis_kind", "basis_method", "basis_file")
@@ -512,7 +512,7 @@ svmcut classify test.dat model risks                           Harrell's c
             Measure("psp@5", line="PSP@5            ", of_counts=True),
         ),
         models=("MultilabelModel", "SparseLabelModel", "LabelTreeModel"),
-        plan="svmcut.training.label_tree:plan_label_sets",
+        plan="svmcut.training.label_sets:plan_label_sets",
         auto=(DUAL_CD, NEWTON, BCFW, GDMM),
         takes=("bias", "pairs", "tree", "prune", "label_block", "model_format"),
         lacks=("quick", "free_bias"),
@@ -569,7 +569,7 @@ svmcut classify test.ml model labels.txt
         models=("MulticlassModel", "KernelMulticlassModel", "JointKernelModel"),
         plan="svmcut.training.multiclass:plan_classes",
         kernel_plan="svmcut.training.kernel_classes:MachinesPlan",
-        joint_plan="svmcut.training.joint_classes:JointPlan",
+        joint_plan="svmcut.training.multiclass:JointPlan",
         auto=(DUAL_CD, NEWTON),
         auto_kernel=(SMO, SUBSPACE),
         takes=("bias", "multiclass", "class_weight", "probability", *_PENALTY),

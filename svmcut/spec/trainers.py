@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from svmcut.messages import Message
+from svmcut.base.messages import Message
 from svmcut.spec.catalog import (
     AUTO,
     CUTTING_PLANE,

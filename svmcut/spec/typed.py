@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from svmcut.typing import Any, Literal
+from svmcut.base.typing import Any, Literal
 
 Path = str | os.PathLike[str]
 

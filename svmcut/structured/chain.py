@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import chain, sparse
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.data.examples import Sequences
 from svmcut.models import ChainShape, check_lattice
-from svmcut.spec.records import replace
 from svmcut.structured.protocol import Samples, Separation
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import multilabel, sparse
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.structured.protocol import Samples, Separation
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,8 +20,8 @@ C++ side of its own.
 
 from __future__ import annotations
 
-from svmcut.spec.records import record
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

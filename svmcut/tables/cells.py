@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native.words import CellFault, numbers
-from svmcut.errors import DataError, UsageError
-from svmcut.messages import Message
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.messages import Message
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

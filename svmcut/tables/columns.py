@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native.words import UNICODE
-from svmcut.spec.records import record
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native import words as native
+from svmcut.base.errors import DataError
+from svmcut.base.messages import Message, printable
+from svmcut.base.records import record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr, stack_rows
-from svmcut.errors import DataError
-from svmcut.messages import Message, printable
-from svmcut.spec.records import record, replace
 from svmcut.tables.columns import FITS, Fitted, Gathered, Placed, Text, Unused
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from svmcut._native.words import CellFault, Words, numbers
-from svmcut.errors import DataError
-from svmcut.messages import Message, Together
+from svmcut.base.errors import DataError
+from svmcut.base.messages import Message, Together
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.tables.cells import (
     NO_UTF_8,
     Cells,
@@ -24,7 +25,6 @@ from svmcut.tables.cells import (
     number_of,
 )
 from svmcut.tables.columns import Category, Codes, Counts, Fitted, Gathered, Number, Text, Values
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

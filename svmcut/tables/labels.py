@@ -9,11 +9,11 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 
 from svmcut._native.words import CellFault, Words
-from svmcut.errors import DataError
-from svmcut.messages import Message
+from svmcut.base.errors import DataError
+from svmcut.base.messages import Message
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.spec.entries import CLASSES
 from svmcut.tables.cells import NO_UTF_8, Cells, Sets, Texts, as_texts, number_of
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

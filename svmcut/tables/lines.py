@@ -23,14 +23,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from svmcut.errors import ModelError
-from svmcut.messages import Message
+from svmcut.base.errors import ModelError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.typing import Any
 from svmcut.spec.catalog import INPUTS
-from svmcut.spec.records import replace
 from svmcut.tables.columns import Category, Fitted, Number, Text, Unused
 from svmcut.tables.encoding import Encoding
 from svmcut.tables.options import LONGEST_RUN, MOST_BITS
-from svmcut.typing import Any
 
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _TABLE = str.maketrans(_ESCAPES)

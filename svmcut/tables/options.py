@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from svmcut.errors import UsageError
-from svmcut.messages import Parameter
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Parameter
+from svmcut.base.records import fields, record
+from svmcut.base.typing import Any
 from svmcut.spec import catalog
 from svmcut.spec.kinds import PATH, Kind, integer
 from svmcut.spec.parameters import param
-from svmcut.spec.records import fields, record
-from svmcut.typing import Any
 
 
 def _names(value: Any) -> tuple[str, ...]:

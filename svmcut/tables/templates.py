@@ -34,9 +34,9 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from svmcut.errors import DataError
-from svmcut.messages import Message
-from svmcut.typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from svmcut.base.errors import DataError
+from svmcut.base.messages import Message
+from svmcut.base.typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

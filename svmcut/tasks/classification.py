@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.errors import TrainingError, UsageError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import (
     SIGNS,
     classes_of,
@@ -14,16 +18,12 @@ from svmcut.data.labels import (
     labels_of,
     named_labels,
 )
-from svmcut.errors import TrainingError, UsageError
-from svmcut.messages import Message
 from svmcut.scoring.measures import Measured, classification_measures, contingency_table
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.places import loss_marks
-from svmcut.spec.records import replace
 from svmcut.tasks.protocol import words_of
 from svmcut.tasks.row_lines import ClassificationLines, aims_of
 from svmcut.tasks.vectors import Scores, VectorTask
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

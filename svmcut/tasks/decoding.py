@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from svmcut.errors import DataError
-from svmcut.messages import Message, printable
+from svmcut.base.errors import DataError
+from svmcut.base.messages import Message, printable
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.models.decoding import Lattice
 from svmcut.scoring.chunks import parts_of, rules_of
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

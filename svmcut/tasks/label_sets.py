@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from svmcut.base.messages import Message, printable
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from svmcut.data.arrays import multilabel_examples
 from svmcut.data.label_clusters import WIDEST
 from svmcut.data.labels import distinct, label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets, write_top_labels
-from svmcut.messages import Message, printable
 from svmcut.models import LabelDecoder, LabelTreeModel, SparseLabelModel
 from svmcut.models.label_trees import BEAM, EVEN
 from svmcut.scoring.measures import Measured, label_measures
 from svmcut.scoring.tops import TOP, USUAL, Propensity, Ranked, TopTally, among, best, leading
 from svmcut.spec.entries import SETS
-from svmcut.spec.records import replace
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from svmcut.base.errors import DataError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import distinct, label_text, label_texts, named_labels
-from svmcut.errors import DataError
 from svmcut.files.predictions import write_classes, write_probabilities
-from svmcut.messages import Message
 from svmcut.models import JointKernelModel
 from svmcut.scoring.measures import Measured, class_measures
 from svmcut.spec.catalog import SQUARED_DIFFERENCE, measures
 from svmcut.spec.entries import CLASSES
-from svmcut.spec.records import replace
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask, known_features
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

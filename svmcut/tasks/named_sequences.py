@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tags of the tokens of sequences, both by name: CRFsuite's text."""
+"""Tags of the tokens of sequences, both by name: CRFsuite's text.
+
+Tags of tokens in columns, whose features a template makes.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,18 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from svmcut.errors import UsageError
-from svmcut.files.crfsuite import read_crfsuite, stream_crfsuite
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.predictions import write_names
-from svmcut.messages import Message
 from svmcut.scoring.chunks import ChunkCounts, parts_of
 from svmcut.scoring.measures import Measured, class_shares
+from svmcut.spec import refusals
+from svmcut.tables.conll import TestColumns, how_of, read_conll
+from svmcut.tables.crfsuite import read_crfsuite, stream_crfsuite
+from svmcut.tables.templates import Template
 from svmcut.tasks.sequences import Tagging, Tags
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,3 +147,44 @@ def _unknown(count: int, path: str) -> list[str]:
         if count
         else []
     )
+
+
+class ColumnTagging(NamedTagging):
+    """Sequences of tokens in columns, and the names of their tags."""
+
+    def _named(self, path: str, how: dict[str, Any], **known: Any) -> Sequences:
+        """`table` of how: the template, and the tokens a feature needs."""
+        if known["names"] is None and "table" in how:
+            known |= how_of(how["table"])
+        return read_conll(path, **known)
+
+    def plan(self, data: Sequences, settings: Settings, time_limit: float | None = None) -> Driver:
+        """As Task.plan; a template without a line B leaves transitions out, unless they were asked
+        for.
+
+        Raises
+        ------
+        UsageError
+            Also for features of two tags without emissions=1, which every feature has then.
+        """
+        assert data.names is not None
+        template = Template(data.names.template)
+        joined = template.joined
+        if joined is not None and not settings.emissions:
+            raise UsageError(
+                "line {} of the template joins features with two tags; begin it with U, or add "
+                "{emissions=1}, which joins all features with two tags",
+                joined.number,
+            )
+        if not template.has_transitions and not {"transitions", "emissions"} & settings.wishes():
+            settings = replace(settings, transitions=0)
+            refusals.check(settings)
+        return super().plan(data, settings, time_limit)
+
+    def stream(self, path: str, **how: Any) -> Iterator[Sequences]:
+        return how["table"].stream(path)
+
+
+def test_columns(names: Names, unlabelled: bool, partial: bool) -> TestColumns:
+    """What reads files to classify."""
+    return TestColumns(names, unlabelled, partial)

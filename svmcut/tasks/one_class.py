@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 
+from svmcut.base.messages import Message
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import SIGNS
-from svmcut.messages import Message
 from svmcut.scoring.measures import Measured, one_class_measures
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.vectors import Scores, VectorTask
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

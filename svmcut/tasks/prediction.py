@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.output import write_atomically
 from svmcut.scoring.probabilities import Reliability, Skill
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.tasks.protocol import Tally, Task
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 
-from svmcut.messages import Message, join_names, printable
-from svmcut.resources import ARGMAX, INIT, KERNEL, PSI, QP, running
+from svmcut.base.messages import Message, join_names, printable
+from svmcut.base.resources import ARGMAX, INIT, KERNEL, PSI, QP, running
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.scoring.measures import Measured
 from svmcut.spec.catalog import FORMATS, LOGISTIC, OF_TAGS, TASKS, measures
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.spec.entries import Measure

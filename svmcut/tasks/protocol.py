@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from svmcut.errors import ModelError
+from svmcut.base.errors import ModelError
+from svmcut.base.messages import Message
+from svmcut.base.typing import TYPE_CHECKING, Any, Protocol
 from svmcut.files.names import input_of
-from svmcut.messages import Message
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, OF_TAGS, TABLES, TASKS, load, losses
 from svmcut.spec.entries import CLASSES
 from svmcut.tasks.presentation import Presentation
-from svmcut.typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,7 +181,7 @@ def named(name: str, original: bool = False, input: str = INPUTS[0]) -> Task:
     if input == NAMED:
         return load("svmcut.tasks.named_sequences:NamedTagging")()
     if input == COLUMNS:
-        return load("svmcut.tasks.tagged_columns:ColumnTagging")()
+        return load("svmcut.tasks.named_sequences:ColumnTagging")()
     task = load(TASKS[name].where)()
     return task.as_original() if original else task
 
@@ -225,7 +225,7 @@ def names_for(
             message = Message("no template; expected a model trained with {input=conll}")
             raise ModelError(path, message)
         return {
-            "table": load("svmcut.tasks.tagged_columns:test_columns")(
+            "table": load("svmcut.tasks.named_sequences:test_columns")(
                 model.names, unlabelled, partial
             )
         }
@@ -253,7 +253,7 @@ def names_beside(examples: Any, task: str, input: str, path: str) -> dict[str, A
         What the file of the examples holds; the ending of `path` may say otherwise of a table.
     """
     if input in TABLES:
-        from svmcut.files.encoded import TestTable
+        from svmcut.tables.encoded import TestTable
 
         return {"table": TestTable(examples.table.encoding, input_of(path) or input)}
     if task in OF_CLASSES:
@@ -280,7 +280,7 @@ def _points(model: Any) -> int:
 def _table_for(model: Any, path: str, input: str) -> dict[str, Any]:
     columns = model.table is not None and bool(model.table.columns)
     if columns and input != INPUTS[0]:
-        from svmcut.files.encoded import TestTable
+        from svmcut.tables.encoded import TestTable
 
         return {"table": TestTable(model.table, input)}
     if columns:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
+from svmcut.base.messages import printable
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.files.queries import find_queries, read_queries
-from svmcut.messages import printable
 from svmcut.risks.ordinal import query_starts
 from svmcut.scoring.measures import Measured, ranking_measures
-from svmcut.spec.records import replace
 from svmcut.tasks.row_lines import RankingLines
 from svmcut.tasks.vectors import Scores, VectorTask, known_features
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

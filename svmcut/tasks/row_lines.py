@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 
+from svmcut.base.messages import Message, printable
+from svmcut.base.typing import Any
 from svmcut.data.labels import SIGNS, classes_of, label_texts
-from svmcut.messages import Message, printable
 from svmcut.scoring.measures import Aims, Measured, contingency_table
 from svmcut.spec.catalog import TASKS, losses, measures
 from svmcut.spec.entries import RANGE, TWO_CLASSES, Measure
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned, plain_line
-from svmcut.typing import Any
 
 #: The task of two classes.
 TASK = next(name for name, row in TASKS.items() if row.labels == TWO_CLASSES)

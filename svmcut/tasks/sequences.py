@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from svmcut.base.errors import UsageError
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.arrays import vector_examples
-from svmcut.errors import UsageError
 from svmcut.files.predictions import write_tags
 from svmcut.files.sequences import as_sequences, read_sequences, stream_sequences
 from svmcut.scoring.chunks import parts_of
@@ -18,7 +19,6 @@ from svmcut.spec.catalog import OF_TAGS, TASKS, measures
 from svmcut.tasks.decoding import Decoded, Decoding, decoder, tag_probabilities, write_decoded
 from svmcut.tasks.presentation import Presentation, aligned
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from typing import Self
@@ -139,7 +139,7 @@ class Tagging(Task):
         return read_sequences(path, least=0 if test else 1, costs=costs, **how)
 
     def calibrated(self, driver: Driver, data: Sequences) -> Driver:
-        from svmcut.training.chain_calibration import CalibratedChains
+        from svmcut.training.calibration import CalibratedChains
 
         if driver.settings.quick:  # which fits a temperature by itself
             return driver

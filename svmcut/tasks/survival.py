@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import math
 
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.scoring.survival import check_times, survival_measures
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.vectors import Scores, VectorTask
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Examples

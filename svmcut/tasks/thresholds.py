@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from svmcut.errors import ModelError, TrainingError
+from svmcut.base.errors import ModelError, TrainingError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.scoring.thresholds import Promises, choose_threshold
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import TWO_CLASSES
-from svmcut.spec.records import replace
 from svmcut.tasks.prediction import tallied
 from svmcut.tasks.protocol import tasks_of
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from svmcut.base.errors import DataError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import classes_of
-from svmcut.errors import DataError
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.files.remote import is_file
 from svmcut.models.columns import below
 from svmcut.spec.entries import NUMBERS
-from svmcut.spec.records import replace
 from svmcut.tasks.protocol import Task
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,7 +157,7 @@ class RowTask(Task):
         if (table := how.pop("table", None)) is not None:
             return table.stream(path, self.label_kind, how.get("unlabelled", False))
         if (words := how.pop("words", None)) and not how.get("unlabelled"):
-            from svmcut.files.label_words import LabelWords
+            from svmcut.tables.label_words import LabelWords
 
             how["numbered"] = LabelWords(path, words).of
         if (needed := how.pop("given", None)) is not None:
@@ -166,7 +166,7 @@ class RowTask(Task):
 
 
 def _stream_values(path: str, how: dict[str, Any], needed: int) -> Iterator[Examples]:
-    from svmcut.data.given import check_values, split_serials
+    from svmcut.data.precomputed import check_values, split_serials
     from svmcut.files.npy import is_npy, stream_npy
 
     if is_npy(path):
@@ -178,7 +178,7 @@ def _stream_values(path: str, how: dict[str, Any], needed: int) -> Iterator[Exam
 
 def _values(path: str, words: Any, how: dict[str, Any], costs: bool, needed: int) -> Examples:
     """Rows of kernel values, with their serial numbers."""
-    from svmcut.data.given import check_values, split_serials
+    from svmcut.data.precomputed import check_values, split_serials
     from svmcut.files.npy import is_npy, read_npy
 
     if is_npy(path):
@@ -196,10 +196,10 @@ def read_labelled(path: str, words: Any, **how: Any) -> Examples:
         try:
             return read_examples(path, **how)
         except DataError as error:  # what words need is imported for them alone
-            from svmcut.files.label_words import read_again
+            from svmcut.tables.label_words import read_again
 
             return read_again(path, error, **how)
-    from svmcut.files.label_words import read_words
+    from svmcut.tables.label_words import read_words
 
     return read_words(path, words, **how)
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmcut.base.errors import DataError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples
 from svmcut.data.folds import take
 from svmcut.data.labels import by_labels, classes_of, distinct, labels_of
-from svmcut.errors import DataError
 from svmcut.files.weights import click_weights, shared_weights
-from svmcut.messages import Message
 from svmcut.spec.catalog import SMO, TASKS
 from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.parameters import LARGEST_C
-from svmcut.spec.records import replace
 from svmcut.spec.refusals import no_sum
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

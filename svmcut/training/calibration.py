@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Probabilities of a model: fitted to the scores of rows by machines that did not see them, for
-that of all rows."""
+that of all rows.
+
+The temperature of a chain of tags, fitted to sequences that were held out.
+
+Probabilities of tags: a temperature of scores, fitted to sequences by chains that did not see
+them, for the chain of all sequences.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +14,27 @@ import time
 
 import numpy as np
 
+from svmcut.base.errors import TrainingError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.folds import folds, split
-from svmcut.errors import TrainingError
+from svmcut.models import ChainModel
+from svmcut.models.decoding import Held, Lattice, fit_temperature
 from svmcut.scoring.probabilities import LOG_ODDS, Skill, fit_laplace
 from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
 from svmcut.spec.entries import NUMBERS, TWO_CLASSES
-from svmcut.spec.records import replace
 from svmcut.training.driver import Driver
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from svmcut.data.examples import Examples
+    from svmcut.data.examples import Examples, Sequences
     from svmcut.solvers.protocol import State
+    from svmcut.solvers.quick import QuickRun
     from svmcut.training.driver import Cost, Observe
     from svmcut.training.outcome import Outcome
     from svmcut.training.stage import Plan
+
 
 FOLDS = 5
 
@@ -162,3 +172,93 @@ class CalibratedDriver(Driver):
         model = model.calibrated(scores, places, weights)
         outcome.model = model
         outcome.details |= Skill().add(model.probabilities(scores), places, weights).values()
+
+
+#: Held out, which are enough for one number, and how closely it is fitted to them.
+TOKENS, CLOSELY = 3000, 1e-3
+
+
+def temper(outcome: Outcome, run: QuickRun, path: str, threads: int) -> None:
+    """Gives the model of a run of `quick` a temperature: that of the average of the part, fitted to
+    sequences held out, of `TOKENS` tokens at most, over what the last average was multiplied by."""
+    watched = run.watched
+    sequences = watched.sequences
+    enough = max(1, int(np.searchsorted(sequences.indptr, TOKENS, "right")) - 1)
+    if enough < len(sequences):
+        sequences = sequences.take(np.arange(len(sequences)) < enough)
+    weights = np.ones(len(sequences)) if sequences.weights is None else sequences.weights
+    model = ChainModel(run.scale * run.seen, watched.shape)
+    lattice = Lattice(model, sequences.X, sequences.indptr, threads=threads)
+    tempered(outcome, [Held(lattice, sequences.tags, weights)], path, CLOSELY, smooth=True)
+
+
+def tempered(
+    outcome: Outcome, held: list[Held], path: str, tolerance: float = 1e-6, smooth: bool = False
+) -> None:
+    """Fits the temperature of the model as `fit_temperature` does, and says what its probabilities
+    are worth on the same sequences.
+
+    Raises
+    ------
+    TrainingError
+        For scores that are not finite.
+    """
+    try:
+        temperature = fit_temperature(held, tolerance, smooth)
+    except ValueError as error:
+        raise TrainingError("{}: {}; scale the features", path, error) from None
+    model: Any = outcome.model
+    outcome.model, skill = replace(model, temperature=temperature), Skill()
+    for one in held:
+        marginals = one.lattice.sums(temperature, marginals=True)[2]
+        assert marginals is not None
+        lengths = np.diff(one.lattice.sequences)
+        skill.add(marginals, one.tags, np.repeat(one.weights, lengths))
+    outcome.details |= skill.values()
+
+
+class CalibratedChains(CalibratedDriver):
+    """Trains as a Driver does, then a chain on each of five parts, and fits a temperature to the
+    sequences that these did not see.
+
+    Sequences with a tag that a part lacks are left out there.
+
+    Parameters
+    ----------
+    plan : Plan
+    data : Sequences
+        What the plan was made of.
+
+    Raises
+    ------
+    UsageError
+        For fewer sequences than parts.
+    """
+
+    def __init__(self, plan: Plan, data: Sequences):
+        Driver.__init__(self, plan)
+        self.held_out: Any = None
+        self._own, self._sequences = False, data
+        self._folds = folds(self.settings.task, data, FOLDS, self.settings.seed)
+
+    def _scores(self, cost: float | None, example_cost: float | None) -> Any:
+        """Of every part the lattice of the sequences that its chain did not see; None where the
+        time is over before."""
+        lattices = []
+        for fold in self._folds:
+            if self.late():
+                return None
+            train, rest = split(self._sequences, fold)
+            model: Any = self._fitted(train, cost, example_cost).model
+            known = np.maximum.reduceat(rest.tags, rest.indptr[:-1]) < model.shape.n_tags
+            if not known.any():
+                continue
+            rest = rest.take(known)
+            lattice = Lattice(model, rest.X, rest.indptr, threads=self.settings.threads)
+            weights = np.ones(len(rest)) if rest.weights is None else rest.weights
+            lattices.append(Held(lattice, rest.tags, weights))
+        return None if self.late() else lattices
+
+    def _calibrate(self, outcome: Outcome, scores: Any) -> None:
+        """Fits the temperature, and says what the probabilities are worth on the same sequences."""
+        tempered(outcome, scores, self.plan.path)

@@ -9,18 +9,18 @@ import time
 from collections.abc import Callable
 
 from svmcut._native.interrupt import deadline, watched_signals
-from svmcut.resources import INIT, QP, one_blas_thread, part
+from svmcut.base.records import replace
+from svmcut.base.resources import INIT, QP, one_blas_thread, part
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.protocol import Progress, Start, State
 from svmcut.spec import schemas
 from svmcut.spec.catalog import load, plan_of
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.spec.refusals import check
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import resolved
 from svmcut.training.stage import Ended, Plan, Stage
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svmcut.training.outcome import Objective

@@ -14,12 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut._native.kernels import KernelRows
+from svmcut.base.errors import MemoryLimitError, UsageError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.resources import planned_memory
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Sequences
 from svmcut.data.labellings import Labellings
-from svmcut.errors import MemoryLimitError, UsageError
-from svmcut.messages import Message
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
-from svmcut.resources import planned_memory
 from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.chain_sampling import ChainSampler
 from svmcut.solvers.protocol import Problem
@@ -28,17 +30,15 @@ from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
 from svmcut.spaces.kernel_classes import rounding
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, SAMPLED_CUTS, SOLVERS
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
+from svmcut.training.chains import units_of_structures
 from svmcut.training.checks import LARGEST_INDEX, checked_weights
 from svmcut.training.gate import Reading
+from svmcut.training.kernel_plan import kernel_warnings
 from svmcut.training.least import AS_GOOD
 from svmcut.training.outcome import FULL, Objective, Outcome, Units
-from svmcut.training.room import kernel_warnings
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
-from svmcut.training.structured import units_of_structures
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

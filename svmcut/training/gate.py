@@ -26,11 +26,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 
-from svmcut.errors import ModelError
-from svmcut.files.models import written_and_read
+from svmcut.base.errors import ModelError
+from svmcut.base.messages import Message
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.output import KEPT
-from svmcut.messages import Message
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.formats import written_and_read
 
 if TYPE_CHECKING:
     from svmcut.solvers.protocol import StoppingRule
@@ -279,7 +279,7 @@ def rounded(terms: float, count: int) -> float:
 
 
 def ball_of(outcome: Any, size: Callable[[float], float]) -> tuple[float, float, float] | None:
-    """The gap of the file, the radius that it proves around its weights, as svmcut.training.balls
+    """The gap of the file, the radius that it proves around its weights, as training.certificate
     has them, and the size; None where the gap is not finite.
 
     Parameters

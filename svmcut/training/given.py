@@ -14,21 +14,21 @@ from functools import cached_property
 
 import numpy as np
 
+from svmcut.base.errors import DataError, MemoryLimitError
+from svmcut.base.resources import shortage
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr
-from svmcut.data.given import (
+from svmcut.data.precomputed import (
     checked_serials,
     dense_columns,
     is_symmetric,
     make_symmetric,
     points_of,
 )
-from svmcut.errors import DataError, MemoryLimitError
 from svmcut.models import KernelModel
 from svmcut.models.linear import LinearModel
-from svmcut.resources import shortage
 from svmcut.training.gate import Part
-from svmcut.training.room import KernelRoom
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.training.kernel_plan import KernelRoom
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,10 +15,12 @@ import numpy as np
 
 from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import EXACT_POINTS
+from svmcut.base.records import replace
+from svmcut.base.resources import shortage
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr, Examples
-from svmcut.data.given import checked_serials, points_of
+from svmcut.data.precomputed import checked_serials, points_of
 from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
-from svmcut.resources import shortage
 from svmcut.risks import make_risk
 from svmcut.risks.weights import total
 from svmcut.solvers.one_of_many import OneOfMany, Others
@@ -26,15 +28,13 @@ from svmcut.solvers.protocol import Progress, StoppingRule, kept
 from svmcut.spec import schemas
 from svmcut.spec.catalog import MULTICLASS, PLANS, SOLVERS, SUBSPACE, TASKS, load
 from svmcut.spec.parameters import DEFAULTS, Settings
-from svmcut.spec.records import replace
 from svmcut.training.certificate import close, some
 from svmcut.training.checks import check_nu, checked_weights, class_warnings
 from svmcut.training.gate import Part, join, primal_of_file
+from svmcut.training.kernel_plan import kernel_warnings
 from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
-from svmcut.training.room import kernel_warnings
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,23 +1,45 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Exact training over all functions of a kernel, over the span of some rows, or over random Fourier
-features."""
+features.
+
+Plans of two stages: a solver that chooses points, then exact training in the span of those
+points.
+
+The span of random Fourier features, and between which values the kernel's own minimum lies.
+
+Their problem is one of 2 D features, and the certificate is of that: its minimum may lie above the
+kernel's or below. Its multipliers alpha say of the kernel's minimum P*, for any features:
+
+    D_K(alpha) <= P* <= P_K(sum_i alpha_i y_i K(x_i, .)),   and P_K(0) where that is less
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
+from svmcut.base.errors import TrainingError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.models import renumber
+from svmcut.models.fourier import FourierModel, blocks, fourier_features, frequencies
+from svmcut.spaces.subspace import Subspace
 from svmcut.spec.catalog import FOURIER, SOLVERS
-from svmcut.training.room import KernelPlan, KernelRoom
-from svmcut.training.span import Span
-from svmcut.typing import TYPE_CHECKING, Any
+from svmcut.training.gate import Part, Reading
+from svmcut.training.kernel_plan import KernelPlan, KernelRoom
+from svmcut.training.span import Span, refuse_features
+from svmcut.training.stage import Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from svmcut.data.examples import Csr, Examples
+    from svmcut.solvers.protocol import StoppingRule
     from svmcut.spaces.subspace import Basis
     from svmcut.spec.parameters import Settings
     from svmcut.training.outcome import Objective, Outcome
-    from svmcut.training.stage import Ended, Stage
+    from svmcut.training.stage import Ended
 
 
 class KernelCuts(KernelPlan):
@@ -37,8 +59,6 @@ class KernelCuts(KernelPlan):
         super().__init__(examples, settings)
         room, based = self.room, spanned is None and "basis" in SOLVERS[settings.solver].takes
         if settings.basis_kind == FOURIER:
-            from svmcut.training.fourier import FourierSpan
-
             self.span: Span = FourierSpan(room)
             return
         self.span = Span(room, _basis_points(room) if based else None, spanned)
@@ -68,3 +88,165 @@ def _basis_points(room: KernelRoom) -> Csr:
     # the factor of all rows costs n k^2; twenty candidates a vector lose little
     m = n if settings.basis_method == 2 else min(n, max(20 * settings.basis, 2000))
     return room.pivoted(even_rows(n, m))
+
+
+class Chosen(KernelPlan):
+    """Points are chosen, and polished unless the settings or the run say otherwise.
+
+    Attributes
+    ----------
+    key, counts : str
+        What the report calls the first stage, and what it says of it: a part of what was found.
+
+    Notes
+    -----
+    What differs beside the methods here: first(objective), the solver that chooses and its problem;
+    handover(objective, ended), what it chose, as plain values that are all the second stage needs,
+    with the evaluations of kernel values that the room does not know of; check(handed), which
+    refuses any other; bare(objective, handed, ended), the judged outcome where no other stage
+    follows.
+    """
+
+    key: ClassVar[str]
+    counts: ClassVar[str] = "details"
+    check: Callable[[Any], None]
+    first: Callable[[Objective], tuple[Any, Any]]
+    handover: Callable[[Objective, Ended], dict[str, Any]]
+    bare: Callable[[Objective, dict[str, Any], Ended], Outcome]
+
+    def stopped_by(self, ended: Ended) -> str | None:
+        """What ended the first stage before its aim."""
+        return ended.stopped_by
+
+    def size(self, handed: dict[str, Any]) -> int:
+        """How many points it chose."""
+        return len(handed["points"])
+
+    def span(self, objective: Objective, handed: dict[str, Any]) -> tuple[Span, Objective]:
+        """The span of the points with the largest coefficients, and what is minimised in it."""
+        return Span(self.room, self.room.heaviest(handed["points"], handed["coef"])), objective
+
+    def polished(
+        self, span: Span, objective: Objective, handed: dict[str, Any], ended: Ended
+    ) -> Outcome:
+        """The judged outcome of the second stage."""
+        return span.judged(ended)
+
+    def check_found(self, handed: Any) -> None:
+        if handed is not None:
+            self.check(handed)
+
+    def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
+        """The stage that chooses, or cutting planes in the span of what it found."""
+        if handed is None:
+            return Stage(self.settings.solver, *self.first(objective), objective)
+        self._span, aim = self.span(objective, handed)
+        return self._span.stage("polish", aim, self.stop(aim))
+
+    def finish(
+        self, objective: Objective, handed: dict[str, Any] | None, ended: Ended
+    ) -> dict[str, Any] | Outcome:
+        """What was found, or the model of the last stage."""
+        if handed is None:
+            handed = self.handover(objective, ended)
+            aimed = self.stopped_by(ended) in (None, "rounding")
+            if self.settings.polish and aimed and self.size(handed):
+                return handed
+            outcome = self.bare(objective, handed, ended)
+        else:
+            outcome = self.polished(self._span, objective, handed, ended)
+        outcome.details[self.key] = handed[self.counts]
+        outcome.kernel_evaluations = handed["evaluations"] + self.room.evaluations
+        return outcome
+
+
+#: Numbers a model may hold: its text has each.
+MOST_NUMBERS = 10**7
+
+
+class FourierSpan(Span):
+    """Functions of random Fourier features, 2 D as many as `basis` allows.
+
+    Raises
+    ------
+    TrainingError, MemoryLimitError
+        When the model would hold more than MOST_NUMBERS, or the features do not fit.
+    """
+
+    def __init__(self, room: KernelRoom):
+        s, X = room.settings, room.X
+        D = max(1, s.basis // 2)
+        if D * X.n_features > MOST_NUMBERS:
+            raise TrainingError(
+                "{}: {} frequencies of {} features are more than {:,} numbers of a model; lower "
+                "{basis} or use "
+                "{basis_kind=pivoted}",
+                room.vectors.path,
+                D,
+                X.n_features,
+                MOST_NUMBERS,
+            )
+        refuse_features(room, 2 * D)
+        self.room, self.basis = room, None
+        self.omega = frequencies(D, X.n_features, room.kernel.gamma, s.seed)
+        F = np.empty(
+            (X.n_rows, 2 * D), np.float64 if 16e-6 * X.n_rows * D <= room.budget / 3 else np.float32
+        )
+        for start, stop in blocks(X, self.omega):
+            F[start:stop] = fourier_features(X.rows(start, stop), self.omega)
+        self.space = Subspace(F, bool(s.certify), s.threads)
+
+    def certifier(self, objective: Objective, stop: StoppingRule) -> None:
+        return None
+
+    def outcome(self, ended: Ended) -> Outcome:
+        progress, w, room = ended.progress, ended.progress.solution(), self.room
+        outcome = ended.outcome(
+            room.settings.solver, self.model(w, progress.cuts), self.space.dot(w, w)
+        )
+        outcome.details["fourier"] = {"frequencies": len(self.omega)}
+        if room.settings.certify:
+            outcome.details["fourier"] |= self._bracket(ended.run.bundle, ended.stage.objective)
+        return outcome
+
+    def _bracket(self, bundle, objective: Objective) -> dict[str, float]:
+        """Bounds of the kernel's minimum, of the multipliers of these cuts."""
+        C, room = objective.C, self.room
+        model = bundle.solution(C)
+        coef = model.w.coefficients()
+        squared, risk = room.parts(room.machine(coef, 0.0))
+        offset = model.lower + 0.5 * model.squared_norm
+        at_zero = room.vectors.risk.linearize(np.zeros(len(coef))).value
+        primal = min(0.5 * squared + C * risk, C * at_zero)
+        return {"kernel_primal": primal, "kernel_dual": room.dual_bound(offset, coef, 1.0, squared)}
+
+    def model(self, w, cuts: int) -> FourierModel:
+        vectors = self.room.vectors
+        d, n = vectors.examples.X.n_features, len(vectors.examples)
+        gamma, seed = self.room.kernel.gamma, self.room.settings.seed
+        return FourierModel(gamma, self.omega, w.w, seed, 0.0, vectors.columns, d, n)
+
+    def judged(self, ended: Ended) -> Outcome:
+        """The outcome with the verdict; its file has every digit."""
+        outcome = self.outcome(ended)
+        model, C, room = outcome.model, outcome.objective.C, self.room
+
+        def value(read: Any) -> float:
+            s = read.scores(room.vectors.examples.X, room.settings.threads)
+            return 0.5 * float(read.w @ read.w) + C * room.vectors.risk.linearize(s).value
+
+        reading = Reading(value, 0.0, lambda: _part(model), room.settings.original)
+        return outcome.judge(ended.stage.problem.stop, ended.stopped_by, reading=reading)
+
+
+def _part(model: Any) -> Part:
+    """Some of the frequencies."""
+    D = len(model.omega)
+    rows = np.arange(0, D, max(1, D * model.omega.shape[1] // 10_000))
+    part = replace(model, omega=model.omega[rows], w=model.w[np.concatenate([rows, D + rows])])
+
+    def holds(read: Any) -> bool:
+        same = np.array_equal(read.omega, part.omega) and np.array_equal(read.w, part.w)
+        return same and read.gamma == part.gamma and read.b == part.b
+
+    return Part(part, holds)

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.risks.protocol import LineRisk
 from svmcut.solvers.protocol import Problem, Progress, kept
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import RowSpace
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,12 +7,14 @@ import math
 
 import numpy as np
 
+from svmcut.base.records import replace
+from svmcut.base.resources import planned_memory
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Examples
 from svmcut.files.output import KEPT
 from svmcut.models import LinearModel
 from svmcut.qp import make_qp
-from svmcut.resources import planned_memory
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.protocol import LossRisk, SignedRisk
 from svmcut.solvers.protocol import Problem, Start
@@ -20,14 +22,12 @@ from svmcut.spaces.rows import RowSpace
 from svmcut.spec.catalog import AUTO, SOLVERS, TASKS
 from svmcut.spec.entries import DUAL_CD
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.training.certificate import close, in_columns, some, weights_reading
 from svmcut.training.gate import Part
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.vectors import BoundRows, Vectors
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ class Linear(Plan):
         self.bias = settings.bias or 0.0
         self.initial = None
         if settings.initial is not None:
-            from svmcut.training.initial import read_initial
+            from svmcut.training.checks import read_initial
 
             self.initial = read_initial(settings)
         self.space = vectors.space(cuts and self.initial is None)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 
-from svmcut.errors import UsageError
-from svmcut.messages import Message
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Message
+from svmcut.base.records import field, fields, record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.spec.entries import NUMBERS, ONE_CLASS
-from svmcut.spec.records import field, fields, record, replace
 from svmcut.spec.refusals import refuse_example_cost
 from svmcut.training.gate import ENDS, judge
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from svmcut.models import ChainModel, Model
@@ -221,7 +221,7 @@ class Outcome:
         What else the report says of this solver.
     apart : (float, float) or None
         P(w) - D of a dual vector v, and |w - v|, where v is known: a closer ball than that of the
-        gap alone (svmcut.training.balls).
+        gap alone (svmcut.training.certificate).
     fractions : (n,) float64 or None
         Multipliers of the rows as parts of C, where they are to be kept.
     scale : float

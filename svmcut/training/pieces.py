@@ -16,17 +16,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from svmcut.errors import UsageError
-from svmcut.messages import Message
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import Message
+from svmcut.base.records import record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from svmcut.solvers.protocol import Progress, Run, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.catalog import load, plan_of
-from svmcut.spec.records import record, replace
-from svmcut.spec.states import Form, State
+from svmcut.spec.schemas import Form, State
 from svmcut.training.driver import Driver
 from svmcut.training.outcome import Outcome
 from svmcut.training.stage import Ended, Plan, Stage
-from svmcut.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings

@@ -9,8 +9,8 @@ import os
 import sys
 import time
 
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.solvers.protocol import over
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,6 +4,7 @@ size of the data."""
 
 from __future__ import annotations
 
+from svmcut.base.records import replace
 from svmcut.models.kernels import Kernel
 from svmcut.spec.catalog import (
     AUTO,
@@ -17,7 +18,6 @@ from svmcut.spec.catalog import (
     losses,
 )
 from svmcut.spec.parameters import CERTIFIED_ROWS, EPSILON, KKT_TOLERANCE, Settings
-from svmcut.spec.records import replace
 from svmcut.spec.refusals import plain
 from svmcut.spec.trainers import chosen_solver
 

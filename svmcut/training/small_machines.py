@@ -12,13 +12,13 @@ import numpy as np
 
 from svmcut._native import newton, sparse
 from svmcut._native.interrupt import watched_signals
+from svmcut.base.resources import QP, part
+from svmcut.base.typing import TYPE_CHECKING
 from svmcut.models import LinearModel
-from svmcut.resources import QP, part
 from svmcut.solvers.protocol import Progress, StoppingRule, kept
 from svmcut.spec.catalog import AUTO, NEWTON, TASKS
 from svmcut.spec.entries import L2, SQUARED_HINGE
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

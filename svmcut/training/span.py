@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import math
 
-from svmcut.errors import DataError, MemoryLimitError
+from svmcut.base.errors import DataError, MemoryLimitError
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.models import KernelModel
 from svmcut.risks.protocol import SignedRisk
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.training.certificate import CUTS, Certified
 from svmcut.training.gate import STATIONARY
+from svmcut.training.kernel_plan import KernelRoom
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.room import KernelRoom
 from svmcut.training.stage import Ended, Stage
-from svmcut.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

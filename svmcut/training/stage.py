@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
+from svmcut.base.records import fields
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.solvers.protocol import Progress, Solver, Start, StoppingRule
 from svmcut.spec import schemas
 from svmcut.spec.catalog import solver_class
-from svmcut.spec.records import fields
 from svmcut.training.outcome import Outcome
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings

@@ -26,9 +26,11 @@ import numpy as np
 
 from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
+from svmcut.base.errors import UsageError
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.data.changes import row_keys
 from svmcut.data.labels import SIGNS, label_text
-from svmcut.errors import UsageError
 from svmcut.models import KernelModel
 from svmcut.models.bounds import decided, reach
 from svmcut.risks.logistic import FAR, logits
@@ -39,14 +41,12 @@ from svmcut.solvers.protocol import Progress, Solution, kept
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import AUTO, TASKS
 from svmcut.spec.entries import DUAL_CD, SMO
-from svmcut.spec.records import replace
 from svmcut.training.certificate import slopes_of
 from svmcut.training.driver import Driver
 from svmcut.training.gate import BOUNDED, rounded
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import kernel_of
 from svmcut.training.smo import SmoPlan
-from svmcut.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

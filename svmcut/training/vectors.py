@@ -8,9 +8,11 @@ import math
 import numpy as np
 
 from svmcut._native import sparse
+from svmcut.base.errors import TrainingError
+from svmcut.base.messages import Message
+from svmcut.base.records import replace
+from svmcut.base.typing import TYPE_CHECKING, Any, Protocol
 from svmcut.data.examples import Examples
-from svmcut.errors import TrainingError
-from svmcut.messages import Message
 from svmcut.risks import make_risk
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.squared import SquaredRisk
@@ -21,10 +23,8 @@ from svmcut.spaces.rows import linear_space
 from svmcut.spec.catalog import TASKS, losses
 from svmcut.spec.entries import GRADES, NUMBERS
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
 from svmcut.training.outcome import Units, units_of_examples
-from svmcut.typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from svmcut.solvers.protocol import StoppingRule

@@ -49,8 +49,8 @@ KERNELS = ("linear", "polynomial", "rbf", "sigmoid")
 START = (
     "import json, math, sys, warnings",
     "import numpy as np, svmcut",
-    "from svmcut.errors import SvmcutError",
-    "from svmcut.files.models import write_model",
+    "from svmcut.base.errors import SvmcutError",
+    "from svmcut.formats import write_model",
     'warnings.simplefilter("ignore")',
     'X, y, qid, weights = (np.load(name + ".npy", allow_pickle=True) for name in ("X", "y", '
     '"qid", "weights"))',

@@ -21,7 +21,7 @@ from reference import chain, multilabel
 from reference.risks import all_labellings, contingency
 
 from svmcut.data.examples import Csr, Sequences
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 
 TESTS = Path(__file__).resolve().parent.parent
 X = np.array([[1.5, 0.25], [-0.5, 1.0], [0.75, -1.25], [-1.0, -0.5], [0.25, 0.5]], np.float32)

@@ -11,10 +11,10 @@ from cli.test_learn import write_rows
 from click.testing import CliRunner
 
 from svmcut.cli.main import svmcut
-from svmcut.cli.originals import svm_perf_classify
 from svmcut.cli.start import main
 from svmcut.files.examples import read_examples
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
+from svmcut.originals.perf import svm_perf_classify
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_the_polish_is_certified_in_the_span_and_never_worse(folder):
 
 
 def test_a_sample_stands_for_rows_that_are_too_many(folder, monkeypatch):
-    monkeypatch.setattr("svmcut.training.budget.POLISH_MB", 0.03)
+    monkeypatch.setattr("svmcut.training.steps.POLISH_MB", 0.03)
     document, _ = learn(folder, "--solver", "bsca", "--budget", 20, "--epochs", 5)
     assert document["basis"]["rows"] < 700 and document["dual"] is None
     bare, _ = learn(folder, "--solver", "bsca", "--budget", 20, "--epochs", 5, "--no-polish")

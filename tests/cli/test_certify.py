@@ -10,9 +10,9 @@ import pytest
 from programs import call, forked, uncertified
 
 import svmcut
-from svmcut.files.conll import read_conll
-from svmcut.files.models import read_model
-from svmcut.models.tag_bounds import proven_tags
+from svmcut.formats import read_model
+from svmcut.models.order_bounds import proven_tags
+from svmcut.tables.conll import read_conll
 
 MACHINES = {
     "hinge": (),

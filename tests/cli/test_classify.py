@@ -14,7 +14,7 @@ from programs import entry, forked
 
 from svmcut.cli.main import svmcut
 from svmcut.cli.start import main
-from svmcut.files.models import write_model
+from svmcut.formats import write_model
 from svmcut.models import ChainModel, ChainShape, LinearModel, MultilabelModel
 
 ROWS = "1 1:1 2:2\n-1 1:-1\n1 3:-0.25\n# comment\n\n-1 2:0.5 9:7 # text\n"

@@ -17,12 +17,12 @@ from dask.distributed import Client
 
 import svmcut
 import svmcut.dask
-from svmcut.distributed import jobs, label_blocks, saved
+from svmcut.base.errors import CheckpointError, ClusterError, DataError, UsageError
+from svmcut.distributed import jobs, label_blocks, scoring
 from svmcut.distributed.connection import here
 from svmcut.distributed.jobs import SpreadSearch
 from svmcut.distributed.parts import Part
-from svmcut.errors import CheckpointError, ClusterError, DataError, UsageError
-from svmcut.files.models import write_model
+from svmcut.formats import write_model
 from svmcut.selection.grid import Search, Terms, cells_of, parts_of
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
@@ -199,7 +199,7 @@ def test_a_run_goes_on_from_its_checkpoint_to_the_same_bytes(client, tmp_path, m
     )
     assert [one.model.w.tobytes() for one in again] == [one.model.w.tobytes() for one in whole]
     assert len(steps) < whole[1].progress.iteration and not file.exists()
-    monkeypatch.setattr(saved, "__version__", "0")
+    monkeypatch.setattr(scoring, "__version__", "0")
     svmcut.dask.train(client, paths, gap=0.01, max_iterations=2, checkpoint=file)
     monkeypatch.undo()
     with pytest.raises(CheckpointError, match="with another svmcut"):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from parted import lines, trained, written
 
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cluster_jobqueue.py"
 #: A job is a session of its own; the script is gone once it is submitted.

@@ -15,7 +15,7 @@ from dask.distributed import Client
 import svmcut
 import svmcut.dask
 from svmcut.api import complete, examples_of
-from svmcut.errors import UsageError
+from svmcut.base.errors import UsageError
 from svmcut.loading import Fitted
 from svmcut.solvers import apart, one_vs_rest
 from svmcut.spec.schemas import StateError

@@ -20,23 +20,11 @@ pytest.importorskip("distributed")
 from thinned import thinned
 
 import svmcut.dask
-from svmcut.distributed import (
-    by_file,
-    checks,
-    connection,
-    direct,
-    engine,
-    histograms,
-    jobs,
-    local,
-    newton,
-)
+from svmcut.base.errors import ClusterError, DataError, UsageError
+from svmcut.distributed import connection, engine, histograms, jobs, local, newton
 from svmcut.distributed.engine import connected
-from svmcut.distributed.grouping import grouped
-from svmcut.distributed.parts import Part
-from svmcut.distributed.vectors import Told
-from svmcut.errors import ClusterError, DataError, UsageError
-from svmcut.files.models import read_model
+from svmcut.distributed.parts import Part, Told, grouped
+from svmcut.formats import read_model
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +55,7 @@ def test_workers_give_the_bytes_of_one_process(client, tmp_path, monkeypatch, ro
         monkeypatch.setattr(newton, "DENSE_DIM", 0)
     parameters = own.get(road, dict(gap=0.1))
     if road == "tasks":
-        monkeypatch.setattr(direct, "MOST_PASSED", 0)
+        monkeypatch.setattr(connection, "MOST_PASSED", 0)
 
     def observe(progress):
         if road in ("direct", "newton") and progress.iteration == 3:
@@ -100,7 +88,7 @@ def test_workers_count_bins_of_scores(client, tmp_path, monkeypatch):
 
 
 def test_long_vectors_go_by_files(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(by_file, "LARGE", 50)
+    monkeypatch.setattr(engine, "LARGE", 50)
     folder, seen = tmp_path / "work", []
     folder.mkdir()
     paths, parameters = written(tmp_path, lines(), 3), dict(gap=0.1)
@@ -130,7 +118,7 @@ def test_long_vectors_go_by_files(client, tmp_path, monkeypatch):
         ClusterError,
         match=r"cannot read .*none.npy: No such file or directory; all workers must see",
     ):
-        by_file.read(str(folder / "none.npy"))
+        engine.read(str(folder / "none.npy"))
 
 
 def test_workers_read_urls_and_write_them(client, tmp_path, capsys):
@@ -287,7 +275,7 @@ def test_nothing_of_local_workers_listens_beyond_this_machine(client):
 
 
 def test_another_svmcut_on_a_worker_is_refused(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(checks, "__version__", "0.0")
+    monkeypatch.setattr(engine, "__version__", "0.0")
     with pytest.raises(
         ClusterError, match=r"svmcut \S+ is on the worker tls://\S+, and 0.0 here; in"
     ):

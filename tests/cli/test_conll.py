@@ -10,7 +10,7 @@ from reference import chunks as truth
 
 import svmcut
 from svmcut.cli.start import main
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 
 NOUNS, VERBS = ["dog", "cat", "IBM", "house"], ["barks", "runs", "Sees"]
 

@@ -15,7 +15,7 @@ from programs import uncertified
 import svmcut
 from svmcut import ChainSVM
 from svmcut.cli.start import main
-from svmcut.files.models import write_model
+from svmcut.formats import write_model
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 

@@ -421,7 +421,7 @@ def test_the_how_to_has_every_option_of_the_other_programs(program, module):
 
     from svmcut.cli.main import svmcut
 
-    parsed = importlib.import_module(f"svmcut.libs.{module}")
+    parsed = importlib.import_module(f"svmcut.originals.libs.{module}")
     (theirs, ours), *rows = table_below(f"{program}'s options in svmcut")
     assert "-train" in theirs and "learn" in ours
     trained = [row for row in rows if not re.match(r"`\S*(predict|scale)", row[0])]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from programs import call, forked, status_of
 
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 
 LEARN = "svmcut learn --task sequence"
 RBF = ("-t", 2, "-g", 2)

@@ -10,11 +10,11 @@ from programs import call
 
 import svmcut
 from svmcut.data.examples import Csr
-from svmcut.files.models import read_model, write_model
-from svmcut.files.models.library_text import read_kernel, read_linear
-from svmcut.libs.liblinear_predict import decisions, predicted_of
-from svmcut.libs.rows import Rows
-from svmcut.libs.svm_predict import Predictor
+from svmcut.formats import read_model, write_model
+from svmcut.formats.library_text import read_kernel, read_linear
+from svmcut.originals.libs.liblinear_predict import decisions, predicted_of
+from svmcut.originals.libs.rows import Rows
+from svmcut.originals.libs.svm_predict import Predictor
 
 CLASSES, NUMBERS = {"task": "multiclass"}, {"task": "regression"}
 POLYNOMIAL = {"kernel": "polynomial", "degree": 2, "scale_kernel": 0.5, "coef0": 1.5}

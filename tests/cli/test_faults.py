@@ -25,7 +25,7 @@ from programs import (
 )
 from thinned import thinned
 
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import LinearModel
 
 ROWS = "1 qid:1 1:1.5 2:-2\n-1 qid:1 1:-0.25\n1 qid:2 3:1e-3\n-1 qid:2 2:0.125 7:3\n"

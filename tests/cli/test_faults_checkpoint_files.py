@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from programs import TIMEOUT, call, start
 
-from svmcut.errors import OutputError
+from svmcut.base.errors import OutputError
 from svmcut.files import checkpoints as files
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.spec.state_classes import state_classes
+from svmcut.spec.schemas import state_classes
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and locks of POSIX")
 
@@ -170,8 +170,8 @@ def test_of_many_at_once_one_holds_the_lock():
     behind."""
     code = """
 import os, sys
-from svmcut.errors import UsageError
-from svmcut.files.generations import hold
+from svmcut.base.errors import UsageError
+from svmcut.files.checkpoints import hold
 held = 0
 while held < 150:
     try:

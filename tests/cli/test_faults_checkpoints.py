@@ -345,7 +345,7 @@ def test_row25_another_version_is_named(monkeypatch):
     paused()
     data = content("state")
     from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-    from svmcut.spec.state_classes import state_classes
+    from svmcut.spec.schemas import state_classes
 
     identity, state = read_checkpoint("state", state_classes())
     write_checkpoint("state", {**identity, "version": "0.0.1"}, state, state_classes())

@@ -11,7 +11,7 @@ import pytest
 from programs import TIMEOUT, run
 
 from svmcut.files.examples import read_examples
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 

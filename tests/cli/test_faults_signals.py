@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from programs import LEARNERS, TIMEOUT, call, start, status_of
 
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import LinearModel
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

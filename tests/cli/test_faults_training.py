@@ -11,8 +11,8 @@ from programs import CLASSIFICATION_LEARNERS, LEARNERS, RANK_LEARNERS, call, run
 from thinned import thinned
 
 from svmcut import qp
-from svmcut.files.models import read_model
-from svmcut.qp.exact import ExactSimplexQp
+from svmcut.formats import read_model
+from svmcut.qp.checked import ExactSimplexQp
 from svmcut.spec.catalog import losses
 
 

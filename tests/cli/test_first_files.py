@@ -14,7 +14,7 @@ import pytest
 from programs import call
 
 import svmcut
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
 
 HEAD = ["name", "age", "city name", "joined", "income", "churn", "last comment"]
 OF_ALL = ("--label", "churn", "--drop", "name,joined", "--text", "last comment")

@@ -4,7 +4,7 @@
 import pytest
 from programs import forked
 
-from svmcut.cli import first_screen
+from svmcut.cli import learn
 from svmcut.cli.options import LEARNT, offered
 
 
@@ -23,8 +23,8 @@ def test_help_is_one_screen_and_help_all_is_the_whole(command, task):
 
 
 def test_the_screen_names_options_that_exist():
-    assert set(first_screen.TEXTS) <= set().union(*map(offered, (*LEARNT, "rank")))
-    assert set(first_screen.VALUES) <= set(first_screen.TEXTS)
+    assert set(learn.TEXTS) <= set().union(*map(offered, (*LEARNT, "rank")))
+    assert set(learn.VALUES) <= set(learn.TEXTS)
 
 
 def test_help_has_colour_on_a_terminal_alone(monkeypatch):

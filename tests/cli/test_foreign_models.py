@@ -16,9 +16,9 @@ from refusals import refused
 from thinned import thinned
 
 import svmcut
+from svmcut.base.errors import ModelError
 from svmcut.data.examples import Csr
-from svmcut.errors import ModelError
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.models.kernels import Kernel
 
 DATA = Path(__file__).resolve().parents[2] / "data"

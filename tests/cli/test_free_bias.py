@@ -12,7 +12,7 @@ from reference import penalties
 from thinned import thinned
 
 from svmcut import LinearSVM, LinearSVMRegressor
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 
 LOSSES = (
     "error-rate",

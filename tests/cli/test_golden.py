@@ -68,7 +68,7 @@ def test_the_same_by_osqp(shared, tmp_path):
         program = tmp_path / name
         program.write_text(
             f"#!{sys.executable}\nimport sys\nfrom svmcut import qp\nqp.DEFAULT = 'osqp'\n"
-            f"from svmcut.cli.originals import {name}\nsys.exit({name}())\n"
+            f"from svmcut.originals.perf import {name}\nsys.exit({name}())\n"
         )
         program.chmod(0o755)
     check(shared, "^(perf|rank)_l", folder=tmp_path)

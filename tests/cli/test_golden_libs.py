@@ -12,7 +12,7 @@ import pytest
 from programs import forked_function
 from thinned import EVERY, recorded
 
-from svmcut.cli.launchers import LAUNCHERS
+from svmcut.originals.launchers import LAUNCHERS
 
 FAMILIES = ["lin_(?!C|v)", "lin_[Cv]", "err_lin", "svm_(?!b_|v)", "svm_(b_|v)", "err_svm"]
 FAMILIES += ["(err_)?pred|err_model", "(err_)?scale"]

@@ -19,7 +19,8 @@ def folder(tmp_path, monkeypatch):
 
 def hung_up(*words, at, **options):
     """Status and standard error of a run that gets SIGHUP when standard output says this."""
-    with start("svmcut learn", "--format", "original", *words, **options) as child:
+    obeying = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)} | options
+    with start("svmcut learn", "--format", "original", *words, **obeying) as child:
         child.stdin.write(ROWS)
         child.stdin.flush()
         while at not in child.stdout.readline():

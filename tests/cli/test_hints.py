@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import svmcut
-from svmcut.cli.originals import svm_perf_classify, svm_perf_learn
+from svmcut.base.errors import DataError, UsageError
 from svmcut.cli.start import main
-from svmcut.errors import DataError, UsageError
 from svmcut.files import examples
 from svmcut.files.examples import read_examples, stream_examples
+from svmcut.originals.perf import svm_perf_classify, svm_perf_learn
 
 ROWS = "1 {0}:1 {1}:2\n-1 {1}:1 {2}:1\n1 {0}:3\n-1 {2}:2\n"
 ONE, ZERO = ROWS.format(1, 2, 4), ROWS.format(0, 1, 3)

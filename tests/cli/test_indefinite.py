@@ -9,8 +9,8 @@ import pytest
 from programs import call
 
 import svmcut
-from svmcut.errors import UsageError
-from svmcut.files.models import read_model
+from svmcut.base.errors import UsageError
+from svmcut.formats import read_model
 
 SIGMOID, POLYNOMIAL = ("-t", 3), ("-t", 1, "-r", -1)
 CLASSES = ("--task", "multiclass", "--multiclass")

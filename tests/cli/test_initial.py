@@ -10,7 +10,7 @@ import pytest
 from programs import call
 
 import svmcut
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import LinearModel
 
 RUNS = {

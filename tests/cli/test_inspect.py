@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from programs import call, uncertified
 
-from svmcut.files.models import write_model
+from svmcut.formats import write_model
 from svmcut.inspection.facts import curves, distribution
 from svmcut.models import ChainModel, ChainShape, LinearModel, MultilabelModel
 from svmcut.models.base import BaseModel

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from programs import call
 
-from svmcut.files.models import write_model
+from svmcut.formats import write_model
 from svmcut.inspection import pictures
 from svmcut.models import LinearModel
 

@@ -10,8 +10,8 @@ from cli.test_learn import write_rows
 from click.testing import CliRunner
 
 from svmcut.cli.main import svmcut
-from svmcut.cli.originals import svm_perf_learn, svm_rank_learn
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
+from svmcut.originals.perf import svm_perf_learn, svm_rank_learn
 from svmcut.training.settings import choose_kernel_solver
 
 

@@ -10,7 +10,7 @@ import pytest
 from programs import forked, uncertified
 
 import svmcut
-from svmcut.files.models import write_model
+from svmcut.formats import write_model
 
 WORDS = {"ham": -1, "spam": 1}
 

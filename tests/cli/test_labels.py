@@ -11,10 +11,10 @@ from programs import uncertified
 from sklearn import metrics
 
 import svmcut
-from svmcut.cli import originals
+from svmcut.base.errors import DataError, UsageError
 from svmcut.cli.start import main
-from svmcut.errors import DataError, UsageError
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
+from svmcut.originals import perf
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 PAIRS = ("1", "2"), ("0", "1"), ("-1", "+1"), ("+3", "+7"), ("-2.5", "0.1")
@@ -261,15 +261,12 @@ def test_one_label_is_what_the_hinge_predicts_and_a_measure_of_two_classes_refus
 def test_the_executables_keep_their_rule_and_their_models(capsys):
     put("train", ("1", "2"))
     put("signs", ("-1", "+1"))
-    assert originals.svm_perf_learn(["-v", "0", "-c", "1", "train", "model"]) == 0
+    assert perf.svm_perf_learn(["-v", "0", "-c", "1", "train", "model"]) == 0
     assert (
         parts("model")[1] == []
         and not (read_model("model").scores(svmcut_rows("train")) <= 0).any()
     )
-    assert (
-        originals.svm_perf_learn(["-v", "0", "-c", "1", "-w", "3", "-l", "10", "signs", "area"])
-        == 0
-    )
+    assert perf.svm_perf_learn(["-v", "0", "-c", "1", "-w", "3", "-l", "10", "signs", "area"]) == 0
     assert parts("area")[1] == []
     learn("-c", 1, "-l", "roc-area", "signs", "own")
     text, marks = parts("own")
@@ -277,7 +274,7 @@ def test_the_executables_keep_their_rule_and_their_models(capsys):
     assert read_model("own").loss == "roc-area" and read_model("area").loss is None
     capsys.readouterr()
     learn("-c", 1, "train", "model")
-    assert originals.svm_perf_classify(["-v", "0", "train", "model", "scores"]) == 0
+    assert perf.svm_perf_classify(["-v", "0", "train", "model", "scores"]) == 0
     share = 100 * (np.loadtxt("scores") > 0).mean()  # every label is above 0
     assert f"Recall   : {share:.2f}\n" in capsys.readouterr().out
 

@@ -17,8 +17,8 @@ from reference import hinge
 from svmcut import train
 from svmcut.cli import start
 from svmcut.cli.main import svmcut
-from svmcut.cli.originals import svm_perf_learn, svm_rank_learn
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
+from svmcut.originals.perf import svm_perf_learn, svm_rank_learn
 
 DATA = Path(__file__).parents[2] / "data"
 

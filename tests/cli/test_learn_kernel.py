@@ -10,9 +10,9 @@ from programs import forked
 from reference.kernel import matrix, maximum, primal
 
 from svmcut.cli.main import svmcut
-from svmcut.cli.originals import svm_perf_learn
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.models.kernels import Kernel
+from svmcut.originals.perf import svm_perf_learn
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from reference.kernel import matrix, maximum, primal
 
 from svmcut.cli import start
 from svmcut.cli.main import svmcut
-from svmcut.cli.originals import svm_perf_classify
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.models.kernels import Kernel
+from svmcut.originals.perf import svm_perf_classify
 
 SOLVERS = ("sbp", "pegasos", "sdca", "perceptron")
 KERNEL = Kernel("rbf", gamma=0.5)

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svmcut.files.models.library_text import read_kernel
-from svmcut.libs.programs import svm_train
-from svmcut.libs.rows import training_rows
-from svmcut.libs.svm_predict import Predictor
+from svmcut.formats.library_text import read_kernel
+from svmcut.originals.libs.programs import svm_train
+from svmcut.originals.libs.rows import training_rows
+from svmcut.originals.libs.svm_predict import Predictor
 
 
 @pytest.fixture(autouse=True)

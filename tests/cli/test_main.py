@@ -13,11 +13,11 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from svmcut import __version__
+from svmcut.base.errors import DataError, TrainingError, UsageError
 from svmcut.cli.commands import COMMANDS
 from svmcut.cli.guard import STARTED, collect_late, guard
 from svmcut.cli.main import svmcut
 from svmcut.cli.start import main
-from svmcut.errors import DataError, TrainingError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,8 +49,8 @@ OF_KERNELS = {
 #: What only tables, words, kernel values, classes and thresholds need.
 OF_OTHERS = {
     "svmcut._native.words",
-    "svmcut.data.given",
-    "svmcut.files.label_words",
+    "svmcut.data.precomputed",
+    "svmcut.tables.label_words",
     "svmcut.models.classes",
     "svmcut.scoring.thresholds",
     "svmcut.tables.encoding",
@@ -82,7 +82,7 @@ def test_a_plain_run_imports_what_it_uses(options, tmp_path):
 def test_the_originals_import_neither_click_nor_scipy(tmp_path):
     (tmp_path / "x").write_text("1 1:1\n")
     call = f"svm_perf_classify(['{tmp_path}/x', '{tmp_path}/none'])"
-    loaded = modules_after(f"from svmcut.cli.originals import svm_perf_classify; {call}")
+    loaded = modules_after(f"from svmcut.originals.perf import svm_perf_classify; {call}")
     assert "numpy" in loaded
     assert not loaded & {"click", "scipy", "osqp", "tqdm"}
 
@@ -243,13 +243,13 @@ def test_guard(error, status, message, monkeypatch, capsys):
 def test_an_error_is_told_where_no_memory_is_left_for_the_options_names(monkeypatch, capsys):
     class Full:
         def find_spec(self, name, *rest):
-            if name == "svmcut.cli.words":
+            if name == "svmcut.cli.advice":
                 raise MemoryError
 
     def work():
         raise DataError("x.dat", "reading it takes 4.2 MB")
 
-    monkeypatch.delitem(sys.modules, "svmcut.cli.words", raising=False)
+    monkeypatch.delitem(sys.modules, "svmcut.cli.advice", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Full(), *sys.meta_path])
     assert guard(work, lambda: "prog") == 1
     assert capsys.readouterr().err == "x.dat: reading it takes 4.2 MB\n"

@@ -13,9 +13,9 @@ from sklearn import metrics
 from thinned import thinned
 
 import svmcut
+from svmcut.base.errors import DataError, UsageError
 from svmcut.data.examples import Csr
-from svmcut.errors import DataError, UsageError
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 
 NAMES = (-3, 0, 5, 12)
 TWO = "; or train one against the others as in --positive 12\n"

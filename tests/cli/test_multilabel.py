@@ -13,8 +13,8 @@ from sklearn.metrics import f1_score, hamming_loss
 
 from svmcut.cli.main import svmcut
 from svmcut.cli.start import main
-from svmcut.files.models import read_model
 from svmcut.files.multilabel import read_multilabel
+from svmcut.formats import read_model
 
 
 def write_sets(path, rng, n=120, K=5):
@@ -207,6 +207,8 @@ def test_the_header_form_from_anywhere_and_its_count_checked_at_the_end(folder, 
 def test_the_error_on_the_examples_is_told_where_it_is_quick(
     folder, capsys, monkeypatch, most, told
 ):
-    monkeypatch.setattr("svmcut.cli.summary.MEASURED_SCORES", most)  # 120 examples, 5 labels
+    monkeypatch.setattr(
+        "svmcut.cli.training_report.MEASURED_SCORES", most
+    )  # 120 examples, 5 labels
     assert main([*LEARN, "--pairs", "none", "train", "model"]) == 0
     assert ("Training error" in capsys.readouterr().out) == told

@@ -13,8 +13,8 @@ import pytest
 from programs import call
 
 import svmcut
-from svmcut.errors import DataError, UsageError
-from svmcut.messages import Message, word_message
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.messages import Message, word_message
 
 #: Every word of it is one that the command line puts a flag for.
 FOLDER = "gamma=0.5,seed=3/loss='f1',parameter 'gap'"

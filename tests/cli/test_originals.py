@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from svmcut.cli.launchers import LAUNCHERS
-from svmcut.cli.originals import (
+from svmcut.base.errors import UsageError
+from svmcut.originals.launchers import LAUNCHERS
+from svmcut.originals.perf import (
     PROGRAMS,
     Flag,
     Grammar,
@@ -14,7 +15,6 @@ from svmcut.cli.originals import (
     svm_perf_classify,
     svm_rank_classify,
 )
-from svmcut.errors import UsageError
 
 GRAMMAR = Grammar(
     "program",
@@ -96,6 +96,8 @@ def test_every_program_is_installed_under_its_name():
     project = Path(__file__).resolve().parents[2] / "pyproject.toml"
     scripts = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["scripts"]
     entries = {
-        name: where for name, where in (scripts | LAUNCHERS).items() if ".cli.originals:" in where
+        name: where for name, where in (scripts | LAUNCHERS).items() if ".originals.perf:" in where
     }
-    assert entries == {row.name: f"svmcut.cli.originals:{entry}" for entry, row in PROGRAMS.items()}
+    assert entries == {
+        row.name: f"svmcut.originals.perf:{entry}" for entry, row in PROGRAMS.items()
+    }

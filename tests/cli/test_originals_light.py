@@ -10,7 +10,7 @@ from light_files import scores, vectors, write_examples
 from programs import call
 
 from svmcut.files.examples import Comments, read_examples
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 
 
 @pytest.fixture(autouse=True)
@@ -475,7 +475,7 @@ def test_pairs_of_rankings(folder, rng, capsys):
 
 
 def test_figures_of_too_many_pairs_are_of_some_and_say_so(folder, rng, capsys, monkeypatch):
-    from svmcut.svm_light import rankings
+    from svmcut.originals.svm_light import rankings
 
     monkeypatch.setattr(rankings, "MOST_PAIRS", 100)
     X = rng.normal(size=(40, 1))

@@ -8,7 +8,7 @@ from programs import call
 from reference import risks as truth
 
 from svmcut._version import __version__
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import LinearModel
 
 PROGRAMS = [

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from programs import call, entry
 
-from svmcut import resources
-from svmcut.cli import originals
-from svmcut.errors import MemoryLimitError
+from svmcut.base import resources
+from svmcut.base.errors import MemoryLimitError
 from svmcut.models import ChainShape, check_lattice
-from svmcut.svm_light import programs
-from svmcut.training import checks, emissions, room
+from svmcut.originals import perf
+from svmcut.originals.svm_light import programs
+from svmcut.training import checks, emissions, kernel_plan
 
 LEARNERS = ("svm_perf_learn", "svm_rank_learn", "svm_hmm_learn", "svm_multiclass_learn")
 CLASSIFIERS = (
@@ -72,8 +72,8 @@ def folder(tmp_path, monkeypatch):
 def grammar_of(program, monkeypatch):
     found = []
     with monkeypatch.context() as patch:
-        patch.setattr(originals, "run_original", lambda grammar, work, argv: found.append(grammar))
-        patch.setattr(programs, "run_original", originals.run_original)
+        patch.setattr(perf, "run_original", lambda grammar, work, argv: found.append(grammar))
+        patch.setattr(programs, "run_original", perf.run_original)
         entry(program)([])
     return found[0]
 
@@ -155,7 +155,7 @@ def test_refusals_of_classifiers(program, capsys, monkeypatch):
 
 def test_what_does_not_fit_names_a_remedy_that_the_program_has(capsys, monkeypatch):
     monkeypatch.setattr(resources, "available_memory", lambda: 0.0001)
-    for module in (room, emissions):
+    for module in (kernel_plan, emissions):
         monkeypatch.setattr(module, "planned_memory", lambda limit: 1e-9)
     Path("wide").write_text("1 200000:1\n-1 1:1\n")  # little memory is not asked for
     runs = (

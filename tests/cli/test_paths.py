@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from programs import call
 
-from svmcut.cli.ahead import chains_of
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
+from svmcut.cli.files import chains_of
 from svmcut.training.driver import Driver
 
 COSTS = "0.01,0.1,1,10,100,1000"

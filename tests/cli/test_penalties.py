@@ -10,7 +10,7 @@ from programs import forked
 from reference import penalties
 
 from svmcut import LinearSVM, LinearSVMRegressor
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 
 
 @pytest.fixture

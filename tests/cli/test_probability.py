@@ -12,11 +12,11 @@ import pytest
 from programs import call, uncertified
 
 import svmcut
+from svmcut.base.errors import ModelError, TrainingError, UsageError
 from svmcut.data.examples import Examples, Source
 from svmcut.data.folds import folds
-from svmcut.errors import ModelError, TrainingError, UsageError
 from svmcut.files.examples import read_examples
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.scoring.probabilities import LOG_ODDS, fit_sigmoid, fit_temperature, of_pairs
 from svmcut.training.calibration import CalibratedDriver
 

@@ -12,9 +12,9 @@ from programs import call
 from reference import risks as truth
 
 import svmcut
-from svmcut.cli.launchers import LAUNCHERS
-from svmcut.errors import DataError, TrainingError
-from svmcut.files.models import read_model
+from svmcut.base.errors import DataError, TrainingError
+from svmcut.formats import read_model
+from svmcut.originals.launchers import LAUNCHERS
 from svmcut.risks.propensities import PropensityRisk
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from programs import call
 
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 

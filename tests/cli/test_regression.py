@@ -12,7 +12,7 @@ from programs import forked, uncertified
 from reference import losses as truth
 from reference.kernel import matrix, tube_maximum
 
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.models.kernels import Kernel
 
 

@@ -9,8 +9,8 @@ import pytest
 from programs import call
 
 import svmcut
-from svmcut.errors import DataError, ModelError, OutputError, UsageError
-from svmcut.messages import Message, without_secrets
+from svmcut.base.errors import DataError, ModelError, OutputError, UsageError
+from svmcut.base.messages import Message, without_secrets
 
 SECRET = "S3cr3t"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from programs import call, forked, run, status_of, uncertified
 
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 
 LEARNERS = ("svmcut learn --task sequence", "svm_hmm_learn")
 

@@ -12,7 +12,7 @@ import pytest
 from programs import call
 
 import svmcut
-from svmcut.errors import UsageError
+from svmcut.base.errors import UsageError
 from svmcut.tables import cells
 
 pa = pytest.importorskip("pyarrow")

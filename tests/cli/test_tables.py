@@ -13,9 +13,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import svmcut
-from svmcut.errors import DataError, ModelError, UsageError
-from svmcut.files.encoded import read_encoded
-from svmcut.files.models import read_model, write_model
+from svmcut.base.errors import DataError, ModelError, UsageError
+from svmcut.formats import read_model, write_model
+from svmcut.tables.encoded import read_encoded
 from svmcut.tables.options import TableOptions
 
 WORDS = ["free", "money", "offer", "meeting", "hello", "ten", "bob", "café"]
@@ -289,7 +289,7 @@ def test_lines_of_a_table_are_read_as_they_are_written_and_no_others(mail, tmp_p
     for more in ({"text": ("text",), "ngrams": (1, 2)}, {"text": ("text",), "hash_bits": 4}):
         found = read_encoded(str(path), "csv", TableOptions(label="y", drop=("d",), **more))
         model = svmcut.train((found.X.to_dense(), found.y)).model
-        from svmcut.spec.records import replace
+        from svmcut.base.records import replace
 
         write_model(str(tmp_path / "model"), replace(model, table=found.table.encoding))
         again = read_model(str(tmp_path / "model")).table

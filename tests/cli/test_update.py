@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from programs import BENCHMARKS, call
 
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 
 DATA = BENCHMARKS.parent / "data"
 TRAIN, TEST = DATA / "text.train", DATA / "text.test"

@@ -10,12 +10,11 @@ import pytest
 from reference.kernel import matrix, maximum, tube_maximum, tube_primal
 from reference.kernel_rows import gram
 
+from svmcut.base import records
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
-from svmcut.solvers.bsca import Bsca
-from svmcut.solvers.bsgd import Bsgd
+from svmcut.solvers.budget import Bsca, Bsgd
 from svmcut.solvers.smo import KernelProblem
-from svmcut.spec import records
 
 SOLVERS = (Bsca, Bsgd)
 KERNEL = Kernel("rbf", gamma=0.5)

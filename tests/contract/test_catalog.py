@@ -18,12 +18,13 @@ from thinned import thinned
 from trees import nodes_of
 
 import svmcut
+from svmcut.base import records
+from svmcut.base.errors import UsageError
 from svmcut.cli import option_checks
+from svmcut.cli.advice import in_options
 from svmcut.cli.option_rows import ROWS as OPTION_ROWS
-from svmcut.cli.words import in_options
-from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.spec import records, refusals
+from svmcut.spec import refusals
 from svmcut.spec.catalog import (
     AUTO,
     KERNELS,
@@ -37,7 +38,7 @@ from svmcut.spec.catalog import (
     solvers,
 )
 from svmcut.spec.parameters import DEFAULTS, KINDS, Settings
-from svmcut.spec.state_classes import state_classes
+from svmcut.spec.schemas import state_classes
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tasks.protocol import named
 
@@ -399,7 +400,7 @@ def test_messages_are_templates_of_parameters_that_exist():
 
 
 def test_no_text_words_a_parameter_itself():
-    own = {"svmcut.messages"}
+    own = {"svmcut.base.messages"}
     spelt = re.compile(r"parameter '|\b(?:use|give|add) [a-z_]+='?[\w-]+'?(?:$|[ ,;)])")
     found = [
         (module, line, text)
@@ -419,13 +420,13 @@ MODULES = {
 
 def test_no_text_of_the_library_names_an_option():
     own = {
-        "svmcut.files.models.grammar",  # the header of svm_light's model files
+        "svmcut.formats.grammar",  # the header of svm_light's model files
         "svmcut.distributed.local",  # the command line of openssl
         "svmcut.spec.tasks",  # help of the tasks
         "svmcut.tasks.presentation",  # -nan
         "svmcut.tasks.sequences",  # O and -TYPE of tags
     }
-    programs = ("svmcut.cli.", "svmcut.svm_light.", "svmcut.inspection.", "svmcut.libs.")
+    programs = ("svmcut.cli.", "svmcut.originals.", "svmcut.inspection.")
     library = [
         path for path, name in MODULES.items() if not name.startswith(programs) and name not in own
     ]
@@ -439,7 +440,7 @@ def test_no_text_of_the_library_names_an_option():
 
 
 #: Rooms that put other programs' names for losses and solvers in the words of this one.
-FOREIGN = ("svmcut.libs.", "svmcut.estimators.lib", "svmcut.files.models.library_text")
+FOREIGN = ("svmcut.originals.libs.", "svmcut.estimators.lib", "svmcut.formats.library_text")
 #: Where the rows stand.
 ROWS = {
     f"svmcut.spec.{name}"

@@ -12,7 +12,7 @@ from reference.kernel import matrix, primal
 from svmcut._native.smo import Smo as NativeSmo
 
 from svmcut.data.examples import Csr
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.models.kernels import Kernel
 from svmcut.solvers.protocol import Progress, StoppingRule
 from svmcut.solvers.smo import KernelProblem, Smo, SmoRun

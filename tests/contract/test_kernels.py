@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from svmcut._native.kernels import LAYOUTS, KernelRows
 
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr
-from svmcut.files.rounding import change_in_file, model_read_back
+from svmcut.formats.rounding import change_in_file, model_read_back
 from svmcut.models import KernelModel
 from svmcut.models.kernel_forms import BY_PART, BY_ROOT
 from svmcut.models.kernels import KERNELS, Kernel
 from svmcut.spec.catalog import KERNELS as ROWS
-from svmcut.spec.records import replace
 
 PARAMETERS = (
     {"gamma": 0.3, "scale": 0.2, "offset": 0.5, "degree": 3},

@@ -10,9 +10,9 @@ import pytest
 from reference import losses as truth
 from thinned import thinned
 
+from svmcut.base.errors import TrainingError
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Csr
-from svmcut.errors import TrainingError
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.hinge import HingeRisk

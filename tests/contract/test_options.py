@@ -14,17 +14,17 @@ from programs import options_of, uncertified
 from thinned import thinned
 
 import svmcut
+from svmcut.base.errors import UsageError
 from svmcut.cli import option_checks
+from svmcut.cli.advice import in_options
 from svmcut.cli.option_entry import COMPATIBILITY, PANELS
 from svmcut.cli.options import options
 from svmcut.cli.start import main
-from svmcut.cli.words import in_options
-from svmcut.errors import UsageError
 from svmcut.spec.catalog import AUTO, KERNELS, LOSSES, SOLVERS, TASKS, measures, solvers
 from svmcut.spec.kinds import FLAG
 from svmcut.spec.parameters import DEFAULTS, KINDS, UNASKED, Settings, task_defaults
 from svmcut.spec.refusals import check, plain
-from svmcut.spec.solver_refusals import OF_TASKS, STEERING
+from svmcut.spec.task_refusals import OF_TASKS, STEERING
 from svmcut.spec.trainers import candidates, chosen_solver, reads
 
 RUNS = [
@@ -196,7 +196,7 @@ def test_warnings_are_printed_and_reported_and_the_executables_are_silent(tmp_pa
         "svmcut learn: warning: -k is taken for compatibility and has no effect\n"
     )
     model = uncertified(tmp_path / "model")
-    from svmcut.cli.originals import svm_perf_learn
+    from svmcut.originals.perf import svm_perf_learn
 
     assert svm_perf_learn(["-v", "0", "-c", "1", "-g", "1", "-k", "100", "--k", "7", *files]) == 0
     assert capsys.readouterr().err == "" and (tmp_path / "model").read_bytes() == model

@@ -7,11 +7,11 @@ import pytest
 from drivers import driver
 from thinned import thinned
 
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.spaces.rows import RowSpace
-from svmcut.spec.records import replace
-from svmcut.spec.state_classes import state_classes
+from svmcut.spec.schemas import state_classes
 
 RBF = {"kernel": "rbf", "gamma": 0.3}
 RUNS = {

@@ -7,11 +7,11 @@ import pytest
 from drivers import driver
 from thinned import thinned
 
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
 from svmcut.data.label_clusters import label_tree
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.spec.records import replace
-from svmcut.spec.state_classes import state_classes
+from svmcut.spec.schemas import state_classes
 
 CHAINS = {
     "bcfw": ("bcfw", 1e-3, {}, 5),
@@ -174,7 +174,7 @@ def test_labels_in_lanes_go_on_inside_a_block(rng, tmp_path, monkeypatch, prune)
 def test_a_tree_of_labels_goes_on_inside_its_nodes(rng, tmp_path, monkeypatch, prune):
     monkeypatch.setattr("svmcut.solvers.label_lanes.ENTRIES", 1)
     tree = label_tree
-    monkeypatch.setattr("svmcut.training.label_tree.label_tree", lambda *given: tree(*given, 2))
+    monkeypatch.setattr("svmcut.training.label_sets.label_tree", lambda *given: tree(*given, 2))
     data = label_sets(rng)
     known = {"task": "multilabel", "pairs": "none", "gap": 1e-3, "tree": True, "prune": prune}
     check_going_on(lambda: driver(data, **known), (0.3,), tmp_path)

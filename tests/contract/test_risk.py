@@ -12,7 +12,7 @@ from reference import risks as truth
 from reference import survival, tables
 from thinned import thinned
 
-from svmcut.errors import TrainingError, UsageError
+from svmcut.base.errors import TrainingError, UsageError
 from svmcut.risks import RISKS
 from svmcut.risks.tables import NUMBERS as TABLES
 from svmcut.scoring.survival import keys_of

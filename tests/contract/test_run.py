@@ -11,6 +11,7 @@ import pytest
 from svmcut._native.kernels import KernelRows
 from thinned import thinned
 
+from svmcut.base import records
 from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.models import ChainShape
@@ -37,9 +38,8 @@ from svmcut.spaces.chain import ChainSpace
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.multilabel import LabelSpace
-from svmcut.spec import records
 from svmcut.spec.catalog import SOLVERS, TASKS, losses, solver_class
-from svmcut.spec.state_classes import state_classes
+from svmcut.spec.schemas import state_classes
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem

@@ -13,9 +13,9 @@ from drivers import cost_of
 
 import svmcut
 from svmcut import models
+from svmcut.base.errors import DataError
 from svmcut.data.examples import Csr
-from svmcut.errors import DataError
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.scoring.measures import Measured
 from svmcut.spec.catalog import LOSSES, MEASURES, TASKS, losses, measures, solvers
 from svmcut.tasks.prediction import PredictionOptions, measure, predict

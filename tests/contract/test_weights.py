@@ -8,13 +8,13 @@ import pytest
 from drivers import cost_of, driver, way_of
 from thinned import thinned
 
+from svmcut.base.errors import UsageError
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences, Source
-from svmcut.errors import UsageError
 from svmcut.solvers.newton import Descent
 from svmcut.spec.catalog import RESCALINGS, SOLVERS, TASKS, losses, solvers
 from svmcut.spec.entries import NUMBERS
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.spec.refusals import check
 from svmcut.spec.schemas import StateError
 
@@ -293,7 +293,7 @@ def test_newton_begins_at_a_weighted_sample(rng, monkeypatch):
 
 
 def test_a_polish_on_a_sample_of_rows_stands_for_the_weight_of_all(rng, monkeypatch):
-    monkeypatch.setattr("svmcut.training.budget.POLISH_MB", 1e-3)
+    monkeypatch.setattr("svmcut.training.steps.POLISH_MB", 1e-3)
     data, _ = repeated(rng, "classification", n=1500)
     data = replace(data, weights=np.where(data.y > 0, 3.0, 0.3))
     known = {"kernel": "rbf", "gamma": 0.5, "solver": "bsca", "budget": 40, "epochs": 5.0}

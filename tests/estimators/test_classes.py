@@ -26,7 +26,7 @@ import svmcut
 from svmcut import KernelSVM, LinearSVM, PerfClassifier
 from svmcut.cli.start import main
 from svmcut.estimators import kernel, linear
-from svmcut.files.models import write_model
+from svmcut.formats import write_model
 from svmcut.models import MulticlassModel
 from svmcut.tasks import weights as task_weights
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import svmcut
 from svmcut import compat
-from svmcut.errors import UsageError
+from svmcut.base.errors import UsageError
 
 #: LIBSVM's solutions at this tolerance agree with ours to the digits compared.
 FINE = {"tol": 1e-6}

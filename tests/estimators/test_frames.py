@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 import svmcut
 from svmcut import compat
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
 
 
 @pytest.fixture(params=["pandas", "polars"])

@@ -6,7 +6,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from svmcut import MultilabelSVM
-from svmcut.errors import UsageError
+from svmcut.base.errors import UsageError
 
 
 def data(seed=0, n=60, d=12, K=10):

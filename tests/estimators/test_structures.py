@@ -13,8 +13,8 @@ from sklearn.model_selection import GroupKFold, cross_validate
 
 import svmcut
 from svmcut import ChainSVM, MultilabelSVM, RankSVM
+from svmcut.base.errors import DataError
 from svmcut.cli.start import main
-from svmcut.errors import DataError
 from svmcut.estimators import ranking, structured
 
 DATA = Path(__file__).resolve().parents[2] / "data"

@@ -9,7 +9,7 @@ import pytest
 
 import svmcut
 from svmcut import ChainSVM
-from svmcut.errors import DataError, UsageError
+from svmcut.base.errors import DataError, UsageError
 
 X = [[{"w": "the"}, {"w": "dog"}, {"w": "barks"}], [["w:the"], ["w:cat"]], [["w:runs"]]]
 Y = [["B-NP", "I-NP", "O"], ["B-NP", "I-NP"], ["O"]]

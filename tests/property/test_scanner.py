@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from reference import scanner as slow
 from svmcut._native.scan import Scanner
 
+from svmcut.base.errors import DataError
 from svmcut.data.examples import Source
-from svmcut.errors import DataError
 
 
 def many(examples: int):

@@ -13,9 +13,9 @@ from reference import hinge, smoothed
 from svmcut._native import dual_cd as native_dual
 from svmcut._native import newton as native
 from svmcut._native import sparse
+from svmcut.base.errors import TrainingError
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Csr
-from svmcut.errors import TrainingError
 from svmcut.qp.checked import CheckedSimplexQp
 from svmcut.risks.hinge import BoundHinge, HingeRisk
 from svmcut.risks.logistic import LogisticRisk

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import svmcut
+from svmcut.base.errors import DataError
 from svmcut.data.arrays import as_rows, check_sparse, vector_examples
-from svmcut.data.coarse import coarse_features, coarse_warning
-from svmcut.errors import DataError
+from svmcut.data.offset_features import coarse_features, coarse_warning
 
 FORMATS = {
     "csr": sp.csr_matrix,

@@ -14,7 +14,7 @@ from parted import lines, written
 from programs import call
 
 import svmcut
-from svmcut.errors import DataError, OutputError, UsageError
+from svmcut.base.errors import DataError, OutputError, UsageError
 from svmcut.files.cache import _checksum, _of_all, read_files
 from svmcut.files.examples import read_examples
 from svmcut.tasks.protocol import named

@@ -11,8 +11,8 @@ from reference import penalties
 
 from svmcut._native import losses as numbers
 from svmcut._native import penalty, sparse
+from svmcut.base.errors import TrainingError
 from svmcut.data.examples import Csr
-from svmcut.errors import TrainingError
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.logistic import LogisticRisk

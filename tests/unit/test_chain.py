@@ -7,8 +7,8 @@ from reference import chain as truth
 from reference.chain import dense_rows, random_sequences
 
 from svmcut._native import chain
+from svmcut.base.errors import MemoryLimitError
 from svmcut.data.examples import Csr, Sequences
-from svmcut.errors import MemoryLimitError
 from svmcut.models import ChainModel, ChainShape, check_lattice
 from svmcut.risks.chain import ChainRisk
 from svmcut.spaces.chain import ChainSpace

@@ -4,12 +4,12 @@
 import numpy as np
 import pytest
 
-from svmcut import resources
+from svmcut.base import resources
+from svmcut.base.errors import MemoryLimitError, ModelError
 from svmcut.data.examples import Csr
-from svmcut.errors import MemoryLimitError, ModelError
 from svmcut.files import sequences as sequence_files
-from svmcut.files.models import read_model, write_model
 from svmcut.files.sequences import read_sequences, stream_sequences
+from svmcut.formats import read_model, write_model
 from svmcut.models import ChainModel, ChainShape
 
 

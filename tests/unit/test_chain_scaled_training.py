@@ -7,7 +7,7 @@ import pytest
 from drivers import driver
 from reference import chain as truth
 
-from svmcut.errors import MemoryLimitError, UsageError
+from svmcut.base.errors import MemoryLimitError, UsageError
 
 RISKS = {
     "margin, squared": {"slack_norm": 2},

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import svmcut
-from svmcut.errors import UsageError
+from svmcut.base.errors import UsageError
+from svmcut.base.records import replace
 from svmcut.scoring.path_errors import wrong
 from svmcut.selection.grid import Search, Terms, cells_of, held_out, parts_of
 from svmcut.selection.interval import CertifiedChoice, GridProof, Interval, check_choice
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.spec.refusals import plain
 from svmcut.tasks.protocol import named
 

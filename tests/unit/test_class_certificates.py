@@ -99,7 +99,7 @@ def test_sets_without_pairs_are_proven_label_by_label(tmp_path):
     assert (svmcut.load(tmp_path / "m").decided(X) == close.decided(X)).all()
     with_pairs = svmcut.train((X, Y), task="multilabel", threads=1)
     assert with_pairs.model.certificate is None
-    with pytest.raises(svmcut.errors.UsageError, match="no certificate"):
+    with pytest.raises(svmcut.base.errors.UsageError, match="no certificate"):
         with_pairs.bounds(X)
 
 

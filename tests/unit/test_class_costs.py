@@ -9,10 +9,10 @@ import pytest
 from drivers import driver
 from programs import call
 
+from svmcut.base.errors import UsageError
 from svmcut.data.examples import Csr, Examples, Sequences, Source
 from svmcut.data.labellings import Labellings
-from svmcut.errors import UsageError
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.risks.chain_scaled import SquaredSequences
 from svmcut.risks.class_costs import ClassCostRisk, TokenCostRisk, squared_differences
 

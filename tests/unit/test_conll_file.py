@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from svmcut.errors import DataError, MemoryLimitError
-from svmcut.files.conll import TestColumns, read_conll, read_template
+from svmcut.base.errors import DataError, MemoryLimitError
+from svmcut.tables.conll import TestColumns, read_conll, read_template
 from svmcut.tables.templates import Template
 
 TEXT = """\
@@ -46,7 +46,7 @@ EXPECTED = [
 
 @pytest.mark.parametrize("size", [1 << 20, 7])
 def test_columns_become_sequences_of_features(file, monkeypatch, size):
-    monkeypatch.setattr("svmcut.files.conll._BLOCK_BYTES", size)
+    monkeypatch.setattr("svmcut.tables.conll._BLOCK_BYTES", size)
     found = read_conll(file(TEXT), template=TEMPLATE)
     assert found.names.tags == ("B-NP", "I-NP", "O") and found.names.columns == 3
     assert found.tags.tolist() == [0, 1, 2, 2] and found.indptr.tolist() == [0, 2, 3, 4]
@@ -57,7 +57,7 @@ def test_columns_become_sequences_of_features(file, monkeypatch, size):
 @pytest.mark.parametrize("size", [1 << 20, 5])
 def test_test_files_have_the_features_and_tags_of_the_model(file, monkeypatch, size):
     names = read_conll(file(TEXT), template=TEMPLATE).names
-    monkeypatch.setattr("svmcut.files.conll._BLOCK_BYTES", size)
+    monkeypatch.setattr("svmcut.tables.conll._BLOCK_BYTES", size)
     reader = TestColumns(names)
     text = "The D X\nnew D I-NP\n\n\n\ndog V O"
     parts = list(reader.stream(file(text)))

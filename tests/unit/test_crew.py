@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from svmcut._native.scan import Scanner
 
-from svmcut.errors import DataError, MemoryLimitError
-from svmcut.files import crew, examples
+from svmcut.base.errors import DataError, MemoryLimitError
+from svmcut.files import examples
 
 
 @pytest.fixture(params=[2, 3, 7])
 def threads(request, monkeypatch):
     monkeypatch.setattr(examples, "CREW_BYTES", 1)
-    monkeypatch.setattr(crew, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(examples, "BLOCK_BYTES", 100)
     return request.param
 
 
@@ -125,7 +125,7 @@ class Slow:
 def test_an_interrupt_ends_all_members(threads):
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
-        crew.read_together(
+        examples.read_together(
             Scanner("text", threads=threads),
             Slow(10_000, 100),
             threads,

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from programs import uncertified
 
+from svmcut.base.errors import DataError, MemoryLimitError, ModelError
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Names
-from svmcut.errors import DataError, MemoryLimitError, ModelError
-from svmcut.files.crfsuite import read_crfsuite, stream_crfsuite
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import ChainModel, ChainShape, KernelChainModel
 from svmcut.models.kernels import Kernel
-from svmcut.spec.records import replace
+from svmcut.tables.crfsuite import read_crfsuite, stream_crfsuite
 
 TEXT = b"""\
 VERB\tw=go\tlen:2\tup\\:2:-1.5e0
@@ -59,7 +59,7 @@ def test_tags_and_attributes_by_name(file, text):
 
 def test_a_file_that_ends_within_a_block_is_what_it_is_in_one(file, monkeypatch):
     for size in (1, 7, 64):
-        monkeypatch.setattr("svmcut.files.crfsuite._BLOCK_BYTES", size)
+        monkeypatch.setattr("svmcut.tables.crfsuite._BLOCK_BYTES", size)
         check(read_crfsuite(file(TEXT)))
 
 
@@ -68,7 +68,7 @@ def test_names_of_another_file_leave_out_what_they_do_not_know(file, monkeypatch
     whole = read_crfsuite(file(TEXT), names=names)
     np.testing.assert_array_equal(whole.tags, [-2, 1, 0, 1])
     np.testing.assert_array_equal(whole.X.to_dense(), [[0, 2], [1, 0], [1, 0], [0, 0]])
-    monkeypatch.setattr("svmcut.files.crfsuite._BLOCK_BYTES", 16)
+    monkeypatch.setattr("svmcut.tables.crfsuite._BLOCK_BYTES", 16)
     parts = list(stream_crfsuite(file(TEXT), names))
     assert len(parts) == 3
     np.testing.assert_array_equal(np.concatenate([part.tags for part in parts]), whole.tags)

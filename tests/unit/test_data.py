@@ -6,8 +6,9 @@ import pytest
 from drivers import driver
 
 from svmcut._native import sparse
+from svmcut.base.errors import DataError
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences, Source
-from svmcut.errors import DataError
 from svmcut.files.examples import read_examples
 from svmcut.models import (
     ChainModel,
@@ -19,7 +20,6 @@ from svmcut.models import (
 )
 from svmcut.models.columns import below
 from svmcut.models.kernels import Kernel
-from svmcut.spec.records import replace
 
 
 def rows(columns=(0, 2, 1), values=(1.0, 2.0, 3.0), indptr=(0, 2, 3), d=3):

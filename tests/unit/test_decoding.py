@@ -10,12 +10,12 @@ from reference import chain as reference
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr
 from svmcut.models import ChainModel, ChainShape
 from svmcut.models.decoding import Held, Lattice, fit_temperature
-from svmcut.models.tag_bounds import proven_tags
+from svmcut.models.order_bounds import proven_tags
 from svmcut.scoring.chunks import parts_of, rules_of
-from svmcut.spec.records import replace
 
 ORDERS = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
 CHUNKS = ("O", "B-X", "I-X", "B-Y", "I-Y")

@@ -9,7 +9,7 @@ import pytest
 from programs import uncertified
 
 from svmcut.cli.start import main
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.spec import catalog
 
 MODELS = sorted((Path(__file__).resolve().parents[1] / "earlier").iterdir())

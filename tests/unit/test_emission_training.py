@@ -10,10 +10,10 @@ from reference import kernel_chain as truth
 from reference.chain import noisy_chains
 from reference.kernel_rows import gram
 
+from svmcut.base import records
+from svmcut.base.errors import MemoryLimitError, UsageError
 from svmcut.data.examples import Csr, Sequences, Source
-from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.models.kernels import Kernel
-from svmcut.spec import records
 from svmcut.spec.parameters import Settings
 from svmcut.training.driver import Driver
 from svmcut.training.emissions import Emissions

@@ -10,8 +10,8 @@ import pytest
 from svmcut.data.examples import Csr
 from svmcut.files.examples import read_examples
 from svmcut.models.kernels import KERNELS, Kernel
-from svmcut.svm_light import estimates
-from svmcut.svm_light.machines import MachineProblem
+from svmcut.originals.svm_light import estimates
+from svmcut.originals.svm_light.machines import MachineProblem
 
 CASES = {
     "light_alpha": Kernel(),

@@ -11,8 +11,8 @@ import pytest
 from svmcut.cutting.oracle import Normals
 from svmcut.data.examples import Csr
 from svmcut.distributed.exact import sums_are_exact
+from svmcut.distributed.parts import MOST_MOVES, Told, UnknownVector, kept_last
 from svmcut.distributed.rows import folded, merged, node_of, tree_sum
-from svmcut.distributed.vectors import MOST_MOVES, Told, UnknownVector, kept_last
 from svmcut.spaces.linear import LinearSpace
 
 

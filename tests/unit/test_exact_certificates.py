@@ -67,7 +67,7 @@ def check(seed, folder):
     X, y, given, kernel = drawn(seed)
     try:
         found = svmcut.train((X[: len(y)], y), **given)
-    except svmcut.errors.TrainingError:
+    except svmcut.base.errors.TrainingError:
         return False
     exact = optimum_of(X[: len(y)], y, given, kernel)
     if found.model.certificate is None or exact.beta is None:

@@ -18,7 +18,7 @@ import time
 import numpy as np
 import pytest
 
-from svmcut.errors import DataError, MemoryLimitError
+from svmcut.base.errors import DataError, MemoryLimitError
 from svmcut.files.examples import read_examples, stream_examples
 
 TEXT = b"1 qid:3 1:0.5 4:-2e-3 # d1\n\n# note\n-1 qid:4 cost:2 2:1\n"
@@ -355,7 +355,7 @@ def test_memory_that_cannot_be_had(tmp_path, threads):
     path = write(tmp_path, b"1 1:1 2:1 3:1 4:1 5:1 6:1 7:1\n" * 2_000_000)
     code = f"""
         import resource
-        from svmcut.errors import MemoryLimitError
+        from svmcut.base.errors import MemoryLimitError
         from svmcut.files.examples import read_examples
         used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + (120 << 20), -1))

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import svmcut
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
 from svmcut.spec import typed
 from svmcut.spec.parameters import KINDS, Settings
 from svmcut.tables.options import OPTIONS

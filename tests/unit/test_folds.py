@@ -5,9 +5,9 @@ whole."""
 import numpy as np
 import pytest
 
+from svmcut.base.errors import UsageError
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences, Source
 from svmcut.data.folds import deal, folds
-from svmcut.errors import UsageError
 
 
 def examples(y, qid=None, weights=None):

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import ipc, parquet
 
-from svmcut.errors import DataError
-from svmcut.files.encoded import TestTable, examples_of, read_encoded
+from svmcut.base.errors import DataError
 from svmcut.files.names import input_of
 from svmcut.spec.entries import CLASSES, NUMBERS, SETS
+from svmcut.tables.encoded import TestTable, examples_of, read_encoded
 from svmcut.tables.options import TableOptions
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
+from svmcut.originals.svm_light import formed_pairs, pairs
 from svmcut.risks.ordinal import query_starts
-from svmcut.svm_light import formed_pairs, pairs
 
 KERNELS = (
     Kernel(),

@@ -11,9 +11,9 @@ from reference import hinge
 from refusals import refused
 
 import svmcut
+from svmcut.base.errors import TrainingError, UsageError
 from svmcut.data.examples import Csr
-from svmcut.errors import TrainingError, UsageError
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import FourierModel
 from svmcut.models.fourier import fourier_features, frequencies
 
@@ -203,7 +203,7 @@ def test_what_it_cannot_do_is_refused(settings, said):
 
 
 def test_more_numbers_than_a_model_may_hold_are_refused(monkeypatch):
-    monkeypatch.setattr("svmcut.training.fourier.MOST_NUMBERS", 900)
+    monkeypatch.setattr("svmcut.training.kernel_cuts.MOST_NUMBERS", 900)
     X, y = rows()
     with pytest.raises(
         TrainingError, match="250 frequencies of 4 features are more than 900 numbers"

@@ -12,6 +12,7 @@ from reference import losses as truth
 import svmcut
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
+from svmcut.originals.svm_light.machines import MachineProblem
 from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 from svmcut.risks.free_bias import FreeBias, root
 from svmcut.risks.hinge import BoundHinge
@@ -23,7 +24,6 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.solvers.span_newton import SpanNewton
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.subspace import Subspace
-from svmcut.svm_light.machines import MachineProblem
 
 RISKS = {
     "hinge": BoundHinge,

@@ -9,9 +9,9 @@ from programs import call
 from sklearn.svm import SVC
 
 import svmcut
+from svmcut.base.errors import UsageError
 from svmcut.data.arrays import as_rows
 from svmcut.data.gamma import gamma_of
-from svmcut.errors import UsageError
 
 
 def data():

@@ -9,19 +9,19 @@ import pytest
 
 import svmcut
 import svmcut.training.linear as linear_plan
+from svmcut.base.errors import ModelError
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Examples, Source
-from svmcut.errors import ModelError
-from svmcut.files.models import written_and_read
+from svmcut.formats import written_and_read
 from svmcut.models import KernelModel, LinearModel, MulticlassModel
 from svmcut.models.kernels import Kernel
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.training.certificate import in_columns, one_below, read_back_features
 from svmcut.training.driver import make_driver
 from svmcut.training.gate import Part, Reading, in_memory, join, judge, primal_of_file
+from svmcut.training.kernel_plan import KernelRoom
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.room import KernelRoom
 from svmcut.training.settings import resolved
 from svmcut.training.vectors import Vectors
 

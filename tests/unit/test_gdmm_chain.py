@@ -12,10 +12,9 @@ from svmcut.data.examples import Csr, Sequences
 from svmcut.files.sequences import read_sequences
 from svmcut.models import ChainShape
 from svmcut.solvers.auto import choose_chain
-from svmcut.solvers.bcfw import Bcfw
+from svmcut.solvers.bcfw import Bcfw, SoftBcfw
 from svmcut.solvers.gdmm import ChainFactors, Gdmm
 from svmcut.solvers.protocol import Interrupted, StoppingRule
-from svmcut.solvers.soft_bcfw import SoftBcfw
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.protocol import StructuredProblem
 

@@ -9,7 +9,7 @@ from programs import call
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 import svmcut
-from svmcut.errors import DataError, UsageError
+from svmcut.base.errors import DataError, UsageError
 from svmcut.loading import Model
 from svmcut.tasks.classification import Classification
 from svmcut.training.given import definite_shift, smallest_ritz

@@ -10,6 +10,7 @@ from drivers import driver
 from reference import hinge
 
 from svmcut._native import smo
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.models.kernels import Kernel
@@ -18,8 +19,7 @@ from svmcut.solvers import auto
 from svmcut.solvers.gram_smo import GramSmo, gram
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
-from svmcut.spec.records import replace
-from svmcut.spec.state_classes import state_classes
+from svmcut.spec.schemas import state_classes
 
 
 def counts(rng, n, d=1100, long=30.0):

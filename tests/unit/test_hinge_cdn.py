@@ -9,8 +9,8 @@ import pytest
 from reference import penalties
 from thinned import thinned
 
+from svmcut.base.errors import TrainingError
 from svmcut.data.examples import Csr
-from svmcut.errors import TrainingError
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk

@@ -13,7 +13,7 @@ import pytest
 from programs import call
 
 import svmcut
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
 from svmcut.files import http, remote
 from svmcut.files.examples import read_examples
 

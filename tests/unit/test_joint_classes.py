@@ -11,12 +11,12 @@ from reference.kernel_rows import gram
 from refusals import check_beginnings, refused
 from scipy.optimize import minimize
 
+from svmcut.base import records
+from svmcut.base.errors import MemoryLimitError, UsageError
 from svmcut.data.arrays import vector_examples
 from svmcut.data.examples import Csr
-from svmcut.errors import MemoryLimitError, UsageError
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models.kernels import Kernel
-from svmcut.spec import records
 
 RBF = Kernel("rbf", gamma=0.5)
 WAY = {"task": "multiclass", "multiclass": "crammer-singer"}

@@ -21,8 +21,7 @@ from svmcut.solvers.newton import Newton
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import linear
 from svmcut.spaces.linear import LinearSpace, RowNormal
-from svmcut.spec.schemas import StateError
-from svmcut.spec.state_classes import state_classes
+from svmcut.spec.schemas import StateError, state_classes
 
 
 def wide(rng, n=40, d=300):

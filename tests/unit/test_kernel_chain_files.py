@@ -7,9 +7,9 @@ import pytest
 from programs import uncertified
 from refusals import check_beginnings, refused
 
+from svmcut.base.errors import ModelError
 from svmcut.data.examples import Csr
-from svmcut.errors import ModelError
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import ChainShape, KernelChainModel
 from svmcut.models.kernels import KERNELS, Kernel
 

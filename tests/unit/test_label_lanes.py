@@ -7,12 +7,12 @@ import pytest
 from reference import multilabel as slow
 
 import svmcut
+from svmcut.base.errors import ModelError, UsageError
+from svmcut.base.records import replace
 from svmcut.data.arrays import as_rows
-from svmcut.errors import ModelError, UsageError
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import SparseLabelModel
 from svmcut.scoring.tops import TOP, Propensity, TopTally, best, leading
-from svmcut.spec.records import replace
 
 N, D, K = 60, 20, 70
 

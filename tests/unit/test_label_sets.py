@@ -14,9 +14,9 @@ from drivers import driver
 from reference.measures import label_precision
 from sklearn.metrics import f1_score, hamming_loss
 
-from svmcut.errors import DataError
-from svmcut.files.models import write_model
+from svmcut.base.errors import DataError
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
+from svmcut.formats import write_model
 from svmcut.models import MultilabelModel
 from svmcut.tasks import label_sets as module
 from svmcut.tasks.prediction import measure, predict
@@ -159,7 +159,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, rng, header):
     write_model(str(tmp_path / "model"), model_of(rng))
     code = """
         import re
-        from svmcut.files.models import read_model
+        from svmcut.formats import read_model
         from svmcut.tasks.label_sets import Labelling
         from svmcut.tasks.prediction import predict
         status = lambda: open("/proc/self/status").read()

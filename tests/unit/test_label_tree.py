@@ -9,14 +9,14 @@ import pytest
 from reference import multilabel as slow
 
 import svmcut
+from svmcut.base.errors import ModelError
+from svmcut.base.records import replace
 from svmcut.data import label_clusters
 from svmcut.data.arrays import as_rows
-from svmcut.errors import ModelError
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import LabelTreeModel
-from svmcut.spec.records import replace
 from svmcut.tasks.protocol import named
-from svmcut.training.label_lanes import squared_length
+from svmcut.training.label_sets import squared_length
 
 C = 0.5
 
@@ -39,7 +39,7 @@ def small(monkeypatch):
     monkeypatch.setattr(label_clusters, "HALVINGS", 1)
     tree = label_clusters.label_tree
     monkeypatch.setattr(
-        "svmcut.training.label_tree.label_tree", lambda *given: tree(*given, widest=4)
+        "svmcut.training.label_sets.label_tree", lambda *given: tree(*given, widest=4)
     )
 
 

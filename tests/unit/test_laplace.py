@@ -10,7 +10,7 @@ from programs import call
 import svmcut
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.folds import folds, split
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.loading import Model
 from svmcut.scoring.probabilities import fit_laplace
 

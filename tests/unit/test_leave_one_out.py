@@ -9,9 +9,9 @@ import pytest
 
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
-from svmcut.svm_light import machines
-from svmcut.svm_light.leave_one_out import RIGHT, UNDECIDED, WRONG, decided, scores_without
-from svmcut.svm_light.machines import MachineProblem
+from svmcut.originals.svm_light import machines
+from svmcut.originals.svm_light.classes import RIGHT, UNDECIDED, WRONG, decided, scores_without
+from svmcut.originals.svm_light.machines import MachineProblem
 
 KERNELS = (Kernel("rbf", gamma=0.5), Kernel(), Kernel("polynomial", degree=2))
 

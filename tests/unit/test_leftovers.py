@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from svmcut.files import leftovers, output
+from svmcut.files import output
 from svmcut.files.output import write_atomically
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process ids of POSIX")
@@ -33,7 +33,7 @@ def left(folder, name, age=0.0):
 
 
 def test_only_what_a_dead_process_left_is_removed(tmp_path, gone):
-    home, week = leftovers.home(), 8 * 86400
+    home, week = output.home(), 8 * 86400
     goes = [
         left(tmp_path, f".svmcut-{gone:x}-{home}-{RANDOM}"),
         left(tmp_path, f".svmcut-{gone:x}-00000000-{RANDOM}", week),

@@ -6,20 +6,13 @@ import pytest
 from reference import library_rows
 from svmcut._native.strict import strict_rows
 
-from svmcut.errors import ModelError
-from svmcut.files.models.library_text import (
-    KernelText,
-    LinearText,
-    read_kernel,
-    read_linear,
-)
-from svmcut.libs import kernel_values, measures
-from svmcut.libs.kernel_values import Expansion
-from svmcut.libs.linear_machines import joint_support
-from svmcut.libs.rows import Rows, whole_labels
-from svmcut.libs.svm_predict import one_class_probabilities
-from svmcut.libs.training_rows import classes_of, folds, taken
-from svmcut.libs.words import Refused, integer_of, kind_of, leading_options, real_of
+from svmcut.base.errors import ModelError
+from svmcut.formats.library_text import KernelText, LinearText, read_kernel, read_linear
+from svmcut.originals.libs import predicting, svm_predict
+from svmcut.originals.libs.linear_machines import joint_support
+from svmcut.originals.libs.rows import Rows, classes_of, folds, taken, whole_labels
+from svmcut.originals.libs.svm_predict import Expansion, one_class_probabilities
+from svmcut.originals.libs.words import Refused, integer_of, kind_of, leading_options, real_of
 
 WORDS = ["1", "-1", "+2.5e3", "0x1p3", "nan", "inf", "1e999", "x", "", "1:2", "3:4", "2:0x1", "9"]
 WORDS += [
@@ -172,9 +165,9 @@ def test_a_text_that_is_cut_short_is_refused(tmp_path, model):
 @pytest.mark.parametrize("model", KERNELS)
 def test_sums_of_kernel_values(model, sparse, monkeypatch):
     if sparse:
-        monkeypatch.setattr(kernel_values, "_DENSE", -1)
-        monkeypatch.setattr(kernel_values, "_FILL", 0)
-    monkeypatch.setattr(kernel_values, "_BLOCK", 4)
+        monkeypatch.setattr(svm_predict, "_DENSE", -1)
+        monkeypatch.setattr(svm_predict, "_FILL", 0)
+    monkeypatch.setattr(svm_predict, "_BLOCK", 4)
     rng = np.random.default_rng(1)
     X, Z = rng.normal(size=(5, 12)), np.zeros((3, 12))
     X[rng.random(X.shape) < 0.4] = 0
@@ -203,15 +196,15 @@ def test_a_correlation_is_rounded_row_by_row():
         sp = st = pp = tt = pt = 0.0
         for a, b in zip(p.tolist(), t.tolist()):
             sp, st, pp, tt, pt = sp + a, st + b, pp + a * a, tt + b * b, pt + a * b
-        found = measures.squared_correlation(p, t)
+        found = predicting.squared_correlation(p, t)
         if n == 1:
             assert np.isnan(found)
             continue
         cross = n * pt - sp * st
         assert found == cross * cross / ((n * pp - sp * sp) * (n * tt - st * st))
-    constant = measures.crossed_report(True, np.zeros(4), np.arange(4.0))
+    constant = predicting.crossed_report(True, np.zeros(4), np.arange(4.0))
     assert constant[1] == "Cross Validation Squared correlation coefficient = -nan"
-    assert measures.report(False, np.zeros(0), np.zeros(0)) == ["Accuracy = -nan% (0/0)"]
+    assert predicting.report(False, np.zeros(0), np.zeros(0)) == ["Accuracy = -nan% (0/0)"]
 
 
 def test_marks_part_the_probabilities_of_one_class():

@@ -12,10 +12,10 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.datasets import load_svmlight_file as reference
 
 import svmcut
+from svmcut.base.errors import DataError, UsageError
 from svmcut.data.arrays import as_rows
 from svmcut.data.examples import Csr
-from svmcut.errors import DataError, UsageError
-from svmcut.files.models import write_model
+from svmcut.formats import write_model
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 FILES = sorted(

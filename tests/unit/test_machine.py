@@ -12,7 +12,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import svmcut
-from svmcut import resources
+from svmcut.base import resources
 
 RUNS = {
     "subspace": {"solver": "subspace", "basis": 120},
@@ -110,7 +110,7 @@ def test_the_last_of_two_fits_at_once_gives_the_threads_back(shared):
 
 def test_a_command_line_has_one_thread_whatever_the_environment_says():
     code = """
-import svmcut.cli.start, sys, numpy, svmcut.resources as machine
+import svmcut.cli.start, sys, numpy, svmcut.base.resources as machine
 with machine.one_blas_thread():
     pass
 assert "threadpoolctl" not in sys.modules

@@ -6,10 +6,10 @@ import pytest
 
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
+from svmcut.originals.svm_light import machines
+from svmcut.originals.svm_light.machines import MachineProblem
 from svmcut.solvers.smo import KernelProblem
 from svmcut.solvers.smoothed_margin import SmoothedMargin
-from svmcut.svm_light import machines
-from svmcut.svm_light.machines import MachineProblem
 
 
 def problem_of(rng, n=400, d=6, **others):

@@ -10,9 +10,9 @@ from refusals import check_beginnings, refused
 from thinned import thinned
 
 import svmcut
+from svmcut.base.errors import DataError, ModelError, UsageError
 from svmcut.data.examples import Csr
-from svmcut.errors import DataError, ModelError, UsageError
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import KernelMulticlassModel
 from svmcut.models.kernels import KERNELS, Kernel
 from svmcut.spec.catalog import MULTICLASS

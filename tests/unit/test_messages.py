@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmcut.cli.words import in_options
-from svmcut.errors import DataError, TrainingError, UsageError
-from svmcut.messages import Message, Parameter, join_names, printable, word_message
+from svmcut.base.errors import DataError, TrainingError, UsageError
+from svmcut.base.messages import Message, Parameter, join_names, printable, word_message
+from svmcut.cli.advice import in_options
 
 SENTENCES = [
     (

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from programs import uncertified
 
+from svmcut.base.errors import ModelError
 from svmcut.data.examples import Csr
-from svmcut.errors import ModelError
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import KernelModel, LinearModel
 from svmcut.models.kernels import Kernel
 

@@ -12,13 +12,13 @@ from reference import multiclass as truth
 from refusals import refused
 
 import svmcut
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr
-from svmcut.errors import DataError, UsageError
-from svmcut.files.models import read_model, write_model
+from svmcut.formats import read_model, write_model
 from svmcut.models import MulticlassModel
 from svmcut.spec.catalog import MULTICLASS
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.tasks.prediction import PredictionOptions, measure, predict
 from svmcut.tasks.protocol import named
 

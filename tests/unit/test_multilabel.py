@@ -8,13 +8,13 @@ from reference import hinge as single
 from reference import multilabel as truth
 
 from svmcut._native import multilabel, sparse
+from svmcut.base.errors import UsageError
 from svmcut.data.examples import Csr, MultilabelExamples, Source
-from svmcut.errors import UsageError
 from svmcut.models import LabelDecoder, MultilabelModel
+from svmcut.solvers.bcfw import SoftBcfw
 from svmcut.solvers.gdmm import Gdmm
 from svmcut.solvers.label_blocks import LabelBcfw, LabelSsg
 from svmcut.solvers.protocol import StoppingRule
-from svmcut.solvers.soft_bcfw import SoftBcfw
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
 

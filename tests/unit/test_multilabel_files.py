@@ -7,11 +7,11 @@ import io
 import numpy as np
 import pytest
 
-from svmcut import resources
+from svmcut.base import resources
+from svmcut.base.errors import DataError, MemoryLimitError, ModelError
 from svmcut.data.examples import Csr
-from svmcut.errors import DataError, MemoryLimitError, ModelError
-from svmcut.files.models import grammar, read_model, write_model
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
+from svmcut.formats import grammar, read_model, write_model
 from svmcut.models import MultilabelModel
 
 

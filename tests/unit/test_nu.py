@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC, NuSVC, NuSVR, OneClassSVM
 
 import svmcut
-from svmcut.errors import TrainingError, UsageError
-from svmcut.files.models import read_model, write_model
+from svmcut.base.errors import TrainingError, UsageError
+from svmcut.formats import read_model, write_model
 from svmcut.loading import Model
 
 KERNELS = {

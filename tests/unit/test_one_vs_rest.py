@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from reference import hinge
 
+from svmcut.base import records
 from svmcut.data.examples import Csr
 from svmcut.risks import one_vs_rest as risk_of_rest
 from svmcut.risks.hinge import HingeRisk
@@ -14,7 +15,6 @@ from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.multilabel import LabelSpace
-from svmcut.spec import records
 
 
 def rows(K, n=60, d=5, seed=3):

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from svmcut.errors import OutputError
+from svmcut.base.errors import OutputError
 from svmcut.files.output import check_writable, write_atomically
 
 posix = pytest.mark.skipif(os.name == "nt", reason="modes and links of POSIX")
@@ -75,7 +75,7 @@ def test_failure_of_the_system_leaves_the_old_file(tmp_path, monkeypatch, step):
 
 LIMITED = """
 import resource, sys
-from svmcut.errors import OutputError
+from svmcut.base.errors import OutputError
 from svmcut.files.output import write_atomically
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
 try:

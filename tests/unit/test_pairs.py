@@ -6,8 +6,8 @@ import pytest
 
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
+from svmcut.originals.svm_light.pairs import GradedRows, alphas, blocks, train
 from svmcut.risks.ordinal import query_starts
-from svmcut.svm_light.pairs import GradedRows, alphas, blocks, train
 
 KERNELS = (Kernel(), Kernel("rbf", gamma=0.3), Kernel("polynomial", degree=2))
 

@@ -8,12 +8,12 @@ from parted import lines, settings, trained, written
 from thinned import thinned
 
 import svmcut
+from svmcut.base.errors import TrainingError, UsageError
 from svmcut.distributed import newton
 from svmcut.distributed.newton import smooth_of
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, Shape, make_driver
 from svmcut.distributed.rows import SerialRows
-from svmcut.errors import TrainingError, UsageError
 
 TEXTS = {task: lines(task=task) for task in ("classification", "regression")}
 CASES = {

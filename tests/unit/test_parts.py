@@ -16,11 +16,11 @@ from thinned import thinned
 
 import svmcut
 from svmcut._native import sparse
+from svmcut.base.errors import DataError, TrainingError, UsageError
 from svmcut.distributed import histograms
 from svmcut.distributed.parts import EVEN, STEPS, Part, Reading
 from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.rows import SerialRows, folded, node_of, tree_sum
-from svmcut.errors import DataError, TrainingError, UsageError
 from svmcut.files.patterns import files_of
 from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 

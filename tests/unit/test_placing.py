@@ -4,7 +4,7 @@ few."""
 
 import numpy as np
 
-from svmcut.distributed.placing import added, groups, homes, transfers
+from svmcut.distributed.connection import added, groups, homes, transfers
 from svmcut.distributed.rows import folded, node_of, tree_sum
 
 

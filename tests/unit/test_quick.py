@@ -12,15 +12,15 @@ from reference.chunks import scores
 
 from svmcut import ChainSVM
 from svmcut._native import chain_ssg
+from svmcut.base.errors import UsageError
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Names
-from svmcut.errors import UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.models import ChainModel, ChainShape
 from svmcut.models.decoding import Held, Lattice, fit_temperature
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.spec.refusals import plain
-from svmcut.spec.state_classes import state_classes
+from svmcut.spec.schemas import state_classes
 from svmcut.structured.chain import ChainSequences, run_argmax
 from svmcut.training.settings import resolved
 

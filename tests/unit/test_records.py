@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from svmcut.spec.records import MISSING, field, fields, is_record, record, replace
+from svmcut.base.records import MISSING, field, fields, is_record, record, replace
 
 
 @record

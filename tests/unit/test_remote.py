@@ -11,10 +11,9 @@ from parted import lines, written
 from programs import call
 
 import svmcut
-from svmcut.errors import CheckpointError, DataError, OutputError, UsageError
+from svmcut.base.errors import CheckpointError, DataError, OutputError, UsageError
 from svmcut.files import remote
-from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.files.generations import Generations, hold
+from svmcut.files.checkpoints import Generations, hold, read_checkpoint, write_checkpoint
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference import risks as truth
 
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
 from svmcut.risks.average_precision import AveragePrecisionRisk
 from svmcut.risks.contingency import ROWS, ContingencyRisk
 

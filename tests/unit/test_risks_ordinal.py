@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from reference import risks as truth
 
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
 from svmcut.risks.ordinal import OrdinalRisk, query_starts
 from svmcut.risks.rocarea import RocAreaRisk
 

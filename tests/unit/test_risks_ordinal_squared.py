@@ -10,7 +10,7 @@ from drivers import risk_of
 from programs import call
 from reference import risks as truth
 
-from svmcut.files.models import read_model
+from svmcut.formats import read_model
 from svmcut.risks.ordinal_squared import BoundSquaredOrdinal, SquaredOrdinalRisk
 
 LOSSES = ("swapped-pairs", "swapped-fraction")

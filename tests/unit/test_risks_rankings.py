@@ -7,7 +7,7 @@ import pytest
 from reference import risks as truth
 
 import svmcut
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
 from svmcut.risks.rankings import RankingRisk
 from svmcut.scoring.measures import ranking_measures
 

@@ -13,7 +13,7 @@ import pytest
 from svmcut._native.scaling import Measure, Scale, format_general
 from svmcut._native.scan import Scanner
 
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
 from svmcut.files.scaling import (
     Labels,
     Limits,

@@ -12,8 +12,8 @@ import pytest
 from programs import call
 
 import svmcut
-from svmcut.errors import ModelError, UsageError
-from svmcut.files.models import read_file, read_model, write_model
+from svmcut.base.errors import ModelError, UsageError
+from svmcut.formats import read_file, read_model, write_model
 
 SEAL = re.compile(rb"#@( certificate .*)? crc32 ([0-9a-f]{8})\n\Z")
 MACHINES = {

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import svmcut
+from svmcut.base.errors import TrainingError, UsageError
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.folds import folds
-from svmcut.errors import TrainingError, UsageError
 from svmcut.selection.grid import CHAIN, Search, cells_of, chains_of, parts_of
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import named
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from svmcut.spec import schemas, states
+from svmcut.spec import schemas
 from svmcut.spec.schemas import StateError, checked
 
 RISING = np.arange(3)
@@ -75,7 +75,7 @@ def test_passes_between_two_looks_are_none_of_a_state():
     ]
 
 
-class Inner(states.Kept):
+class Inner(schemas.Kept):
     called = "inner"
 
     def __init__(self):
@@ -85,13 +85,13 @@ class Inner(states.Kept):
         return {"_seen": schemas.count(0, 9)}
 
 
-class Outer(states.Kept):
+class Outer(schemas.Kept):
     def __init__(self):
         self.shared, self._own, self._rng = np.zeros(2), Inner(), np.random.default_rng(3)
         self.best, self._kept = None, [np.zeros(1)]
 
     def form(self):
-        known = {"shared": schemas.reals(2), "_own": states.OWN, "_rng": schemas.generator}
+        known = {"shared": schemas.reals(2), "_own": schemas.OWN, "_rng": schemas.generator}
         best, kept = schemas.maybe(schemas.reals(None)), schemas.many(schemas.reals(1))
         return known | {"best": best, "_kept": kept}
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from svmcut.resources import ARGMAX, INIT, QP, part, running, watching
+from svmcut.base.resources import ARGMAX, INIT, QP, part, running, watching
 
 
 def spin(seconds):

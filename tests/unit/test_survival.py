@@ -7,7 +7,7 @@ from reference import survival as truth
 from scipy.optimize import minimize
 
 import svmcut
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
 from svmcut.risks.survival import SurvivalRisk
 from svmcut.scoring.survival import survival_measures
 

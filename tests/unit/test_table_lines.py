@@ -7,9 +7,9 @@ import pytest
 from programs import uncertified
 
 import svmcut
-from svmcut.errors import ModelError
-from svmcut.files.models import read_model, write_model
-from svmcut.spec.records import replace
+from svmcut.base.errors import ModelError
+from svmcut.base.records import replace
+from svmcut.formats import read_model, write_model
 from svmcut.tables.lines import parse, text_of
 
 

@@ -11,16 +11,16 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 import svmcut
+from svmcut.base.errors import DataError, UsageError
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.rows import SerialRows
-from svmcut.distributed.saved import Saving, fit_all
-from svmcut.errors import DataError, UsageError
-from svmcut.files.encoded import TrainingTable
-from svmcut.files.table_parts import Piece, pieces_in
+from svmcut.distributed.scoring import Saving, fit_all
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
+from svmcut.tables.encoded import TrainingTable
 from svmcut.tables.options import table_options
+from svmcut.tables.parts import Piece, pieces_in
 
 
 def table(n=300, classes=2, seed=0):

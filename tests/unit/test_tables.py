@@ -10,10 +10,10 @@ from pyarrow import feather, parquet
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from svmcut.errors import DataError, NoExamples, UsageError
-from svmcut.files.encoded import TestTable, read_encoded
+from svmcut.base.errors import DataError, NoExamples, UsageError
 from svmcut.files.names import input_of
 from svmcut.spec.entries import NUMBERS, SETS
+from svmcut.tables.encoded import TestTable, read_encoded
 from svmcut.tables.options import TableOptions
 
 MAIL = """label,text,size,from

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference import templates as truth
 
-from svmcut.errors import DataError
+from svmcut.base.errors import DataError
 from svmcut.tables import templates
 from svmcut.tables.templates import (
     Column,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from svmcut.errors import TrainingError, UsageError
+from svmcut.base.errors import TrainingError, UsageError
 from svmcut.scoring.thresholds import choose_threshold, promises
 
 SHARE, SHIFT = 0.3, 2.0

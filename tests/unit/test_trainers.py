@@ -10,12 +10,11 @@ import pytest
 from drivers import driver
 from reference.chain import noisy_chains
 
+from svmcut.base.errors import MemoryLimitError, UsageError
+from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
-from svmcut.errors import MemoryLimitError, UsageError
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.spec.records import replace
-from svmcut.spec.schemas import StateError
-from svmcut.spec.state_classes import state_classes
+from svmcut.spec.schemas import StateError, state_classes
 from svmcut.training.steps import StepPlan
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from drivers import driver
 
+from svmcut.base.errors import UsageError
 from svmcut.data.examples import Csr, Examples, Source
-from svmcut.errors import UsageError
 from svmcut.spec.parameters import EPSILON, KKT_TOLERANCE, Settings
 from svmcut.training.outcome import PERCENT, Units
 from svmcut.training.settings import CERTIFIED_ROWS, resolved

@@ -9,9 +9,9 @@ import pytest
 from svmcut.data.examples import Csr
 from svmcut.files.examples import read_examples
 from svmcut.models.kernels import Kernel
-from svmcut.svm_light import machines
-from svmcut.svm_light.machines import MachineProblem
-from svmcut.svm_light.transduction import certainties, positives, search, share
+from svmcut.originals.svm_light import machines
+from svmcut.originals.svm_light.machines import MachineProblem
+from svmcut.originals.svm_light.unlabelled import certainties, positives, search, share
 
 
 def levels_of(X, y, C, fraction, kernel=None, **others):

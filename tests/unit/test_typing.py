@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""svmcut.typing behaves as the module that it stands for."""
+"""svmcut.base.typing behaves as the module that it stands for."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typing
 
 import pytest
 
-from svmcut.patterns import pattern
-from svmcut.typing import NamedTuple, Protocol, runtime_checkable
+from svmcut.base.patterns import pattern
+from svmcut.base.typing import NamedTuple, Protocol, runtime_checkable
 
 
 class Point(NamedTuple):

@@ -5,14 +5,14 @@ optimum, and a resumed run ends in the same model."""
 import numpy as np
 import pytest
 
+from svmcut.base.errors import TrainingError, UsageError
 from svmcut.data.examples import Csr
-from svmcut.errors import TrainingError, UsageError
 from svmcut.models.bounds import decided, lengths, limits, reach
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
 from svmcut.tasks.protocol import named
-from svmcut.training.balls import with_certificate
-from svmcut.training.until import DecidingDriver, check_fraction
+from svmcut.training.certificate import with_certificate
+from svmcut.training.decision_stop import DecidingDriver, check_fraction
 
 MACHINES = {
     "hinge": {},

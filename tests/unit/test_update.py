@@ -7,9 +7,9 @@ import pytest
 from reference.optima import gram, optimum
 
 import svmcut
+from svmcut.base.errors import DataError, UsageError
 from svmcut.data.changes import places_of, row_keys
 from svmcut.data.examples import Csr
-from svmcut.errors import DataError, UsageError
 from svmcut.tasks.protocol import named
 
 MACHINES = {

@@ -5,7 +5,7 @@ change no bit."""
 import numpy as np
 import pytest
 
-from svmcut.errors import TrainingError
+from svmcut.base.errors import TrainingError
 from svmcut.risks.hinge import BoundHinge, HingeRisk
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import svmcut
+from svmcut.base.errors import DataError, UsageError
+from svmcut.base.records import replace
 from svmcut.data.examples import Source
-from svmcut.errors import DataError, UsageError
 from svmcut.files.weights import read_weights
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.kinds import class_weights
 from svmcut.spec.parameters import Settings
-from svmcut.spec.records import replace
 from svmcut.spec.refusals import plain
 from svmcut.tasks.protocol import named
 from svmcut.tasks.weights import weighed

@@ -8,9 +8,9 @@ from drivers import risk_of
 from reference.chain import noisy_chains
 
 from svmcut._native import chain_bcfw, chain_ssg, gdmm_chain, multilabel
+from svmcut.base.errors import TrainingError
 from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
 from svmcut.data.labellings import Labellings
-from svmcut.errors import TrainingError
 from svmcut.models import ChainShape
 from svmcut.risks.chain import ChainRisk
 from svmcut.risks.chain_sampling import ChainSampler

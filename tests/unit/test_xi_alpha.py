@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from svmcut.svm_light.xi_alpha import Candidates, acquit
+from svmcut.originals.svm_light.estimates import Candidates, acquit
 
 
 def slowly(X, row, free, depth):
@@ -20,7 +20,7 @@ def slowly(X, row, free, depth):
 @pytest.mark.parametrize("depth", [1, 3, 100])
 @pytest.mark.parametrize("count", [0, 1, 2, 12])
 def test_what_a_greedy_mean_acquits(rng, monkeypatch, depth, count):
-    monkeypatch.setattr("svmcut.svm_light.xi_alpha._HELD", 50)
+    monkeypatch.setattr("svmcut.originals.svm_light.estimates._HELD", 50)
     X = rng.normal(size=(40, 3))
     alpha, losses = rng.random(40), 0.5 * rng.random(40)
     free, rows = np.arange(3, 3 + count), np.arange(0, 40, 2)

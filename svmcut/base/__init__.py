@@ -1,0 +1,1 @@
+"""Base: errors, messages, typing, records and resources that every room uses."""

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What modules need of `typing`, which a small run ends sooner than Python imports.
+
+    from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+
+Type checkers see typing's own. At run time names of annotations stand for nothing, NamedTuple makes
+its classes without a word of code, where typing's compiles a method and every annotation, half a
+millisecond a class and forty of them in a small run, and a Protocol is a class whose isinstance
+looks for the names.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any as Any
+    from typing import BinaryIO as BinaryIO
+    from typing import ClassVar as ClassVar
+    from typing import Literal as Literal
+    from typing import NamedTuple as NamedTuple
+    from typing import Protocol as Protocol
+    from typing import Self as Self
+    from typing import TypeAlias as TypeAlias
+    from typing import TypeVar as TypeVar
+    from typing import dataclass_transform as dataclass_transform
+    from typing import overload as overload
+    from typing import runtime_checkable as runtime_checkable
+else:
+
+    class Any:
+        """What stands in annotations alone."""
+
+        def __class_getitem__(cls, of):
+            return cls
+
+    BinaryIO = ClassVar = Literal = Self = TypeAlias = Any
+
+    def TypeVar(name, *of, **said):
+        return Any
+
+    def overload(function):
+        return function
+
+    def dataclass_transform(**said):
+        return overload
+
+    class _Shape(type):
+        """The class of protocols."""
+
+        def __instancecheck__(cls, instance):
+            if type.__instancecheck__(cls, instance):
+                return True
+            names = cls.__dict__.get("_names", {"": None})
+            return all(
+                hasattr(instance, name)
+                and (not callable(value) or getattr(instance, name) is not None)
+                for name, value in names.items()
+            )
+
+    class Protocol(metaclass=_Shape):
+        """The base of protocols: see typing.Protocol."""
+
+    def runtime_checkable(cls):
+        """Lets isinstance take what has all that a protocol names."""
+        cls._names = {
+            name: getattr(cls, name, None)
+            for base in cls.__mro__[:-2]  # all but Protocol and object
+            for name in (*vars(base), *vars(base).get("__annotations__", ()))
+            if not name.startswith("_")
+        }
+        return cls
+
+    try:
+        from _collections import _tuplegetter as _Value
+    except ImportError:
+        from operator import itemgetter
+
+        def _Value(index, doc):
+            return property(itemgetter(index), doc=doc)
+
+    _new = tuple.__new__
+
+    class _Maker(type):
+        """Makes the class of what is annotated in a class right below NamedTuple."""
+
+        def __new__(cls, name, bases, namespace):
+            if any(hasattr(base, "_fields") for base in bases):  # below such a class, as any other
+                return super().__new__(cls, name, bases, namespace)
+            if tuple not in bases:
+                fields = tuple(namespace.get("__annotations__", ()))
+                defaults = {field: namespace.pop(field) for field in fields if field in namespace}
+                if [*defaults] != [*fields[len(fields) - len(defaults) :]]:
+                    raise TypeError(f"{name}: a value with a default stands before one without")
+                for index, field in enumerate(fields):
+                    namespace[field] = _Value(index, f"Alias for field number {index}")
+                namespace |= {"_fields": fields, "_field_defaults": defaults}
+                namespace["__match_args__"] = fields
+            return super().__new__(cls, name, bases, {"__slots__": (), **namespace})
+
+        @property
+        def __signature__(cls):
+            from inspect import Parameter, Signature
+
+            defaults = cls._field_defaults
+            return Signature(
+                [
+                    Parameter(
+                        field,
+                        Parameter.POSITIONAL_OR_KEYWORD,
+                        default=defaults.get(field, Parameter.empty),
+                        annotation=cls.__annotations__[field],
+                    )
+                    for field in cls._fields
+                ]
+            )
+
+    class NamedTuple(tuple, metaclass=_Maker):
+        """The class of which those of named values are made: see typing.NamedTuple."""
+
+        def __new__(cls, /, *given, **named):
+            if named or len(given) != len(cls._fields):
+                given = cls._filled(given, named)
+            return _new(cls, given)
+
+        @classmethod
+        def _filled(cls, given, named):
+            """All values, of those that are given by place and by name."""
+            fields, known = cls._fields, len(given)
+            if known > len(fields):
+                raise TypeError(f"{cls.__name__} takes {len(fields)} values, not {known}")
+            values = [*given]
+            for field in fields[known:]:
+                if field in named:
+                    values.append(named.pop(field))
+                elif field in cls._field_defaults:
+                    values.append(cls._field_defaults[field])
+                else:
+                    raise TypeError(f"{cls.__name__} lacks its {field}")
+            if named:
+                known = next(iter(named))
+                what = "twice" if known in fields else "and has no such value"
+                raise TypeError(f"{cls.__name__} is given {known} {what}")
+            return values
+
+        @classmethod
+        def _make(cls, values):
+            """The tuple of these values, in the order of their names."""
+            values = tuple(values)
+            if len(values) != len(cls._fields):
+                raise TypeError(
+                    f"{cls.__name__} takes {len(cls._fields)} values, not {len(values)}"
+                )
+            return _new(cls, values)
+
+        def _replace(self, /, **changes):
+            """The tuple with some values changed."""
+            values = [changes.pop(field, value) for field, value in zip(self._fields, self)]
+            if changes:
+                raise ValueError(f"{type(self).__name__} has no {', '.join(changes)}")
+            return _new(type(self), values)
+
+        def _asdict(self):
+            """The values by their names."""
+            return dict(zip(self._fields, self))
+
+        def __repr__(self):
+            values = ", ".join(f"{field}={value!r}" for field, value in self._asdict().items())
+            return f"{type(self).__name__}({values})"
+
+        def __getnewargs__(self):
+            return tuple(self)

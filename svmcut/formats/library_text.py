@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the model files of LIBLINEAR and LIBSVM hold, number by number: a header of names and words,
+then rows of numbers. Read as their own programs do, word by word, and written with their digits.
+
+liblinear.py and libsvm.py make models of svmcut of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from svmcut._native.strict import strict_rows
+from svmcut.base.errors import ModelError, UsageError
+from svmcut.base.records import record
+from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.files.remote import open_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+#: Of LIBLINEAR, by the numbers of its -s.
+LINEAR_SOLVERS = {
+    0: "L2R_LR",
+    1: "L2R_L2LOSS_SVC_DUAL",
+    2: "L2R_L2LOSS_SVC",
+    3: "L2R_L1LOSS_SVC_DUAL",
+    4: "MCSVM_CS",
+    5: "L1R_L2LOSS_SVC",
+    6: "L1R_LR",
+    7: "L2R_LR_DUAL",
+    11: "L2R_L2LOSS_SVR",
+    12: "L2R_L2LOSS_SVR_DUAL",
+    13: "L2R_L1LOSS_SVR_DUAL",
+    21: "ONECLASS_SVM",
+}
+#: Those of numbers, of log odds, and with a column for each of two classes.
+REGRESSION, LOG_ODDS, JOINT, ONE_CLASS = (11, 12, 13), (0, 6, 7), 4, 21
+LINEAR_NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
+#: Of LIBSVM, by the numbers of its -s and -t.
+SVM_TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
+KERNEL_TYPES = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
+C_SVC, NU_SVC, ONE_CLASS_SVM, EPSILON_SVR, NU_SVR = range(5)
+LINEAR, POLYNOMIAL, RBF, SIGMOID, PRECOMPUTED = range(5)
+KERNEL_NAMES = (
+    "svm_type",
+    "kernel_type",
+    "degree",
+    "gamma",
+    "coef0",
+    "nr_class",
+    "total_sv",
+    "rho",
+    "label",
+    "probA",
+    "probB",
+    "prob_density_marks",
+    "nr_sv",
+)
+_MOST = 2**31 - 1
+_ROWS = 4096
+
+
+@record(eq=False)
+class LinearText:
+    """A model of LIBLINEAR.
+
+    Attributes
+    ----------
+    solver : int
+        A key of LINEAR_SOLVERS.
+    labels : list of int or None
+        In the order of the columns; None of numbers and of one class.
+    bias : float
+        Value of the feature behind the others; below 0 there is none.
+    W : (features, or one more, columns) float64
+    rho : float
+        Subtracted, of one class.
+    """
+
+    solver: int
+    labels: list[int] | None
+    bias: float
+    W: NDArray[np.float64]
+    rho: float = 0.0
+
+    @property
+    def features(self) -> int:
+        """Those of the training file."""
+        return len(self.W) - (self.bias >= 0)
+
+    def lines(self) -> Iterator[bytes]:
+        """The text of the file."""
+        head = [f"solver_type {LINEAR_SOLVERS[self.solver]}"]
+        head.append(f"nr_class {2 if self.labels is None else len(self.labels)}")
+        if self.labels is not None:
+            head.append(" ".join(["label", *map(str, self.labels)]))
+        head += [f"nr_feature {self.features}", f"bias {self.bias:.17g}"]
+        if self.solver == ONE_CLASS:
+            head.append(f"rho {self.rho:.17g}")
+        yield "\n".join([*head, "w", ""]).encode()
+        line = "%.17g " * self.W.shape[1] + "\n"
+        for start in range(0, len(self.W), _ROWS):
+            part = self.W[start : start + _ROWS]
+            yield (line * len(part) % tuple(part.ravel().tolist())).encode()
+
+
+@record(eq=False)
+class KernelText:
+    """A model of LIBSVM.
+
+    Attributes
+    ----------
+    svm, kernel : int
+        Places in SVM_TYPES and KERNEL_TYPES.
+    rho : list of float
+        A number a pair of classes, (0, 1), (0, 2), .., (1, 2), ..; one without classes.
+    coefs : (m, classes - 1) float64
+        Of the support vectors; (m, 1) without classes.
+    rows : ((m + 1,) int64, (nnz,) int32, (nnz,) float64)
+        Their bounds, indices as in the file, and values.
+    labels, counts : list of int or None
+        The classes, and how many of the support vectors are of each.
+    sigmoids : (list of float, list of float or None) or None
+        probA and probB.
+    marks : list of float or None
+        Of a one-class machine with probabilities.
+    degree, gamma, coef0
+        Of the kernels that have them.
+    digits : int
+        Of the values of support vectors in a file.
+    """
+
+    svm: int
+    kernel: int
+    rho: list[float]
+    coefs: NDArray[np.float64]
+    rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+    labels: list[int] | None = None
+    counts: list[int] | None = None
+    sigmoids: tuple[list[float], list[float] | None] | None = None
+    marks: list[float] | None = None
+    degree: int = 3
+    gamma: float = 0.0
+    coef0: float = 0.0
+    digits: int = 8
+
+    def head(self) -> str:
+        """The header."""
+        lines = [f"svm_type {SVM_TYPES[self.svm]}", f"kernel_type {KERNEL_TYPES[self.kernel]}"]
+        if self.kernel == POLYNOMIAL:
+            lines.append(f"degree {self.degree}")
+        if self.kernel in (POLYNOMIAL, RBF, SIGMOID):
+            lines.append(f"gamma {self.gamma:.17g}")
+        if self.kernel in (POLYNOMIAL, SIGMOID):
+            lines.append(f"coef0 {self.coef0:.17g}")
+        lines.append(f"nr_class {2 if self.labels is None else len(self.labels)}")
+        lines += [f"total_sv {len(self.coefs)}", _reals("rho", self.rho)]
+        if self.labels is not None:
+            lines.append(" ".join(["label", *map(str, self.labels)]))
+        for name, values in zip(("probA", "probB"), self.sigmoids or ()):
+            if values is not None:
+                lines.append(_reals(name, values))
+        if self.marks is not None:
+            lines.append(_reals("prob_density_marks", self.marks))
+        if self.counts is not None:
+            lines.append(" ".join(["nr_sv", *map(str, self.counts)]))
+        return "\n".join([*lines, "SV", ""])
+
+    def lines(self) -> Iterator[bytes]:
+        """The text of the file."""
+        yield self.head().encode()
+        indptr, indices, values = self.rows
+        pair = "%d:%d " if self.kernel == PRECOMPUTED else f"%d:%.{self.digits}g "
+        real = "%.17g " * self.coefs.shape[1]
+        for start in range(0, len(self.coefs), _ROWS):
+            stop = min(start + _ROWS, len(self.coefs))
+            bounds = indptr[start : stop + 1]
+            here = slice(bounds[0], bounds[-1])
+            pairs: list[Any] = [None] * (2 * int(bounds[-1] - bounds[0]))
+            pairs[::2], pairs[1::2] = indices[here].tolist(), values[here].tolist()
+            ends, first = bounds.tolist(), int(bounds[0])
+            parts = []
+            for k, coefs in enumerate(self.coefs[start:stop].tolist()):
+                own = pairs[2 * (ends[k] - first) : 2 * (ends[k + 1] - first)]
+                parts.append(real % tuple(coefs) + pair * (len(own) // 2) % tuple(own) + "\n")
+            yield "".join(parts).encode()
+
+
+def _reals(name: str, values: list[float]) -> str:
+    return " ".join([name, *(f"{value:.17g}" for value in values)])
+
+
+class _Header:
+    """Names and the words behind each, up to the word that ends them."""
+
+    def __init__(self, path: str, data: bytes, names: tuple[str, ...], end: str):
+        self.path = path
+        self._words: dict[str, list[str]] = {}
+        match = re.search(rb"(?:^|\s)%s(?=\s|$)" % end.encode(), data)
+        head = data[: match.start() if match else 1 << 16].decode("ascii", "backslashreplace")
+        current: list[str] = []
+        for number, word in enumerate(head.split()):
+            if word in names:
+                current = self._words[word] = []
+            elif number == 0:
+                raise ModelError(path, f"unknown text in model file: [{word[:40]}]")
+            else:
+                current.append(word)
+        if match is None:
+            raise ModelError(path, f"the model ends before its line '{end}'")
+        self.body = data[match.end() :]
+
+    def word(self, name: str, words: tuple[str, ...], what: str) -> int:
+        """The place of the word behind a name."""
+        given = self._words.get(name, [])
+        if len(given) != 1 or given[0] not in words:
+            raise ModelError(self.path, f"unknown {what}.")
+        return words.index(given[0])
+
+    def integers(self, name: str, count: int, least: int = 0) -> list[int]:
+        """So many whole numbers."""
+        try:
+            values = [int(word) for word in self._words.get(name, [])]
+        except ValueError:
+            values = []
+        if len(values) != count or not all(least <= value <= _MOST for value in values):
+            raise ModelError(self.path, f"expected a line '{name}' with {_counted(count)}")
+        return values
+
+    def reals(self, name: str, count: int) -> list[float]:
+        """So many numbers."""
+        try:
+            values = [float(word) for word in self._words.get(name, [])]
+        except ValueError:
+            values = []
+        if len(values) != count:
+            raise ModelError(self.path, f"expected a line '{name}' with {_counted(count)}")
+        return values
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._words
+
+
+def _counted(count: int) -> str:
+    return "a number" if count == 1 else f"{count} numbers"
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open_file(path) as file:
+            return file.read()
+    except UsageError:
+        raise
+    except (OSError, ValueError) as error:
+        raise ModelError(path, getattr(error, "strerror", None) or str(error)) from None
+
+
+def read_linear(path: str) -> LinearText:
+    """A model of LIBLINEAR.
+
+    Raises
+    ------
+    ModelError
+        For names and words that it has not, and where numbers are missing; what follows the last
+        weight is not read.
+    """
+    head = _Header(path, _content(path), LINEAR_NAMES, "w")
+    names = tuple(LINEAR_SOLVERS.values())
+    solver = list(LINEAR_SOLVERS)[head.word("solver_type", names, "solver type")]
+    (classes,) = head.integers("nr_class", 1)
+    labels = None
+    if solver not in (*REGRESSION, ONE_CLASS):
+        labels = head.integers("label", classes, -(2**31))
+    (features,) = head.integers("nr_feature", 1)
+    (bias,) = head.reals("bias", 1)
+    (rho,) = head.reals("rho", 1) if solver == ONE_CLASS else (0.0,)
+    columns = 1 if labels is None or (classes == 2 and solver != JOINT) else classes
+    shape = features + (bias >= 0), columns
+    W = _numbers(path, head.body, shape[0] * columns).reshape(shape)
+    return LinearText(solver, labels, bias, W, rho)
+
+
+def _numbers(path: str, text: bytes, count: int) -> NDArray[np.float64]:
+    """The first `count` numbers of a text."""
+    try:
+        if count > 4 * len(text):
+            raise ValueError
+        words = text.split(None, count)[:count]
+        values = np.array(words, np.float64) if words else np.zeros(0)
+    except ValueError:
+        raise ModelError(path, f"a weight is no number; expected {count} weights") from None
+    if len(values) < count:
+        raise ModelError(path, f"the model ends before the last of {count} weights")
+    return values
+
+
+def read_kernel(path: str) -> KernelText:
+    """A model of LIBSVM; raises as `read_linear` does, also for more support vectors than its
+    total_sv."""
+    head = _Header(path, _content(path), KERNEL_NAMES, "SV")
+    svm = head.word("svm_type", SVM_TYPES, "svm type")
+    kernel = head.word("kernel_type", KERNEL_TYPES, "kernel function")
+    (classes,), (total,) = head.integers("nr_class", 1), head.integers("total_sv", 1)
+    known: dict[str, Any] = {}
+    if kernel == POLYNOMIAL:
+        (known["degree"],) = head.integers("degree", 1)
+    if kernel in (POLYNOMIAL, RBF, SIGMOID):
+        (known["gamma"],) = head.reals("gamma", 1)
+    if kernel in (POLYNOMIAL, SIGMOID):
+        (known["coef0"],) = head.reals("coef0", 1)
+    pairs = classes * (classes - 1) // 2
+    if svm in (C_SVC, NU_SVC):
+        known["labels"] = head.integers("label", classes, -(2**31))
+        known["counts"] = head.integers("nr_sv", classes)
+        if sum(known["counts"]) != total:
+            raise ModelError(path, f"the numbers of nr_sv do not add up to {total}, total_sv")
+        if "probA" in head:
+            known["sigmoids"] = head.reals("probA", pairs), head.reals("probB", pairs)
+    else:
+        classes, pairs = 2, 1
+        if "probA" in head:
+            known["sigmoids"] = head.reals("probA", 1), None
+        if "prob_density_marks" in head:
+            known["marks"] = head.reals("prob_density_marks", 10)
+    rho = head.reals("rho", pairs)
+    coefs, rows = _vectors(path, head.body, total, max(1, classes - 1))
+    return KernelText(svm, kernel, rho, coefs, rows, **known)
+
+
+def _vectors(path: str, text: bytes, total: int, columns: int) -> tuple[Any, Any]:
+    """(total, columns) coefficients, and the rows behind them."""
+    body = text.lstrip(b" \t\r")
+    body = body[1:] if body.startswith(b"\n") else body
+    body = body.rstrip()
+    if columns > 1:
+        coefs, rest = [], []
+        for line in body.splitlines():
+            words = line.split(None, columns)
+            coefs.append(words[:columns])
+            rest.append(b"0 " + b"".join(words[columns:]))
+        try:
+            values = np.array(coefs, np.float64).reshape(-1, columns)
+        except ValueError:
+            raise ModelError(path, f"expected {columns} coefficients of a vector") from None
+        body = b"\n".join(rest)
+    labels, *rows, fault = strict_rows(body + b"\n" if body else b"", 0)
+    if fault:
+        raise ModelError(path, f"line {fault} behind SV is no support vector")
+    if len(labels) != total:
+        raise ModelError(path, f"{len(labels)} support vectors; total_sv announces {total}")
+    return (values if columns > 1 else labels[:, None]), tuple(rows)

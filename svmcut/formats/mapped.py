@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model files of arrays that are mapped into memory; docs/formats.md describes them.
+
+    the first line of the format
+    {"arrays": ..., "body": BYTES, "crc32": N, ...}     ASCII, blanks up to a multiple of 64
+    the arrays, little-endian, each from a multiple of 64 on
+
+What is not asked for of a file is not read but for its checksum.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from svmcut.base.errors import ModelError
+from svmcut.base.typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from svmcut.models import LabelTreeModel, SparseLabelModel
+from svmcut.spec.schemas import StateError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.files.output import Output
+
+M = TypeVar("M", LabelTreeModel, SparseLabelModel)
+_ALIGNED = 64
+_HEADER_LIMIT = 1 << 12
+_PIECE = 1 << 22
+
+
+def check_finite(path: str, *weights: NDArray) -> None:
+    """Refuses weights that are not finite before a file is written."""
+    for values in weights:
+        if not np.isfinite(values).all():
+            raise ModelError(path, "a weight is not finite; the model is not written")
+
+
+class Layout(NamedTuple):
+    """What a file has of a model.
+
+    Attributes
+    ----------
+    kinds : mapping
+        Arrays and their types, in their order.
+    optional : set
+        Arrays that may be missing, where the model has None.
+    numbers : mapping
+        Whole numbers by attributes of the model: their names in the file.
+    """
+
+    kinds: Mapping[str, str]
+    optional: frozenset[str]
+    numbers: Mapping[str, str]
+
+
+def write_arrays(first: bytes, output: Output, model: Any, layout: Layout) -> None:
+    """The whole file of a model."""
+    given = {name: getattr(model, name) for name in layout.kinds}
+    arrays = {
+        name: np.ascontiguousarray(given[name], kind)
+        for name, kind in layout.kinds.items()
+        if given[name] is not None
+    }
+    numbers = {key: getattr(model, name) for name, key in layout.numbers.items()}
+    check, size = 0, 0
+    for array in arrays.values():
+        for piece in _padded(array):
+            check, size = zlib.crc32(piece, check), size + len(piece)
+    lengths = {name: len(array) for name, array in arrays.items()}
+    head = json.dumps({"arrays": lengths, "body": size, "crc32": check, **numbers})
+    line = first + b"\n" + head.encode()
+    output.write(line + b" " * (-(len(line) + 1) % _ALIGNED) + b"\n")
+    for array in arrays.values():
+        for piece in _padded(array):
+            output.write(piece)
+
+
+def _padded(array: NDArray) -> Iterator[Any]:
+    """The bytes of an array, in pieces, up to a multiple of _ALIGNED."""
+    whole = array.data.cast("B")
+    for start in range(0, len(whole), _PIECE):
+        yield whole[start : start + _PIECE]
+    yield bytes(-len(whole) % _ALIGNED)
+
+
+def bytes_ahead(file: BinaryIO) -> int | None:
+    """Bytes of line 2 and the arrays, of a file that stands before them; None where line 2 does not
+    say so."""
+    at = file.tell()
+    line = file.readline(_HEADER_LIMIT)
+    file.seek(at)
+    try:
+        size = json.loads(line)["body"]
+    except (ValueError, LookupError, TypeError):
+        return None
+    return len(line) + size if type(size) is int and size >= 0 else None
+
+
+def read_arrays(path: str, first: bytes, file: BinaryIO, layout: Layout) -> dict[str, Any]:
+    """Arrays by name, without those that are not there, and numbers, by the attributes of a model.
+
+    Raises
+    ------
+    ModelError
+        For a file that is damaged or cut short.
+    """
+    kinds, optional, numbers = layout
+    line = file.readline(_HEADER_LIMIT)
+    head = _header(path, line, kinds, optional, [*numbers.values()])
+    lengths: dict[str, int] = head["arrays"]
+    start = len(first) + len(line)
+    body = _mapped(path, file, start, head["body"])
+    if zlib.crc32(body.data) != head["crc32"]:
+        raise ModelError(path, "the checksum is wrong; the file is damaged")
+    values: dict[str, Any] = {name: head[key] for name, key in numbers.items()}
+    at = 0
+    for name, kind in kinds.items():
+        if name not in lengths:
+            continue
+        size = lengths[name] * np.dtype(kind).itemsize
+        array = body[at : at + size].view(kind)
+        values[name] = array if np.dtype(kind).isnative else array.astype(kind[1:])
+        at += size + -size % _ALIGNED
+    return values
+
+
+def model_of(path: str, kind: type[M], values: dict[str, Any]) -> M:
+    """The model of a class that has `checked`.
+
+    Raises
+    ------
+    ModelError
+        For arrays that do not fit together.
+    """
+    try:
+        return kind(**values).checked()
+    except StateError as error:
+        raise ModelError(path, f"the arrays do not fit together: {error}") from None
+
+
+def _header(
+    path: str, line: bytes, kinds: Mapping[str, str], optional: frozenset[str], keys: list[str]
+) -> dict[str, Any]:
+    """Line 2, checked: which arrays there are, and the bytes that they take."""
+    try:
+        head = json.loads(line)
+        lengths = head["arrays"]
+        numbers = [head["body"], head["crc32"], *(head[key] for key in keys), *lengths.values()]
+        known = set(lengths) <= set(kinds) and set(kinds) - set(lengths) <= optional
+        if not known or not all(type(number) is int and number >= 0 for number in numbers):
+            raise ValueError
+        sizes = [count * np.dtype(kinds[name]).itemsize for name, count in lengths.items()]
+        if sum(size + -size % _ALIGNED for size in sizes) != head["body"]:
+            raise ValueError
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message = "expected a line that says which arrays follow; the file is damaged"
+        raise ModelError(path, message, 2, 1) from None
+    return head
+
+
+def _mapped(path: str, file: BinaryIO, start: int, size: int) -> NDArray[np.uint8]:
+    """(size,) the bytes from `start` on: of a file on disk mapped, else read."""
+    try:
+        file.fileno()
+    except (OSError, io.UnsupportedOperation):
+        body = np.frombuffer(file.read(size), np.uint8)
+    else:
+        end = file.seek(0, io.SEEK_END)
+        if not size:
+            body = np.zeros(0, np.uint8)
+        elif end < start + size:
+            body = np.zeros(max(0, end - start), np.uint8)
+        else:
+            body = np.memmap(file, np.uint8, "r", start, (size,)).view(np.ndarray)
+    if len(body) < size:
+        raise ModelError(
+            path, f"the file ends {size - len(body)} bytes too early; it was cut short"
+        )
+    return body

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The last line of a model's file: a checksum of all bytes before it, beside the certificate where
+the model has one, which is about these numbers and no others.
+
+    #@ certificate GAP RADIUS BIAS [RADIUS ..] crc32 XXXXXXXX
+    #@ crc32 XXXXXXXX
+
+The checksum is the CRC-32 of all bytes in front of `` crc32``: also of the certificate's numbers.
+Of a file of arrays, which have one of their own, it is that of the lines behind them alone.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import zlib
+
+from svmcut.base.errors import ModelError
+from svmcut.base.typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from svmcut.formats.marks import certificate_words, certificates
+
+if TYPE_CHECKING:
+    from svmcut.files.output import Output
+
+_START, _CERTIFICATE = b"#@ ", b"#@ certificate"
+_MARK = b" crc32 "
+#: Bytes at the end of a file that hold a checksum.
+_END_BYTES = 24
+#: What is said of a file that its checksum does not fit, and of one without.
+CHANGED = "the file was changed after svmcut wrote it, as its checksum does not fit"
+PROVES_NOTHING = CHANGED + "; its certificate proves nothing"
+EARLIER = (
+    "the certificate in the file has no checksum, as those of earlier versions: it proves nothing; "
+    "train the model again"
+)
+
+
+class Summed:
+    """An output that keeps the checksum of what is written to it."""
+
+    def __init__(self, output: Output):
+        self._output, self.crc = output, 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        """As Output.write."""
+        self.crc = zlib.crc32(data, self.crc)
+        self._output.write(data)
+
+    def seal(self, certificate: tuple[float, ...] | None) -> None:
+        """Writes the last line."""
+        line = b"#@"
+        if certificate is not None:
+            line = " ".join(["#@ certificate", *certificate_words(certificate)]).encode()
+        self.write(line)
+        self._output.write(f" crc32 {self.crc:08x}\n".encode())
+
+
+class Seal(NamedTuple):
+    """What the last line of a file says.
+
+    Attributes
+    ----------
+    certificate : (float, ...) or None
+        Of the model, where the checksum is right.
+    caution : str
+        What a user should know of a file that was changed; empty of others.
+    """
+
+    certificate: tuple[float, ...] | None = None
+    caution: str = ""
+
+    def put_on(self, path: str, model: Any) -> tuple[Any, str]:
+        """A model that was read without the last line, with the certificate that is about it, and
+        what a user should know.
+
+        Raises
+        ------
+        ModelError
+            Where it is no certificate of such a model.
+        """
+        from svmcut.base.records import replace
+
+        if self.certificate is not None:
+            if len(self.certificate) not in {3, 3 + model.n_radii}:
+                given, most = len(self.certificate) - 3, model.n_radii
+                message = f"'#@ certificate' has {given} radii; expected none, or {most}"
+                raise ModelError(path, message)
+            return replace(model, certificate=self.certificate), self.caution
+        if getattr(model, "certificate", None) is None:
+            return model, self.caution
+        return replace(model, certificate=None), self.caution or EARLIER
+
+
+def split_seal(path: str, first: bytes, file: BinaryIO, mapped: bool) -> tuple[BinaryIO, Seal]:
+    """What follows in a file behind its first line, without the last one, and what this says.
+
+    Parameters
+    ----------
+    first : bytes
+        Line 1.
+    mapped : bool
+        As of svmcut.spec.entries.Format.
+
+    Raises
+    ------
+    ModelError
+        For a certificate that is none.
+    """
+    if not file.seekable():
+        file = io.BytesIO(file.read())
+    at = file.tell()
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(at, end - _END_BYTES))
+    tail = file.read()
+    file.seek(at)
+    start = _start_of_lines(file, at, end) if mapped else at
+    if _checksum(tail[tail.rfind(_MARK) :] if _MARK in tail else b"") is None:
+        return _unsealed(file, start, end)
+    file.seek(start)
+    text = file.read()
+    line = text.rfind(b"\n", 0, -1) + 1
+    told = _sealed(text[line:])
+    if told is None:
+        file.seek(at)
+        return file, Seal()
+    before = text[: text.rfind(_MARK)]
+    plain = _ends_of_lines(first, before) if text.endswith(b"\r\n") else (first, before)
+    known = zlib.crc32(plain[1], 0 if mapped else zlib.crc32(plain[0]))
+    fits = known == told
+    seal = Seal(_numbers(path, before[line:])) if fits else _changed(before[line:])
+    if mapped:
+        file.seek(at)
+        return io.BytesIO(file.read(start - at) + text[:line]), seal
+    return io.BytesIO(text[:line]), seal
+
+
+def _checksum(end: bytes) -> int | None:
+    """The number of `` crc32 XXXXXXXX`` and the end of a line; None for other bytes."""
+    mark, digits = end[: len(_MARK)], end[len(_MARK) :].removesuffix(b"\n").removesuffix(b"\r")
+    if mark != _MARK or len(digits) != 8 or not end.endswith(b"\n"):
+        return None
+    try:
+        return int.from_bytes(bytes.fromhex(digits.decode("ascii")))
+    except ValueError:
+        return None
+
+
+def _sealed(line: bytes) -> int | None:
+    """The checksum in a last line; None of other lines."""
+    head, mark, end = line.rpartition(_MARK)
+    is_last = head == b"#@" or head.startswith(_CERTIFICATE + b" ")
+    return _checksum(mark + end) if is_last else None
+
+
+def _ends_of_lines(*texts: bytes) -> tuple[bytes, ...]:
+    """Texts whose lines end as svmcut writes them, where a copy gave them other ends."""
+    return tuple(text.replace(b"\r\n", b"\n") for text in texts)
+
+
+def _start_of_lines(file: BinaryIO, at: int, end: int) -> int:
+    """Where the lines behind the arrays start."""
+    from svmcut.formats.mapped import bytes_ahead
+
+    return min(end, at + (bytes_ahead(file) or 0))
+
+
+def _unsealed(file: BinaryIO, start: int, end: int) -> tuple[BinaryIO, Seal]:
+    """A file whose last line is none of these; lines may have been added behind it."""
+    at = file.tell()
+    file.seek(start)
+    text = file.read() if end > start else b""
+    file.seek(at)
+    stop = len(text)
+    while stop and text.endswith(b"\n", 0, stop):
+        line = text.rfind(b"\n", 0, stop - 1) + 1
+        if not text.startswith(_START, line, stop):
+            break
+        if _sealed(text[line:stop]) is not None:
+            return io.BytesIO(text[:line] + text[stop:]), _changed(text[line:stop])
+        stop = line
+    return file, Seal()
+
+
+def _changed(line: bytes) -> Seal:
+    """What is said of a file with such a last line, which its checksum does not fit."""
+    return Seal(None, PROVES_NOTHING if line.startswith(_CERTIFICATE) else CHANGED)
+
+
+def _numbers(path: str, line: bytes) -> tuple[float, ...] | None:
+    """Those of the certificate in front of a checksum that fits."""
+    if not line.startswith(_CERTIFICATE):
+        return None
+    numbers = certificates(line[len(_CERTIFICATE) :].decode("ascii", "replace").split())
+    if numbers is None:
+        shown = line.decode("ascii", "backslashreplace")[:60]
+        raise ModelError(path, f"line '{shown}' is refused; expected GAP RADIUS BIAS")
+    return numbers

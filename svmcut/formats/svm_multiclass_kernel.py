@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The lines that a kernel has in model files of svm_multiclass V2.20, behind the header of 14.
+
+    alpha qid:k index:value ... #          feature f of a support vector of f_k at (k - 1) F + f
+
+f_k(x) is the sum of alpha K(z, x) over the lines of class k; lines of other classes are no part of
+it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from svmcut._native.text import format_pairs
+from svmcut.base.errors import ModelError
+from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.data.examples import Csr
+from svmcut.formats import marks
+from svmcut.formats.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header
+from svmcut.models import JointKernelModel
+from svmcut.models.columns import below
+from svmcut.spec.catalog import losses
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from svmcut.files.output import Output
+    from svmcut.models import MulticlassModel
+
+#: Losses of svm_multiclass beside 0.
+NUMBERED = [row for row in losses("multiclass").values() if row.number]
+_FIRST_LINE = 15
+_AT_ONCE = 1000
+_CLASS = re.compile(rb"([^ \n]+)( qid:(\d{1,10}) )")
+
+
+def head_of(
+    path: str,
+    first: bytes,
+    model: MulticlassModel | JointKernelModel,
+    base: int,
+    vectors: int,
+) -> tuple[bytes, str]:
+    """The header of a model of so many base features and support vectors, before the kernel and
+    behind it.
+
+    Raises
+    ------
+    ModelError
+        When their weights could not be numbered.
+    """
+    K = len(model.names)
+    if K * base >= INDEX_LIMIT:
+        raise ModelError(
+            path,
+            f"{K} classes of {base} features have weights above number {INDEX_LIMIT}; not written",
+        )
+    loss = next((row.number for row in NUMBERED if row.name == model.loss), 0)
+    head = (
+        f"{first.decode()}\n{K} # number of classes\n{base} # number of base features\n"
+        f"{loss} # loss function"
+    )
+    return head.encode(), (
+        f"{K * base + 1} # highest feature index \n"
+        f"{model.n_documents} # number of training documents \n"
+        f"{vectors + 1} # number of support vectors plus 1 \n"
+        "0 # threshold b, each following line is a SV (starting with alpha*y)\n"
+    )
+
+
+def loss_of(lines: HeaderLines) -> str | None:
+    """The loss that the header names; None for the first one, and for a number that stands for
+    none."""
+    number = lines.text(4).strip()
+    return next((row.name for row in NUMBERED if number.decode("latin-1") == str(row.number)), None)
+
+
+def write(path: str, first: bytes, output: Output, model: JointKernelModel, original: bool) -> None:
+    """The whole file: features rounded to float32, coefficients with all digits."""
+    support, K = model.support, len(model.names)
+    values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
+    if model.columns is not None:
+        columns = model.columns[columns]
+    if not np.isfinite(model.alpha).all():
+        raise ModelError(path, "a coefficient is not finite; the model is not written")
+    base = max(int(columns.max(initial=-1)) + 1, model.highest_index)
+    head, counts = head_of(path, first, model, base, len(model.alpha))
+    write_header(output, head, model.kernel, counts, original)
+    classes = np.repeat(np.arange(K), np.diff(model.starts))
+    order = np.lexsort((classes, model.places))
+    bounds, lines = (support.indptr - support.indptr[0]).tolist(), []
+    for alpha, k, place in zip(
+        model.alpha[order].tolist(),
+        classes[order].tolist(),
+        model.places[order].tolist(),
+        strict=True,
+    ):
+        row = slice(bounds[place], bounds[place + 1])
+        pairs = format_pairs((columns[row] + k * base).astype(np.int32), values[row], not original)
+        lines.append(b"%.32g qid:%d %b#\n" % (alpha, k + 1, pairs))
+        if len(lines) == _AT_ONCE:
+            output.write(b"".join(lines))
+            lines.clear()
+    output.write(b"".join(lines))
+    output.write(marks.text_of_classes(model))
+
+
+def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> JointKernelModel:
+    """The model behind the header, of K classes and so many base features."""
+    kernel = lines.kernel(5)
+    highest = lines.integer(11, "the highest feature index", 0)
+    documents = lines.integer(12, "the number of training documents", 0)
+    count = lines.integer(13, "the number of support vectors plus 1", 1) - 1
+    if K * base > INDEX_LIMIT:
+        raise ModelError(
+            path,
+            f"{K} classes of {base} base features have weights above number {INDEX_LIMIT}",
+            3,
+            1,
+        )
+    lines.check_fits(4 * K)
+    text, fields = marks.split(path, file.read(), _FIRST_LINE, marks.OF_FUNCTIONS)
+    names = marks.names_of(path, fields, K, 2)
+    numbers, vectors = _classes_of(path, text, K)
+    alpha, indptr, indices, values = lines.vectors(vectors, count, max(K * base, highest))
+    # slacks of -p 2 stand behind
+    own = below(Csr(values, indices, indptr, max(K * base, highest), True), K * base)
+    classes = np.array(numbers, np.int64) - 1
+    features = _base_features(path, own, classes, base)
+    columns, d = None, base
+    if base > 2 * (lines.size + len(text)):
+        columns, features = np.unique(features.astype(np.int32), return_inverse=True)
+        d = len(columns)
+    rows = Csr(own.data, features.astype(np.int32), own.indptr, d, True)
+    support, places = _distinct(rows)
+    key, where = np.unique(classes * count + places, return_inverse=True)
+    weights = np.bincount(where, alpha, len(key)).astype(np.float64)
+    if not np.isfinite(weights).all():
+        raise ModelError(path, "the support vectors add up to coefficients that are not finite")
+    starts = np.searchsorted(key, np.arange(K + 1) * max(1, count)).astype(np.int64)
+    return JointKernelModel(
+        kernel,
+        support,
+        starts,
+        (key % max(1, count)).astype(np.int32),
+        weights,
+        np.zeros(K),
+        names,
+        False,
+        columns,
+        base,
+        documents,
+        loss_of(lines),
+        temperature=fields.get("temperature"),
+    )
+
+
+def _classes_of(path: str, text: bytes, K: int) -> tuple[list[int], bytes]:
+    """The number of the class that each line names, and the lines without it."""
+    numbers, parts = [], []
+    for number, line in enumerate(text.splitlines(keepends=True), _FIRST_LINE):
+        match = _CLASS.match(line)
+        if match is None or not 1 <= int(match[3]) <= K:
+            raise ModelError(
+                path,
+                f"no class; expected 'qid:' and a number from 1 to {K} behind the weight",
+                number,
+                1,
+            )
+        numbers.append(int(match[3]))
+        parts += [match[1], b" " * len(match[2]), line[match.end() :]]
+    return numbers, b"".join(parts)
+
+
+def _base_features(
+    path: str, own: Csr, classes: NDArray[np.int64], base: int
+) -> NDArray[np.integer]:
+    """The base feature of every entry of rows of these classes."""
+    features = own.indices - np.repeat(classes * base, np.diff(own.indptr))
+    astray = np.flatnonzero((features < 0) | (features >= base))
+    if len(astray):
+        row = int(np.repeat(np.arange(len(classes)), np.diff(own.indptr))[astray[0]])
+        message = f"feature index {own.indices[astray[0]] + 1} is none of class {classes[row] + 1}"
+        raise ModelError(path, message, _FIRST_LINE + row, 1)
+    return features
+
+
+def _distinct(rows: Csr) -> tuple[Csr, np.ndarray]:
+    """Rows without those that were there before, and where each is among them."""
+    known: dict[tuple[bytes, bytes], int] = {}
+    bounds, places = rows.indptr.tolist(), np.empty(rows.n_rows, np.int64)
+    for i in range(rows.n_rows):
+        entries = slice(bounds[i], bounds[i + 1])
+        places[i] = known.setdefault(
+            (rows.indices[entries].tobytes(), rows.data[entries].tobytes()), len(known)
+        )
+    return rows.take(np.unique(places, return_index=True)[1]), places

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that are no entry points of the package: what runs each, and their files."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from svmcut.base.errors import OutputError, UsageError
+from svmcut.base.messages import join_names, printable
+from svmcut.files.output import write_atomically
+from svmcut.spec.spellings import nearest
+
+#: The names that are written where none is given, and what runs each: MODULE:FUNCTION.
+LAUNCHERS = {
+    "svm-train": "svmcut.originals.libs.programs:svm_train",
+    "svm-predict": "svmcut.originals.libs.programs:svm_predict",
+    "svm-scale": "svmcut.originals.libs.programs:svm_scale",
+    "liblinear-train": "svmcut.originals.libs.programs:liblinear_train",
+    "liblinear-predict": "svmcut.originals.libs.programs:liblinear_predict",
+    "svm_proprank_learn": "svmcut.originals.perf:svm_proprank_learn",
+}
+#: Those that are common words, written where they are named.
+NAMED = {"train": LAUNCHERS["liblinear-train"], "predict": LAUNCHERS["liblinear-predict"]}
+#: By it a launcher is known, which may be written again.
+_MARK = "# a launcher of svmcut names\n"
+
+
+def write_launchers(into: str | None, names: tuple[str, ...]) -> None:
+    """Writes the programs of these names, all of LAUNCHERS without any, and says which.
+
+    Raises
+    ------
+    UsageError
+        For a name that is none, without a folder, and where a file of that name is no launcher.
+    OutputError
+    """
+    if into is None:
+        raise UsageError("the folder is missing; give --into DIR")
+    known = LAUNCHERS | NAMED
+    for name in names:
+        if name not in known:
+            meant = nearest(name, known)
+            near = f"did you mean {meant}? It is one of" if meant else "expected"
+            raise UsageError("{} is no such name; {} {}", name, near, join_names(known, "or"))
+    chosen = list(dict.fromkeys(names)) or list(LAUNCHERS)
+    try:
+        os.makedirs(into, exist_ok=True)
+    except FileExistsError:
+        raise OutputError(into, "is a file; name a folder for the programs") from None
+    except OSError as error:
+        raise OutputError(into, error.strerror or str(error)) from None
+    for name in chosen:
+        path = os.path.join(into, name)
+        if os.path.lexists(path) and not _is_launcher(path):
+            raise UsageError("{}: the file is none of svmcut; name another folder", path)
+    for name in chosen:
+        path = os.path.join(into, name)
+        with write_atomically(path) as output:
+            output.write(_text(known[name]).encode())
+        try:
+            os.chmod(path, 0o777 & ~_umask())
+        except OSError as error:
+            raise OutputError(path, error.strerror or str(error)) from None
+    print(printable(f"{join_names(chosen, 'and')}: written into {into}"))
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _is_launcher(path: str) -> bool:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return _MARK in file.read(2000)
+    except OSError:
+        return False
+
+
+def _text(entry: str) -> str:
+    """A script that runs an entry with this interpreter."""
+    module, function = entry.split(":")
+    python = sys.executable
+    head = f"#!{python}\n"
+    if " " in python or len(head) > 120:  # more than the system reads of such a line
+        quoted = python.replace("'", "'\\''")
+        head = f"#!/bin/sh\n'''exec' '{quoted}' \"$0\" \"$@\"\n' '''\n"
+    return f"{head}{_MARK}import sys\n\nfrom {module} import {function}\n\nsys.exit({function}())\n"

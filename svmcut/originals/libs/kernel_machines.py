@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LIBSVM's machines by the trainers of svmcut, with the lines that LIBSVM prints of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut._native.smo import EXACT_POINTS
+from svmcut.base.records import record, replace
+from svmcut.base.resources import usable_cpus
+from svmcut.base.typing import Any, NamedTuple
+from svmcut.data.examples import Csr
+from svmcut.data.precomputed import is_symmetric, make_symmetric
+from svmcut.formats.library_text import (
+    C_SVC,
+    EPSILON_SVR,
+    LINEAR,
+    NU_SVC,
+    NU_SVR,
+    ONE_CLASS_SVM,
+    POLYNOMIAL,
+    PRECOMPUTED,
+    RBF,
+)
+from svmcut.models.kernels import Kernel
+from svmcut.originals.libs.rows import Rows, csr_of
+from svmcut.originals.libs.words import Refused
+from svmcut.solvers.compose import Watched
+from svmcut.solvers.nu import NuProblem, NuSmo
+from svmcut.solvers.smo import KernelProblem, Smo
+
+#: Megabytes of kernel rows that are kept at least.
+_CACHE = 40.0
+#: Rows of given kernel values that are compared at once, and how far a value and its mirror image
+#: may be apart, of the largest one.
+_BLOCK, _ROUNDING = 512, 1e-5
+#: The relative gap of nu-SVC is this times -e: a tolerance of 0.001 of the KKT
+#: conditions says nothing of a margin that is as small.
+_NU_GAP, LEAST_GAP = 0.01, 1e-9
+
+
+@record
+class Svm:
+    """What to train.
+
+    Attributes
+    ----------
+    svm, kernel, degree : int
+        -s, -t, -d
+    gamma, coef0, cost, nu, tube, tolerance, cache : float
+        -g, -r, -c, -n, -p, -e, -m
+    probability : bool
+        -b
+    weights : dict of int to float
+        -wi
+    say : callable
+        Prints what training reports.
+    path : str
+        Of the training file.
+    """
+
+    svm: int
+    kernel: int
+    degree: int
+    gamma: float
+    coef0: float
+    cost: float
+    nu: float
+    tube: float
+    tolerance: float
+    cache: float
+    probability: bool
+    weights: dict[int, float]
+    say: Callable[[str], None]
+    path: str
+
+    @property
+    def of_classes(self) -> bool:
+        return self.svm in (C_SVC, NU_SVC)
+
+    def function(self) -> Kernel:
+        """The kernel."""
+        if self.kernel in (LINEAR, PRECOMPUTED):  # no function of rows that are values
+            return Kernel()
+        if self.kernel == RBF:
+            return Kernel("rbf", gamma=self.gamma)
+        name = "polynomial" if self.kernel == POLYNOMIAL else "sigmoid"
+        return Kernel(name, self.degree, scale=self.gamma, offset=self.coef0)
+
+
+class Machine(NamedTuple):
+    """f(x) = sum_i beta_i K(x_i, x) - rho."""
+
+    beta: NDArray[np.float64]
+    rho: float
+
+
+class Data(NamedTuple):
+    """Rows as solvers take them.
+
+    Attributes
+    ----------
+    rows : Rows
+        The whole file's.
+    X : Csr
+        Nothing but rows of ones where kernel values are given.
+    own : (n,) int
+        Which rows of the file these are.
+    K : (N, N) float64, of many rows float32, or None
+        Kernel values of all rows of the file, where they are given.
+    """
+
+    rows: Rows
+    X: Csr
+    own: NDArray[np.intp]
+    K: NDArray | None = None
+
+    def take(self, places: NDArray) -> Data:
+        """Some of the rows."""
+        return Data(self.rows, self.X.take(places), self.own[places], self.K)
+
+    def given(self, copies: int = 1) -> dict[str, Any]:
+        """What a problem knows of kernel values that are given; its rows may stand there twice."""
+        if self.K is None:
+            return {}
+        values, places = self.K, self.own
+        kind = np.float64 if copies * len(places) <= EXACT_POINTS else np.float32
+        if values.dtype != kind:  # a copy, which may be of fewer rows
+            values = values[np.ix_(places, places)].astype(kind)
+            places = np.arange(len(places))
+        return {"shared": (values, np.tile(places, copies)), "given": True}
+
+    def expansion(self, rows: Data, machine: Machine, options: Svm) -> NDArray[np.float64]:
+        """f of rows, of a machine of these."""
+        used = np.flatnonzero(machine.beta)
+        if self.K is not None:
+            K = self.K[np.ix_(rows.own, self.own[used])]
+            return K @ machine.beta[used] - machine.rho
+        support = self.X.take(used)
+        return options.function().expansion(rows.X, support, machine.beta[used], machine.rho)
+
+
+def data_of(rows: Rows, options: Svm) -> Data:
+    """The rows of a file; index 0 is a feature like the others."""
+    every = np.arange(len(rows))
+    if options.kernel == PRECOMPUTED:
+        ones = Csr.from_dense(np.ones((len(rows), 1), np.float32))
+        return Data(rows, replace(ones, proven=True), every, given_values(rows, options.path))
+    X = csr_of(options.path, rows, 0, rows.highest + 1)
+    return Data(rows, X.compact()[0], every)
+
+
+def given_values(rows: Rows, path: str) -> NDArray:
+    """(n, n) the values of all rows with all rows, which stand at their serial numbers; of many
+    rows float32."""
+    serials = rows.values[rows.indptr[:-1]].astype(np.int64)
+    n, width = len(rows), max(rows.highest, int(serials.max())) + 1
+    kind = np.float64 if n <= EXACT_POINTS else np.float32
+    if (np.diff(rows.indptr) == width).all():  # every value stands there
+        values, first = rows.values.reshape(n, width), int(serials[0])
+        in_order = (np.diff(serials) == 1).all()
+        K = values[:, first : first + n] if in_order else np.take(values, serials, axis=1)
+        K = np.array(K, kind, order="C")
+    else:
+        place = np.full(width, -1)
+        place[serials] = np.arange(n)
+        of, column = rows.row_of_entries(), place[rows.indices]
+        known = (column >= 0) & (rows.indices > 0)
+        K = np.zeros((n, n), kind)
+        K[of[known], column[known]] = rows.values[known]
+        if not np.array_equal(place[serials], np.arange(n)):  # serial numbers stand twice
+            K = K[:, place[serials]]
+    if not is_symmetric(K):
+        _check_symmetric(K, serials, path)
+        make_symmetric(K, _BLOCK)
+    return K
+
+
+def _check_symmetric(K: NDArray, serials: NDArray[np.int64], path: str) -> None:
+    """Refuses a value and its mirror image that are apart by more than rounding."""
+    for start in range(0, len(K), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        apart = np.abs(K[rows, start:] - K[start:, rows].T)
+        if apart.max() > _ROUNDING * float(np.abs(K).max()):
+            i, j = np.unravel_index(int(np.argmax(apart)), apart.shape) + np.array(start)
+            raise Refused(
+                f"{path}:{i + 1}: the kernel value of samples {serials[i]} and {serials[j]} is "
+                f"{K[i, j]:g}, that of {serials[j]} and {serials[i]} is {K[j, i]:g}; "
+                "they must be equal"
+            )
+
+
+def fit(data: Data, y: NDArray, v: NDArray, options: Svm) -> Machine:
+    """One machine, with its report; v weighs the rows of C-SVC."""
+    how = True, max(_CACHE, options.cache), usable_cpus()
+    late = []
+    if options.svm in (C_SVC, EPSILON_SVR):
+        problem = _problem(data, y, v, options)
+        run, idle = _followed(Smo(*how), problem, options)
+        machine, lines = _of_cost(run, problem)
+    else:
+        nu, least = _nu_problem(data, y, options), 0.0
+        run, idle = _followed(NuSmo(*how), nu, options)
+        if options.svm == NU_SVC and not run.has_margin:
+            # w = 0 is best, which says nothing of rows: what is left at LIBSVM's tolerance does
+            least = options.tolerance
+            run, idle = _followed(NuSmo(*how), replace(nu, gap=None), options)
+            late.append(f"WARNING: -n {options.nu:g} leaves no margin between two classes")
+        machine, lines = _of_nu(run, nu, options, least)
+    count = run.iterations
+    if idle:
+        late.append("WARNING: reaching max number of iterations")
+    head = ["." * (count // 1000) + "*", f"optimization finished, #iter = {count}"]
+    options.say("\n".join([*head, *late, *lines]))
+    return machine
+
+
+def _followed(solver: Smo, problem: Any, options: Svm) -> tuple[Any, bool]:
+    """A run that is over, and whether it was for want of progress."""
+    watched = Watched(solver, problem)
+    for step in watched:
+        if not math.isfinite(step.primal):
+            raise Refused(f"{options.path}: kernel values are not finite; scale the features")
+    return watched.run, watched.idle
+
+
+def _problem(data: Data, y: NDArray, v: NDArray, options: Svm) -> KernelProblem:
+    weights = None if options.svm != C_SVC or (v == 1).all() else v
+    tube = options.tube if options.svm == EPSILON_SVR else None
+    how = {"tolerance": options.tolerance, "weights": weights, "tube": tube} | data.given()
+    return KernelProblem(data.X, np.ascontiguousarray(y), options.function(), options.cost, **how)
+
+
+def _nu_problem(data: Data, y: NDArray, options: Svm) -> NuProblem:
+    """Of nu-SVC and one class with multipliers up to 1, of nu-SVR up to C, each row twice."""
+    X, n, kernel = data.X, data.X.n_rows, options.function()
+    # in single precision, as the recorded programs: where nu is a whole number of rows, one more
+    # has a small multiplier, and tells which of all the best margins it is
+    mass = float(np.float32(options.nu)) * n
+    e = {"tolerance": options.tolerance} | data.given(2 if options.svm == NU_SVR else 1)
+    if options.svm == ONE_CLASS_SVM:
+        return NuProblem(X, np.zeros(n), np.ones(n), (mass, 0.0), kernel, **e)
+    half = (0.5 * mass, 0.5 * mass)
+    if options.svm == NU_SVC:
+        e["gap"] = min(max(_NU_GAP * options.tolerance, LEAST_GAP), 1e-3)
+        return NuProblem(X, np.zeros(n), np.ascontiguousarray(y), half, kernel, **e)
+    twice = X.take(np.tile(np.arange(n), 2))
+    targets, sides = np.tile(y, 2).astype(np.float64), np.repeat([1.0, -1.0], n)
+    return NuProblem(twice, targets, sides, half, kernel, options.cost, **e)
+
+
+def _of_cost(run: Any, problem: KernelProblem) -> tuple[Machine, list[str]]:
+    """The machine and the lines of C-SVC and epsilon-SVR."""
+    f = run.expansion()
+    size, n = np.abs(f.beta), len(f.beta)
+    most = problem.C if problem.weights is None else problem.C * problem.weights
+    lines = []
+    if problem.weights is None or np.ptp(problem.weights) == 0:
+        lines.append(f"nu = {size.sum() / (float(np.mean(most)) * n):.6f}")
+    lines += _counts(0.0 - run.dual, 0.0 - f.b, size, most)
+    return Machine(f.beta, 0.0 - f.b), lines
+
+
+def _of_nu(run: Any, problem: NuProblem, options: Svm, least: float) -> tuple[Machine, list[str]]:
+    """The machine and the lines of the others; that of nu-SVC is divided by its rho, or by `least`
+    where that is greater."""
+    f, (rho, b) = run.expansion(), run.levels()
+    if options.svm == NU_SVR:
+        beta = f.beta.reshape(2, -1).sum(axis=0)
+        told = _counts(0.0 - run.dual, 0.0 - b, np.abs(beta), problem.C)
+        return Machine(beta, 0.0 - b), [f"epsilon = {0.0 - rho:.6f}", *told]
+    size = np.abs(f.beta)
+    if options.svm == ONE_CLASS_SVM:
+        return Machine(f.beta, rho), _counts(0.0 - run.dual, rho, size, 1.0)
+    rho = max(rho, least)
+    machine = Machine(f.beta / rho, 0.0 - b / rho)
+    told = _counts(0.0 - run.dual / rho**2, machine.rho, size, 1.0)
+    return machine, [f"C = {1 / rho:.6f}", *told]
+
+
+def _counts(objective: float, rho: float, size: NDArray, most: Any) -> list[str]:
+    """The last two lines of a report, of multipliers of this size and with these bounds."""
+    bounded = np.count_nonzero((size >= most) & (size > 0))
+    return [
+        f"obj = {objective:.6f}, rho = {rho:.6f}",
+        f"nSV = {np.count_nonzero(size)}, nBSV = {bounded}",
+    ]

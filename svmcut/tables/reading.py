@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables and texts as columns, batch after batch: CSV, TSV, JSON lines, Parquet and Arrow files,
+plain or compressed, and lines of a label and a text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from svmcut.base.errors import DataError, NoExamples
+from svmcut.base.messages import Message, join_names
+from svmcut.base.typing import Any, NamedTuple
+from svmcut.files.packed import PACKINGS
+from svmcut.files.remote import is_url, located
+from svmcut.files.text import Text, open_text
+from svmcut.tables.cells import (
+    Cells,
+    Texts,
+    cells_of,
+    check_names,
+    number_of,
+    pyarrow,
+    validated,
+)
+
+#: Bytes of a block of text; a longer row makes the next ones larger.
+_BLOCK, _LARGEST = 1 << 24, 1 << 30
+_ROWS = 1 << 16
+_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put at the front
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+_DELIMITERS, _QUOTED = b",;\t|", re.compile(rb'"[^"]*"')
+LABEL, TEXT = "label", "text"
+#: What messages call a DataFrame.
+FRAME = "the table"
+PARQUET, ARROW = "Parquet file", "Arrow file"
+
+
+class Table(NamedTuple):
+    """Names of columns, and what follows in batches: one Arrow array or Texts a column."""
+
+    names: list[str]
+    batches: Iterator[list[Any]]
+
+
+@contextmanager
+def open_table(path: str, input: str, groups: tuple[int, int] | None = None) -> Iterator[Table]:
+    """The table of a file, as long as the context lasts.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` for standard input.
+    input : str
+        csv, tsv, jsonl, parquet, arrow or text.
+    groups : (int, int) or None
+        Of a Parquet file the first row group, and the one behind the last; None for all.
+
+    Raises
+    ------
+    DataError
+        Where the file is not what `input` says, is empty, or two columns have one name; with the
+        row for lines with other columns than the first.
+    UsageError
+        Without pyarrow.
+    """
+    if input != "text":
+        pyarrow()
+    with open_text(path) as source:
+        table = _READERS[input](path, source) if groups is None else _parquet(path, source, groups)
+        if len({*table.names}) < len(table.names):
+            name = next(name for name in table.names if table.names.count(name) > 1)
+            places = [str(k) for k, other in enumerate(table.names, 1) if other == name]
+            message = "the columns {} are all named '{}'; rename all but one"
+            raise DataError(path, Message(message, join_names(places), name))
+        yield table
+
+
+def open_frame(frame: Any) -> Table:
+    """The table of a DataFrame, or of whatever else Arrow takes as a table."""
+    pa = pyarrow()
+    with _told(FRAME, "table for Arrow"):
+        if hasattr(frame, "__arrow_c_stream__") or isinstance(frame, pa.Table):
+            table = pa.table(frame)
+        elif hasattr(frame, "to_arrow"):
+            table = frame.to_arrow()
+        else:
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+        batches = iter(table.combine_chunks().to_batches(_ROWS))
+    return _of_batches(FRAME, "table for Arrow", table.schema, batches)
+
+
+def read_cells(path: str, name: str, column: Any) -> Cells:
+    """The cells of a column of a batch; raises as `svmcut.tables.cells.cells_of`."""
+    return column if isinstance(column, Texts) else cells_of(column, name, path)
+
+
+class _File(io.RawIOBase):
+    """The text of a file as Arrow reads it."""
+
+    def __init__(self, text: Text, head: bytes):
+        super().__init__()
+        self._text, self._head, self.quotes = text, head, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, view: Any) -> int:
+        view = memoryview(view)
+        if self._head:
+            count = min(len(view), len(self._head))
+            view[:count], self._head = self._head[:count], self._head[count:]
+        else:
+            count = self._text.readinto(view)
+        self.quotes += bytes(view[:count]).count(b'"')
+        return count
+
+
+def _header(path: str, line: bytes, sign: str) -> list[str]:
+    """The cells of the first line."""
+    if b"\r" in _QUOTED.sub(b"", line):
+        message = "lines end in carriage returns alone; expected newlines, as tr '\\r' '\\n' makes"
+        raise DataError(path, message, 1, line.index(b"\r") + 1)
+    try:
+        return next(csv.reader([line.decode("utf-8", "backslashreplace")], delimiter=sign))
+    except csv.Error as error:
+        raise DataError(path, Message("no header: {}", str(error)), 1, 1) from None
+
+
+def _start(path: str, text: Text) -> bytes:
+    """The first bytes, without a mark of UTF-8; at least a line, where there is one."""
+    head, view = bytearray(), memoryview(bytearray(1 << 16))
+    while (b"\n" not in head or len(head) < len(_MARK)) and (count := text.readinto(view)):
+        head += view[:count]
+    start = bytes(head)
+    if start.startswith(_WIDE):
+        message = "is UTF-16; save the file as UTF-8, or convert it with iconv"
+        raise DataError(path, message)
+    return start.removeprefix(_MARK)
+
+
+def _separated(path: str, text: Text, delimiter: bytes | None = None) -> Table:
+    from pyarrow import csv as reader
+
+    text.check_kind()
+    pa, head = pyarrow(), _start(path, text)
+    if not head.strip():
+        raise NoExamples(path)
+    if any(head.startswith(magic) for magic in PACKINGS):
+        raise DataError(path, "is packed twice; unpack it once")
+    head = head.lstrip(b"\r\n")
+    line = head.split(b"\n", 1)[0].rstrip(b"\r")
+    sign = chr(delimiter[0] if delimiter else _delimiter(line))
+    first = _header(path, line, sign)
+    headed = all(math.isnan(number_of(cell.encode("utf-8", "replace"))) for cell in first)
+    names = [cell.strip() or str(k) for k, cell in enumerate(first, 1)]
+    if not headed:
+        names = [str(k) for k in range(1, len(first) + 1)]
+
+    how = {
+        "read_options": reader.ReadOptions(
+            column_names=names, skip_rows=int(headed), block_size=_BLOCK
+        ),
+        "parse_options": reader.ParseOptions(delimiter=sign, newlines_in_values=True),
+        "convert_options": reader.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.binary()), check_utf8=False, null_values=[]
+        ),
+    }
+
+    def batches() -> Iterator[list[Any]]:
+        file, rows, last = _File(text, head), 0, []
+        try:
+            with reader.open_csv(pa.PythonFile(file, mode="r"), **how) as reading:
+                for batch in reading:
+                    rows, last = rows + batch.num_rows, batch.columns
+                    last = [validated(column, batch.num_rows) for column in last]
+                    yield last
+            if file.quotes % 2 and any(
+                len(column) and b"\n" in column[-1].as_py() for column in last
+            ):
+                raise DataError(path, f"row {rows}: a quote stands open up to the end of the file")
+        except pa.ArrowException as error:
+            raise DataError(path, _of_arrow(str(error), headed, len(names))) from None
+
+    return Table(names, batches())
+
+
+_FOUND = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+
+
+def _of_arrow(text: str, headed: bool, columns: int) -> Message | str:
+    """What Arrow says of a file, as svmcut says it."""
+    if match := _FOUND.search(text):
+        row, expected, actual = map(int, match.groups())
+        return _ragged(row, actual, expected, headed)
+    if "straddl" in text:
+        return f"a row is longer than {_BLOCK:,} bytes; does a quote stand open?"
+    if "Empty CSV" in text:
+        return "no examples"
+    return Message("{}", text.splitlines()[0])
+
+
+def _ragged(number: int | None, actual: int, expected: int, headed: bool) -> Message:
+    where = "a row" if number is None else f"row {number - headed}"
+    like = "the header" if headed else "row 1"
+    return Message("{} has {} columns; expected {}, as in {}", where, actual, expected, like)
+
+
+def _delimiter(line: bytes) -> int:
+    """The sign that stands most often outside quotes in the first line; a comma of none."""
+    bare = _QUOTED.sub(b"", line)
+    return max(_DELIMITERS, key=lambda sign: bare.count(sign))
+
+
+def _of_batches(path: str, what: str, schema: Any, batches: Iterator[Any]) -> Table:
+    """A table of batches of Arrow, whose buffers are validated before anything reads them."""
+    check_names(path, schema)
+
+    def checked() -> Iterator[list[Any]]:
+        with _told(path, what):
+            for batch in batches:
+                columns = []
+                for name, column in zip(schema.names, batch.columns, strict=True):
+                    with _told(path, f"{what}: column '{name}'"):
+                        columns.append(validated(column, batch.num_rows))
+                yield columns
+
+    return Table(schema.names, checked())
+
+
+@contextmanager
+def _told(path: str, what: str) -> Iterator[None]:
+    """Failures of Arrow become a DataError of what there should be."""
+    pa = pyarrow()
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
+        message = [*str(error).splitlines(), "damaged"][0]
+        raise DataError(path, Message("no {}: {}", what, message)) from None
+
+
+def _json_lines(path: str, text: Text) -> Table:
+    from svmcut.tables.json_lines import read_lines
+
+    table = read_lines(path, text)
+    batches = iter(table.combine_chunks().to_batches(_ROWS))
+    return _of_batches(path, "JSON", table.schema, batches)
+
+
+def _parquet(path: str, text: Text, groups: tuple[int, int] | None = None) -> Table:
+    with _told(path, PARQUET):
+        file = _parquet_file(path, text)
+        some = None if groups is None else list(range(*groups))
+        batches = file.iter_batches(_ROWS, row_groups=some)
+        return _of_batches(path, PARQUET, file.schema_arrow, batches)
+
+
+def _parquet_file(path: str, text: Text) -> Any:
+    from pyarrow import parquet
+
+    with _told(path, PARQUET):
+        return parquet.ParquetFile(_seekable(text, pyarrow()))
+
+
+def sizes_of_groups(path: str) -> list[int]:
+    """Bytes of every row group of a Parquet file, unpacked.
+
+    Raises
+    ------
+    DataError, UsageError
+        As `open_table`.
+    """
+    with open_text(path) as text:
+        about = _parquet_file(path, text).metadata
+        return [about.row_group(k).total_byte_size for k in range(about.num_row_groups)]
+
+
+def _arrow(path: str, text: Text) -> Table:
+    from pyarrow import ipc
+
+    pa = pyarrow()
+    with _told(path, ARROW):
+        source = _seekable(text, pa)
+        try:
+            file = ipc.open_file(source)
+        except pa.ArrowInvalid:
+            source.seek(0)
+            stream = ipc.open_stream(source)
+            return _of_batches(path, ARROW, stream.schema, stream)
+        batches = (file.get_batch(k) for k in range(file.num_record_batches))
+        return _of_batches(path, ARROW, file.schema, batches)
+
+
+def _seekable(text: Text, pa: Any) -> Any:
+    """A file that Arrow may read at any place: itself where it is plain, else all of it."""
+    if text.state is not None and text.path != "-" and text.size == text.state[0]:
+        return pa.memory_map(located(text.path))
+    if is_url(text.path) and text.size >= 0 and text.raw.seekable():
+        text.raw.seek(0)
+        return pa.PythonFile(io.BufferedReader(text.raw), mode="r")
+    return pa.BufferReader(text.rest())
+
+
+def _documents(path: str, text: Text) -> Table:
+    """Lines of a label and a text: LABEL<tab>TEXT, or fastText's __label__A __label__B TEXT."""
+    return Table([LABEL, TEXT], _lines(path, text))
+
+
+def _lines(path: str, text: Text) -> Iterator[list[Any]]:
+    kept, number, view = b"", 0, memoryview(bytearray(_BLOCK))
+    while True:
+        count = text.readinto(view)
+        block = kept + bytes(view[:count])
+        end = block.rfind(b"\n") + 1 if count else len(block)
+        kept, lines = block[end:], block[:end].split(b"\n")
+        if lines and not lines[-1]:
+            lines.pop()
+        labels, texts = [], []
+        for line in lines:
+            number += 1
+            line = line.removeprefix(_MARK) if number == 1 else line
+            if not line.strip():
+                continue
+            label, body = _labelled(line)
+            if label is None:
+                message = "no tab behind a label; expected LABEL, a tab and the text, or __label__"
+                raise DataError(path, message, number, 1)
+            labels.append(label)
+            texts.append(body)
+        if labels:
+            yield [Texts.of(labels), Texts.of(texts)]
+        if not count:
+            return
+
+
+_MARKED = b"__label__"
+
+
+def _labelled(line: bytes) -> tuple[bytes | None, bytes]:
+    line = line.rstrip(b"\r")
+    if not line.startswith(_MARKED):
+        label, tab, body = line.partition(b"\t")
+        return (label.strip() if tab else None), body
+    names, rest = [], line
+    while rest.startswith(_MARKED):
+        word, _, rest = rest.partition(b" ")
+        names.append(word.removeprefix(_MARKED).strip())
+        rest = rest.lstrip()
+    return b"|".join(names), rest
+
+
+_READERS = {
+    "csv": _separated,
+    "tsv": lambda path, text: _separated(path, text, b"\t"),
+    "jsonl": _json_lines,
+    "parquet": _parquet,
+    "arrow": _arrow,
+    "text": _documents,
+}
