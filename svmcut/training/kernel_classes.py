@@ -100,7 +100,14 @@ class MachinesPlan(Plan):
             float(V.sum() if other is None else V[k] + V[other]) for k, other in self._machines
         ]
         loss = make_risk(s).bind(np.ones(1), None, None, 1)
-        self._at_zero = 0.0 if s.is_nu else float(loss.linearize(np.zeros(1)).value)
+        at_zero = 0.0 if s.is_nu else float(loss.linearize(np.zeros(1)).value)
+        #: losses of the machines at w = 0
+        self._at_zero = [weight * at_zero for weight in self._totals]
+        #: their sums from each machine to the last
+        self._at_zero_from = np.append(np.cumsum(self._at_zero[::-1])[::-1], 0.0).tolist()
+        self._total = sum(self._totals)
+        #: how many machines are summed, the last of them, and their sums
+        self._summed: tuple[int, Outcome | None, Others] = (0, None, Others())
         if s.is_nu:
             self._check_nu(V)
 
@@ -147,10 +154,12 @@ class MachinesPlan(Plan):
 
     def sums(self, objective: Objective, done: Mapping[int, Outcome]) -> Progress:
         """Of the machines that are trained, and of the others at w = 0."""
-        o = self._others(objective, done)
-        primal, left = o.primal + o.own, o.primal + o.own - o.dual
-        counts: dict[str, Any] = {"cuts": o.cuts, "support": o.support, "risk": o.risk}
-        counts["evaluations"] = o.evaluations
+        o = self._sum([done[k] for k in sorted(done)])
+        missing = [loss for k, loss in enumerate(self._at_zero) if k not in done]
+        primal = o.primal + objective.C * sum(missing)
+        left, risk = primal - o.dual, o.risk + sum(missing[1:])
+        counts: dict[str, Any] = {"cuts": o.cuts, "support": o.support, "risk": risk}
+        counts["evaluations"] = o.evaluations + self._evaluations
         return Progress(o.iteration, o.passes, primal, o.dual, left, 0.0, kept(None), **counts)
 
     def whole(self, objective: Objective, done: Mapping[int, Outcome], ended: Ended) -> Outcome:
@@ -165,7 +174,7 @@ class MachinesPlan(Plan):
             self._begin(len(done), done)
         self._aim = self._plan.units.objective(None, objective.C)
         self._stage = stage = self._plan.next(self._aim, inner)
-        solver = OneOfMany(stage.solver, self._others(objective, dict(enumerate(done))))
+        solver = OneOfMany(stage.solver, self._others(objective, done))
         return Stage(stage.name, solver, stage.problem, objective, start=stage.start)
 
     def finish(
@@ -204,7 +213,7 @@ class MachinesPlan(Plan):
         if not SOLVERS[
             s.solver
         ].by_conditions:  # in percent of the machine's own rows, so that the gaps add up to C e
-            epsilon *= sum(self._totals) ** -1 * self.units.samples
+            epsilon *= self._total**-1 * self.units.samples
         if most is not None:
             most = max(1, most - sum(outcome.progress.iteration for outcome in done))
         values, cache = self._values_for(len(rows)), s.cache_size
@@ -275,30 +284,42 @@ class MachinesPlan(Plan):
             self._evaluations = rows.evaluations
         return self._values
 
-    def _others(self, objective: Objective, done: Mapping[int, Outcome]) -> Others:
-        """Beside the first machine that is not done."""
-        missing = [weight for k, weight in enumerate(self._totals) if k not in done]
-        at_zero = [weight * self._at_zero for weight in missing]
-        left = sum(at_zero[1:])
-        outcomes = [done[k] for k in sorted(done)]
-        steps = [outcome.progress for outcome in outcomes]
-        values = [outcome.kernel_evaluations or 0 for outcome in outcomes]
-        return Others(
-            sum(p.iteration for p in steps),
-            sum(p.passes for p in steps),
-            sum(outcome.primal for outcome in outcomes) + objective.C * left,
-            sum(outcome.dual for outcome in outcomes),
-            sum(p.risk for p in steps) + left,
-            sum(p.cuts for p in steps),
-            sum(p.support for p in steps),
-            self._evaluations + sum(values),
-            objective.C * sum(at_zero[:1]),
+    def _others(self, objective: Objective, done: Sequence[Outcome]) -> Others:
+        """Return the sums over all machines but the first that is not done."""
+        sums, k = self._sum(done), len(done)
+        left = self._at_zero_from[min(k + 1, len(self._machines))]
+        return sums._replace(
+            primal=sums.primal + objective.C * left,
+            risk=sums.risk + left,
+            evaluations=sums.evaluations + self._evaluations,
+            own=objective.C * self._at_zero[k] if k < len(self._machines) else 0.0,
         )
+
+    def _sum(self, done: Sequence[Outcome]) -> Others:
+        """Return the sums over the machines that are done; those of the last call go on where these
+        begin with the same."""
+        count, last, sums = self._summed
+        if count > len(done) or (count and done[count - 1] is not last):
+            count, sums = 0, Others()
+        for outcome in done[count:]:
+            progress = outcome.progress
+            sums = Others(
+                sums.iteration + progress.iteration,
+                sums.passes + progress.passes,
+                sums.primal + outcome.primal,
+                sums.dual + outcome.dual,
+                sums.risk + progress.risk,
+                sums.cuts + progress.cuts,
+                sums.support + progress.support,
+                sums.evaluations + (outcome.kernel_evaluations or 0),
+            )
+        self._summed = len(done), done[-1] if done else None, sums
+        return sums
 
     def _outcome(self, objective: Objective, done: list[Outcome], ended: Ended) -> Outcome:
         """The machines as one model, with the sums of their certificates; those that are missing
         are 0."""
-        others = self._others(objective, dict(enumerate(done)))
+        others = self._others(objective, done)
         primal = others.primal + others.own
         model = self._model(done)
         rewritten = any(

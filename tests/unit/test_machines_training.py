@@ -16,6 +16,7 @@ from svmcut.formats import read_model, write_model
 from svmcut.models import KernelMulticlassModel
 from svmcut.models.kernels import KERNELS, Kernel
 from svmcut.spec.catalog import MULTICLASS
+from svmcut.training import kernel_classes
 
 N, K = 48, 4
 KERNEL = Kernel("rbf", gamma=0.7)
@@ -262,6 +263,17 @@ def test_two_classes_are_one_pair(rng):
     assert outcome.primal == alone.primal and len(outcome.model.b) == 1
     rows = Csr.from_dense(X)
     np.testing.assert_array_equal(outcome.model.decisions(rows)[:, 0], alone.model.scores(rows))
+
+
+def test_each_machine_that_is_done_is_summed_once(rng, monkeypatch):
+    summed = []
+    sums = kernel_classes.Others
+    monkeypatch.setattr(
+        kernel_classes, "Others", lambda *known: summed.append(known) or sums(*known)
+    )
+    y = np.repeat(np.arange(9), 2)
+    trained(rng.normal(size=(len(y), 3)), y, multiclass="one-vs-one")
+    assert len([known for known in summed if known]) == 9 * 8 // 2
 
 
 def test_equal_rows_are_one_support_vector(rng):
