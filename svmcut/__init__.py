@@ -78,8 +78,24 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = _WHERE.get(name, "svmcut.compat")
-    globals()[name] = value = getattr(import_module(room), name)
+    try:
+        module = import_module(room)
+    except ImportError as error:
+        if "scikit-learn" not in str(error):
+            raise
+        return _unavailable(name, error)
+    globals()[name] = value = getattr(module, name)
     return value
+
+
+def _unavailable(name: str, error: ImportError) -> type:
+    """Return a class in place of an estimator whose package is missing: it can be looked up, which
+    `help`, `hasattr` and `import *` do, and raises the error when it is made."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise error
+
+    return type(name, (), {"__doc__": f"Not available: {error}.", "__init__": __init__})
 
 
 def __dir__() -> list[str]:

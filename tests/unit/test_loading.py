@@ -37,11 +37,16 @@ def test_importing_svmcut_imports_nothing_heavy():
     )
 
 
-def test_without_scikit_learn_an_estimator_says_what_to_install():
-    code = "import sys\nsys.modules['sklearn'] = None\nfrom svmcut import LinearSVM"
+def test_without_scikit_learn_names_are_there_and_an_estimator_says_what_to_install():
+    code = (
+        "import sys, pydoc\nsys.modules['sklearn'] = None\nimport svmcut\nfrom svmcut import *\n"
+        "assert all(hasattr(svmcut, name) for name in dir(svmcut)) and hasattr(svmcut, 'SVC')\n"
+        "assert 'LinearSVM' in pydoc.render_doc(svmcut)\nprint('here')\nLinearSVM(C=1)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (
-        "ImportError: the estimators need scikit-learn" in done.stderr
+        done.stdout == "here\n"
+        and "ImportError: the estimators need scikit-learn" in done.stderr
         and "pip install scikit-learn" in done.stderr
     )
 
