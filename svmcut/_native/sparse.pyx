@@ -56,7 +56,7 @@ cdef class Rows:
     C++ side."""
 
     def __init__(self, X):
-        X = X.checked()
+        X = X.validate()
         self.data, self.indices, self.indptr = X.data, X.indices, X.indptr
         cdef int64_t n = self.indptr.shape[0] - 1
         cdef int64_t size = self.data.shape[0]

@@ -19,7 +19,7 @@ from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
 def vector_examples(X: Any, y: Any, qid: Any = None) -> Examples:
     """Rows with one label each, validated; a DataError where they cannot be."""
     queries = None if qid is None else _whole(qid, "qid")
-    return Examples(as_rows(X), _column(y, "y"), queries, None, Source("X")).checked()
+    return Examples(as_rows(X), _column(y, "y"), queries, None, Source("X")).validate()
 
 
 def multilabel_examples(X: Any, Y: Any, qid: Any = None) -> MultilabelExamples:
@@ -30,7 +30,7 @@ def multilabel_examples(X: Any, Y: Any, qid: Any = None) -> MultilabelExamples:
     if not np.all(sets.data == 1):
         raise DataError("Y", "an entry is neither 0 nor 1; expected an indicator matrix")
     names = np.arange(sets.n_features, dtype=np.int64)
-    return MultilabelExamples(rows, names, sets.indptr, sets.indices, Source("X")).checked()
+    return MultilabelExamples(rows, names, sets.indptr, sets.indices, Source("X")).validate()
 
 
 def given_weights(values: Any) -> Any:

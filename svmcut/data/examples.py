@@ -15,52 +15,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
-#: Tags of sequences are numbers up to this.
-MOST_TAGS = 1_000_000
-#: Features from which on it is worth a count how many of them occur.
-MANY_COLUMNS = 1 << 18
+#: Largest number of a tag of sequences.
+MAX_TAGS = 1_000_000
+#: Number of features from which counting those that occur pays off.
+MIN_COUNTED_COLUMNS = 1 << 18
 
 
 @record
 class Csr:
-    """Sparse rows X of shape (n, d) as three arrays.
+    """Sparse rows X of shape (n, d) as three plain arrays: importing SciPy for its matrix costs
+    more CPU time than a small run needs."""
 
-    Attributes
-    ----------
-    data : (nnz,) float32
-        Values; explicit zeros of the file are kept.
-    indices : (nnz,) int32
-        0-based columns, strictly increasing within a row.
-    indptr : (n + 1,) int64
-        Row i holds entries indptr[i] to indptr[i + 1]; indptr[0] need not be 0 (a block of rows
-        shares its arrays).
-    n_features : int
-        d, one more than the largest column.
-    proven : bool
-        Whether the arrays are known to be as above, as those of the file reader are. The C++ side
-        is handed no others: any that are not go through `checked` there, and once on the way into a
-        trainer.
-
-    Notes
-    -----
-    Three plain arrays and not a scipy matrix: importing scipy costs more CPU time than a small run
-    needs.
-    """
-
+    #: (nnz,) values; explicit zeros of the file are kept.
     data: NDArray[np.float32]
+    #: (nnz,) columns from 0, strictly increasing within a row.
     indices: NDArray[np.int32]
+    #: (n + 1,) bounds: row i holds entries indptr[i] to indptr[i + 1]. indptr[0] need not be 0, as
+    #: a block of rows shares its arrays.
     indptr: NDArray[np.int64]
+    #: d, at least one more than the largest column.
     n_features: int
+    #: Whether the arrays are known to be as described, as those of the file reader are. C++ code
+    #: receives proven rows only: others pass `validate` there, and once on the way into a trainer.
     proven: bool = False
 
-    def checked(self) -> Csr:
-        """These rows, proven; O(nnz) unless they are already.
+    def validate(self) -> Csr:
+        """Return these rows, proven; O(nnz) unless they are already.
 
-        Raises
-        ------
-        ValueError
-            For arrays of another type or length, bounds that fall, columns that do not increase
-            within a row or lie outside, and values that are not finite; names the place.
+        Raises ValueError for arrays of another type or length, bounds that fall, columns that do
+        not increase within a row or lie outside, and values that are not finite; it names the
+        place.
         """
         if self.proven:
             return self
@@ -121,6 +105,7 @@ class Csr:
         return replace(self, proven=True)
 
     def _place(self, entry: int) -> str:
+        """Name the row of an entry, for a message."""
         return f"row {int(np.searchsorted(self.indptr, entry, side='right')) - 1}"
 
     @property
@@ -133,7 +118,7 @@ class Csr:
 
     @property
     def stored(self) -> slice:
-        """Where the entries of these rows stand in data and indices."""
+        """The slice of data and indices that holds these rows."""
         return slice(int(self.indptr[0]), int(self.indptr[-1]))
 
     @property
@@ -141,18 +126,18 @@ class Csr:
         return self.data.nbytes + self.indices.nbytes + self.indptr.nbytes
 
     def tight(self) -> Csr:
-        """These rows, with as many features as their largest column asks for."""
+        """Return these rows with no more features than their largest column needs."""
         columns = self.indices[self.stored]
         return replace(self, n_features=int(columns.max()) + 1 if len(columns) else 0)
 
     def rows(self, start: int, stop: int) -> Csr:
-        """Rows start to stop as a view on the same arrays, O(1)."""
+        """Return rows start to stop as a view on the same arrays, O(1)."""
         return Csr(
             self.data, self.indices, self.indptr[start : stop + 1], self.n_features, self.proven
         )
 
     def take(self, rows: NDArray) -> Csr:
-        """The named rows, copied, in the order given; O(their nonzeros)."""
+        """Copy the named rows in the order given; O(their nonzeros)."""
         from svmcut._native import sparse
 
         rows = np.ascontiguousarray(rows, np.int64)
@@ -163,16 +148,16 @@ class Csr:
         return Csr(data, indices, indptr, self.n_features, True)
 
     def compact(self, always: bool = False) -> tuple[Csr, NDArray[np.int32] | None]:
-        """The same rows on the columns that occur, and those columns, where features are many and a
-        quarter does not occur or always is true; else self and None.
+        """Return the same rows on the columns that occur, and those columns; or self and None.
 
-        A file with the feature 2,147,483,646 then costs vectors of a few numbers and not 16 GB
-        each.
+        Rows are compacted if `always` is true, or if features are many and at least a quarter of
+        them does not occur. A file with feature 2,147,483,646 then costs vectors of a few numbers
+        instead of 16 GB each.
         """
         if always or self.n_features > 2 * self.nnz + 1_000_000:
             columns, places = np.unique(self.indices[self.stored], return_inverse=True)
-            return self._moved(places.astype(np.int32), columns)
-        if self.n_features < MANY_COLUMNS or self.nnz > 16 * self.n_features:
+            return self._move_columns(places.astype(np.int32), columns)
+        if self.n_features < MIN_COUNTED_COLUMNS or self.nnz > 16 * self.n_features:
             return self, None
         # a count of bytes instead of a sort: vectors of fewer numbers soon win it back
         met = np.zeros(self.n_features, np.bool_)
@@ -181,24 +166,30 @@ class Csr:
             return self, None
         places = np.cumsum(met, dtype=np.int32)
         places -= 1
-        return self._moved(places[self.indices[self.stored]], np.flatnonzero(met).astype(np.int32))
+        return self._move_columns(
+            places[self.indices[self.stored]], np.flatnonzero(met).astype(np.int32)
+        )
 
-    def _moved(self, places: NDArray, columns: NDArray) -> tuple[Csr, NDArray[np.int32]]:
-        """These rows, whose entries stand at such places among the columns."""
+    def _move_columns(self, places: NDArray, columns: NDArray) -> tuple[Csr, NDArray[np.int32]]:
+        """Return these rows with their entries at the given places among the columns, and the
+        columns."""
         starts = self.indptr - self.indptr[0]
         moved = Csr(self.data[self.stored], places, starts, len(columns), self.proven)
         return moved, columns
 
     def to_dense(self) -> NDArray[np.float32]:
-        """(n, d) float32; for tests and small data."""
+        """Return a (n, d) float32 array; for tests and small data."""
         dense = np.zeros((self.n_rows, self.n_features), np.float32)
         rows = np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
         dense[rows, self.indices[self.stored]] = self.data[self.stored]
         return dense
 
     def to_scipy(self, n_features: int | None = None) -> csr_matrix:
-        """These rows on the same data and indices; indptr is int32 where it can, as scikit-learn
-        wants them both."""
+        """Return a SciPy matrix on the same data and indices.
+
+        Its indptr is int32 where the entries are few enough, as scikit-learn wants both of one
+        type.
+        """
         from scipy.sparse import csr_matrix
 
         indptr = (self.indptr - self.indptr[0]).astype(np.int32 if self.nnz < 2**31 else np.int64)
@@ -209,8 +200,8 @@ class Csr:
 
     @classmethod
     def from_dense(cls, dense, proven: bool = False) -> Csr:
-        """Nonzeros of a 2-D array; where there are no zeros, on the same values. proven: whether
-        they are known to be finite."""
+        """Return the nonzeros of a 2-D array, on the same values if none is zero; `proven` promises
+        finite values."""
         dense, columns = (
             np.asarray(dense, np.float32),
             np.arange(np.shape(dense)[1], dtype=np.int32),
@@ -223,31 +214,25 @@ class Csr:
 
 @record
 class Source:
-    """Where rows came from, so that errors found after reading still name FILE:LINE.
+    """The origin of rows, so that errors found after reading still name FILE:LINE."""
 
-    Attributes
-    ----------
-    path : str
-        As the user named it.
-    skips : (k, 2) int64
-        Row numbers before which lines without an example (comments, blanks) stand, and how many
-        lines stand before that row in all; rows in between are on consecutive lines.
-    """
-
+    #: The path as the user named it.
     path: str
+    #: (k, 2) row numbers before which lines without an example (comments, blanks) stand, and how
+    #: many such lines there are up to that row; rows in between are on consecutive lines.
     skips: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
     def line_of(self, row: int) -> int:
-        """The 1-based line of a 0-based row."""
+        """Return the 1-based line of a 0-based row."""
         return int(self.lines_of(np.array([row]))[0])
 
     def lines_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The lines of several rows."""
+        """Return the 1-based lines of several rows."""
         before = np.concatenate([[0], self.skips[:, 1]])
         return rows + 1 + before[np.searchsorted(self.skips[:, 0], rows, side="right")]
 
     def take(self, rows: NDArray[np.int64]) -> Source:
-        """Of the named rows, in increasing order."""
+        """Return the source of the named rows, which increase."""
         skipped = self.lines_of(rows) - np.arange(1, len(rows) + 1)
         changed = np.flatnonzero(np.diff(skipped, prepend=0))
         return Source(self.path, np.column_stack([changed, skipped[changed]]).astype(np.int64))
@@ -255,48 +240,35 @@ class Source:
 
 @record
 class Examples:
-    """Labelled rows as read; a Risk makes of the labels what it needs.
+    """Labelled rows as read; each risk derives from the labels what it needs."""
 
-    Attributes
-    ----------
-    X : Csr
-        (n, d) features.
-    y : (n,) float64
-        Labels exactly as in the file.
-    qid : (n,) int64 or None
-        Query of each row; None when no line has one.
-    weights : (n,) float64 or None
-        What the rows weigh, svm_light's ``cost:``; None for 1 each. Rows of one query have one
-        weight.
-    source : Source
-        Path and line numbers.
-    table : svmcut.tables.encoding.Rows or None
-        What X was made of, where that was a table or labels were words.
-    serials : (n,) float64 or None
-        Which columns of X the rows themselves are, from 1, where X holds kernel values.
-    """
-
+    #: (n, d) features.
     X: Csr
+    #: (n,) labels exactly as in the file.
     y: NDArray[np.float64]
+    #: (n,) query of each row; None when no line has one.
     qid: NDArray[np.int64] | None
+    #: (n,) weights of the rows, svm_light's ``cost:``; None for 1 each. Rows of one query have the
+    #: same weight.
     weights: NDArray[np.float64] | None
+    #: Path and line numbers.
     source: Source
+    #: The svmcut.tables.encoding.Rows that X was made from if it was a table, or if labels were
+    #: words.
     table: Any = None
+    #: (n,) the columns of X that are the rows themselves, from 1, if X holds kernel values.
     serials: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.y)
 
-    def checked(self) -> Examples:
-        """These examples with proven rows; O(n) where they come from the file reader.
+    def validate(self) -> Examples:
+        """Return these examples with proven rows; O(n) if they come from the file reader.
 
-        Raises
-        ------
-        DataError
-            For rows that Csr.checked refuses, and for labels, queries or weights that are not one
-            finite number a row.
+        Raises DataError for rows that Csr.validate refuses, and for labels, queries or weights that
+        are not one finite number per row.
         """
-        X = checked_rows(self.X, self.source)
+        X = _validate_rows(self.X, self.source)
         for name in ("y", "qid", "weights"):
             values: Any = getattr(self, name)
             if values is None and name != "y":
@@ -315,11 +287,11 @@ class Examples:
         return self if X is self.X else replace(self, X=X)
 
     def part(self, start: int, stop: int) -> Examples:
-        """Rows start to stop as views, without queries, weights and the lines they came from."""
+        """Return rows start to stop as views, without queries, weights and source lines."""
         return Examples(self.X.rows(start, stop), self.y[start:stop], None, None, Source("memory"))
 
     def take(self, keep: NDArray[np.bool_]) -> Examples:
-        """The rows to keep."""
+        """Return the rows to keep."""
         rows = np.flatnonzero(keep)
         qid = None if self.qid is None else self.qid[rows]
         weights = None if self.weights is None else self.weights[rows]
@@ -335,7 +307,7 @@ class Examples:
 
 
 def stack_rows(parts: Sequence[Csr]) -> Csr:
-    """Rows one behind the other, with the features of all."""
+    """Concatenate rows, with the largest number of features."""
     if len(parts) == 1:
         return parts[0]
     starts = np.cumsum([0, *(X.nnz for X in parts)])
@@ -349,64 +321,44 @@ def stack_rows(parts: Sequence[Csr]) -> Csr:
     )
 
 
-def checked_rows(X: Csr, source: Source) -> Csr:
-    """X.checked, whose failures are a DataError of the source."""
+def _validate_rows(X: Csr, source: Source) -> Csr:
+    """Validate rows; failures become a DataError of the source."""
     try:
-        return X.checked()
+        return X.validate()
     except ValueError as error:
         raise DataError(source.path, str(error)) from None
 
 
 class Names(NamedTuple):
-    """What the tags and the features of sequences are called, in the order of their numbers.
-
-    Attributes
-    ----------
-    tags, attributes : tuple of str
-    template : tuple of str
-        The lines that make attributes of tokens in columns; none of files that have attributes.
-    columns : int
-        Columns of those tokens, with that of the tag.
-    hash_bits : int
-        Where above 0, attributes have no names here: their features are hashes, below
-        2^hash_bits.
-    """
+    """Names of the tags and features of sequences, in the order of their numbers."""
 
     tags: tuple[str, ...]
     attributes: tuple[str, ...]
+    #: The lines that make attributes from tokens in columns; empty for files that have attributes.
     template: tuple[str, ...] = ()
+    #: Number of columns of those tokens, including that of the tag.
     columns: int = 0
+    #: Above 0, attributes have no names here: their features are hashes below 2^hash_bits.
     hash_bits: int = 0
 
 
 @record
 class Sequences:
-    """Tokens of sequences, one behind the other.
+    """Tokens of sequences, concatenated."""
 
-    Attributes
-    ----------
-    X : Csr
-        (tokens, D) features.
-    indptr : (n + 1,) int64
-        Sequence n is rows indptr[n] to indptr[n + 1].
-    tags : (tokens,) int32
-        Right tags, from 0: the file's less 1; below 0 of tags that a model does not know.
-    source : Source
-        Path and line numbers of the tokens.
-    weights : (n,) float64 or None
-        Of the sequences; None for 1 each.
-    names : Names or None
-        Where the file has them.
-    others : tuple of str
-        What tags that a model does not know are called, those of -2, -3 and so on.
-    """
-
+    #: (tokens, D) features.
     X: Csr
+    #: (n + 1,) bounds: sequence n is rows indptr[n] to indptr[n + 1].
     indptr: NDArray[np.int64]
+    #: (tokens,) right tags from 0, the file's less 1; below 0 for tags unknown to a model.
     tags: NDArray[np.int32]
+    #: Path and line numbers of the tokens.
     source: Source = field(default_factory=lambda: Source("memory"))
+    #: (n,) weights of the sequences; None for 1 each.
     weights: NDArray[np.float64] | None = None
+    #: The names of tags and features, if the file has them.
     names: Names | None = None
+    #: Names of the tags unknown to a model: those of -2, -3 and so on.
     others: tuple[str, ...] = ()
     table: ClassVar[None] = None
 
@@ -414,15 +366,15 @@ class Sequences:
         return len(self.indptr) - 1
 
     def sizes(self) -> tuple[int, int, int, int]:
-        """Numbers of sequences, tokens, features, and tags up to the largest."""
+        """Return the numbers of sequences, tokens, features, and tags up to the largest."""
         return len(self), self.X.n_rows, self.X.n_features, int(self.tags.max()) + 1
 
     def tokens(self) -> Examples:
-        """The tokens as rows, labelled with the file's tags."""
+        """Return the tokens as rows, labelled with the file's tags."""
         return Examples(self.X, self.tags.astype(np.float64) + 1, None, None, self.source)
 
     def take(self, keep: NDArray[np.bool_]) -> Sequences:
-        """The sequences to keep."""
+        """Return the sequences to keep."""
         lengths = np.diff(self.indptr)
         weights = None if self.weights is None else self.weights[keep]
         rows = np.flatnonzero(np.repeat(keep, lengths))
@@ -431,7 +383,7 @@ class Sequences:
         return Sequences(*taken, weights, self.names, self.others)
 
     def part(self, first: int, last: int) -> Sequences:
-        """Sequences first to last as views, without the lines they came from."""
+        """Return sequences first to last as views, without source lines."""
         start, stop = self.indptr[first], self.indptr[last]
         return Sequences(
             self.X.rows(start, stop),
@@ -443,42 +395,33 @@ class Sequences:
 
 @record
 class MultilabelExamples:
-    """Rows with sets of labels.
+    """Rows with sets of labels."""
 
-    Attributes
-    ----------
-    X : Csr
-        (n, d) features.
-    names : (K,) int64
-        The labels of the file, increasing.
-    indptr : (n + 1,) int64
-        Row i has the labels names[labels[indptr[i] : indptr[i + 1]]]; a row may have none.
-    labels : (m,) int32
-        Places in ``names``, increasing within a row.
-    source : Source
-        Path and line numbers.
-    weights : (n,) float64 or None
-        Of the rows; None for 1 each.
-    table : svmcut.tables.encoding.Rows or None
-        As of Examples.
-    """
-
+    #: (n, d) features.
     X: Csr
+    #: (K,) labels of the file, increasing.
     names: NDArray[np.int64]
+    #: (n + 1,) bounds: row i has the labels names[labels[indptr[i] : indptr[i + 1]]]; a row may
+    #: have none.
     indptr: NDArray[np.int64]
+    #: (m,) places in `names`, increasing within a row.
     labels: NDArray[np.int32]
+    #: Path and line numbers.
     source: Source
+    #: (n,) weights of the rows; None for 1 each.
     weights: NDArray[np.float64] | None = None
+    #: The svmcut.tables.encoding.Rows that X was made from, as in Examples.
     table: Any = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
-    def checked(self) -> MultilabelExamples:
-        """As Examples.checked; labels are places in `names`, increasing within a row."""
+    def validate(self) -> MultilabelExamples:
+        """Check rows as Examples.validate does, and that labels are places in `names`, increasing
+        within a row."""
         if self.X.proven:
             return self
-        X = checked_rows(self.X, self.source)
+        X = _validate_rows(self.X, self.source)
         sets = Csr(
             np.zeros(len(self.labels), np.float32), self.labels, self.indptr, len(self.names)
         )
@@ -489,13 +432,13 @@ class MultilabelExamples:
                 f"{X.n_rows + 1}, one more than rows",
             )
         try:
-            sets.checked()
+            sets.validate()
         except ValueError as error:
             raise DataError(self.source.path, f"labels as columns: {error}") from None
         return replace(self, X=X)
 
     def take(self, keep: NDArray[np.bool_]) -> MultilabelExamples:
-        """The rows to keep, with the labels that they have."""
+        """Return the rows to keep, with the labels that they have."""
         rows, (row, labels) = np.flatnonzero(keep), self.entries()
         indptr = np.concatenate([[0], np.cumsum(np.diff(self.indptr)[keep])]).astype(np.int64)
         used, places = np.unique(labels[keep[row]], return_inverse=True)
@@ -507,20 +450,20 @@ class MultilabelExamples:
         )
 
     def part(self, start: int, stop: int) -> MultilabelExamples:
-        """Rows start to stop as views, without the lines they came from."""
+        """Return rows start to stop as views, without source lines."""
         indptr = self.indptr[start : stop + 1]
         return MultilabelExamples(
             self.X.rows(start, stop), self.names, indptr, self.labels, Source("memory")
         )
 
     def gold(self) -> NDArray[np.bool_]:
-        """(n, K) bool, whether row i has label k."""
+        """Return (n, K) booleans: row i has label k."""
         gold = np.zeros((len(self), len(self.names)), bool)
         gold[self.entries()] = True
         return gold
 
     def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Rows and places in ``names`` of all labels."""
+        """Return the rows and the places in `names` of all labels."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr)), self.labels[
             self.indptr[0] : self.indptr[-1]
         ]

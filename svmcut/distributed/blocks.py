@@ -147,7 +147,7 @@ def block_examples(block: Block) -> Examples:
         qid = block.get("qid")
         examples = vector_examples(X, y, None if qid is None else np.asarray(qid))
         if (weights := block.get("weights")) is not None:
-            examples = replace(examples, weights=given_weights(np.asarray(weights))).checked()
+            examples = replace(examples, weights=given_weights(np.asarray(weights))).validate()
     except DataError as error:
         raise DataError(name, error.sentence) from None
     if not len(examples):

@@ -252,7 +252,7 @@ class Trained(Running, BaseEstimator):
         """Rows to predict, checked once."""
         check_is_fitted(self)
         with own_words():
-            return as_rows(self._validated(X, reset=False)).checked()
+            return as_rows(self._validated(X, reset=False)).validate()
 
     def _scored(self, X: Any, weights: Any, constants: Any) -> NDArray[np.float64]:
         """(n, K) scores of rows by weights (K, d); a dense matrix is read as it is, to the bytes

@@ -77,7 +77,7 @@ class Machines(ClassifierMixin, Trained):
         settings = self._settings(**self._parameters(rows))
         classes, codes = np.unique(y, return_inverse=True)
         weights = self._class_weights(codes, classes, class_weight, weights)
-        data = Examples(rows, codes.astype(np.float64), None, None, Source("X")).checked()
+        data = Examples(rows, codes.astype(np.float64), None, None, Source("X")).validate()
         _, data = self._weighed(data, settings, weights)
         left, codes = np.unique(data.y, return_inverse=True)
         settings = self._of_several(settings, len(left))

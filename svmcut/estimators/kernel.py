@@ -126,8 +126,8 @@ class Expansions(OfKernels, Trained):
         with own_words():
             X = self._validated(X, reset=False)
             if callable(self.kernel):
-                return as_rows(self._values(X)).checked()
-            return as_rows((X.toarray() if hasattr(X, "tocsr") else X) - self._shift).checked()
+                return as_rows(self._values(X)).validate()
+            return as_rows((X.toarray() if hasattr(X, "tocsr") else X) - self._shift).validate()
 
     def _check_saved(self) -> None:
         super()._check_saved()

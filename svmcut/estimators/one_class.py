@@ -73,7 +73,7 @@ class OneClassSVM(OutlierMixin, Expansions):
         X = self._validated(X)
         rows = self._training_rows(X)
         settings = self._settings(**self._parameters(rows))
-        data = Examples(rows, np.ones(rows.n_rows), None, None, Source("X")).checked()
+        data = Examples(rows, np.ones(rows.n_rows), None, None, Source("X")).validate()
         own, data = self._weighed(data, settings, sample_weight)
         outcome = self._run(own, data, settings)
         self._keep([outcome], settings)

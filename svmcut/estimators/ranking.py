@@ -85,7 +85,7 @@ class RankSVM(Trained):
         X, y = self._validated(X, y=y, y_numeric=True)
         queries = _queries(qid, group, len(y))
         order = np.argsort(queries, kind="stable")
-        rows = self._training_rows(X).checked()
+        rows = self._training_rows(X).validate()
         if (np.diff(queries) < 0).any():
             rows = rows.take(order)
         settings = self._settings(cost=self.C, loss=self.loss)

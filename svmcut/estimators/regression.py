@@ -57,7 +57,7 @@ class Regressor(RegressorMixin, Trained):
         settings = self._settings(**self._parameters(rows))
         data = Examples(
             rows, np.ascontiguousarray(y, np.float64), None, None, Source("X")
-        ).checked()
+        ).validate()
         own, data = self._weighed(data, settings, sample_weight)
         starts = self._last(data, data.y, settings) if self.warm_start else {}
         driver = own.plan(data, settings)

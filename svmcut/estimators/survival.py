@@ -81,7 +81,7 @@ class SurvivalSVM(Trained):
         check_consistent_length(X, times)
         rows = self._training_rows(X)
         settings = self._settings(example_cost=self.C, loss=self.loss)
-        data = Examples(rows, times, None, None, Source("X")).checked()
+        data = Examples(rows, times, None, None, Source("X")).validate()
         check_times(times, "y")
         own, data = self._weighed(data, settings, sample_weight)
         outcome = self._run(own, data, settings)

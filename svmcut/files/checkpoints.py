@@ -444,7 +444,7 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
         fields["proven"] = False
     if hasattr(cls, "_fields") or records.is_record(cls):
         instance = cls(**fields)
-        return instance.checked() if hasattr(cls, "checked") else instance
+        return instance.validate() if hasattr(cls, "validate") else instance
     instance = object.__new__(cls)
     for key, item in fields.items():
         setattr(instance, key, item)

@@ -63,4 +63,4 @@ def _rows_of(path: str, matrix: Any, start: int) -> Examples:
     indices = np.tile(np.arange(d, dtype=np.int32), n)
     X = Csr(values.ravel(), indices, np.arange(0, n * d + 1, d, dtype=np.int64), d)
     serials = np.arange(start + 1.0, start + n + 1)
-    return Examples(X, y, None, None, Source(path), serials=serials).checked()
+    return Examples(X, y, None, None, Source(path), serials=serials).validate()

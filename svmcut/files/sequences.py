@@ -11,7 +11,7 @@ import numpy as np
 from svmcut.base.errors import DataError
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.data.examples import MOST_TAGS, Csr, Examples, Sequences
+from svmcut.data.examples import MAX_TAGS, Csr, Examples, Sequences
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.weights import shared_weights
 
@@ -89,10 +89,10 @@ def _qid(block: Examples, row: int) -> int:
 
 def _check_tags(tokens: Examples, least: int) -> None:
     y, source = tokens.y, tokens.source
-    bad = np.flatnonzero((y < least) | (y != np.floor(y)) | (y > MOST_TAGS))
+    bad = np.flatnonzero((y < least) | (y != np.floor(y)) | (y > MAX_TAGS))
     if len(bad):
         row = int(bad[0])
-        expected = f"an integer from {least} to {MOST_TAGS}"
+        expected = f"an integer from {least} to {MAX_TAGS}"
         raise DataError(
             source.path, f"tag {y[row]:.15g} is refused; expected {expected}", source.line_of(row)
         )

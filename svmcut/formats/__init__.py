@@ -109,7 +109,7 @@ def _checked(path: str, model: Model) -> Model:
     from svmcut.spec.schemas import StateError
 
     try:
-        return model.checked()
+        return model.validate()
     except StateError as error:
         message = Message("the numbers do not fit together: {}", str(error))
         raise ModelError(path, message) from None

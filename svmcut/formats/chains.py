@@ -21,7 +21,7 @@ import numpy as np
 
 from svmcut.base.errors import ModelError
 from svmcut.base.typing import TYPE_CHECKING, BinaryIO
-from svmcut.data.examples import MOST_TAGS
+from svmcut.data.examples import MAX_TAGS
 from svmcut.formats.grammar import HeaderLines, finite32, products, write_header, write_weights
 from svmcut.formats.marks import split_certificate
 from svmcut.formats.names import split, write_names
@@ -69,7 +69,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
         )
     highest = lines.integer(8, "the highest feature index", 0)
     features = lines.integer(9, "the number of emission features", 0)
-    tags = lines.integer(10, "the number of classes", 1, MOST_TAGS)
+    tags = lines.integer(10, "the number of classes", 1, MAX_TAGS)
     transition = lines.integer(11, "the order of transitions", 0, 3)
     emission = lines.integer(12, "the order of emissions", 0, min(1, transition))
     loss = lines.integer(13, "the loss function", 0)

@@ -17,7 +17,7 @@ import numpy as np
 from svmcut._native.text import format_pairs
 from svmcut.base.errors import ModelError
 from svmcut.base.typing import TYPE_CHECKING, BinaryIO
-from svmcut.data.examples import MOST_TAGS, Csr
+from svmcut.data.examples import MAX_TAGS, Csr
 from svmcut.formats.chains import transition_numbers, transition_places
 from svmcut.formats.grammar import HeaderLines, finite32, products, write_header, write_weights
 from svmcut.formats.names import split, write_names
@@ -38,7 +38,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
     highest = lines.integer(8, "the highest index", 0)
     features = lines.integer(9, "the number of emission features", 0)
     count = lines.integer(10, "the number of support tokens plus 1", 1)
-    K = lines.integer(11, "the number of classes", 1, MOST_TAGS)
+    K = lines.integer(11, "the number of classes", 1, MAX_TAGS)
     order = lines.integer(12, "the order of transitions", 0, 3)
     text, names, temperature = split(path, file.read(), _FIRST_LINE, K, features)
     room = 64 * (len(text) + 2**20)

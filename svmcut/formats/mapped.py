@@ -130,7 +130,7 @@ def read_arrays(path: str, first: bytes, file: BinaryIO, layout: Layout) -> dict
 
 
 def model_of(path: str, kind: type[M], values: dict[str, Any]) -> M:
-    """The model of a class that has `checked`.
+    """The model of a class that has `validate`.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def model_of(path: str, kind: type[M], values: dict[str, Any]) -> M:
         For arrays that do not fit together.
     """
     try:
-        return kind(**values).checked()
+        return kind(**values).validate()
     except StateError as error:
         raise ModelError(path, f"the arrays do not fit together: {error}") from None
 

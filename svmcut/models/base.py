@@ -90,7 +90,7 @@ class BaseModel:
         ``features``, and what its kind has; docs/inspect.md lists the keys."""
         raise NotImplementedError
 
-    def checked(self, n_features: int = MOST_FEATURES) -> Self:
+    def validate(self, n_features: int = MOST_FEATURES) -> Self:
         """This model, where its arrays fit together and data of so many features has its columns.
 
         Raises

@@ -46,7 +46,7 @@ class ChainShape:
     transition_order: int = 1
     emission_order: int = 0
 
-    def checked(self) -> Self:
+    def validate(self) -> Self:
         """This layout, where a chain can have it.
 
         Raises
@@ -254,7 +254,7 @@ class ChainModel(TagsModel):
         return self.shape.n_features
 
     def form(self) -> dict[str, schemas.Check]:
-        w = schemas.reals(self.shape.checked().dim)
+        w = schemas.reals(self.shape.validate().dim)
         return {"w": w, "loss": schemas.count(0, 1), **super().form()}
 
     def facts(self, ends: facts.Ends) -> dict[str, Any]:
@@ -357,7 +357,7 @@ class KernelChainModel(TagsModel):
         return self.support.n_features
 
     def form(self) -> dict[str, schemas.Check]:
-        shape = self.shape.checked()
+        shape = self.shape.validate()
         return {
             "alpha": schemas.reals(self.support.n_rows, shape.n_tags),
             "transitions": schemas.reals(shape.transitions),

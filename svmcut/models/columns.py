@@ -18,7 +18,7 @@ def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:
     Rows keep their values, so that norms stay what they were; where unknown columns repeat, rows
     are good for products only. O(nnz log d).
     """
-    X = X.checked()
+    X = X.validate()
     if columns is None:
         return X
     places = np.searchsorted(columns, X.indices).astype(np.int32)

@@ -56,7 +56,7 @@ class Classification(VectorTask):
         if settings.original:
             return super().plan(data, settings, time_limit)
         path, n = data.source.path, len(data)
-        labels = labels_of(data.checked().y, settings.positive, path)
+        labels = labels_of(data.validate().y, settings.positive, path)
         positive, _ = classes_of(data.y, labels)
         counts = [n - int(positive.sum()), int(positive.sum())]
         alone = ""

@@ -178,7 +178,7 @@ class Multiclass(RowTask):
         DataError
             For labels that are not whole.
         """
-        y = data.checked().y
+        y = data.validate().y
         fraction = np.flatnonzero(y != np.round(y))
         if len(fraction):
             row = int(fraction[0])

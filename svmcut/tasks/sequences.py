@@ -60,7 +60,7 @@ class Tags:
 
 
 #: Lines of a table by tag that is printed.
-MOST_TAGS = 100
+MAX_TAGS = 100
 
 
 class TagLines(Presentation):
@@ -116,7 +116,7 @@ def _table(rows: list[dict[str, Any]], last: list[Any] | None = None) -> str:
         if not all(map(math.isnan, shares)):
             shown = ("-" if math.isnan(share) else f"{share:.2f} %" for share in shares)
             table.append([name, str(count), *shown])
-    return "\n".join(["", *aligned(table), ""]) if len(table) <= MOST_TAGS else ""
+    return "\n".join(["", *aligned(table), ""]) if len(table) <= MAX_TAGS else ""
 
 
 class Tagging(Task):

@@ -48,7 +48,7 @@ class Survival(VectorTask):
         DataError
             For a time of 0, and where no two can be compared.
         """
-        check_times(data.checked().y, data.source.path)
+        check_times(data.validate().y, data.source.path)
         driver = super().plan(data, settings, time_limit)
         events = int((data.y > 0).sum())
         driver.counts = {"events": events, "censored": len(data) - events}

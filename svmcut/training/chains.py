@@ -149,7 +149,7 @@ class Chains(Structured):
     warm = True
 
     def __init__(self, sequences: Sequences, settings: Settings):
-        self._examples, s = sequences.tokens().checked(), settings
+        self._examples, s = sequences.tokens().validate(), settings
         self._loss = losses(s.task)[s.loss or ""].number or 0  # 0 for sequences with any wrong tag
         path = sequences.source.path
         n_tags = int(sequences.tags.max()) + 1

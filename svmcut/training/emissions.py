@@ -88,7 +88,7 @@ class FunctionsPlan(Plan):
     def __init__(
         self, sequences: Sequences, settings: Settings, units: Units, order: int = 0, beam: int = 0
     ):
-        examples = sequences.tokens().checked()
+        examples = sequences.tokens().validate()
         self._examples, self._kernel = examples, kernel_of(settings)
         path, K = examples.source.path, int(sequences.tags.max()) + 1
         if max(K + examples.X.n_features, 2 * K ** (order + 1)) > LARGEST_INDEX:

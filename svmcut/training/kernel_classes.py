@@ -59,7 +59,7 @@ class MachinesPlan(Plan):
     splits = True
 
     def __init__(self, examples: Examples, settings: Settings):
-        self._examples, s = examples.checked(), settings
+        self._examples, s = examples.validate(), settings
         self.names, self._y = np.unique(self._examples.y, return_inverse=True)
         self._X, self._columns = (
             (self._examples.X, None) if s.is_given else self._examples.X.compact()
@@ -135,7 +135,7 @@ class MachinesPlan(Plan):
             "found",
         )
         for outcome in handed["done"]:
-            outcome.checked().model.checked(self._examples.X.n_features)
+            outcome.validate().model.validate(self._examples.X.n_features)
         self._begin(len(handed["done"]), handed["done"])
         self._plan.check_found(handed["machine"])
 
@@ -150,7 +150,7 @@ class MachinesPlan(Plan):
 
     def check_piece(self, objective: Objective, k: int, outcome: Outcome) -> None:
         schemas.require(isinstance(outcome.model, KernelModel), "model", "one of a kernel")
-        outcome.model.checked(self._examples.X.n_features)
+        outcome.model.validate(self._examples.X.n_features)
 
     def sums(self, objective: Objective, done: Mapping[int, Outcome]) -> Progress:
         """Of the machines that are trained, and of the others at w = 0."""

@@ -59,7 +59,7 @@ class LabelSetPlan(Structured):
     warm = False
 
     def __init__(self, examples: MultilabelExamples, settings: Settings):
-        self._examples, s = examples.checked(), settings
+        self._examples, s = examples.validate(), settings
         path, pairs = examples.source.path, s.pairs == "all"
         X, self._columns = self._examples.X.compact()
         check_parts(path, s.parts, len(examples.names), "labels")
@@ -191,7 +191,7 @@ class LabelBlockPlan(Plan):
     crew: Any = None
 
     def __init__(self, examples: MultilabelExamples, settings: Settings):
-        self._examples = examples.checked()
+        self._examples = examples.validate()
         X, self._columns = self._examples.X.compact()
         self._weights, path = checked_weights(examples), examples.source.path
         units = units_of_structures(settings, len(examples), self._weights)

@@ -158,7 +158,7 @@ class Classes:
     """
 
     def __init__(self, examples: Examples, settings: Settings):
-        self.examples, s, path = examples.checked(), settings, examples.source.path
+        self.examples, s, path = examples.validate(), settings, examples.source.path
         self._settings, self.path = settings, path
         self.names, y = classes_of(self.examples, s.original)
         K, n = len(self.names), len(examples)
@@ -397,7 +397,7 @@ class JointPlan(FunctionsPlan):
     objects = "examples", "classes"
 
     def __init__(self, examples: Examples, settings: Settings):
-        rows, s, path, n = examples.checked(), settings, examples.source.path, len(examples)
+        rows, s, path, n = examples.validate(), settings, examples.source.path, len(examples)
         self.names, classes = classes_of(rows, s.original)
         K, places, v = len(self.names), classes.astype(np.int32), checked_weights(rows)
         check_class_numbers(path, K, rows.X.n_features)

@@ -274,7 +274,7 @@ class Outcome:
 
         return replace(self, progress=self.progress._replace(solution=Unsaved()), below=None)
 
-    def checked(self) -> Outcome:
+    def validate(self) -> Outcome:
         """This, where a checkpoint may hold it.
 
         Raises
@@ -283,7 +283,7 @@ class Outcome:
         """
         from svmcut.spec import schemas
 
-        self.model.checked()
+        self.model.validate()
         numbers = schemas.row(schemas.ANY_REAL, schemas.ANY_REAL)
         stopped_by = schemas.maybe(schemas.text(*STOPS, *ENDS))
         schemas.checked(

@@ -229,7 +229,7 @@ class PiecesRun(Run):
         super().restore(state)
         for k, outcome in self.done.items():
             plan, objective, _ = self._problem
-            plan.check_piece(objective, k, outcome.checked())
+            plan.check_piece(objective, k, outcome.validate())
 
     def __iter__(self) -> Iterator[Progress]:
         began = time.perf_counter()

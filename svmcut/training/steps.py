@@ -307,7 +307,7 @@ class BudgetPlan(Chosen):
             "evaluations": schemas.COUNT,
         }
         schemas.checked(handed, schemas.instance(dict, **known), "found")
-        handed["model"].checked(self.room.vectors.examples.X.n_features)
+        handed["model"].validate(self.room.vectors.examples.X.n_features)
         same = handed["model"].support.n_features == self.room.X.n_features
         schemas.require(same, "found.model and the examples", "their width")
 

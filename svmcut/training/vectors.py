@@ -100,7 +100,7 @@ class Vectors:
     """
 
     def __init__(self, examples: Examples, settings: Settings, weights: bool = True):
-        self.examples, self._settings = examples.checked(), settings
+        self.examples, self._settings = examples.validate(), settings
         s = settings
         self.path = examples.source.path
         # columns of kernel values are points, and stand where they stand

@@ -66,7 +66,7 @@ def rows_of(X):
 
 
 def expected(model, X):
-    return model.predict(Csr.from_dense(X).checked())
+    return model.predict(Csr.from_dense(X).validate())
 
 
 @pytest.mark.parametrize("kind", MACHINES)
@@ -95,7 +95,7 @@ def test_svm_light_reads_what_is_written_for_it(kind, to):
     model, X = trained(kind)
     assert call("svmcut", "export", "model", "out", "--to", to) == 0
     assert Path("out").read_bytes().startswith(b"SVM-light Version V6.")
-    rows = Csr.from_dense(X).checked()
+    rows = Csr.from_dense(X).validate()
     np.testing.assert_allclose(read_model("out").scores(rows), model.scores(rows), atol=1e-6)
 
 
@@ -121,7 +121,7 @@ def test_onnx_runs_what_is_written_for_it(kind):
     session = runtime.InferenceSession("out.onnx", providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     found = dict(zip(names, session.run(None, {"X": X})))
-    rows = Csr.from_dense(X).checked()
+    rows = Csr.from_dense(X).validate()
     scores = model.scores(rows)
     if "label" in found:
         clear = np.abs(scores) > 1e-4 if scores.ndim == 1 else np.ones(len(X), bool)
@@ -144,7 +144,7 @@ def test_given_kernel_values_go_to_libsvm_alone(capsys):
     values = np.column_stack([np.arange(1, 41), K]).ravel().astype(float)
     rows = Rows(np.zeros(40), 41 * np.arange(41), indices, values)
     found, _ = Predictor(read_kernel("out")).predict(rows, False)
-    assert (found == np.where(model.scores(Csr.from_dense(K).checked()) > 0, 1, -1)).all()
+    assert (found == np.where(model.scores(Csr.from_dense(K).validate()) > 0, 1, -1)).all()
     for to in ("liblinear", "svm_light", "onnx"):
         assert call("svmcut", "export", "model", "other", "--to", to) == 2
         assert "libsvm and json take it" in capsys.readouterr().err
@@ -159,7 +159,7 @@ def test_probabilities_of_pairs_go_along(capsys):
     assert "Left out" not in capsys.readouterr().out
     _, P = Predictor(read_kernel("out")).predict(rows_of(X), True)
     model = read_model("model")
-    wanted = model.probabilities(model.scores(Csr.from_dense(X).checked()))[:, ::-1]
+    wanted = model.probabilities(model.scores(Csr.from_dense(X).validate()))[:, ::-1]
     np.testing.assert_allclose(P, wanted, atol=1e-6)
     assert call("svmcut", "export", "model", "out", "--to", "svm_light") == 0
     assert "Left out: the probabilities" in capsys.readouterr().out

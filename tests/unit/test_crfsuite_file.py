@@ -45,7 +45,7 @@ def check(found):
     expected = [[1, 2, -1.5, 0, 0, 0], [0, 0, 0, 1, 1.5, 0], [0, 0, 0, 1, 0, 1], [0] * 6]
     np.testing.assert_array_equal(found.X.to_dense(), expected)
     np.testing.assert_array_equal(found.source.lines_of(np.arange(4)), [1, 3, 4, 7])
-    replace(found.X, proven=False).checked()
+    replace(found.X, proven=False).validate()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_limit_of_memory_is_kept(file):
 def models():
     shape = ChainShape(2, 3)
     names = Names(("A b", "B"), ("x", "", "\tü:\\ #@ tag 1 \r"))
-    support = Csr.from_dense(np.eye(2, 3)).checked()
+    support = Csr.from_dense(np.eye(2, 3)).validate()
     kernel = KernelChainModel(
         Kernel("rbf"), support, np.eye(2), np.eye(1, shape.transitions)[0], shape, names=names
     )

@@ -55,7 +55,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_rows_are_refused_wherever_they_come_in(name):
     X, message = WRONG[name]
-    for use in (X.checked, lambda: sparse.Rows(X), lambda: LinearModel(np.ones(3), 0.0).scores(X)):
+    for use in (X.validate, lambda: sparse.Rows(X), lambda: LinearModel(np.ones(3), 0.0).scores(X)):
         with pytest.raises(ValueError, match="^" + message):
             use()
     n = max(0, len(X.indptr) - 1)
@@ -122,26 +122,26 @@ def test_rows_of_a_file_and_what_is_made_of_proven_rows_are_proven(tmp_path):
     path = tmp_path / "train"
     path.write_text("1 1:1 3:2\n-1 2:3\n")
     read = read_examples(str(path)).X
-    made = rows().checked()
+    made = rows().validate()
     for X in (read, made, read.rows(0, 1), read.take(np.array([1])), made.compact()[0]):
         assert X.proven
-        assert X.checked() is X
+        assert X.validate() is X
     assert not rows().proven
     part = rows(columns=(9, 0, 2, 1, 9), values=(np.nan, 1, 2, 3, np.nan), indptr=(1, 3, 4))
-    assert part.checked().n_rows == 2  # what lies outside the rows does not count
+    assert part.validate().n_rows == 2  # what lies outside the rows does not count
 
 
 def test_many_features_of_which_a_quarter_does_not_occur_are_left_out(monkeypatch):
     data = rows(columns=(0, 2, 7, 2, 5), values=range(1, 6), indptr=(0, 3, 5), d=8)
     assert data.compact()[0] is data
-    monkeypatch.setattr("svmcut.data.examples.MANY_COLUMNS", 8)
+    monkeypatch.setattr("svmcut.data.examples.MIN_COUNTED_COLUMNS", 8)
     for part in (data, data.rows(1, 2)):
         moved, columns = part.compact()
         wanted, known = part.compact(always=True)
         assert np.array_equal(columns, known) and columns.dtype == np.int32
-        assert np.array_equal(moved.checked().to_dense(), wanted.to_dense())
+        assert np.array_equal(moved.validate().to_dense(), wanted.to_dense())
         assert moved.indices.dtype == np.int32
-    monkeypatch.setattr("svmcut.data.examples.MANY_COLUMNS", 3)
+    monkeypatch.setattr("svmcut.data.examples.MIN_COUNTED_COLUMNS", 3)
     assert rows().compact()[1] is None  # all occur
 
 
@@ -151,6 +151,6 @@ def test_rows_below_a_column():
     for part in (data, data.rows(1, 3)):
         for d in (0, 1, 2):
             kept = below(part, d)
-            assert kept.checked().n_features == d and np.array_equal(
+            assert kept.validate().n_features == d and np.array_equal(
                 kept.to_dense(), part.to_dense()[:, :d]
             )

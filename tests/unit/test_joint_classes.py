@@ -143,7 +143,7 @@ def test_models_go_round(rng, tmp_path, columns):
             40_000_001,
         )
     y, path = np.append(y, y[:5]), str(tmp_path / "model")
-    data = records.replace(vector_examples(X, y), X=rows.checked())
+    data = records.replace(vector_examples(X, y), X=rows.validate())
     model = driver(data, **WAY, **kernel_parameters(RBF)).fit(None, 0.8).model
     write_model(path, model)
     again, text = read_model(path), (tmp_path / "model").read_text()

@@ -116,7 +116,7 @@ def test_csr_as_scipy_shares_data_and_indices():
 def test_dense_rows_keep_their_nonzeros(rng, zeros):
     dense = rng.normal(size=(4, 3)).astype(np.float32)
     dense.ravel()[:zeros] = 0
-    X, expected = Csr.from_dense(dense).checked(), sp.csr_matrix(dense)
+    X, expected = Csr.from_dense(dense).validate(), sp.csr_matrix(dense)
     np.testing.assert_array_equal(X.data, expected.data)
     np.testing.assert_array_equal(X.indices, expected.indices)
     np.testing.assert_array_equal(X.indptr, expected.indptr)

@@ -26,7 +26,7 @@ def value(X, y, w, C, v, squared):
 def train(X, codes, C, squared, gap, v=None, threads=1, K=4, most=400, start=None):
     W = np.empty((K, X.shape[1] + 1)) if start is None else start.copy()
     found = np.empty((K, 4))
-    own = sparse.Rows(Csr.from_dense(X).checked())
+    own = sparse.Rows(Csr.from_dense(X).validate())
     codes, warm = codes.astype(np.int32), start is not None
     newton.small_machines(own, 0.5, codes, 0, C, squared, gap, most, warm, W, found, threads, v)
     return W, found

@@ -325,4 +325,4 @@ def test_label_sets_of_rows_left_out_are_not_known(tmp_path):
     found, _ = of_file(tmp_path, "multilabel", given=np.array([0, 0, 1, 1, 1, 1, 0, 1]))
     assert found.names.tolist() == [1, 2, 7]
     assert found.names[found.labels].tolist() == [2, 7, 1, 2, 1]
-    same(found.checked(), replace(found, X=replace(found.X, proven=False)).checked())
+    same(found.validate(), replace(found, X=replace(found.X, proven=False)).validate())
