@@ -35,7 +35,7 @@ from svmcut.tables.options import (
     table_options,
 )
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
-from svmcut.tasks.protocol import OF_CLASSES, named, names_beside
+from svmcut.tasks.protocol import OF_CLASSES, named, names_for_second_file
 from svmcut.tasks.weights import weighed
 from svmcut.training.certificate import check_decidable, completed
 from svmcut.training.decision_stop import DecidingDriver, check_fraction
@@ -267,7 +267,7 @@ def rows_beside(data: Any, own: Task, examples: Any, settings: Settings) -> Any:
     """The rows of a file, a table or a matrix, for the model of these examples."""
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
-        how = names_beside(examples, settings.task, settings.input, path)
+        how = names_for_second_file(examples, settings.task, settings.input, path)
         how |= {"threads": settings.threads, "max_memory": settings.max_memory}
         return own.read(path, test=True, **how, zero_based=settings.zero_based).X
     if examples.table is not None and is_frame(data):

@@ -17,7 +17,7 @@ from svmcut.selection.interval import CertifiedChoice, Interval, check_choice
 from svmcut.spec.kinds import number
 from svmcut.spec.parameters import C as OF_C
 from svmcut.tables.options import is_frame
-from svmcut.tasks.protocol import names_beside
+from svmcut.tasks.protocol import names_for_second_file
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -134,6 +134,6 @@ def _held(validate: Any, own: Task, examples: Any, settings: Settings) -> Any:
     if not isinstance(validate, str | os.PathLike):
         return own.from_arrays(*validate)
     path = os.fspath(validate)
-    how = names_beside(examples, settings.task, settings.input, path)
+    how = names_for_second_file(examples, settings.task, settings.input, path)
     how |= {"threads": settings.threads, "max_memory": settings.max_memory}
     return own.read(path, test=True, **how, zero_based=settings.zero_based)

@@ -16,7 +16,7 @@ from svmcut.data.changes import Change, places_of
 from svmcut.formats import read_model
 from svmcut.loading import Fitted
 from svmcut.spec.refusals import check_kept, check_names
-from svmcut.tasks.protocol import names_beside
+from svmcut.tasks.protocol import names_for_second_file
 from svmcut.training.decision_stop import DecidingDriver, check_fraction
 from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherited
 
@@ -150,7 +150,7 @@ def _change(own: Task, examples: Any, settings: Settings, rows: tuple[Any, Any])
         if not isinstance(given, str | os.PathLike):
             return own.from_arrays(*given)
         path = os.fspath(given)
-        how = names_beside(examples, settings.task, settings.input, path)
+        how = names_for_second_file(examples, settings.task, settings.input, path)
         how |= {"threads": settings.threads, "max_memory": settings.max_memory}
         return own.read(path, test=True, costs=True, **how, zero_based=settings.zero_based)
 

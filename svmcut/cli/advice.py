@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Advice of svmcut learn, rank and classify: one line a fact that was measured, with what to try.
-
-It is told as warnings are, and stands among them in the report; the executables give none.
-
-Messages of the library in the words of the command line: options in the place of parameters.
-"""
+"""Advice of svmcut learn, rank and classify, one line per measured fact with what to try, and
+messages of the library in the words of the command line."""
 
 from __future__ import annotations
 
@@ -32,20 +28,20 @@ if TYPE_CHECKING:
 
 
 #: Rows of a kernel machine, and the share of support vectors that is too large.
-ROWS, NEARLY_ALL = 50, 0.98
+MIN_ROWS, MAX_SUPPORT_SHARE = 50, 0.98
 #: Exponent of the rbf kernel from which rows have nothing in common.
-ALONE = 4.0
+ISOLATING_EXPONENT = 4.0
 #: Rows of a file, and the share of them without a feature of the model that is too large.
-FEW, STRANGE = 10, 0.5
+MIN_SCORED_ROWS, MAX_UNKNOWN_SHARE = 10, 0.5
 #: Values of two files that are compared row by row.
-COMPARED = 20_000_000
+MAX_COMPARED_VALUES = 20_000_000
 #: Rows that are hashed at once, and odd numbers that mix bits.
-_HASHED = 1 << 16
+_HASH_BLOCK_ROWS = 1 << 16
 _MIX = [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9]
 
 
-def of_checkpoint(options: LearnOptions) -> list[str]:
-    """Of a run that begins although an earlier one was saved."""
+def advise_on_checkpoint(options: LearnOptions) -> list[str]:
+    """Warns of a run that starts afresh although its checkpoint file holds an earlier run."""
     if options.checkpoint is None or options.resume or not exists(options.checkpoint):
         return []
     return [
@@ -54,8 +50,8 @@ def of_checkpoint(options: LearnOptions) -> list[str]:
     ]
 
 
-def of_words(words: Sequence[str]) -> list[str]:
-    """Of labels of which some are numbers and some are words."""
+def advise_on_labels(words: Sequence[str]) -> list[str]:
+    """Warns of labels that mix numbers and words."""
     numbers = [word for word in words if is_number(word)]
     if not numbers or len(numbers) == len(words):
         return []
@@ -66,26 +62,26 @@ def of_words(words: Sequence[str]) -> list[str]:
     ]
 
 
-def of_errors(options: LearnOptions, values: Mapping[str, float]) -> list[str]:
-    """Of measures on the training examples: one of them is 0, and what that means."""
-    told = [
+def advise_on_errors(options: LearnOptions, values: Mapping[str, float]) -> list[str]:
+    """Gives remedies where a measure on the training examples is 0."""
+    texts = [
         measure.none
         for measure in measures(options.task).values()
         if measure.none and values.get(measure.name) == 0
     ]
     remedies = [] if options.class_weight is not None else ["--class-weight balanced"]
     remedies += ["-l f1"] * (TASKS[options.task].loss == options.loss)
-    return [f"{text}; try {_either([*remedies, 'a larger C'])}" for text in told]
+    return [f"{text}; try {_either([*remedies, 'a larger C'])}" for text in texts]
 
 
-def of_kernel(options: LearnOptions, model: Any, examples: Any) -> list[str]:
-    """Of a kernel machine: nearly all rows are support vectors, as the kernel sees no two alike."""
+def advise_on_kernel(options: LearnOptions, model: Any, examples: Any) -> list[str]:
+    """Warns of an rbf kernel so narrow that nearly all rows become support vectors."""
     rows, support = examples.X.n_rows, getattr(model, "support", None)
-    if options.kernel != "rbf" or support is None or rows < ROWS:
+    if options.kernel != "rbf" or support is None or rows < MIN_ROWS:
         return []
-    if options.labels != TWO_CLASSES or support.n_rows < NEARLY_ALL * rows:
+    if options.labels != TWO_CLASSES or support.n_rows < MAX_SUPPORT_SHARE * rows:
         return []
-    if model.kernel.gamma * _median_distance(examples.X) < ALONE:
+    if model.kernel.gamma * _median_distance(examples.X) < ISOLATING_EXPONENT:
         return []
     return [
         f"{support.n_rows:,} of {rows:,} rows are support vectors: gamma is too large for these "
@@ -94,7 +90,7 @@ def of_kernel(options: LearnOptions, model: Any, examples: Any) -> list[str]:
 
 
 def _median_distance(X: Csr, most: int = 200) -> float:
-    """The median squared distance of some rows."""
+    """Estimates the median squared distance between rows from an even sample of them."""
     some = X.take(distinct(np.linspace(0, X.n_rows - 1, most).astype(int))).to_scipy()
     products = (some @ some.T).toarray().astype(np.float64)
     norms = products.diagonal()
@@ -102,14 +98,15 @@ def _median_distance(X: Csr, most: int = 200) -> float:
     return float(np.median(distances[~np.eye(len(norms), dtype=bool)]))
 
 
-def of_grid(options: LearnOptions, search: Search, examples: Any) -> list[str]:
-    """Of a grid: its best cell stands at an end of it, or none beats the most frequent class."""
+def advise_on_grid(options: LearnOptions, search: Search, examples: Any) -> list[str]:
+    """Warns of a grid whose best cell is at its edge, or whose cells all lose to the most frequent
+    class."""
     name = options.select or TASKS[options.task].measure
     sign = 1 if measures(options.task)[name].rises else -1
     merits = [sign * float(np.mean(values)) for values in search.values(name) if values]
     if len(merits) < len(search.cells):
         return []
-    told, best = [], search.cells[search.best(name)]
+    texts, best = [], search.cells[search.best(name)]
     for parameter, value in best.items():
         others = [
             merit
@@ -117,19 +114,21 @@ def of_grid(options: LearnOptions, search: Search, examples: Any) -> list[str]:
             if cell[parameter] != value
         ]
         if others and max(merits) > max(others):
-            told += _of_end(parameter, value, [cell[parameter] for cell in search.cells])
-    return told + _of_largest_class(options.task, name, examples, merits)
+            texts += _advise_on_end(parameter, value, [cell[parameter] for cell in search.cells])
+    return texts + _advise_on_largest_class(options.task, name, examples, merits)
 
 
-def _of_end(parameter: str, value: float, known: list[float]) -> list[str]:
-    """Of the best value of a parameter: it is the first or the last of those tried."""
+def _advise_on_end(parameter: str, value: float, known: list[float]) -> list[str]:
+    """Warns if the best value of a parameter is the first or the last tried."""
     if min(known) < value < max(known):
         return []
     side, more = ("largest", "larger") if value == max(known) else ("smallest", "smaller")
     return [f"the best {parameter} of the grid is its {side}, {value:g}; try {more} values too"]
 
 
-def _of_largest_class(task: str, name: str, examples: Any, means: Sequence[float]) -> list[str]:
+def _advise_on_largest_class(
+    task: str, name: str, examples: Any, means: Sequence[float]
+) -> list[str]:
     if not means or not measures(task)[name].of_rows:
         return []
     counts = np.unique(examples.y, return_counts=True)[1]
@@ -142,13 +141,13 @@ def _of_largest_class(task: str, name: str, examples: Any, means: Sequence[float
     ]
 
 
-def of_validation(examples: Any, validation: Any, path: str) -> list[str]:
-    """Of the rows of --validate: how many of them are training rows too."""
+def advise_on_validation(examples: Any, validation: Any, path: str) -> list[str]:
+    """Warns of rows of --validate that are training rows too."""
     X, held = examples.X, getattr(validation, "X", None)
-    if not (isinstance(X, Csr) and isinstance(held, Csr)) or X.nnz + held.nnz > COMPARED:
+    if not (isinstance(X, Csr) and isinstance(held, Csr)) or X.nnz + held.nnz > MAX_COMPARED_VALUES:
         return []
-    keys = _keys(held)
-    twice = int(np.isin(keys[keys > 0], _keys(X)).sum())
+    keys = _hashes_of_rows(held)
+    twice = int(np.isin(keys[keys > 0], _hashes_of_rows(X)).sum())
     if not twice:
         return []
     return [
@@ -157,12 +156,12 @@ def of_validation(examples: Any, validation: Any, path: str) -> list[str]:
     ]
 
 
-def _keys(X: Csr) -> NDArray[np.uint64]:
-    """(n,) hashes of the entries of each row, 0 where it has none."""
+def _hashes_of_rows(X: Csr) -> NDArray[np.uint64]:
+    """(n,) hashes of the entries of each row, 0 for rows without entries."""
     keys = np.zeros(X.n_rows, np.uint64)
     ends = X.indptr
-    for start in range(0, X.n_rows, _HASHED):
-        stop = min(start + _HASHED, X.n_rows)
+    for start in range(0, X.n_rows, _HASH_BLOCK_ROWS):
+        stop = min(start + _HASH_BLOCK_ROWS, X.n_rows)
         own = slice(ends[start], ends[stop])
         mixed = (X.indices[own].astype(np.uint64) + np.uint64(1)) * np.uint64(_MIX[0])
         mixed ^= X.data[own].view(np.uint32).astype(np.uint64) * np.uint64(_MIX[1])
@@ -176,24 +175,25 @@ def _either(remedies: list[str]) -> str:
     return remedies[0] if len(remedies) == 1 else f"{', '.join(remedies[:-1])} or {remedies[-1]}"
 
 
-def of_scores(model: Any, tally: Any, path: str) -> list[str]:
-    """Of a linear model's scores: most rows have none of its features."""
+def advise_on_scores(model: Any, tally: Any, path: str) -> list[str]:
+    """Warns if a linear model has no weight for any feature of most rows."""
     if not (isinstance(model, LinearModel) and isinstance(tally, Scores)):
         return []
     scores = tally.scores
-    if len(scores) < FEW:
+    if len(scores) < MIN_SCORED_ROWS:
         return []
-    strange = int((scores == -model.b).sum())
-    if strange < STRANGE * len(scores) or not model.w.any():
+    unknown = int((scores == -model.b).sum())
+    if unknown < MAX_UNKNOWN_SHARE * len(scores) or not model.w.any():
         return []
     return [
-        f"{strange:,} of the {len(scores):,} rows of {printable(path)} have no feature that weighs "
+        f"{unknown:,} of the {len(scores):,} rows of {printable(path)} have no feature that weighs "
         "in the model; were they made as the training rows were, with the same numbers of features?"
     ]
 
 
 def in_options(message: str, original: bool = False) -> str:
-    """A message that names options; under an original's name those of one letter."""
+    """Returns a message with options in place of parameters; with `original`, the one-letter
+    options of the original program."""
     if not isinstance(message, Message):
         return message
     from svmcut.cli.options import options

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checkpoints of a training run: when they are written, what a run must share with one to go on
-from it, signals."""
+"""Checkpoints of a training run: when they are written, what signals do, and which options a
+resumed run may change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 #: Fields of LearnOptions that may differ between a run and the one that goes on from its
 #: checkpoint.
-FREE = frozenset(
+OPTIONS_THAT_MAY_CHANGE = frozenset(
     {
         "example_file",
         "model_file",
@@ -70,41 +70,27 @@ FREE = frozenset(
 
 
 class Checkpoints:
-    """Keeps the last state of a run, writes it at intervals, on SIGUSR1, and when SIGTERM ends the
-    run.
+    """Keeps the last state of a run and writes it at intervals, on SIGUSR1, and when SIGTERM ends
+    the run.
 
-    Parameters
-    ----------
-    path : str
-        The checkpoint file.
-    options : LearnOptions
-
-    Notes
-    -----
-    SIGTERM raises Terminated wherever the run is; within the context the state of the last look is
-    written then. What the run did since is lost and will be done again. A checkpoint that cannot be
-    written does not end the run: the next one may be.
+    SIGTERM raises Terminated wherever the run is; the last snapshot is then written, and the work
+    since is lost. A checkpoint that cannot be written does not end the run.
     """
 
     def __init__(self, path: str, options: LearnOptions):
         self.path, self._options, self._classes = path, options, state_classes()
         self._identity: dict[str, Any] = {}
         self._latest: Any = None
-        self._written = time.perf_counter()
-        self._wanted = False
+        self._last_write = time.perf_counter()
+        self._is_requested = False
         self._files = Generations(path)
         self._tries, self._failures, self._failure = 0, 0, ""
         self._lock_warning: str | None = None
 
     @contextlib.contextmanager
-    def held(self):
-        """Keeps the checkpoint for this run alone, until the end of the context.
-
-        Raises
-        ------
-        CheckpointError, UsageError
-            When something else stands under its name, or another run holds it.
-        """
+    def hold_file(self):
+        """Locks the checkpoint for this run within the context; raises CheckpointError or
+        UsageError if the name holds another file or another run has the lock."""
         check_ours(self.path)
         with hold(self.path) as self._lock_warning:
             if self._lock_warning is not None:
@@ -113,7 +99,7 @@ class Checkpoints:
 
     @property
     def warnings(self) -> list[str]:
-        """What the report says of them; standard error has it already."""
+        """Warnings for the report; standard error has shown them already."""
         texts = [] if self._lock_warning is None else [self._lock_warning]
         if self._failures:
             texts.append(
@@ -122,11 +108,11 @@ class Checkpoints:
         return texts
 
     @contextlib.contextmanager
-    def signals(self):
-        """SIGTERM and SIGUSR1 as above, until the end of the context."""
+    def handle_signals(self):
+        """Handles SIGTERM and SIGUSR1 within the context."""
 
         def want(number, frame):
-            self._wanted = True
+            self._is_requested = True
 
         before = None
         with contextlib.suppress(
@@ -139,10 +125,10 @@ class Checkpoints:
             if self._latest is not None and (
                 pending_signal() or isinstance(error, KeyboardInterrupt | ClusterError)
             ):
-                written = self._write(last=True)
-                if pending_signal() and not written and not self._files:
+                failure = self._write(last=True)
+                if pending_signal() and failure is not None and not self._files:
                     raise Terminated(kept=False) from None
-            if isinstance(error, ClusterError) and self.kept:
+            if isinstance(error, ClusterError) and self.has_state:
                 error.exit_status = STOPPED
             raise
         finally:
@@ -150,36 +136,31 @@ class Checkpoints:
                 signal.signal(signal.SIGUSR1, before)
 
     @property
-    def kept(self) -> bool:
-        """Whether there is a state to go on from: of this run, or still the one it was to go on
-        from."""
+    def has_state(self) -> bool:
+        """True if there is a state to resume from, this run's or the one it resumed."""
         names = (self.path, previous(self.path)) if self._options.resume else ()
         return bool(self._files) or any(map(exists, names))
 
     def unfit(self) -> contextlib.AbstractContextManager[None]:
-        """The context of what reads a resumed state: it names the checkpoint where that fails."""
+        """Context that names the checkpoint in failures to read a resumed state."""
         return unfit(self.path)
 
     def identify(
         self, examples: Examples | Sequences | MultilabelExamples, options: LearnOptions
     ) -> None:
-        """Says what this run trains on, and the options with the task that the labels named."""
+        """Records what this run trains on, and the options with the task that the labels
+        decided."""
         self._options = options
         self._identity = {
             "version": __version__,
             "examples": fingerprint(examples),
-            "options": settings(self._options),
+            "options": identifying_options(self._options),
         }
 
     def resume(self) -> Any:
-        """The state to go on from, or None with a warning where there is no checkpoint.
-
-        Raises
-        ------
-        CheckpointError
-            When the checkpoint is damaged, or of another version, other examples or other options;
-            says which.
-        """
+        """Returns the state to resume from, or None with a warning if there is no checkpoint.
+        Raises CheckpointError if it is damaged or of another version, other examples or other
+        options."""
         checkpoint = read_checkpoint(self.path, self._classes)
         if checkpoint is None:
             self._warn(f"no checkpoint at {printable(self.path)}; training starts afresh")
@@ -192,13 +173,13 @@ class Checkpoints:
                 f"is of another run: {'; '.join(differences)}; remove it or leave out --resume",
             )
         with self.unfit():
-            schemas.checked(state, self._form("limit" in state))
+            schemas.checked(state, self._schema("limit" in state))
         self._files.own_all()
-        return self._raised(state)
+        return self._apply_larger_limit(state)
 
-    def _raised(self, state: dict[str, Any]) -> dict[str, Any]:
-        """The state up to the first model that a larger limit of iterations trains on, and under
-        "raised" whether it is larger."""
+    def _apply_larger_limit(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Cuts the state back to the first model that a larger --max-iterations trains on; "raised"
+        says if the limit grew."""
         limit, now, outcomes = state.get("limit"), self._options.max_iterations, state["outcomes"]
         raised = limit is not None and (now is None or now > limit)
         stopped = (k for k, one in enumerate(outcomes) if one.stopped_by == "limit")
@@ -207,9 +188,9 @@ class Checkpoints:
         kept = {"outcomes": outcomes[:count], "rows": state["rows"][:count], "driver": None}
         return state | kept | {"raised": True}
 
-    def _form(self, limited: bool) -> schemas.Check:
-        """What a run writes: the models that are done, what is said of each, where the next stands,
-        and a limit of their iterations."""
+    def _schema(self, limited: bool) -> schemas.Check:
+        """Schema of a state: finished models, their rows of the report, the state of the driver,
+        and the limit of iterations."""
         options = self._options
         number = schemas.ANY_REAL
         text = schemas.text()
@@ -238,25 +219,28 @@ class Checkpoints:
         return schemas.fields(**known)
 
     def take(self, snapshot: Callable[[], Any]) -> None:
-        """Keeps the state of a run at a place it can go on from; writes it when that is due."""
+        """Keeps a state that the run can resume from, and writes it if one is due."""
         self._latest = snapshot()
         if self._options.max_iterations is not None:
             self._latest["limit"] = self._options.max_iterations
-        if self._wanted or time.perf_counter() - self._written >= self._options.checkpoint_every:
+        if (
+            self._is_requested
+            or time.perf_counter() - self._last_write >= self._options.checkpoint_every
+        ):
             self._write()
 
     def finish(self, keep: bool) -> None:
-        """After the models are written: removes what this run wrote, or leaves the last state for
-        larger limits."""
+        """Removes the checkpoint after the models are written, or writes the last state for a run
+        with larger limits."""
         if keep and self._latest is not None:
             self._write(last=True)
         elif not keep:
             self._files.remove()
 
-    def _write(self, last: bool = False) -> bool:
-        """Whether the latest state could be written; a warning says the first time, and the last,
-        that it could not."""
-        self._wanted = False
+    def _write(self, last: bool = False) -> Exception | None:
+        """Writes the latest state; returns a failure, of which the first and the
+        last."""
+        self._is_requested = False
         self._tries += 1
         try:
             write_checkpoint(self.path, self._identity, self._latest, self._classes)
@@ -270,11 +254,11 @@ class Checkpoints:
                 )
             elif self._failures == 1:
                 self._warn(f"{error}; training goes on and tries again")
-            return False
+            return error
         finally:
-            self._written = time.perf_counter()
+            self._last_write = time.perf_counter()
         self._files.own_newest()
-        return True
+        return None
 
     def _warn(self, message: str) -> None:
         warn(f"svmcut {self._options.command}", message)
@@ -296,10 +280,14 @@ class Checkpoints:
         return differences
 
 
-def settings(options: LearnOptions) -> dict[str, str]:
-    """The options that decide the model, as text by field."""
+def identifying_options(options: LearnOptions) -> dict[str, str]:
+    """Options that decide the model, as text by field."""
     values = {field.name: getattr(options, field.name) for field in records.fields(options)}
     for name in ("cost", "example_cost", *KERNEL_PARAMETERS):
         if values[name]:
             values[name] = ",".join(repr(typed.value) for typed in values[name])
-    return {name: without_secrets(str(value)) for name, value in values.items() if name not in FREE}
+    return {
+        name: without_secrets(str(value))
+        for name, value in values.items()
+        if name not in OPTIONS_THAT_MAY_CHANGE
+    }

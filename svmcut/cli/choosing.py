@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The grid of a command line: its cells, the table of what they are worth, and the options of the
-one that is best."""
+"""The choice of C and kernel parameters by a grid: its cells, the table of their measures, and the
+options of the best one."""
 
 from __future__ import annotations
 
@@ -29,18 +29,9 @@ def choice(
     terms: Terms,
     search_of: Callable[..., Search],
 ) -> Any:
-    """The choice that the options ask for: from a grid, or of C from an interval.
-
-    Parameters
-    ----------
-    data : (examples, examples)
-        To train on, and of --validate.
-    driver : Driver
-        Of all examples.
-    terms : svmcut.selection.grid.Terms
-    search_of : callable
-        Who makes a Search of a grid.
-    """
+    """The choice that the options ask for: from a grid, or of C from an interval. `data` holds the
+    training and the validation examples, `driver` is that of all examples, `search_of` makes the
+    Search of a grid."""
     examples, validation = data
     known = parts(options, examples, validation, driver.settings)
     if options.span is None:
@@ -59,36 +50,22 @@ def choice(
 def parts(
     options: LearnOptions, examples: Any, validation: Any, settings: Settings
 ) -> tuple[list[Part], Settings, list[str]]:
-    """The folds, or all examples beside those of --validate; the settings that train on them, and
-    warnings."""
+    """The folds, or the training and validation rows as one part; with the settings to train on
+    them, and warnings."""
     if options.cv is not None:
         return parts_of(examples, settings, options.cv)
     return *held_out(examples, validation, settings), []
 
 
 #: Said of a grid whose models were not all trained here.
-APART = (
+PROOF_NEEDS_ONE_MACHINE = (
     "What a grid proves of the values of C between is known where one machine trains it in one "
     "run; --certify-choice E on one machine proves it, in resumed runs too"
 )
 
 
 class GridChoice:
-    """The best cell of a grid.
-
-    Parameters
-    ----------
-    known : (list of Part, Settings, list of str)
-        As `parts` gives them.
-    others
-        As of `choice`.
-
-    Attributes
-    ----------
-    search : Search
-    warnings : list of str
-        What a user should know of the parts.
-    """
+    """Choice of the best cell of a grid; `known` is what `parts` returns."""
 
     def __init__(
         self,
@@ -110,28 +87,29 @@ class GridChoice:
         self._proven: dict[str, Any] | None = None
         proves = GridProof.suits(settings, self._values, self._measure)
         local = search_of is Search and terms.state is None
-        self._apart = proves and not local
+        self._is_proof_apart = proves and not local
         if proves and local:
             self._proof = GridProof(len(parts))
             terms = terms._replace(taken=self._proof.take)
+        #: The trainings of the grid, and what they measured.
         self.search = search_of(task, settings, self._cells, parts, driver, terms)
-        self._open = {*range(len(self._cells))}
+        self._unlogged = {*range(len(self._cells))}
 
-    def head(self) -> str:
-        """What is going to be done."""
+    def title(self) -> str:
+        """Title of the choice."""
         options, count = self._options, len(self._cells)
         where = f"{options.cv} folds" if options.cv else options.validate
         name = self._measure.replace("_", "-")
         return f"Choosing by {name} on {where} from {count} cell{'s' * (count > 1)}"
 
-    def told(self) -> tuple[float, str]:
-        """What the progress bar says."""
+    def progress(self) -> tuple[float, str]:
+        """Share that is done, and the text of the progress bar."""
         done, size = self.search.done, self.search.size
         return done / size, f"{done} of {size} models of the grid"
 
     def table(self) -> str:
-        """One line a cell: its parameters, the mean of the measure, and its standard deviation over
-        the folds."""
+        """Table of the cells: parameters, mean of the measure, and standard deviation over the
+        folds."""
         options, name = self._options, self._measure
         digits = max(measures(options.task)[name].digits, 3)
         shown = {"C": options.path} if options.has_cost else {}
@@ -154,21 +132,21 @@ class GridChoice:
         ]
         for k, row in enumerate(rows, 1):
             text[k] += "  <- selected" * row["selected"]
-        return "\n".join([*text, *self._told_proven()]) + "\n"
+        return "\n".join([*text, *self._proven_lines()]) + "\n"
 
-    def _told_proven(self) -> list[str]:
-        """What the grid proves of the values of C between, where that is something."""
+    def _proven_lines(self) -> list[str]:
+        """Lines on what the grid proves of the values of C between its own."""
         if self._proof is not None and self.search.complete:
             self._proven, self._proof = self._proof.finish(self._values), None
-        if self._apart and self.search.complete:
-            return [APART]
-        return _told(self._options, self._proven)
+        if self._is_proof_apart and self.search.complete:
+            return [PROOF_NEEDS_ONE_MACHINE]
+        return _lines_of_proof(self._options, self._proven)
 
-    def say(self, log: Callable[[str], None]) -> None:
-        """Tells the cells that were measured on all parts since the last call."""
+    def log_progress(self, log: Callable[[str], None]) -> None:
+        """Logs the cells that were measured on all parts since the last call."""
         results = self.search.results
-        measured = [k for k in sorted(self._open) if all(row[k] is not None for row in results)]
-        self._open.difference_update(measured)
+        measured = [k for k in sorted(self._unlogged) if all(row[k] is not None for row in results)]
+        self._unlogged.difference_update(measured)
         values = self.search.values(self._measure) if measured else []
         for k in measured:
             log(self._line(k, values[k]))
@@ -180,7 +158,7 @@ class GridChoice:
         return f"{cell}: {self._measure.replace('_', '-')} {mean}"
 
     def advice(self, examples: Any) -> list[str]:
-        """What a user should know of the models of the grid."""
+        """Warnings about the models of the grid."""
         search = self.search
         unfinished = sum(
             not result["done"]
@@ -188,29 +166,29 @@ class GridChoice:
             for result in results
             if result is not None
         )
-        told = (
+        warning = (
             f"{unfinished} of the {search.size} models of the grid stopped before their training "
             "was done"
         )
-        return [told] * bool(unfinished) + advice.of_grid(self._options, search, examples)
+        return [warning] * bool(unfinished) + advice.advise_on_grid(self._options, search, examples)
 
     def failure(self) -> str:
-        """Why the grid is not complete."""
+        """Reason why the grid is not complete."""
         return f"{self.search.done} of {self.search.size} models of the grid were measured"
 
     def report(self) -> dict[str, Any]:
-        """Keys of the report."""
+        """Entries of the report."""
         rows = {"cv" if self._options.cv else "grid": self.search.rows(self._measure)}
         return rows if self._proven is None else rows | {"choice": self._proven}
 
-    def chosen(self) -> LearnOptions:
-        """The options with the values of the best cell, of which nothing is chosen any more."""
+    def best_options(self) -> LearnOptions:
+        """Options with the values of the best cell and nothing left to choose."""
         return self._with(self.search.best(self._measure))
 
     @property
-    def plans_again(self) -> bool:
-        """Whether the driver of all examples is of another kernel than the best cell."""
-        return self.chosen().grid != self._with(0).grid
+    def needs_new_driver(self) -> bool:
+        """True if the best cell has another kernel than the driver of all examples."""
+        return self.best_options().grid != self._with(0).grid
 
     def _with(self, place: int) -> LearnOptions:
         options, cell = self._options, self._cells[place]
@@ -223,8 +201,8 @@ class GridChoice:
         return replace(options, cv=None, select=None, **values)
 
 
-def _told(options: LearnOptions, proven: dict[str, Any] | None) -> list[str]:
-    """What is proven of the values of C between those that were trained, where that is anything."""
+def _lines_of_proof(options: LearnOptions, proven: dict[str, Any] | None) -> list[str]:
+    """Lines on what is proven of the values of C between those that were trained."""
     if proven is None or proven["errors"] - proven["within"] < 1e-9:
         return []
     low, high = (f(options.path, key=lambda typed: typed.value).text for f in (min, max))
@@ -238,8 +216,8 @@ def _told(options: LearnOptions, proven: dict[str, Any] | None) -> list[str]:
 def proven_path(
     options: LearnOptions, driver: Driver, held: Any, outcomes: list[Outcome]
 ) -> tuple[list[str], dict[str, Any]]:
-    """What a path of C proves of the errors on --validate between its values: the line that says
-    so, and the keys of the report."""
+    """Lines and entries of the report on what a path of C proves of the validation errors between
+    its values."""
     values, name = [typed.value for typed in options.path], TASKS[options.task].measure
     suits = GridProof.suits(driver.settings, values, options.select or name)
     if held is None or not suits or len(outcomes) < len(values) or options.scheduled:
@@ -247,4 +225,4 @@ def proven_path(
     proof = GridProof(1)
     proof.recall(driver, held, [*zip(values, outcomes, strict=True)])
     proven = proof.finish(values)
-    return _told(options, proven), {} if proven is None else {"choice": proven}
+    return _lines_of_proof(options, proven), {} if proven is None else {"choice": proven}

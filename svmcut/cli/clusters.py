@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training runs whose rows lie in parts on the workers of a scheduler."""
+"""Training runs on the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 
 def run_on(options: LearnOptions) -> int:
-    """A run on the scheduler that the options name; what was started for it is stopped at the
-    end."""
+    """Runs on the scheduler that the options name, and stops what it started there."""
     check(options)
     from svmcut.distributed.engine import DaskRows, connected
 
@@ -56,8 +55,8 @@ def run_on(options: LearnOptions) -> int:
 
 
 class SpreadTraining(Training):
-    """Training on rows in memory here, of which workers train the cells of a grid, the machines
-    of classes, or blocks of labels."""
+    """Training on rows in this process's memory, while workers train cells of a grid, machines of
+    classes or blocks of labels."""
 
     def __init__(self, client: Any, *given: Any):
         self._client = client
@@ -77,12 +76,12 @@ class SpreadTraining(Training):
             share(driver, self.examples, self._client)
         return driver
 
-    def _searching(self) -> Any:
+    def _search_of_grid(self) -> Any:
         return partial(SpreadSearch, self._client)
 
 
 class PartedTraining(Training):
-    """Training on rows that nobody reads here."""
+    """Training on rows that only the workers read."""
 
     def __init__(self, rows: Rows, *given: Any):
         self._parts = rows
@@ -116,10 +115,10 @@ class PartedTraining(Training):
             driver.counts["labels"] = named_labels(driver.counts["labels"], words)
         return driver, [*map(in_options, self._parts.warnings)]
 
-    def _measured(self, model: Any, data: Any) -> dict[str, float]:
-        """As Training's; of the parts where their scores may be gathered."""
+    def _measure(self, model: Any, data: Any) -> dict[str, float]:
+        """Measures of a model on data; on parts, only if their scores can be gathered."""
         if not isinstance(data, Parted):
-            return super()._measured(model, data)
+            return super()._measure(model, data)
         bias = self._driver.settings.bias
         if isinstance(model, MulticlassModel):
             w = np.concatenate([model.W, model.constant[None]] if bias else [model.W]).ravel()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of svmcut, what runs them, and the command lines that click is not needed for.
+"""The commands of svmcut, what runs them, and a parser of plain_run command lines.
 
-Importing click costs more than training on a small file. It has the help, the completion and every
-refusal; a command line that is right is read here, to the same values.
+Importing click costs more than training on a small file. Click does help, completion and refusals;
+a correct command line is parsed here, to the same values.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ THREADS = Option(
 )
 
 
-def format_of(help: str) -> Option:
-    """The option of how a test file is written."""
+def input_option(help: str) -> Option:
+    """Option for the format of a test file."""
     default = "by the file's ending, else svm"
     return Option("input", ("--input",), DATA, help, default=default, kind=KINDS["input"])
 
@@ -207,7 +207,7 @@ SCORING = (
         "Feature indices start at 0, as in training; for a model of LIBSVM, in the model file too.",
         default="off",
     ),
-    format_of(
+    input_option(
         "Format of EXAMPLE_FILE: svm, crfsuite, conll, or a table (csv, tsv, jsonl, parquet, "
         "arrow, text), as in training."
     ),
@@ -260,13 +260,11 @@ def score(values: dict[str, Any]) -> None:
     from svmcut.cli.score_lines import Files, ScoringOptions
 
     files = Files(*(values[name] for name in ("example_file", "model_file", "predictions_file")))
-    read = {
-        row.field: values[row.field] for row in SCORING if row.field in values and not row.inert
-    }
-    address = [read.pop(name, None) for name in ("scheduler", "scheduler_file")]
-    options = ScoringOptions(**{"threads": usable_cpus()} | read)
+    own = {row.field: values[row.field] for row in SCORING if row.field in values and not row.inert}
+    address = [own.pop(name, None) for name in ("scheduler", "scheduler_file")]
+    options = ScoringOptions(**{"threads": usable_cpus()} | own)
     if any(address):
-        from svmcut.cli.spreading import score_on
+        from svmcut.cli.scoring import score_on
 
         warnings = score_on(address, files, options)
     elif score_linear(files, options):
@@ -279,18 +277,21 @@ def score(values: dict[str, Any]) -> None:
         warn("svmcut classify", warning)
 
 
-def plain(words: Sequence[str]) -> Callable[[], int | None] | None:
-    """What a command line runs, as click would; None where that is for click to say."""
+def plain_run(words: Sequence[str]) -> Callable[[], int | None] | None:
+    """The run that a command line asks for, as click would start it; None if click has to parse the
+    line."""
     if not words or os.environ.get("_SVMCUT_COMPLETE"):
         return None
     command, *rest = words
     if command in TRAINING:
         from svmcut.cli.options import collected, named_task, rows
 
-        values = read(rest, rows(named_task(command, rest)), ("example_file", "model_file"), 1)
+        values = read_words(
+            rest, rows(named_task(command, rest)), ("example_file", "model_file"), 1
+        )
         return None if values is None else partial(train, collected(command, rest, values))
     if command == "classify":
-        values = read(rest, SCORING, ("example_file", "model_file", "predictions_file"), 2)
+        values = read_words(rest, SCORING, ("example_file", "model_file", "predictions_file"), 2)
         return (
             None
             if values is None
@@ -299,11 +300,10 @@ def plain(words: Sequence[str]) -> Callable[[], int | None] | None:
     return None
 
 
-def read(
+def read_words(
     words: Sequence[str], rows: Iterable[Option], files: Sequence[str], least: int
 ) -> dict[str, Any] | None:
-    """Values of the options and files that a command line gives; None of one that is for click to
-    read."""
+    """Values of the options and files of a command line; None if click has to parse it."""
     known = {
         flag: (row, k == 0)
         for row in rows

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``svmcut convert``.
-
-One run of convert.
-"""
+"""``svmcut convert``: writes a table as examples."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from svmcut._native.text import format_pairs
 from svmcut.base.errors import UsageError
 from svmcut.base.messages import Parameter, join_names, printable
 from svmcut.base.typing import Any
-from svmcut.cli.files import log_beside
+from svmcut.cli.files import redirect_log
 from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.cli.table_rows import ROWS as TABLE_ROWS
@@ -95,7 +92,7 @@ def convert(table: str, example_file: str, **given: Any) -> None:
     )
 
 
-_ROWS = 4096
+_BLOCK_ROWS = 4096
 
 
 def run_conversion(
@@ -108,14 +105,8 @@ def run_conversion(
     label_file: str | None = None,
     **options: Any,
 ) -> None:
-    """Reads a table, writes its examples and the names of its features, and says what the columns
-    became.
-
-    Raises
-    ------
-    SvmcutError
-        Whatever the table or the system refuse; nothing is written then.
-    """
+    """Writes the examples of a table and the names of its features, and prints what each column
+    became. Raises SvmcutError before anything is written."""
     if label_file is not None:
         if given := [*options, *(["names"] if names else []), *(["sets"] if sets else [])]:
             raise UsageError("{} is for tables; leave out {}", Parameter(given[0]), "--label-file")
@@ -132,16 +123,18 @@ def run_conversion(
         )
     encoded = read_encoded(table, kind, TableOptions(**options), SETS if sets else CLASSES)
     encoding = encoded.table.encoding
-    with log_beside(outputs):
+    with redirect_log(outputs):
         with write_atomically(target) as output:
-            for lines in _lines(encoded):
+            for lines in _example_lines(encoded):
                 output.write(lines)
         if names is not None:
             with write_atomically(names) as output:
-                output.write("".join(f"{_line(name)}\n" for name in encoding.features()).encode())
+                output.write(
+                    "".join(f"{_name_on_one_line(name)}\n" for name in encoding.features()).encode()
+                )
         print(printable(f"Columns: {encoding.told()}"))
         if encoding.words:
-            labels = _labels(encoding.words)
+            labels = _label_numbers(encoding.words)
             print(
                 printable(
                     f"Labels: {join_names([*map('{} is {}'.format, labels, encoding.words)])}"
@@ -150,34 +143,34 @@ def run_conversion(
 
 
 def _join(features: str, labels: str, target: str) -> None:
-    """Writes the rows of two sparse matrices as those of one file."""
+    """Writes the rows of two sparse matrices, features and labels, as one file."""
     outputs = [File("OUT", target)]
     check_roles([File("TABLE", features), File("--label-file", labels)], outputs)
-    with log_beside(outputs), write_atomically(target) as output:
+    with redirect_log(outputs), write_atomically(target) as output:
         lines = joined_lines(features, labels)
-        while piece := b"".join(itertools.islice(lines, _ROWS)):
+        while piece := b"".join(itertools.islice(lines, _BLOCK_ROWS)):
             output.write(piece)
 
 
-def _line(name: str) -> str:
+def _name_on_one_line(name: str) -> str:
     return printable(" ".join(name.split()))
 
 
-def _labels(words: tuple[str, ...]) -> list[str]:
-    """What stands for the labels 1, 2, ..."""
+def _label_numbers(words: tuple[str, ...]) -> list[str]:
+    """Numbers that stand for the labels in the file."""
     if len(words) == 2:
         return [*map(label_text, SIGNS)]
     return [str(k) for k in range(1, len(words) + 1)]
 
 
-def _lines(encoded: Any) -> Iterator[bytes]:
+def _example_lines(encoded: Any) -> Iterator[bytes]:
     X, words = encoded.X, encoded.table.encoding.words
     if isinstance(encoded, MultilabelExamples):
         texts = encoded.names.astype("U")
         bounds = encoded.indptr.tolist()
         heads = [",".join(texts[encoded.labels[a:b]]) for a, b in itertools.pairwise(bounds)]
     elif words:
-        labels = ["", *_labels(words)]
+        labels = ["", *_label_numbers(words)]
         heads = [labels[int(label)] for label in encoded.y]
     else:
         heads = [*map(label_text, encoded.y)]
@@ -187,8 +180,8 @@ def _lines(encoded: Any) -> Iterator[bytes]:
         heads = [f"{head} cost:{weight!r}" for head, weight in zip(heads, encoded.weights.tolist())]
     bounds = (X.indptr - X.indptr[0]).tolist()
     indices, data = X.indices[X.stored], np.ascontiguousarray(X.data[X.stored])
-    for start in range(0, X.n_rows, _ROWS):
-        rows = range(start, min(X.n_rows, start + _ROWS))
+    for start in range(0, X.n_rows, _BLOCK_ROWS):
+        rows = range(start, min(X.n_rows, start + _BLOCK_ROWS))
         yield b"".join(
             heads[k].encode()
             + b" "

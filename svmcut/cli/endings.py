@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is said of the end of a run: why it came, and where a signal or a limit ended it how to go
-on."""
+"""Sentences about the end of a run: why it stopped, and how to resume it after a signal or a
+limit."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 
 def remedy(path: str | None, checkpoints: Checkpoints | None, larger: str = "") -> str:
-    """How to go on; ``larger`` is what the next command needs beside --resume. Empty before the
-    path was looked at."""
+    """Text on how to go on with a run, empty before the checkpoint was looked at; `larger` is what
+    the next command needs besides --resume."""
     if path is None:
         return "a run with --checkpoint FILE can go on"
     if checkpoints is None:
         return ""
-    if not checkpoints.kept:
+    if not checkpoints.has_state:
         return "no state was reached, the same command starts afresh"
     return f"the state is in {printable(path)}, the same command with --resume{larger} goes on"
 
 
 @contextlib.contextmanager
 def explain_ending(how: Callable[[], str]):
-    """Adds ``how()``, where it is not empty, to the message of a signal that leaves the context."""
+    """Adds ``how()`` to the message of a signal that leaves the context."""
     try:
         yield
     except BaseException as error:
@@ -53,14 +53,8 @@ def explain_ending(how: Callable[[], str]):
 def ending(
     outcomes: list[Outcome], left: list[str], path: str | None, checkpoints: Checkpoints | None
 ) -> str | None:
-    """The end of the line on a run that was ended before all its models converged; None where none
-    was.
-
-    Parameters
-    ----------
-    left : list of str
-        The values of C it did not come to.
-    """
+    """End of the line on a run that stopped before all its models converged, None if none did;
+    `left` are the values of C without a model."""
     limited = [outcome for outcome in outcomes if outcome.stopped_by == "limit"]
     interrupted = outcomes[-1].stopped_by == "interrupt"
     if not (limited or left or interrupted):
@@ -72,7 +66,7 @@ def ending(
 
 
 def stop_reason(outcome: Outcome) -> str:
-    """Why training ended, with the gap that was reached."""
+    """Reason why training ended, with the gap that was reached."""
     gap = "no certified gap" if math.isnan(outcome.gap) else f"gap {outcome.gap:.6g}"
     gap += f" of primal {outcome.primal:.6g}"
     basis = outcome.details.get("basis")
@@ -111,14 +105,8 @@ def stop_reason(outcome: Outcome) -> str:
 
 
 def time_limit(options: LearnOptions, spent: float) -> float | None:
-    """Seconds training may take: --time-limit less what was spent on reading, or what is left until
-    SVMCUT_DEADLINE (Unix time) where that is less.
-
-    Raises
-    ------
-    UsageError
-        When the variable holds no number.
-    """
+    """Seconds that training may take: --time-limit less what reading took, or the time until
+    SVMCUT_DEADLINE (Unix time) if that is less. Raises UsageError if the variable is no number."""
     deadline = os.environ.get("SVMCUT_DEADLINE")
     limit = None if options.time_limit is None else max(0.0, options.time_limit - spent)
     if not deadline:

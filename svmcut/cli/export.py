@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``svmcut export``.
-
-One run of export.
-"""
+"""``svmcut export``: writes a model in another format."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import click
 from svmcut.base.errors import UsageError
 from svmcut.base.messages import join_names, printable
 from svmcut.base.typing import Any
-from svmcut.cli.files import log_beside
+from svmcut.cli.files import redirect_log
 from svmcut.cli.option_entry import OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.files.output import write_atomically
@@ -61,15 +58,8 @@ _ENDINGS = {".json": "json", ".onnx": "onnx"}
 
 
 def run_export(model_file: str, output_file: str, to: str | None = None) -> None:
-    """Writes a model in another format, and says what that leaves out.
-
-    Raises
-    ------
-    UsageError
-        Without a format, and for a model that the format cannot express; nothing is written then.
-    SvmcutError
-        Whatever the files refuse.
-    """
+    """Writes a model in another format and prints what the file leaves out. Raises UsageError
+    without a format or if it cannot express the model; nothing is written then."""
     outputs = [File("OUT", output_file)]
     check_roles([File("MODEL", model_file)], outputs)
     chosen = to or next((to for end, to in _ENDINGS.items() if output_file.endswith(end)), None)
@@ -83,26 +73,26 @@ def run_export(model_file: str, output_file: str, to: str | None = None) -> None
     model: Any = read_model(model_file)
     if getattr(model, "threshold", None) is not None and chosen != "json":
         model = model.without_threshold()
-    able = [name for name in EXPORTS if _takes(name, model)]
+    able = [name for name in EXPORTS if _can_express(name, model)]
     if chosen not in able:
         raise cannot(model_file, model, chosen, able)
     write = load(f"{row.where}:write")
-    with log_beside(outputs):
+    with redirect_log(outputs):
         with write_atomically(output_file) as output:
             write(model_file, row.first, output, model, True)
         for line in _left_out(model, chosen):
             print(printable(line))
 
 
-def _takes(to: str, model: Any) -> bool:
-    """Whether a format has such a machine and its kernel."""
+def _can_express(to: str, model: Any) -> bool:
+    """True if a format has this kind of model and its kernel."""
     models, kernel = EXPORTS[to].models, getattr(model, "kernel", None)
     known = kernel is None or to in kernel.row.formats
     return not models or (type(model).__name__ in models and known)
 
 
 def _left_out(model: Any, to: str) -> Iterator[str]:
-    """What the file does not say of the model."""
+    """Lines on what the file leaves out of the model."""
     if to == "json":
         return
     if getattr(model, "table", None) is not None:

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of a training run by the options that name them, and where its log goes.
+"""The files of a training run by the options that name them, where its log goes, and a path of C
+trained by several threads.
 
-A path of C over threads: cut into chains that do not hang on them, of which all but the first
-are trained ahead.
-
-A chain is values of C in the order given, each of which starts from the solution before; the first
-of a chain starts from nothing, with one thread too. So the threads change no model. There are as
+A path of C is cut into chains that do not depend on each other, of which all but the first are
+trained ahead. A chain is values of C in the order given, each starting from the solution before;
+the first of a chain starts from zero, with one thread too, so threads change no model. There are as
 many chains as of `svmcut.selection.grid.CHAIN` values each, but the largest C takes most of the
-work: chains are of about equal sums of sqrt(C), and the longest are trained first. The largest C
-alone is often one of them, and loses little: of 100,000 rows like RCV1's it takes 152 passes from
-nothing and 133 from a third of it, half of a path of eight either way. With a kernel all are one
-chain: what is known of the kernel serves every C, and the threads go to its values.
+work: chains have about equal sums of sqrt(C), and the longest are trained first. The largest C
+alone is often a chain, and loses little: on 100,000 rows like RCV1's it takes 152 passes from zero
+and 133 from a third of it. With a kernel all are one chain: kernel values serve every C, and the
+threads compute them.
 """
 
 from __future__ import annotations
@@ -38,21 +37,17 @@ if TYPE_CHECKING:
 
 
 def model_files(options: LearnOptions) -> list[str]:
-    """Where each model goes: MODEL_FILE for one, MODEL_FILE.C for those of a path of several values
-    of C."""
+    """Path of each model: MODEL_FILE for one, MODEL_FILE.C for those of a path of several values of
+    C."""
     if len(options.path) == 1 or options.searches:
         return [options.model_file]
     return [f"{options.model_file}.{cost.text}" for cost in options.path]
 
 
 def check_training_files(options: LearnOptions, original: bool) -> list[File]:
-    """All that a run may write, in the words of its command or of the executable.
-
-    Raises
-    ------
-    UsageError, OutputError
-        For what is an input or another output too, or cannot be written.
-    """
+    """All files that a run may write, named as its command or the original names them. Raises
+    UsageError or OutputError for a file that is an input or another output too, or cannot be
+    written."""
     models = model_files(options)
     if options.model_file == "-" and len(models) > 1:
         raise UsageError(
@@ -91,17 +86,16 @@ def check_training_files(options: LearnOptions, original: bool) -> list[File]:
     return outputs
 
 
-def log_beside(outputs: Iterable[File]) -> contextlib.AbstractContextManager:
-    """What the run prints goes to standard error where one of its outputs is ``-``, standard
+def redirect_log(outputs: Iterable[File]) -> contextlib.AbstractContextManager:
+    """Redirects what a run prints to standard error if one of its outputs is ``-``, standard
     output."""
     if any(file.path == "-" for file in outputs):
         return contextlib.redirect_stdout(sys.stderr)
     return contextlib.nullcontext()
 
 
-def reading_of(options: LearnOptions, original: bool) -> dict[str, Any]:
-    """What reading the examples takes of the options: of threads, of tables, and of labels that may
-    be words."""
+def reading_keywords(options: LearnOptions, original: bool) -> dict[str, Any]:
+    """Keywords for reading the examples: threads, tables, and labels that may be words."""
     given: dict[str, Any] = {
         "threads": options.threads,
         "max_memory": options.max_memory,
@@ -133,11 +127,11 @@ if TYPE_CHECKING:
     Costs = tuple[float | None, float | None]
 
 
-class Fitted(NamedTuple):
-    """One model, what was told of its training, and its measures."""
+class FittedModel(NamedTuple):
+    """One model of a path, the log lines of its training, and its measures."""
 
     outcome: Outcome
-    told: list[Any]
+    lines: list[Any]
     measured: dict[str, Any]
 
 
@@ -148,27 +142,11 @@ def chains_of(work: NDArray[np.float64]) -> list[list[int]]:
     return [np.flatnonzero(parts == part).tolist() for part in np.flatnonzero(np.bincount(parts))]
 
 
-class Ahead(Crew):
-    """The chains behind the first one, trained by threads of their own; as a context it ends with
-    them.
+class PathTrainer(Crew):
+    """Trains the chains after the first in threads of its own, which end with the context.
 
-    Parameters
-    ----------
-    path : list of (cost, example_cost)
-    threads : int
-        Of the run; with 1 nothing is trained ahead.
-    settings : Settings
-    plan : callable
-        Gives a driver of settings.
-    tell : callable
-        What is to be kept of a Progress and its objective.
-    measure : callable
-        Measures of a model.
-
-    Attributes
-    ----------
-    starts : set of int
-        Places where chains begin.
+    `plan` gives a driver of settings, `tell` what to keep of a Progress and its objective,
+    `measure` the measures of a model; with one thread nothing is trained ahead.
     """
 
     def __init__(
@@ -182,31 +160,29 @@ class Ahead(Crew):
     ):
         work = np.sqrt([cost or example_cost or 0.0 for cost, example_cost in path])
         cut = [list(range(len(path)))] if settings.has_kernel else chains_of(work)
+        #: Places where chains begin.
         self.starts = {chain[0] for chain in cut}
         chains = sorted(cut[1:], key=lambda chain: -work[chain].sum())
-        self._ahead = {place for chain in chains for place in chain} if threads > 1 else set()
+        self._trained_ahead = (
+            {place for chain in chains for place in chain} if threads > 1 else set()
+        )
         super().__init__(chains, self._train, threads)
         self._settings = replace(settings, threads=max(1, threads // len(cut)))
         self._path, self._plan, self._tell, self._measure = path, plan, tell, measure
-        self._fitted: dict[int, Fitted | BaseException] = {}
+        self._finished: dict[int, FittedModel | BaseException] = {}
 
     def __enter__(self) -> Self:
         self.add(self._most - 1)
         return self
 
-    def take(self, place: int, look: Callable[[], None]) -> Fitted | None:
-        """The model of a place, once it is there; None where it is not trained ahead.
-
-        Raises
-        ------
-        Exception
-            Of its training.
-        """
-        if place not in self._ahead:
+    def take(self, place: int, check_signals: Callable[[], None]) -> FittedModel | None:
+        """Waits for the model of a place and returns it, or raises what its training raised; None
+        if the place is not trained ahead."""
+        if place not in self._trained_ahead:
             return None
         self.add(1)  # this thread has nothing to train any more
-        self.wait(lambda: place in self._fitted, look)
-        fitted = self._fitted.pop(place)
+        self.wait(lambda: place in self._finished, check_signals)
+        fitted = self._finished.pop(place)
         if isinstance(fitted, BaseException):
             raise fitted
         return fitted
@@ -222,18 +198,18 @@ class Ahead(Crew):
         except BaseException as failure:
             self._put(place, failure)
 
-    def _fit(self, driver: Driver, place: int) -> Fitted:
-        told: list[Any] = []
+    def _fit(self, driver: Driver, place: int) -> FittedModel:
+        lines: list[Any] = []
 
         def observe(progress, objective) -> None:
             self.check()
             if progress.report:
-                told.append(self._tell(progress, objective))
+                lines.append(self._tell(progress, objective))
 
         outcome = driver.fit(*self._path[place], observe)
-        return Fitted(outcome, told, self._measure(outcome.model))
+        return FittedModel(outcome, lines, self._measure(outcome.model))
 
-    def _put(self, place: int, fitted: Fitted | BaseException) -> None:
+    def _put(self, place: int, fitted: FittedModel | BaseException) -> None:
         with self.change:
-            self._fitted[place] = fitted
+            self._finished[place] = fitted
             self.change.notify_all()

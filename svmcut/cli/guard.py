@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands between a run and the shell: messages, exit statuses, signals, closed pipes."""
+"""Turns the end of a run into messages and an exit status: failures, signals, closed pipes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 #: Objects that a start makes and keeps, and some more.
-STARTED = 50_000
+MAX_START_OBJECTS = 50_000
 
 #: Address space without pages, given back before a failure is told.
 _reserve = mmap.mmap(-1, 4 << 20)
 
 
 class CtrlC(BaseException):
-    """Takes a KeyboardInterrupt past click, which would print an empty line and forget its
+    """Carries a KeyboardInterrupt past click, which would print an empty line and forget its
     message."""
 
     def __init__(self, interrupt: KeyboardInterrupt):
@@ -42,8 +42,8 @@ class CtrlC(BaseException):
 
 
 def collect_late() -> None:
-    """Looks for cycles of objects from STARTED on: a tenth of a start is spent in looking through
-    what it keeps."""
+    """Delays the search for cyclic garbage until MAX_START_OBJECTS objects exist: a tenth of a
+    start would go into searching what it keeps."""
     usual = gc.get_threshold()
 
     def first(phase: str, _: object) -> None:
@@ -53,7 +53,7 @@ def collect_late() -> None:
             gc.set_threshold(*usual)
 
     gc.callbacks.append(first)
-    gc.set_threshold(STARTED, *usual[1:])
+    gc.set_threshold(MAX_START_OBJECTS, *usual[1:])
 
 
 def guard(
@@ -64,35 +64,18 @@ def guard(
     resumable: bool = False,
     final: bool = False,
 ) -> int:
-    """Run ``work`` and turn whatever ends it into one message on stderr and an exit status.
+    """Runs ``work`` and turns whatever ends it into one message on stderr and an exit status.
 
-    Parameters
-    ----------
-    work : callable
-        Returns the exit status, None for 0.
-    program : callable
-        The name that opens messages which name no file; asked when a message is due.
-    statuses : tuple of int or None
-        The statuses allowed; any other becomes 1. None allows all. Where they are given the
-        messages are those of the executables with the originals' names.
-    resumable : bool
-        Whether a run stopped by SIGTERM can go on, which is status 75.
-    final : bool
-        Whether the process ends with this call: signals change nothing afterwards.
-
-    Returns
-    -------
-    int
-        The exit status. A closed pipe is quiet and 1.
-
-    Notes
-    -----
-    With SVMCUT_DEBUG=1 in the environment, exceptions come through with their traceback.
+    `program()` is the name that opens messages without a file. Statuses other than `statuses`
+    become 1; if they are given, messages are those of the original programs. `resumable` gives a
+    run that SIGTERM stops status 75. If `final`, the process ends with this call and signals change
+    nothing afterwards. A closed pipe is quiet and 1. With SVMCUT_DEBUG=1 in the environment,
+    exceptions keep their traceback.
     """
     _occupy_standard_descriptors()
     if final:
         collect_late()
-    with signals_raised(final), _any_text(final):
+    with signals_raised(final), _escape_unknown_characters(final):
         try:
             try:
                 status = work() or 0
@@ -111,8 +94,8 @@ def guard(
 
 
 def _leave(status: int) -> None:
-    """Ends the process as its program would, but for clearing away all modules, which takes a
-    twentieth of a small run; not where something else waits for the end."""
+    """Ends the process without the teardown of all modules, a twentieth of a small run, unless a
+    thread, debugger or profiler waits for the usual end."""
     import atexit
 
     gc.freeze()  # the interpreter would look through all there is twice more
@@ -136,7 +119,7 @@ def _leave(status: int) -> None:
 
 
 def warn(program: str, message: str) -> None:
-    """One warning on stderr, in the words of the command line."""
+    """Prints one warning on stderr, in the words of the command line."""
     if isinstance(message, Message):
         from svmcut.cli.advice import in_options
 
@@ -145,7 +128,7 @@ def warn(program: str, message: str) -> None:
 
 
 def drop_stdout() -> None:
-    """Prints nothing more; the descriptor is left as it is, for an output that is written to it."""
+    """Stops printing; the descriptor stays open for an output that is written to it."""
     stream = sys.stdout
     with contextlib.suppress(OSError, ValueError):
         kept = os.dup(stream.fileno())
@@ -163,7 +146,7 @@ def _report(
 ) -> int:
     if os.environ.get("SVMCUT_DEBUG") == "1":
         raise error
-    _make_room(error)
+    _free_memory(error)
     if pending_signal() and not isinstance(error, SvmcutError | KeyboardInterrupt | Terminated):
         error = Terminated()
     if isinstance(error, KeyboardInterrupt | Terminated):
@@ -198,7 +181,7 @@ def _report(
     if isinstance(error, MemoryError):
         _complain(f"{program()}: out of memory{': ' + str(error) if str(error) else ''}")
     elif isinstance(error, ImportError):
-        _complain(f"{program()}: a library cannot be loaded: {_cause(error)}")
+        _complain(f"{program()}: a library cannot be loaded: {_root_cause(error)}")
     else:
         _complain(
             f"{program()}: internal error: {type(error).__name__}: {error}; SVMCUT_DEBUG=1 shows "
@@ -207,16 +190,15 @@ def _report(
     return 1
 
 
-def _make_room(error: BaseException) -> None:
-    """Gives back what is kept for this moment, and what the frames that failed still hold: saying
-    that memory is short takes some."""
+def _free_memory(error: BaseException) -> None:
+    """Frees the reserved memory and what the failed frames hold, so that the message has room."""
     _reserve.close()
     if isinstance(error, MemoryError):
         error.__traceback__ = error.__context__ = None
 
 
-def _cause(error: BaseException) -> str:
-    """What the first of a chain of failures says, on one line."""
+def _root_cause(error: BaseException) -> str:
+    """First failure of a chain of failures, on one line."""
     while error.__cause__ is not None:
         error = error.__cause__
     return " ".join(str(error).split())
@@ -230,7 +212,7 @@ def _complain(text: str) -> None:
 
 
 def _silence_stdout() -> None:
-    """What is still buffered for a stdout that fails would fail again, loudly, when the interpreter
+    """Discards what is buffered for a failed stdout, which would fail again when the interpreter
     ends."""
     if sys.stdout is None:
         return
@@ -242,9 +224,8 @@ def _silence_stdout() -> None:
 
 
 @contextlib.contextmanager
-def _any_text(final: bool) -> Iterator[None]:
-    """Standard output takes characters its encoding lacks, as escapes: a name in a model is no
-    reason to die."""
+def _escape_unknown_characters(final: bool) -> Iterator[None]:
+    """Lets standard output escape characters that its encoding lacks, such as names in a model."""
     stream = sys.stdout
     errors = getattr(stream, "errors", None)
     if errors is not None and hasattr(stream, "reconfigure"):
@@ -262,10 +243,10 @@ def _any_text(final: bool) -> Iterator[None]:
 
 
 def _occupy_standard_descriptors() -> None:
-    """Fill closed descriptors 0 to 2, so that no file opened later is taken for standard output or
+    """Opens closed descriptors 0 to 2, so that no file opened later becomes standard output or
     error.
 
-    Each is opened the wrong way round: using it fails as it would have failed when closed.
+    Each is opened the wrong way round: using it fails as if it were closed.
     """
     for descriptor in range(3):
         try:

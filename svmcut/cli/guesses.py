@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a user meant by a command or an option that is unknown."""
+"""Guesses at the command or option that a user meant by an unknown one."""
 
 from __future__ import annotations
 
@@ -49,22 +49,17 @@ _OPTIONS = {
 
 
 def command_meant(word: str) -> str | None:
-    """The command that a word was meant as."""
+    """Nearest command to an unknown word."""
     return _COMMANDS.get(word.lower()) or nearest(word, tuple(COMMANDS))
 
 
 #: Characters of a flag that say too little to be taken for its beginning.
-_VAGUE = len("--ab")
+_MIN_PREFIX = len("--ab")
 
 
 def option_meant(flag: str, words: Sequence[str]) -> str | None:
-    """What to do about an unknown option of a command line; None where there is nothing to say.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The command and all that follows it.
-    """
+    """Remedy for an unknown option, None if there is none; `words` are the command and all that
+    follows it."""
     command, *rest = words or ("",)
     if command not in COMMANDS:
         return None
@@ -73,14 +68,14 @@ def option_meant(flag: str, words: Sequence[str]) -> str | None:
     if flag == "--version":
         return "svmcut --version prints it"
     own = _flags(row for row in ROWS if row.field in offered(task)) if trains else _flags(SCORING)
-    elsewhere = _elsewhere(flag, command, task)
+    elsewhere = _other_places(flag, command, task)
     if elsewhere:
         return f"it belongs to {elsewhere}"
     other = _OPTIONS.get(flag)
     if other and other.split()[0].rstrip(",") in own:
         return f"give {other}"
     own.append("--help")
-    begun = [name for name in own if name.startswith(flag) and flag[_VAGUE:]]
+    begun = [name for name in own if name.startswith(flag) and flag[_MIN_PREFIX:]]
     near = begun[0] if len(begun) == 1 else nearest(flag, own, 0.75)
     return near and f"did you mean {near}?"
 
@@ -89,8 +84,8 @@ def _flags(rows: Iterable[Option]) -> list[str]:
     return [flag for row in rows for spelt in row.flags for flag in spelt.split("/")]
 
 
-def _elsewhere(flag: str, command: str, task: str) -> str:
-    """Where there is an option of that name, if not here."""
+def _other_places(flag: str, command: str, task: str) -> str:
+    """Places that have an option of this name, if this command has not."""
     fields = {row.field for row in ROWS if flag in _flags([row])}
     if command not in TRAINING:
         return "svmcut learn" if fields else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What svmcut says of examples that another command would serve better."""
+"""Hints about examples that another command or a scaling would serve better."""
 
 from __future__ import annotations
 
@@ -16,23 +16,17 @@ if TYPE_CHECKING:
 
 #: Ratio of the largest values of two features that draws a hint; entries a feature needs to count;
 #: entries looked at.
-FAR, OFTEN, ENOUGH = 1e3, 5, 1 << 14
+MAX_SCALE_RATIO, MIN_COUNT, SAMPLED_ENTRIES = 1e3, 5, 1 << 14
 
 
 def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
-    """One line each, which names the remedy; of svmcut.tasks' data, in time that hardly grows with
-    it.
-
-    Parameters
-    ----------
-    settings : Settings or None
-        Of the run, resolved.
-    """
+    """Lines on the data of a task, each with its remedy; `settings` are those of the run, resolved.
+    The time hardly grows with the data."""
     row = TASKS[task]
     if row.labels == SETS:  # svmcut scale reads one label a line
         return []
     queries = row.has_classes and data.qid is not None
-    told = (
+    texts = (
         [
             f"qid has no effect in {task}; svmcut rank learns the order within queries, --task "
             "sequence the tags of sequences"
@@ -43,11 +37,11 @@ def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
     from svmcut.data.offset_features import coarse_warning
 
     bias = settings is not None and bool(settings.bias) and not settings.has_kernel
-    return told + (coarse_warning(data.X, data.source.path, bias) or _scales(data.X))
+    return texts + (coarse_warning(data.X, data.source.path, bias) or _hint_at_scales(data.X))
 
 
 def add_kind(error: DataError, path: str, labels: str) -> None:
-    """Adds to the failure to read a file as INDEX:VALUE what kind of file it looks like."""
+    """Adds to a failure to read INDEX:VALUE the kind of file that the file looks like."""
     of_tags = labels == TAGS
     guess = guess_input(path, of_tags)
     if guess is not None:
@@ -58,18 +52,17 @@ def add_kind(error: DataError, path: str, labels: str) -> None:
         )
 
 
-def _scales(X: Csr) -> list[str]:
-    """Whether features of at least OFTEN entries differ in scale by more than FAR, in rows evenly
-    spaced."""
+def _hint_at_scales(X: Csr) -> list[str]:
+    """Hint at features that differ widely in scale, from an even sample of rows."""
     import numpy as np
 
-    some = X.take(np.arange(0, X.n_rows, max(1, X.nnz // ENOUGH)))
+    some = X.take(np.arange(0, X.n_rows, max(1, X.nnz // SAMPLED_ENTRIES)))
     columns, places = np.unique(some.indices, return_inverse=True)
     largest = np.zeros(len(columns), np.float32)
     np.maximum.at(largest, places, np.abs(some.data))
-    known = (np.bincount(places, minlength=len(columns)) >= OFTEN) & (largest > 0)
+    known = (np.bincount(places, minlength=len(columns)) >= MIN_COUNT) & (largest > 0)
     columns, largest = columns[known], largest[known]
-    if not len(columns) or float(largest.max()) <= FAR * float(largest.min()):
+    if not len(columns) or float(largest.max()) <= MAX_SCALE_RATIO * float(largest.min()):
         return []
     low, high = largest.argmin(), largest.argmax()
     ends = (columns[low], float(largest[low])), (columns[high], float(largest[high]))
@@ -77,7 +70,7 @@ def _scales(X: Csr) -> list[str]:
 
 
 def different_scales(low: tuple[int, float], high: tuple[int, float]) -> str:
-    """The hint of two columns and their largest values, which are FAR apart."""
+    """Hint at two columns, each with its largest value."""
     return (
         f"the values of feature {low[0] + 1} go to {low[1]:.3g} and those of feature {high[0] + 1} "
         f"to {high[1]:.3g}; svmcut scale brings features to one range"

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``svmcut inspect``.
-
-One run of inspect: a document of all that is found, as text, as JSON and as a page.
-"""
+"""``svmcut inspect``: what a model has learnt, as text, JSON or a page."""
 
 from __future__ import annotations
 
@@ -18,11 +15,11 @@ from svmcut.base.records import record
 from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import Any
 from svmcut.cli.advice import in_options
-from svmcut.cli.commands import format_of
-from svmcut.cli.files import log_beside
+from svmcut.cli.commands import input_option
+from svmcut.cli.files import redirect_log
 from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
-from svmcut.cli.report import report_text, shown
+from svmcut.cli.report import report_text, without_url_secrets
 from svmcut.data.labels import label_text
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
@@ -79,7 +76,7 @@ ROWS = (
         default="none",
         kind=PATH,
     ),
-    format_of("Format of --data, as in classify."),
+    input_option("Format of --data, as in classify."),
     Option(
         "zero_based",
         ("--zero-based",),
@@ -126,14 +123,14 @@ def inspect(model_file, **given):
 
 
 #: Labels that rows are grouped by; where there are more, all rows are one group.
-_GROUPS = 8
+_MAX_GROUPS = 8
 #: Points of a trace that are kept.
-_POINTS = 300
+_MAX_POINTS = 300
 
 
 @record
 class InspectionOptions:
-    """Files that are read beside a model, and what is printed; as of inspect."""
+    """Files that are read with a model, and what is printed."""
 
     names: str | None = None
     report: str | None = None
@@ -149,18 +146,12 @@ class InspectionOptions:
 # a model may have scores beyond float64
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def run_inspection(model: str, options: InspectionOptions) -> list[str]:
-    """Reads a model and what is given beside it, prints what they hold and writes the page; returns
-    warnings.
-
-    Raises
-    ------
-    SvmcutError
-        Whatever the files or the system refuse; nothing is printed or written then.
-    """
+    """Prints what a model and the files given with it hold, writes the page, and returns warnings.
+    Raises SvmcutError before anything is printed or written."""
     outputs = check_files(model, options)
     document, warnings = examine(model, options)
-    document = shown(document | {"warnings": [*map(in_options, warnings)]})
-    with log_beside(outputs):
+    document = without_url_secrets(document | {"warnings": [*map(in_options, warnings)]})
+    with redirect_log(outputs):
         if options.json:
             print(report_text(document), flush=True)
         else:
@@ -176,13 +167,8 @@ def run_inspection(model: str, options: InspectionOptions) -> list[str]:
 
 
 def check_files(model: str, options: InspectionOptions) -> list[File]:
-    """The files that are written, none of which is read.
-
-    Raises
-    ------
-    UsageError
-        Also where an option has no effect.
-    """
+    """Files that are written, none of which is read. Raises UsageError, also if an option has no
+    effect."""
     paths = {"MODEL_FILE": model} | {
         f"--{name}": getattr(options, name) for name in ("names", "report", "trace", "data")
     }
@@ -199,9 +185,9 @@ def check_files(model: str, options: InspectionOptions) -> list[File]:
 
 
 def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], list[str]]:
-    """The document of a model and of what is given beside it, and warnings."""
+    """Document of a model and the files given with it, and warnings."""
     first, scorer, caution = read_file(model, zero_based=options.zero_based)
-    words = None if options.names is None else _names(options.names)
+    words = None if options.names is None else _read_names(options.names)
     if words is None and scorer.table is not None and scorer.table.columns:
         words = scorer.table.features()
     document = {
@@ -233,12 +219,12 @@ def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], lis
     if options.data is not None:
         input = input_for(scorer, options.data, options.input)
         how = {"zero_based": options.zero_based} | names_for(scorer, model, input)
-        document["data"], cautions = _measured(scorer, options.data, input, how)
+        document["data"], cautions = _measure_file(scorer, options.data, input, how)
         warnings += cautions
     return document, warnings
 
 
-def _bytes(path: str) -> bytes:
+def _read_bytes(path: str) -> bytes:
     pieces, buffer = [], bytearray(BLOCK_BYTES)
     with open_text(path) as text, memoryview(buffer) as view:
         while count := text.readinto(view):
@@ -246,12 +232,12 @@ def _bytes(path: str) -> bytes:
     return b"".join(pieces)
 
 
-def _names(path: str) -> list[str]:
-    lines = _bytes(path).decode("utf-8-sig", "replace").split("\n")
+def _read_names(path: str) -> list[str]:
+    lines = _read_bytes(path).decode("utf-8-sig", "replace").split("\n")
     return [line.strip() for line in (lines if lines[-1] else lines[:-1])]
 
 
-_OF_RUN = (
+_RUN_KEYS = (
     "solver",
     "task",
     "loss",
@@ -268,19 +254,13 @@ _OF_RUN = (
 
 
 def _certificate(path: str, model: str, document: dict[str, Any]) -> dict[str, Any]:
-    """What a report of learn says of a model: of a path of C, the entry of this file, else of the
-    chosen one.
-
-    Raises
-    ------
-    DataError
-        When it is no such report, or of a model of another kind.
-    """
-    text = _bytes(path)
+    """Certificate in a report of learn: for a path of C the entry of this model, else the chosen
+    one. Raises DataError if it is no such report, or of another kind of model."""
+    text = _read_bytes(path)
     try:
         report = jsons.loads(text.decode())
         run = {"file": path} | {
-            key: report[key] for key in _OF_RUN if key != "primal_of_file" or key in report
+            key: report[key] for key in _RUN_KEYS if key != "primal_of_file" or key in report
         }
         options = report["options"]
         cost = "cost" if options["cost"] is not None else "example_cost"
@@ -297,7 +277,7 @@ def _certificate(path: str, model: str, document: dict[str, Any]) -> dict[str, A
             run |= {"relative_gap": relative, "stopped_by": None, "primal_of_file": None}
         elif entries:
             entry = next(row for row in entries if row["primal"] == report["primal"])
-        C, features = entry["C"] if entry else _chosen(report, C), report["features"]
+        C, features = entry["C"] if entry else _selected_cost(report, C), report["features"]
         run |= {"choice": report["choice"]} if "choice" in report else {}
     except (ValueError, KeyError, TypeError, StopIteration):
         raise DataError(
@@ -314,8 +294,8 @@ def _certificate(path: str, model: str, document: dict[str, Any]) -> dict[str, A
     return run | {cost: C}
 
 
-def _chosen(report: dict[str, Any], C: Any) -> Any:
-    """The value of C of the run, or the one that was chosen where there were several."""
+def _selected_cost(report: dict[str, Any], C: Any) -> Any:
+    """C of the run, or the one chosen from several."""
     if not isinstance(C, list):
         return C
     if "choice" in report:
@@ -324,15 +304,10 @@ def _chosen(report: dict[str, Any], C: Any) -> Any:
 
 
 def _convergence(path: str) -> dict[str, Any]:
-    """Points of a trace, those of the last C where it has several.
-
-    Raises
-    ------
-    DataError
-        When a line is none of a trace.
-    """
+    """Points of a trace, of its last C only. Raises DataError for a line that is none of a
+    trace."""
     lines: list[dict[str, Any]] = []
-    number, text = 0, _bytes(path)
+    number, text = 0, _read_bytes(path)
     try:
         for line in text.decode().splitlines():
             number += 1
@@ -349,15 +324,14 @@ def _convergence(path: str) -> dict[str, Any]:
         ) from None
     if not lines:
         raise DataError(path, "the trace is empty")
-    places = np.unique(np.linspace(0, len(lines) - 1, _POINTS).round().astype(int)).tolist()
+    places = np.unique(np.linspace(0, len(lines) - 1, _MAX_POINTS).round().astype(int)).tolist()
     return {"file": path, "lines": len(lines), "points": [lines[k] for k in places]}
 
 
-def _measured(
+def _measure_file(
     scorer: Any, path: str, input: str, how: dict[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Measures of a model on a file and, where a row has a score, how the scores are spread; and
-    warnings."""
+    """Measures of a model on a file, the distribution of its scores, and warnings."""
     tasks, threads = tasks_of(scorer), usable_cpus()
     reader = named(tasks[-1], input=input)
     skill, reliability = Skill(), Reliability()
@@ -386,7 +360,7 @@ def _measured(
             entry |= {"labels": names, "confusion": tally.confusion()[:2]}
         else:
             grades = np.unique(tally.y)
-            few = TASKS[name].labels == GRADES and len(grades) <= _GROUPS
+            few = TASKS[name].labels == GRADES and len(grades) <= _MAX_GROUPS
             groups = (
                 {label_text(grade): tally.y == grade for grade in grades}
                 if few

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""svmcut learn and svmcut rank: the click commands in front of a training run.
-
-The short help of learn and rank: the options that most runs need, one line each.
-"""
+"""``svmcut learn`` and ``svmcut rank`` as click commands, with their short help."""
 
 from __future__ import annotations
 
@@ -42,12 +39,12 @@ TEXTS = {
 #: What a value is called here, where its kind has a longer name.
 VALUES = {"cost": "C", "example_cost": "C", "class_weight": "WEIGHTS", "gamma": "G", "cv": "K"}
 #: Losses that are named; help has all.
-_LOSSES = 6
-_EXAMPLES = 3
+_MAX_LOSSES = 6
+_MAX_EXAMPLES = 3
 
 
-def write(formatter: click.HelpFormatter, command: str, task: str) -> None:
-    """Writes the options, three examples, and where the rest stands."""
+def write_short_help(formatter: click.HelpFormatter, command: str, task: str) -> None:
+    """Writes the short help: the usual options, three examples, and where to find the rest."""
     known, row = offered(task), TASKS[task]
     words = {
         "tasks": ", ".join(LEARNT),
@@ -64,7 +61,7 @@ def write(formatter: click.HelpFormatter, command: str, task: str) -> None:
     with formatter.section("Options"):
         formatter.write_dl(shown, col_max=26)
     with formatter.section("Examples"):
-        for line in row.examples.splitlines()[:_EXAMPLES]:
+        for line in row.examples.splitlines()[:_MAX_EXAMPLES]:
             text = line if len(line) < formatter.width else line.partition("  ")[0]
             formatter.write(f"{'':{formatter.current_indent}}{text}\n")
     formatter.write_paragraph()
@@ -76,7 +73,7 @@ def write(formatter: click.HelpFormatter, command: str, task: str) -> None:
 def _named_losses(task: str) -> str:
     rows = losses(task).values()
     names = [loss.name for loss in sorted(rows, key=lambda loss: not loss.is_sum)]
-    return ", ".join(names[:_LOSSES] + ["..."] * (len(names) > _LOSSES))
+    return ", ".join(names[:_MAX_LOSSES] + ["..."] * (len(names) > _MAX_LOSSES))
 
 
 def _flags(option: Option) -> str:
@@ -88,15 +85,14 @@ TASK, WORDS = "svmcut.task", "svmcut.words"
 
 
 class TrainingCommand(PanelCommand):
-    """A command whose options and examples are those of its task, or of the task that its command
-    line names."""
+    """A command with the options and examples of the task that its command line names."""
 
     def parse_args(self, ctx, args):
         ctx.meta[TASK], ctx.meta[WORDS] = named_task(self.name, args), tuple(args)
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx):
-        return [*_made(self.task(ctx)), *super().get_params(ctx)]
+        return [*_click_options(self.task(ctx)), *super().get_params(ctx)]
 
     def invoke(self, ctx) -> int:
         return train(options_of(ctx))
@@ -115,7 +111,7 @@ class TrainingCommand(PanelCommand):
             if self.name == "learn" and task.reading:
                 reading = f"With --task {task.name} {task.reading}"
             formatter.write_text(f"{' '.join(reading.partition(';')[0].split()).rstrip('.')}.")
-        write(formatter, ctx.command.name or "", self.task(ctx))
+        write_short_help(formatter, ctx.command.name or "", self.task(ctx))
 
     def format_epilog(self, ctx, formatter):
         examples = TASKS[self.task(ctx)].examples.rstrip().replace("\n", "\n  ")
@@ -129,13 +125,13 @@ class TrainingCommand(PanelCommand):
 
 
 @cache
-def _made(task: str) -> list[PanelOption]:
-    """The click options of a task, which click asks for twice."""
+def _click_options(task: str) -> list[PanelOption]:
+    """Click options of a task, which click asks for twice."""
     return [*map(PanelOption.of, options(task))]
 
 
 def options_of(ctx: click.Context) -> LearnOptions:
-    """The options of a context whose command line is read."""
+    """Options of a parsed context."""
     assert isinstance(ctx.command, TrainingCommand)
     given = {name: value for name, value in ctx.params.items() if value is not None}
     return collected(ctx.command.name, ctx.meta[WORDS], given)

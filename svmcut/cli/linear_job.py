@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""learn where two classes are trained for a sum of losses and nothing else was asked for: the same
-model and lines as `svmcut.cli.training` has, sooner than NumPy is imported.
+"""Runs of learn on a small file of two classes with no unusual option: the same model and lines as
+of `svmcut.cli.training`, before NumPy could be imported.
 
-Whatever is not usual, a fault above all, is left to that: nothing has been written or printed then.
-So is a run that lasts, whose lines are to come as it goes, and which Ctrl-C ends with a model.
+Anything unusual, above all a fault, is left to that module before anything is written or printed;
+so are long runs, whose lines have to appear as they go, and which Ctrl-C ends with a model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli import training_report
 from svmcut.cli.endings import explain_ending, remedy, stop_reason
 from svmcut.cli.guard import warn
-from svmcut.cli.hints import ENOUGH, FAR, OFTEN, different_scales
+from svmcut.cli.hints import MAX_SCALE_RATIO, MIN_COUNT, SAMPLED_ENTRIES, different_scales
 from svmcut.files.output import KEPT, write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.files.text import block_bytes_of, feed, open_text
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
 #: Bytes of examples, features, and work of the descent, in entries, up to which a run is done here;
 #: by then NumPy would have been imported.
-MOST_BYTES, MOST_FEATURES, MOST_WORK = 1 << 24, 100_000, 200_000_000
+MAX_BYTES, MAX_FEATURES, MAX_WORK = 1 << 24, 100_000, 200_000_000
 #: The size of values from which on svmcut.data.offset_features looks at them.
-COARSE = 2.0**13
+MIN_COARSE_VALUE = 2.0**13
 #: The losses, and their numbers.
 _LOSSES = {
     None: native.HINGE,
@@ -60,7 +60,7 @@ _LOSSES = {
     LOGISTIC: native.LOGISTIC,
 }
 #: Options that may have other values than their defaults.
-_TAKEN = frozenset(
+_SUPPORTED_OPTIONS = frozenset(
     (
         *("example_file", "model_file", "command", "given", "original", "format", "verbosity"),
         *("cost", "example_cost", "epsilon", "gap", "bias", "seed", "threads"),
@@ -71,7 +71,7 @@ _SIGNS = (-1.0, 1.0)
 
 
 def run(options: LearnOptions, original: str = "") -> int:
-    """As svmcut.cli.training.run."""
+    """Trains here if possible, else by svmcut.cli.training.run."""
     status = train_linear(options, original)
     if status is not None:
         return status
@@ -81,23 +81,13 @@ def run(options: LearnOptions, original: str = "") -> int:
 
 
 def is_numpy_loaded() -> bool:
-    """Whether nothing is to be gained here."""
+    """True if a run here would save no time."""
     return "numpy" in sys.modules
 
 
 def train_linear(options: LearnOptions, original: str = "") -> int | None:
-    """Does what `svmcut.cli.training.run` does.
-
-    Returns
-    -------
-    int or None
-        The exit status; None where nothing was done.
-
-    Raises
-    ------
-    OutputError, OSError
-        When the model cannot be written after all.
-    """
+    """Does what `svmcut.cli.training.run` does, or returns None if nothing was done. Raises
+    OutputError or OSError if the model cannot be written after all."""
     try:
         if not _is_usual(options):
             return None
@@ -106,12 +96,12 @@ def train_linear(options: LearnOptions, original: str = "") -> int | None:
             job.train()
     except (ValueError, SvmcutError, OSError, MemoryError):
         return None
-    job.tell()
+    job.print_and_write()
     return 0
 
 
 def _is_usual(options: LearnOptions) -> bool:
-    """Whether the files are such, and no option asks for more."""
+    """True if the files are ordinary and no option asks for more."""
     if is_numpy_loaded() or sys.stdout is None or sys.stderr is None:
         return False
     if options.progress or (options.progress is None and sys.stderr.isatty()):
@@ -123,13 +113,14 @@ def _is_usual(options: LearnOptions) -> bool:
     if len(options.path) != 1 or os.environ.get("SVMCUT_DEADLINE"):
         return False
     changed = {item.name for item in fields(options) if getattr(options, item.name) != item.default}
-    if not (changed | (options.given or frozenset())) <= _TAKEN or options.reads_table:
+    if not (changed | (options.given or frozenset())) <= _SUPPORTED_OPTIONS or options.reads_table:
         return False
-    return _is_file(options.example_file, MOST_BYTES) and _is_file(options.model_file)
+    return _is_file(options.example_file, MAX_BYTES) and _is_file(options.model_file)
 
 
 def _is_file(path: str, most: int | None = None) -> bool:
-    """Whether this is a file of no more bytes; or, without a limit, may become one."""
+    """True for a regular file of at most so many bytes; without a limit, also for one that may be
+    created."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -153,7 +144,7 @@ class _Run:
             for _ in feed(job, text, block_bytes_of(options.threads)):
                 pass
         job.take()
-        if job.is_weighed or job.n_features > MOST_FEATURES or not (original or job.has_two):
+        if job.is_weighed or job.n_features > MAX_FEATURES or not (original or job.has_two):
             raise Unusual
         self._settings = resolved(settings, job.n_rows)
         if self._settings.free_bias:
@@ -167,11 +158,11 @@ class _Run:
         self._warnings = [] if original else self._hints()
 
     def _hints(self) -> list[str]:
-        """As svmcut.cli.hints."""
-        low, least, high, largest, far = self._job.scales(ENOUGH, OFTEN)
-        if far >= COARSE:
+        """Hints as of svmcut.cli.hints."""
+        low, least, high, largest, far = self._job.scales(SAMPLED_ENTRIES, MIN_COUNT)
+        if far >= MIN_COARSE_VALUE:
             raise Unusual
-        apart = low >= 0 and largest > FAR * least
+        apart = low >= 0 and largest > MAX_SCALE_RATIO * least
         return [different_scales((low, least), (high, largest))] if apart else []
 
     def train(self) -> None:
@@ -230,7 +221,7 @@ class _Run:
             self._ball = ball_of(outcome, lambda _: outcome.norm)
 
     def _limits(self) -> dict[str, Any]:
-        """What ends a run that is not done here."""
+        """Limits beyond which the run is not done here."""
         job, s = self._job, self._settings
         n, nnz, dim = job.n_rows, job.nnz, job.n_features + (s.bias != 0)
         room = 0.0
@@ -254,11 +245,11 @@ class _Run:
             "seed": s.seed,
             "block": auto.epochs_between_looks(n, nnz),
             "epoch_seconds": auto.epoch_seconds(n, nnz),
-            "most_entries": int(MOST_WORK * (nnz / (nnz + 10 * n))),
+            "most_entries": int(MAX_WORK * (nnz / (nnz + 10 * n))),
         }
 
-    def tell(self) -> None:
-        """Prints the lines of the run, and writes the model on the way."""
+    def print_and_write(self) -> None:
+        """Prints the lines of the run and writes the model."""
         options, job, outcome = self._options, self._job, self._outcome
         plain = not self._original and options.format == "plain"
         say = training_report.out if options.verbosity > 0 else _silence
@@ -276,10 +267,10 @@ class _Run:
             log(line)
         if plain:
             say(training_report.fact("Examples", shown.summary(data, driver)))
-        weights = [*training_report.weights(options, driver, *self._costs)]
+        weights = [*training_report.weight_facts(options, driver, *self._costs)]
         for name, text in [] if self._original else weights:
             log(f"{name}: {text}")
-        for line in self._lines():
+        for line in self._step_lines():
             log(line)
         seconds = time.process_time() - self._began
         for line in shown.final_lines(outcome, options, seconds, bool(self._original)):
@@ -288,15 +279,15 @@ class _Run:
             log(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         log("Compacting linear model...done")
         with training_report.step(log, "Writing learned model"):
-            self._write()
+            self._write_model()
         self._warnings += outcome.warnings
         if plain and options.verbosity > 0:
             self._summarise(say, weights)
-        for warning in [] if self._original else [*self._warnings, *training_report.lost]:
+        for warning in [] if self._original else [*self._warnings, *training_report.log_warnings]:
             warn(f"svmcut {options.command}", warning)
 
-    def _lines(self) -> list[str]:
-        """Those of the steps."""
+    def _step_lines(self) -> list[str]:
+        """Lines of the steps."""
         lines = []
         for k, (cuts, support, primal, dual) in enumerate(self._steps, 1):
             step = SimpleNamespace(iteration=k, cuts=cuts, support=support, extra=None)
@@ -306,8 +297,8 @@ class _Run:
             )
         return lines
 
-    def _write(self) -> None:
-        """The file of the model, as svmcut.formats.svm_light."""
+    def _write_model(self) -> None:
+        """Writes the model file, as svmcut.formats.svm_light does."""
         job, path, s = self._job, self._options.model_file, self._settings
         bias = s.bias or 0.0
         known: dict[str, Any] = dict.fromkeys(("threshold", "sigma", "multipliers", "sigmoid"))
@@ -325,27 +316,29 @@ class _Run:
                 summed.seal(ball)
 
     def _summarise(self, say: Any, weights: list[tuple[str, str]]) -> None:
-        """Facts of the model, and advice on it."""
+        """Prints facts about the model, and adds advice to the warnings."""
         options, job, outcome, values = self._options, self._job, self._outcome, {}
-        if job.nnz <= training_report.MEASURED_VALUES:
+        if job.nnz <= training_report.MAX_MEASURED_VALUES:
             aims, negatives = Aims(), job.n_rows - job.positives
             floors = (floor * (1 - ROUNDING) for floor in (aims.precision, aims.recall))
             worth = job.worth(self._b, *floors, *negatives_of(aims.rates, negatives))
             values = measures_of(worth, job.n_rows, aims).values
         if any(values.get(one.name) == 0 for one in measures(TASK).values() if one.none):
-            from svmcut.cli.advice import of_errors
+            from svmcut.cli.advice import advise_on_errors
 
-            self._warnings += of_errors(options, values)
-        lines = training_report.chosen(options, outcome) + [
+            self._warnings += advise_on_errors(options, values)
+        lines = training_report.setup_lines(options, outcome) + [
             training_report.fact(*each) for each in weights
         ]
-        lines += training_report.certificate(outcome) + training_report.errors(TASK, values)
-        for line in lines + training_report.written(options.model_file, outcome.details):
+        lines += training_report.certificate_lines(outcome) + training_report.error_lines(
+            TASK, values
+        )
+        for line in lines + training_report.model_lines(options.model_file, outcome.details):
             say(line)
 
 
 class _Rows:
-    """How many rows and features there are, as lines ask training data."""
+    """Numbers of rows and features, under the names that training data have."""
 
     def __init__(self, n_rows: int, n_features: int):
         self._n_rows, self.X = n_rows, SimpleNamespace(n_features=n_features)
@@ -355,4 +348,4 @@ class _Rows:
 
 
 def _silence(text: str = "", end: str = "\n") -> None:
-    """Says nothing."""
+    """Prints nothing."""

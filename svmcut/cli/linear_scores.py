@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""classify where a linear model of two classes scores a file and nothing else was asked for: the
-same predictions and lines as `svmcut.cli.scoring` has, sooner than NumPy is imported.
+"""Runs of classify with a linear model of two classes and no unusual option: the same predictions
+and lines as of `svmcut.cli.scoring`, before NumPy could be imported.
 
-Whatever is not usual, a fault above all, is left to that: nothing has been written or printed then.
+Anything unusual, above all a fault, is left to that module before anything is written or printed.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from svmcut.scoring.measures import Measured
 
 #: Bytes of examples from which on a run says what it does before it is done.
-LARGE = 1 << 28
+MAX_QUIET_BYTES = 1 << 28
 _BLOCK_BYTES = 1 << 18
 #: Rows from which on so many may have no feature of the model, as svmcut.cli.advice says.
-_FEW, _STRANGE = 10, 0.5
+_MIN_SCORED_ROWS, _MAX_UNKNOWN_SHARE = 10, 0.5
 
 
 class _Tally:
-    """What was counted of rows, as svmcut.tasks.vectors.Scores says it of them."""
+    """Counts of rows, under the names that svmcut.tasks.vectors.Scores has."""
 
     words: Sequence[str] = ()
 
@@ -53,28 +53,19 @@ class _Tally:
         return dict(zip(names, self._counts, strict=True))
 
     def confusion(self) -> list[list[int]]:
-        """Of each class how many rows are predicted as negative and as positive."""
+        """Rows of each class that are predicted negative and positive."""
         positive = self._predicted - self._hits, self._hits
         return [[n - high, high] for n, high in zip(self._counts, positive, strict=True)]
 
 
-def score_linear(files: Files, options: ScoringOptions) -> bool:
-    """Does what `svmcut.cli.scoring.run_scoring` does, which has no warnings then.
-
-    Returns
-    -------
-    bool
-        False where nothing was done.
-
-    Raises
-    ------
-    OutputError, OSError
-        When the predictions or the lines cannot be written after all.
-    """
-    told = False
+def score_linear(files: Files, options: ScoringOptions) -> _Tally | None:
+    """Does what `svmcut.cli.scoring.run_scoring` does and gives no warnings; returns None if
+    nothing was done. Raises OutputError or OSError if the predictions or lines cannot be written
+    after all."""
+    has_printed = False
     try:
         if not _is_plain(files, options):
-            return False
+            return None
         check_files(files, options)
         model, scorer = _read(files, options)
         cpu_seconds = 0.0
@@ -86,21 +77,21 @@ def score_linear(files: Files, options: ScoringOptions) -> bool:
                     cpu_seconds += time.process_time() - began
                     output.write(scorer.lines())
             _check_rows(scorer, model, options)
-            measured, tally = _counted(scorer, model)
-            shown, told = ClassificationLines(TASK), True
+            measured, tally = _count(scorer, model)
+            shown, has_printed = ClassificationLines(TASK), True
             options.say("Reading model...done.")
             options.say(f"Reading test examples...{shown.sizes(tally)}.")
         predicted = SimpleNamespace(tally=tally, cpu_seconds=cpu_seconds)
         print_lines(shown, predicted, measured, model, options)
-        return True
+        return tally
     except (ValueError, SvmcutError, OSError, MemoryError):
-        if told:
+        if has_printed:
             raise
-        return False
+        return None
 
 
 def _is_plain(files: Files, options: ScoringOptions) -> bool:
-    """Whether the files are such, and no option asks for more."""
+    """True if the files are ordinary and no option asks for more."""
     usual = ScoringOptions(
         task=options.task,
         verbosity=options.verbosity,
@@ -113,7 +104,7 @@ def _is_plain(files: Files, options: ScoringOptions) -> bool:
     examples, model = os.stat(files.examples), os.stat(files.model)
     if not (stat.S_ISREG(examples.st_mode) and stat.S_ISREG(model.st_mode)):
         return False
-    if examples.st_size >= LARGE or input_of(files.examples) is not None:
+    if examples.st_size >= MAX_QUIET_BYTES or input_of(files.examples) is not None:
         return False
     if files.predictions in ("-", os.devnull):
         return files.predictions == os.devnull
@@ -124,7 +115,7 @@ def _is_plain(files: Files, options: ScoringOptions) -> bool:
 
 
 def _read(files: Files, options: ScoringOptions) -> tuple[Any, LinearScorer]:
-    """The marks of a model, and what scores by its weights."""
+    """Fields of a model, and the scorer with its weights."""
     with open(files.model, "rb") as file:
         first = file.readline(LINE_LIMIT)
         if first.rstrip() != FORMATS[0].first:
@@ -150,16 +141,20 @@ def _read(files: Files, options: ScoringOptions) -> tuple[Any, LinearScorer]:
 
 
 def _check_rows(scorer: LinearScorer, model: Any, options: ScoringOptions) -> None:
-    """Leaves to others what there is to warn of, and rankings."""
+    """Raises Unusual for rankings, and for rows that call for a warning."""
     rows = scorer.rows
     if scorer.positives in (0, rows) or (options.task is None and scorer.queries):
         raise Unusual
-    if options.task is None and rows >= _FEW and scorer.count(-model.b) >= _STRANGE * rows:
+    if (
+        options.task is None
+        and rows >= _MIN_SCORED_ROWS
+        and scorer.count(-model.b) >= _MAX_UNKNOWN_SHARE * rows
+    ):
         raise Unusual
 
 
-def _counted(scorer: LinearScorer, model: Any) -> tuple[Measured, _Tally]:
-    """The measures of all rows, and what the report says beside them."""
+def _count(scorer: LinearScorer, model: Any) -> tuple[Measured, _Tally]:
+    """Measures of all rows, and their counts."""
     aims = aims_of(model.loss, model.parameter)
     negatives = scorer.rows - scorer.positives
     floors = (floor * (1 - ROUNDING) for floor in (aims.precision, aims.recall))

@@ -13,11 +13,11 @@ from svmcut.cli.guard import CtrlC
 
 
 class UnknownCommand(click.UsageError):
-    """A word that is no command; its message says what was meant."""
+    """An unknown command; the message says which one was meant."""
 
 
 class LazyGroup(click.Group):
-    """A group whose help needs no command's module."""
+    """A group whose help imports no command's module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--certify-choice: the choice of C from an interval that no other C of it can beat by much.
-
---until-decided: training until labels of a file are proven to be those of the exact optimum.
-"""
+"""--certify-choice: a C of an interval that no other C of it can beat by much. --until-decided:
+training until labels of a file are proven to be those of the exact optimum."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_proving(options: LearnOptions) -> None:
-    """Refuses, as a UsageError, what --certify-choice does not go with, and an interval without
+    """Raises UsageError for what --certify-choice does not go with, and for an interval without
     it."""
     if options.certify_choice is None:
         if options.span is not None:
@@ -48,41 +46,37 @@ def check_proving(options: LearnOptions) -> None:
 
 
 class ProvenChoice:
-    """C of an interval, that no other of it can beat by much.
+    """Choice of C from an interval, with a proof that no other is better by much; it answers what
+    svmcut.cli.choosing.GridChoice does."""
 
-    Parameters and attributes
-    -------------------------
-    As of svmcut.cli.choosing.GridChoice.
-    """
-
-    plans_again = True
+    needs_new_driver = True
 
     def __init__(self, options: LearnOptions, warnings: list[str], search: CertifiedChoice):
         self._options, self.warnings, self.search = options, warnings, search
-        self._told = 0
+        self._n_logged = 0
 
-    def head(self) -> str:
-        """What is going to be done."""
+    def title(self) -> str:
+        """Title of the choice."""
         options, (low, high) = self._options, self._options.path
         where = f"{options.cv} folds" if options.cv else options.validate
         return f"Choosing C from {low.text} to {high.text} by the errors on {where}"
 
-    def told(self) -> tuple[None, str]:
-        """What the progress bar says."""
+    def progress(self) -> tuple[None, str]:
+        """Text of the progress bar; the share that is done is unknown."""
         search = self.search
         text = f"{search.trainings} trainings"
         if search.slack < 1:
             text = f"proven within {_percent(search.slack)} of {_percent(search.most)}, {text}"
         return None, text
 
-    def say(self, log: Callable[[str], None]) -> None:
-        """Tells what was trained and what is proven since the last call."""
-        if self.search.trainings > self._told and self.search.slack < 1:
-            self._told = self.search.trainings
-            log(self.told()[1])
+    def log_progress(self, log: Callable[[str], None]) -> None:
+        """Logs what was trained and proven since the last call."""
+        if self.search.trainings > self._n_logged and self.search.slack < 1:
+            self._n_logged = self.search.trainings
+            log(self.progress()[1])
 
     def table(self) -> str:
-        """What is proven: the chosen C, its errors, and how few any other can make."""
+        """Result: the chosen C, its errors, and how few any other can make."""
         proven = self.search.report()
         if not proven["intervals"]:
             return ""
@@ -95,11 +89,11 @@ class ProvenChoice:
         )
 
     def advice(self, examples: Any) -> list[str]:
-        """What a user should know of the choice."""
+        """Warnings about the choice: none."""
         return []
 
     def failure(self) -> str:
-        """Why there is no proof."""
+        """Reason why there is no proof."""
         search = self.search
         if search.stuck:
             return in_options(search.stuck)
@@ -108,11 +102,11 @@ class ProvenChoice:
         return f"a limit came while C may still be worse than another by {_percent(search.slack)}"
 
     def report(self) -> dict[str, Any]:
-        """Keys of the report."""
+        """Entries of the report."""
         return {"choice": self.search.report()}
 
-    def chosen(self) -> LearnOptions:
-        """The options of one training with the chosen C, to the gap that the choice had there."""
+    def best_options(self) -> LearnOptions:
+        """Options of one training with the chosen C, to the gap that the choice had there."""
         options, (C, _) = self._options, self.search.best
         unit = "cost" if options.cost else "example_cost"
         values: dict[str, Any] = {unit: (Typed(f"{C:g}", C),)}
@@ -126,7 +120,7 @@ def _percent(share: float) -> str:
 
 
 def check_deciding(options: LearnOptions) -> None:
-    """Refuses, as a UsageError, what --until-decided and --fraction do not go with."""
+    """Raises UsageError for what --until-decided and --fraction do not go with."""
     if options.until_decided is None:
         if options.fraction is not None:
             raise UsageError("{fraction} is a share of labels to decide; add {until_decided}")
@@ -142,16 +136,16 @@ def check_deciding(options: LearnOptions) -> None:
     check_decidable(options.settings(), "until_decided")
 
 
-def deciding(options: LearnOptions, driver: Driver, examples: Any) -> Driver:
-    """The driver that trains until the labels of these examples are decided."""
+def deciding_driver(options: LearnOptions, driver: Driver, examples: Any) -> Driver:
+    """Driver that trains until the labels of these examples are decided."""
     from svmcut.training.decision_stop import DecidingDriver, check_fraction
 
     share = check_fraction(options.until_decided, options.fraction)
     return DecidingDriver(driver, examples.X, share, options.until_decided or "")
 
 
-def decided(details: dict[str, Any]) -> str:
-    """What is said of the labels that were to be decided."""
+def decision_text(details: dict[str, Any]) -> str:
+    """Text on the labels that had to be decided."""
     count, share = details["decided"], details["decided_fraction"]
     n, rounds = round(count / share) if share else 0, details["decided_rounds"]
     labels = f"{count:,} of {n:,} labels ({100 * share:.2f} %)" if n else "no label"

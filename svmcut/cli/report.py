@@ -11,32 +11,28 @@ from svmcut.files.output import write_atomically
 
 
 def write_report(path: str, document: dict[str, Any]) -> None:
-    """Write one JSON document; what is not finite becomes null.
-
-    Raises
-    ------
-    OutputError
-        When the file cannot be written.
-    """
+    """Writes one JSON document; what is not finite becomes null. Raises OutputError if the file
+    cannot be written."""
     text = report_text(document)
     with write_atomically(path) as output:
         output.write(text.encode("ascii") + b"\n")
 
 
 def report_text(document: dict[str, Any]) -> str:
-    """The JSON of a document; what is not finite becomes null."""
+    """JSON of a document; what is not finite becomes null."""
     import json
 
-    return json.dumps(_finite(shown(document)), indent=2, allow_nan=False)
+    return json.dumps(_finite(without_url_secrets(document)), indent=2, allow_nan=False)
 
 
-def shown(document: dict[str, Any]) -> dict[str, Any]:
-    """A document that shows no secrets of URLs."""
+def without_url_secrets(document: dict[str, Any]) -> dict[str, Any]:
+    """Copy of a document without secrets in URLs."""
     return {
-        key: _without_secrets(value) if key in _OF_FILES else value
-        for key, value in document.items()
+        key: _redact(value) if key in _OF_FILES else value for key, value in document.items()
     } | {
-        key: [shown(item) if isinstance(item, dict) else item for item in document[key]]
+        key: [
+            without_url_secrets(item) if isinstance(item, dict) else item for item in document[key]
+        ]
         for key in ("path",)
         if key in document
     }
@@ -46,13 +42,13 @@ def shown(document: dict[str, Any]) -> dict[str, Any]:
 _OF_FILES = ("options", "model", "file", "warnings", "report", "trace", "data", "run")
 
 
-def _without_secrets(value: Any) -> Any:
+def _redact(value: Any) -> Any:
     if isinstance(value, str):
         return without_secrets(value)
     if isinstance(value, dict):
-        return {key: _without_secrets(item) for key, item in value.items()}
+        return {key: _redact(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_secrets(item) for item in value]
+        return [_redact(item) for item in value]
     return value
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run of classify is asked, and what it prints."""
+"""The files and options of a run of classify, and the lines it prints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Files(NamedTuple):
-    """The three files of a run."""
+    """Files of a run."""
 
     examples: str
     model: str
@@ -30,24 +30,12 @@ NAMES = Files("EXAMPLE_FILE", "MODEL_FILE", "PREDICTIONS_FILE")
 
 @record
 class ScoringOptions:
-    """Options of a run; those that are not here are as of classify.
+    """Options of a run; those without a comment are as of classify."""
 
-    Attributes
-    ----------
-    task : str or None
-        Whose measures are printed; None lets the model and the file say: ranking where it has
-        queries.
-    verbosity : int
-        0 prints the measures alone; 2 adds the contingency table.
-    light_verbosity : int
-        From 1 on what the readers of svm_light say, where a task has them, is told too.
-    format : {"plain", "original"} or None
-        Of the measures; None for the original's where a task is given, else for plain words.
-    names : Files
-        Of the three files, in messages.
-    """
-
+    #: Task whose measures are printed; None leaves it to the model and the file: ranking if the
+    #: file has queries.
     task: str | None = None
+    #: 0 prints only the measures, 2 adds the contingency table.
     verbosity: int = 1
     threads: int = 1
     labels: bool = False
@@ -60,15 +48,18 @@ class ScoringOptions:
     label_names: str | None = None
     confidence: bool = False
     partial: bool = False
+    #: "plain", "original", or None: the original's lines if a task is given, else plain words.
     format: str | None = None
     report: str | None = None
     beam: int = 0
+    #: From 1 on the lines of svm_light's readers are printed too, if the task has them.
     light_verbosity: int = 0
     zero_based: bool = DEFAULTS["zero_based"]
     input: str | None = None
     progress: bool | None = None
     certify: bool = False
     bounds: str | None = None
+    #: Names of the three files in messages.
     names: Files = NAMES
 
     def say(self, text: str = "", end: str = "\n") -> None:
@@ -78,24 +69,24 @@ class ScoringOptions:
 
     @property
     def is_own(self) -> bool:
-        """Whether nobody asked for the lines of an original."""
+        """True unless the lines of an original are asked for."""
         return self.task is None and self.format != "original"
 
-    def say_light(self, text: str) -> None:
-        """Prints what the readers of svm_light say."""
+    def say_as_svm_light(self, text: str) -> None:
+        """Prints what svm_light's readers print."""
         from svmcut.tasks.protocol import presentation
 
         if self.light_verbosity >= 1 and self.task and presentation(self.task).of_light:
             print(text, flush=True)
 
     def present(self, task: str) -> Presentation:
-        """The lines of a task: the original's where one was given."""
+        """Lines of a task: the original's if one was given."""
         from svmcut.tasks.protocol import presentation
 
         return presentation(task, self.task is not None)
 
     def is_plain(self, shown: Presentation) -> bool:
-        """Whether measures are printed in plain words."""
+        """True if measures are printed in plain words."""
         return (
             shown.has_plain and (self.format or ("original" if self.task else "plain")) == "plain"
         )
@@ -104,17 +95,8 @@ class ScoringOptions:
 def check_files(
     files: Files, options: ScoringOptions, spread: Sequence[Sequence[str]] = ()
 ) -> list[File]:
-    """The files that are written, none of which is read.
-
-    Parameters
-    ----------
-    spread : (files, targets) or ()
-        What workers read and write in the place of the examples and predictions.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Files that are written, none of which is read; raises UsageError if one is. `spread` are
+    files and targets of workers, in place of the examples and predictions."""
     *inputs, output = map(File, options.names, files)
     outputs = [output]
     if options.label_names is not None:
@@ -135,7 +117,7 @@ def print_lines(
     scorer: Any,
     options: ScoringOptions,
 ) -> None:
-    """Prints what follows the predictions: seconds, and what was measured."""
+    """Prints what follows the predictions: seconds and measures."""
     tally = predicted.tally
     plain = options.is_plain(shown)
     details = ""
@@ -146,7 +128,7 @@ def print_lines(
     if options.verbosity >= 1 and (noise := shown.noise(scorer)):
         print(noise, end="", flush=True)
     if options.certify and predicted.certifier is not None:
-        print(predicted.certifier.line(), end="", flush=True)
+        print(predicted.certifier.summary(), end="", flush=True)
     if not measured:
         if options.is_own and options.verbosity >= 1:
             print(f"{tally.counts()['examples']} predictions written", flush=True)

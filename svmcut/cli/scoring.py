@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of classify, whatever command line asked for it.
-
-A bar that counts rows on standard error, while a file of unknown length is read and scored.
-
-classify --certify and --bounds: which labels, tags and scores are proven to be those of the
-exact optimum.
-"""
+"""One run of classify: reads, predicts, writes and prints; with a bar that counts rows, and proofs
+for --certify and --bounds."""
 
 from __future__ import annotations
 
@@ -14,6 +9,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -24,12 +20,13 @@ from svmcut.base.records import replace
 from svmcut.base.typing import Any, NamedTuple
 from svmcut.cli import advice
 from svmcut.cli.advice import in_options
-from svmcut.cli.files import log_beside
+from svmcut.cli.files import redirect_log
 from svmcut.cli.report import write_report
 from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lines
 from svmcut.cli.training_report import step
 from svmcut.data.examples import stack_rows
 from svmcut.files.output import write_atomically
+from svmcut.files.patterns import files_of
 from svmcut.formats import ModelFile, is_model, read_file
 from svmcut.models.bounds import certain, intervals
 from svmcut.models.order_bounds import proven_pairs, proven_tags
@@ -40,15 +37,8 @@ from svmcut.tasks.protocol import Task, input_for, named, names_for, presentatio
 
 
 class Certifier:
-    """Counts the rows whose label is proven, and writes the bounds of scores.
-
-    Attributes
-    ----------
-    rows, proven : int
-        So far.
-    has_labels : bool
-        Whether the model predicts labels, or orders, and not numbers.
-    """
+    """Counts the rows whose label is proven to be that of the exact optimum, and writes the bounds
+    of scores."""
 
     def __init__(self, model: Any, output: Any = None, threads: int = 1):
         self._model, self._output, self._threads = model, output, threads
@@ -57,7 +47,7 @@ class Certifier:
         self._last: int | None = None
 
     def take(self, part: Any, predicted: Any) -> None:
-        """Takes in rows and their scores: where they have queries, their pairs."""
+        """Counts rows by their scores; where they have queries, their pairs."""
         scores = predicted.scores if self._model.of_sets else predicted
         if getattr(part, "qid", None) is not None and scores.ndim == 1:
             self._write(part, scores)
@@ -88,24 +78,24 @@ class Certifier:
             return
         X, scores = stack_rows([X for X, _ in self._query]), [s for _, s in self._query]
         proven, pairs = proven_pairs(self._model, X, np.concatenate(scores), self._threads)
-        self._query, self._what = [], "orders of pairs"
+        self._query, self._unit = [], "orders of pairs"
         self.proven, self.rows = self.proven + proven, self.rows + pairs
 
-    _what = "labels"
+    _unit = "labels"
 
-    def line(self) -> str:
-        """What is printed; nothing of a model of numbers."""
+    def summary(self) -> str:
+        """Line to print; empty for a model of numbers."""
         self._finish_query()
         if not self.has_labels:
             return ""
         share = 100 * self.proven / max(1, self.rows)
         return (
-            f"Certified: {self.proven:,} of {self.rows:,} {self._what} ({share:.2f} %) are those "
+            f"Certified: {self.proven:,} of {self.rows:,} {self._unit} ({share:.2f} %) are those "
             "of the exact optimum\n"
         )
 
     def report(self) -> dict[str, Any]:
-        """Keys of the report."""
+        """Entries of the report."""
         self._finish_query()
         if not self.has_labels:
             return {}
@@ -115,33 +105,21 @@ class Certifier:
 class TagCertifier(Certifier):
     """Counts the tokens whose tag is proven."""
 
-    _what = "tags"
+    _unit = "tags"
 
     def take(self, part: Any, predicted: Any) -> None:
-        """Takes in sequences."""
+        """Counts the tokens of sequences."""
         sure = proven_tags(self._model, part.X, part.indptr, self._threads)
         self.rows += len(sure)
         self.proven += int(sure.sum())
 
 
 @contextlib.contextmanager
-def certifying(
+def open_certifier(
     model: Any, path: str, wanted: bool, target: str | None, threads: int = 1
 ) -> Iterator[Any]:
-    """Gives a Certifier of a model, or None where nothing is wanted of it.
-
-    Parameters
-    ----------
-    path : str
-        The model's, for messages.
-    target : str or None
-        Where the bounds go.
-
-    Raises
-    ------
-    ModelError
-        When the model has no certificate.
-    """
+    """Yields a Certifier of a model, which writes bounds to `target`; None if nothing is wanted.
+    Raises ModelError, with the model's path, if the model has no certificate."""
     if not wanted and target is None:
         yield None
         return
@@ -169,8 +147,8 @@ def certifying(
         yield Certifier(model, output, threads)
 
 
-def both(first: Callable[[Any, Any], None], certifier: Certifier | None) -> Callable:
-    """What is told of every part: one thing, or two."""
+def _take_both(first: Callable[[Any, Any], None], certifier: Certifier | None) -> Callable:
+    """Consumer of predicted blocks that passes them to the certifier too."""
     if certifier is None:
         return first
 
@@ -182,18 +160,13 @@ def both(first: Callable[[Any, Any], None], certifier: Certifier | None) -> Call
 
 
 #: Seconds before the bar is drawn, and between two draws.
-DELAY, BETWEEN = 1.0, 0.2
+BAR_DELAY, BAR_INTERVAL = 1.0, 0.2
 
 
 @contextlib.contextmanager
-def counting(wanted: bool | None) -> Iterator[Callable[[Any, Any], None]]:
-    """Gives what is told of every part, and what is predicted of it.
-
-    Parameters
-    ----------
-    wanted : bool or None
-        None for on a terminal.
-    """
+def counting_bar(wanted: bool | None) -> Iterator[Callable[[Any, Any], None]]:
+    """Yields the function that counts the rows of a block; `wanted` None draws the bar on a
+    terminal only."""
     if sys.stderr is None or not (sys.stderr.isatty() if wanted is None else wanted):
         yield lambda part, predicted: None
         return
@@ -206,8 +179,8 @@ def counting(wanted: bool | None) -> Iterator[Callable[[Any, Any], None]]:
         unit_scale=True,
         file=sys.stderr,
         leave=False,
-        delay=DELAY if wanted is None else 0,
-        mininterval=BETWEEN if wanted is None else 0.0,
+        delay=BAR_DELAY if wanted is None else 0,
+        mininterval=BAR_INTERVAL if wanted is None else 0.0,
     )
 
     def count(part: Any, predicted: Any) -> None:
@@ -221,8 +194,8 @@ def counting(wanted: bool | None) -> Iterator[Callable[[Any, Any], None]]:
             bar.close()
 
 
-class Spread(NamedTuple):
-    """Files that workers predict, where the predictions go, and the function that has it done."""
+class SpreadFiles(NamedTuple):
+    """Files that workers predict, where the predictions go, and the function that starts them."""
 
     files: list[str]
     targets: list[str]
@@ -232,24 +205,12 @@ class Spread(NamedTuple):
 # a model may have scores beyond float64
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def run_scoring(
-    files: Files, options: ScoringOptions, spread: Spread | None = None
+    files: Files, options: ScoringOptions, spread: SpreadFiles | None = None
 ) -> Sequence[str]:
-    """Scores, writes, prints the measures; returns warnings.
-
-    Parameters
-    ----------
-    files : Files
-    options : ScoringOptions
-    spread : Spread or None
-        Who predicts many files in place of one.
-
-    Raises
-    ------
-    SvmcutError
-        Whatever the files or the system refuse; no prediction file is written then.
-    """
+    """Scores a file, or those that workers predict, writes and prints the measures; returns
+    warnings. Raises SvmcutError before any prediction file is written."""
     began = time.perf_counter()
-    with log_beside(check_files(files, options, spread[:2] if spread else ())):
+    with redirect_log(check_files(files, options, spread[:2] if spread else ())):
         with step(options.say, "Reading model") as close:
             scorer, file = read_scorer(files, options)
             close("done.")
@@ -262,16 +223,16 @@ def run_scoring(
             predicted, table = predict_files(task, scorer, files, options, spread)
             if table is not None and not table.labelled:
                 options = replace(options, unlabelled=True)
-            options.say_light("Scanning examples...done")
+            options.say_as_svm_light("Scanning examples...done")
             count = predicted.tally.counts()["examples"]
-            options.say_light(f"Reading examples into memory...OK. ({count} examples read)")
+            options.say_as_svm_light(f"Reading examples into memory...OK. ({count} examples read)")
             shown = options.present(tasks_of(scorer)[0])
             close(f"{shown.sizes(predicted.tally)}.")
         if options.task is not None and options.verbosity <= 0:
             print(shown.quiet(predicted.tally), end="", flush=True)
         own, queries = tasks_of(scorer), predicted.tally.queries
         name = options.task or own[-1 if queries or options.unlabelled else 0]
-        warnings = warnings_of(predicted, name, scorer, files, options)
+        warnings = _collect_warnings(predicted, name, scorer, files, options)
         if file.is_changed and options.task is None:
             warnings.insert(0, Message("{}: {}", without_secrets(files.model), file.caution))
         measures = print_measures(predicted, name, scorer, options)
@@ -287,13 +248,8 @@ def run_scoring(
 
 
 def read_scorer(files: Files, options: ScoringOptions) -> tuple[Any, ModelFile]:
-    """The model of a run, and what its file has.
-
-    Raises
-    ------
-    ModelError
-        With a hint where the files are in the wrong order.
-    """
+    """Model of a run, and its file. Raises ModelError, with a hint if the files are in the wrong
+    order."""
     own = options.task is None
     try:
         file = read_file(files.model, own, options.zero_based, options.probability)
@@ -308,20 +264,15 @@ def read_scorer(files: Files, options: ScoringOptions) -> tuple[Any, ModelFile]:
     scorer: Any = file.model
     # weights of features are one vector
     vectors = scorer.support.n_rows if hasattr(scorer, "support") else 1
-    options.say_light(f"Reading model...OK. ({vectors} support vectors read)")
+    options.say_as_svm_light(f"Reading model...OK. ({vectors} support vectors read)")
     if options.task is not None and getattr(scorer, "labels", None):
         scorer = replace(scorer, labels=None)  # the originals know one rule for labels
     return scorer, file
 
 
 def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:
-    """The task that reads the examples.
-
-    Raises
-    ------
-    ModelError, UsageError
-        When the model is not of the task that was given, or has not what an option asks for.
-    """
+    """Task that reads the examples. Raises ModelError or UsageError if the model is not of the
+    given task, or lacks what an option needs."""
     own = tasks_of(scorer)
     shown = options.present(own[0])
     if options.task not in (None, *own):
@@ -343,22 +294,16 @@ def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:
     return task
 
 
-def _asked(options: ScoringOptions) -> str:
-    """The first option of decoding that was given; "" for none."""
+def _decoding_option(options: ScoringOptions) -> str:
+    """First option of decoding that was given; "" for none."""
     names = ("scheme", "n_best", "confidence", "partial")
     return next((f"--{name.replace('_', '-')}" for name in names if getattr(options, name)), "")
 
 
 def decoding_task(task: Any, scorer: Any, files: Files, options: ScoringOptions) -> Any:
-    """The task that decodes as the options say.
-
-    Raises
-    ------
-    UsageError, ModelError
-        For options that exclude each other, models without tags, and a scheme that is not that of
-        the model's tags.
-    """
-    name = _asked(options)
+    """Task that decodes as the options ask. Raises UsageError or ModelError for options that
+    exclude each other, models without tags, and a scheme other than that of the model's tags."""
+    name = _decoding_option(options)
     if not name:
         return task
     if options.certify:
@@ -389,13 +334,8 @@ def decoding_task(task: Any, scorer: Any, files: Files, options: ScoringOptions)
 
 
 def ranking_task(task: Any, scorer: Any, options: ScoringOptions) -> Any:
-    """The task that ranks labels as the options say.
-
-    Raises
-    ------
-    UsageError
-        For models without sets of labels.
-    """
+    """Task that ranks labels as the options ask; raises UsageError for models without label
+    sets."""
     asked = [
         name
         for name, value in (
@@ -418,10 +358,10 @@ def ranking_task(task: Any, scorer: Any, options: ScoringOptions) -> Any:
 
 
 def predict_files(
-    task: Task, scorer: Any, files: Files, options: ScoringOptions, spread: Spread | None
+    task: Task, scorer: Any, files: Files, options: ScoringOptions, spread: SpreadFiles | None
 ) -> tuple[Predictions, Any]:
-    """Reads and predicts the examples, here or by the workers of `spread`, and writes what they
-    are; with the reader of a table, where they are one."""
+    """Predicts the examples, here or by workers, and writes the predictions; returns them with the
+    reader of the table, if the examples are one."""
     reading = {"unlabelled": options.unlabelled, "zero_based": options.zero_based}
     input = options.input or INPUTS[0]
     reading |= names_for(scorer, files.model, input, options.unlabelled, options.partial)
@@ -438,8 +378,8 @@ def predict_files(
     if spread is None:
         wanted = options.progress if options.task is None else False
         asked = files.model, options.certify, options.bounds, options.threads
-        with counting(wanted) as count, certifying(scorer, *asked) as certifier:
-            how = how._replace(watch=both(count, certifier))
+        with counting_bar(wanted) as count, open_certifier(scorer, *asked) as certifier:
+            how = how._replace(watch=_take_both(count, certifier))
             predicted = predict(task, scorer, files.examples, files.predictions, how)
             predicted = predicted._replace(certifier=certifier)
     elif table is not None:
@@ -453,10 +393,10 @@ def predict_files(
     return predicted, table
 
 
-def warnings_of(
+def _collect_warnings(
     predicted: Predictions, name: str, scorer: Any, files: Files, options: ScoringOptions
 ) -> list[str]:
-    """What a user should know of predictions whose measures are those of a task."""
+    """Warnings about predictions that are measured for a task."""
     judge = named(name, input=options.input or INPUTS[0])
     warnings = [*predicted.warnings]
     if options.unlabelled:
@@ -464,7 +404,7 @@ def warnings_of(
     else:
         warnings += judge.warnings(predicted.tally, files.examples)
     if options.task is None:
-        warnings += advice.of_scores(scorer, predicted.tally, files.examples)
+        warnings += advice.advise_on_scores(scorer, predicted.tally, files.examples)
     if options.confidence and scorer.temperature is None:
         warnings.append(
             Message(
@@ -480,8 +420,7 @@ def warnings_of(
 def print_measures(
     predicted: Predictions, name: str, scorer: Any, options: ScoringOptions
 ) -> dict[str, Any]:
-    """Prints what the predictions are worth to a task; returns it, nothing where rows have no
-    labels."""
+    """Prints and returns the measures of the predictions; {} if the rows have no labels."""
     tally, shown = predicted.tally, options.present(name)
     measured = None
     if not options.unlabelled:
@@ -494,3 +433,21 @@ def print_measures(
     if skill:
         print(shown.skill(skill), end="", flush=True)
     return measured.values | skill
+
+
+def score_on(address: Sequence[str | None], files: Files, options: ScoringOptions) -> Sequence[str]:
+    """Runs classify on all files of a pattern with the workers of a scheduler, which an address or
+    a file names."""
+    if all(address):
+        raise UsageError(
+            "--scheduler and --scheduler-file name one scheduler; leave one of them out"
+        )
+    name, parts = files_of(files.examples)
+    from svmcut.distributed.engine import connected
+    from svmcut.distributed.scoring import predict_files as predict_parts
+    from svmcut.distributed.scoring import targets_of
+
+    targets = targets_of(parts, files.predictions)
+    with connected(*address) as client:
+        spread = SpreadFiles(parts, targets, partial(predict_parts, client, parts, targets))
+        return run_scoring(files._replace(examples=name), options, spread)

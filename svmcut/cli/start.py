@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where ``svmcut`` starts: signals are answered before anything that takes time is imported."""
+"""Entry point of ``svmcut``, where signals are handled before anything slow is imported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svmcut.cli.guard import CtrlC, guard
 
 
 def main(args: list[str] | None = None) -> int:
-    """Entry point of ``svmcut``; returns the exit status."""
+    """Runs ``svmcut``; returns the exit status."""
     words = sys.argv[1:] if args is None else args
     if words[:1] == ["help"]:
         words = args = [*words[1:2], "--help"]
@@ -23,9 +23,9 @@ def main(args: list[str] | None = None) -> int:
         return " ".join(["svmcut", *[word for word in words[:1] if word in COMMANDS]])
 
     def work() -> int | None:
-        from svmcut.cli.commands import plain
+        from svmcut.cli.commands import plain_run
 
-        if (run := plain(words)) is not None:
+        if (run := plain_run(words)) is not None:
             return run()
         import click
 
@@ -45,11 +45,11 @@ def main(args: list[str] | None = None) -> int:
         except CtrlC as error:
             raise error.interrupt from None
 
-    return guard(work, program, resumable=_names_checkpoint(words), final=args is None)
+    return guard(work, program, resumable=_has_checkpoint_option(words), final=args is None)
 
 
 def refusal(error: Any, program: str, words: list[str]) -> str:
-    """What click refuses, as all other refusals are worded: what is wrong, and what to do."""
+    """Sentence for a refusal of click in the words of all others: what is wrong, and what to do."""
     import click
 
     from svmcut.cli.main import UnknownCommand
@@ -74,9 +74,9 @@ def refusal(error: Any, program: str, words: list[str]) -> str:
     return f"{message[:1].lower()}{message[1:].rstrip('.')}; {see}"
 
 
-def _names_checkpoint(words: list[str]) -> bool:
-    """Whether a command line asks for checkpoints; what SIGTERM ends with does not wait for its
-    being parsed."""
+def _has_checkpoint_option(words: list[str]) -> bool:
+    """True if a command line asks for checkpoints; known before it is parsed, as SIGTERM may come
+    earlier."""
     return any(word.partition("=")[0] == "--checkpoint" for word in takewhile("--".__ne__, words))
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SIGTERM, SIGHUP and Ctrl-C as exceptions that reach the end of the run wherever they are
-raised."""
+"""SIGTERM, SIGHUP and Ctrl-C as exceptions that always reach the end of the run."""
 
 from __future__ import annotations
 
@@ -24,28 +23,25 @@ STOPPED = 75
 
 
 class Terminated(BaseException):
-    """SIGTERM or SIGHUP, raised where the run is so that what it holds open is put away; no
-    failure, so no Exception.
-
-    Parameters
-    ----------
-    kept : bool
-        False where a state that was due could not be written and there is no older one.
-    """
+    """SIGTERM or SIGHUP, raised where the run is so that it closes what is open; no failure, so no
+    Exception."""
 
     def __init__(self, kept: bool = True):
         super().__init__()
+        #: False if a state that was due could not be written and there is no older one.
         self.kept = kept
 
 
 #: What ends a run so. A terminal that closes sends SIGHUP; under nohup it is ignored from the
 #: start, and stays so.
-_ENDING = {getattr(signal, name): name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)}
+_ENDING_SIGNALS = {
+    getattr(signal, name): name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+}
 
 
 class _State:
-    asked = ""
-    over = lost = final = False
+    signal_name = ""
+    is_settled = lost = final = False
 
 
 _state = _State()
@@ -53,25 +49,20 @@ _state = _State()
 
 @contextlib.contextmanager
 def signals_raised(final: bool):
-    """SIGTERM and SIGHUP raise Terminated within the context, once: a second must not disturb the
-    clearing away.
+    """Makes SIGTERM and SIGHUP raise Terminated within the context, once: a second must not disturb
+    the clean-up.
 
-    A SIGHUP that is ignored stays ignored.
-
-    Parameters
-    ----------
-    final : bool
-        The process ends after the context: no signal may change its status any more. Python gives
-        signals back to the system while it clears its modules away, so they are ignored from here
-        on.
+    A SIGHUP that is ignored stays ignored. `final`: the process ends after the context, and no
+    signal may change its status any more; Python gives signals back to the system while it clears
+    its modules away, so they are ignored from here on.
     """
     global _state
     state = _state = _State()
     state.final = final
 
     def stop(number, frame):
-        if not (state.asked or state.over):
-            state.asked = _ENDING[number]
+        if not (state.signal_name or state.is_settled):
+            state.signal_name = _ENDING_SIGNALS[number]
             raise Terminated
 
     def lose(unraisable):
@@ -83,7 +74,7 @@ def signals_raised(final: bool):
     before: dict[int, Any] = {}
     # Only the main thread may; elsewhere the program around keeps its own handling.
     with contextlib.suppress(ValueError):
-        for number in _ENDING:
+        for number in _ENDING_SIGNALS:
             if number == signal.SIGTERM or signal.getsignal(number) != signal.SIG_IGN:
                 before[number] = signal.signal(number, stop)
     hook, sys.unraisablehook = sys.unraisablehook, lose
@@ -93,7 +84,7 @@ def signals_raised(final: bool):
         sys.unraisablehook = hook
         if final:
             with contextlib.suppress(ValueError):
-                for number in (*_ENDING, signal.SIGINT):
+                for number in (*_ENDING_SIGNALS, signal.SIGINT):
                     signal.signal(number, signal.SIG_IGN)
         else:
             for number, handler in before.items():
@@ -101,31 +92,24 @@ def signals_raised(final: bool):
 
 
 def settle() -> None:
-    """The status of the run is known: no signal changes it any more.
-
-    To be called where a KeyboardInterrupt is still caught: one that is on its way may be raised
-    here.
-    """
-    _state.over = True
+    """Fixes the status of the run: no signal changes it any more. Call it where a KeyboardInterrupt
+    is still caught; one that is on its way may be raised here."""
+    _state.is_settled = True
     if _state.final:
         with contextlib.suppress(ValueError):  # not the main thread
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def pending_signal() -> str:
-    """The name of the signal that came, if one did: what fails from then on may fail of its
-    exception, raised within a library.
-    """
-    return _state.asked
+    """Name of the signal that came, "" for none: later failures may be due to its exception, raised
+    within a library."""
+    return _state.signal_name
 
 
-def look() -> None:
-    """Raises a signal's exception again where it was lost.
-
-    Raised in a destructor or in a callback of the import system, it is dropped there and the run
-    would go on.
-    """
-    if _state.asked:
+def check_signals() -> None:
+    """Raises a signal's exception again if it was dropped in a destructor or a callback of the
+    import system."""
+    if _state.signal_name:
         raise Terminated
     if _state.lost:
         _state.lost = False

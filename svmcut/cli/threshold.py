@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``svmcut threshold``."""
+"""``svmcut threshold``: chooses a threshold that promises precision or recall."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 
 from svmcut.base.typing import Any
 from svmcut.cli.choice_rows import ROWS as CHOICE
-from svmcut.cli.commands import THREADS, format_of
+from svmcut.cli.commands import THREADS, input_option
 from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.spec.kinds import FLAG, PATH
@@ -20,7 +20,7 @@ Examples:
 """
 
 ROWS = (
-    format_of("Format of DEV, as in classify."),
+    input_option("Format of DEV, as in classify."),
     Option(
         "zero_based",
         ("--zero-based",),

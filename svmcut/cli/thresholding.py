@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of threshold, and what learn says of a threshold it has chosen."""
+"""One run of threshold, and the threshold that a run of learn chooses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from svmcut.base.messages import Message, printable, without_secrets
 from svmcut.base.records import record, replace
 from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.cli.files import log_beside
+from svmcut.cli.files import redirect_log
 from svmcut.cli.guard import warn
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import fact
@@ -46,18 +46,12 @@ class ThresholdOptions:
 # a model may have scores beyond float64
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def run_threshold(dev: str, model_file: str, target: str, options: ThresholdOptions) -> None:
-    """Chooses the threshold, writes the model, and says what is promised.
-
-    Raises
-    ------
-    SvmcutError
-        Where no threshold keeps the promises, and whatever the files or the system refuse; nothing
-        is written then.
-    """
+    """Chooses the threshold, writes the model, and prints what is promised. Raises SvmcutError if
+    no threshold keeps the promises; nothing is written then."""
     report, zero_based = options.report, options.zero_based
     outputs = [File("OUT", target), *([] if report is None else [File("--report", report)])]
     check_roles([File("DEV", dev), File("MODEL", model_file)], outputs)
-    asked = promises(dict(options.at_least), options.maximise, options.confidence)
+    promise = promises(dict(options.at_least), options.maximise, options.confidence)
     file = read_file(model_file, zero_based=zero_based)
     model: Any = file.model
     check_two_classes(model, model_file)
@@ -66,42 +60,42 @@ def run_threshold(dev: str, model_file: str, target: str, options: ThresholdOpti
     reading = {"zero_based": zero_based} | names_for(model, model_file, input)
     try:
         blocks = task.stream(dev, threads=threads, **reading)
-        chosen = choose(task, model, blocks, asked, threads)
+        chosen = choose(task, model, blocks, promise, threads)
     except TrainingError as error:
         raise TrainingError("{}: {}", dev, error) from None
-    with log_beside(outputs):
+    with redirect_log(outputs):
         write_model(target, chosen.model)
-        for line in told(chosen, asked):
+        for line in threshold_lines(chosen, promise):
             print(printable(line))
         print(fact("Model", printable(without_secrets(target))))
     if file.is_changed:
         warn("svmcut threshold", Message("{}: {}", without_secrets(model_file), file.caution))
     if report is not None:
         head = {"command": "threshold", "version": __version__}
-        write_report(report, head | chosen.document(asked) | chosen.values)
+        write_report(report, head | chosen.document(promise) | chosen.values)
 
 
-def of_run(
+def choose_for_run(
     task: Task, model: Any, options: LearnOptions, held: Any, seen: Any
 ) -> tuple[Any, dict[str, Any], list[str]]:
-    """The model of a run of learn with its threshold, chosen on the examples of --validate as a
-    reader of the model's file scores them; keys of the report, and lines to say."""
+    """Chooses the threshold of a run of learn on the rows of --validate, scored as a reader of the
+    model file scores them. Returns the model, entries of the report, and lines to print."""
     from svmcut.cli.option_checks import promised
 
-    asked, kept = promised(options), written_and_read(model)
+    promise, kept = promised(options), written_and_read(model)
     try:
-        chosen = choose(task, kept, [held], asked, options.threads, [seen])
+        chosen = choose(task, kept, [held], promise, options.threads, [seen])
     except TrainingError as error:
         raise TrainingError("{}: {}", options.validate, error) from None
     with_threshold = replace(model, threshold=chosen.model.threshold)
-    return with_threshold, chosen.document(asked), [*told(chosen, asked)]
+    return with_threshold, chosen.document(promise), [*threshold_lines(chosen, promise)]
 
 
-def told(chosen: Chosen, asked: Promises) -> Iterator[str]:
-    """What is promised, and what the rows say that the threshold was chosen on."""
-    values, sure = chosen.values, 100 * asked.confidence
+def threshold_lines(chosen: Chosen, promise: Promises) -> Iterator[str]:
+    """Lines on what is promised, and on the rows that the threshold was chosen on."""
+    values, sure = chosen.values, 100 * promise.confidence
     yield fact("Threshold", f"{chosen.model.threshold:.6g} of the scores, subtracted from them")
-    floors = " and ".join(f"{name} of at least {floor:g}" for name, floor in asked.floors.items())
+    floors = " and ".join(f"{name} of at least {floor:g}" for name, floor in promise.floors.items())
     yield fact("Promised", f"{floors} on new rows like these, with confidence {sure:g} %")
     yield fact(
         "Here",

@@ -17,14 +17,14 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli import advice, training_report
 from svmcut.cli.advice import in_options
 from svmcut.cli.endings import ending, explain_ending, remedy, stop_reason, time_limit
-from svmcut.cli.files import check_training_files, log_beside, model_files, reading_of
+from svmcut.cli.files import check_training_files, model_files, reading_keywords, redirect_log
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import add_kind, hints
 from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.options import LearnOptions
-from svmcut.cli.proving import deciding
+from svmcut.cli.proving import deciding_driver
 from svmcut.cli.report import write_report
-from svmcut.cli.termination import INTERRUPTED, look
+from svmcut.cli.termination import INTERRUPTED, check_signals
 from svmcut.data.examples import Csr
 from svmcut.data.labels import by_labels, distinct, named_labels, number_labels
 from svmcut.files.output import write_atomically
@@ -33,7 +33,7 @@ from svmcut.formats import write_model
 from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
 from svmcut.tasks.prediction import measure
-from svmcut.tasks.protocol import named, names_beside, presentation, words_of
+from svmcut.tasks.protocol import named, names_for_second_file, presentation, words_of
 from svmcut.tasks.weights import weighed
 from svmcut.training.certificate import completed
 from svmcut.training.progress_bar import ProgressBar
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.cli.files import Ahead
+    from svmcut.cli.files import PathTrainer
     from svmcut.selection.grid import Search
     from svmcut.selection.interval import CertifiedChoice
     from svmcut.spec.parameters import Settings
@@ -53,43 +53,30 @@ if TYPE_CHECKING:
 def run(
     options: LearnOptions, original: str = "", make: Callable[..., Training] | None = None
 ) -> int:
-    """Reads, trains, writes and reports.
+    """Reads, trains, writes and reports; returns the exit status: 0 done, 3 stopped by a limit, 130
+    interrupted. The best model is written in each case.
 
-    Parameters
-    ----------
-    original : str
-        The original's name where it runs under that: warnings stay off stderr but for what a status
-        of 1 is due to.
-    make : callable or None
-        Gives the Training, where the examples are not read here.
-
-    Returns
-    -------
-    int
-        Exit status: 0 done, 3 stopped by a limit, 130 interrupted; the best model is written in
-        each case.
-
-    Notes
-    -----
-    --max-iterations ends the training for one C. A time limit and an interrupt end the run.
+    Under the name of an `original`, only the reason for a status of 1 goes to stderr. `make` gives
+    the Training if the examples are not read here. --max-iterations ends the training for one C; a
+    time limit and an interrupt end the run.
     """
     idle = check(options)
     targets, outputs = model_files(options), check_training_files(options, bool(original))
     with contextlib.ExitStack() as stack:
         # what is not finite is found where it matters
         stack.enter_context(np.errstate(over="ignore", invalid="ignore", divide="ignore"))
-        stack.enter_context(log_beside(outputs))
+        stack.enter_context(redirect_log(outputs))
         checkpoints = None
         stack.enter_context(
             explain_ending(lambda: "" if original else remedy(options.checkpoint, checkpoints))
         )
-        look()  # for a signal that was lost while modules were imported
+        check_signals()  # for a signal that was lost while modules were imported
         if options.checkpoint is not None:
             from svmcut.cli.checkpoints import Checkpoints
 
             checkpoints = Checkpoints(options.checkpoint, options)
-            stack.enter_context(checkpoints.held())
-            stack.enter_context(checkpoints.signals())
+            stack.enter_context(checkpoints.hold_file())
+            stack.enter_context(checkpoints.handle_signals())
         training = (make or Training)(options, original, [] if original else idle, checkpoints)
         training.open(stack)
         if options.searches:
@@ -98,27 +85,17 @@ def run(
             len(training.outcomes) :
         ]:
             training.fit(cost, target)
-            if training.over():
+            if training.is_over():
                 break
-        with training.going_on():
+        with training.reading_state():
             training.finish()
     if training.outcomes[-1].stopped_by == "interrupt":
         return INTERRUPTED
-    return 0 if training.complete() else 3
+    return 0 if training.is_complete() else 3
 
 
 class Training:
-    """The examples in memory, the models trained on them so far, and what is said of them.
-
-    Attributes
-    ----------
-    outcomes : list of Outcome
-    rows : list of dict
-        One entry of the report's path for each outcome.
-    going_on : callable
-        Gives the context of what reads a resumed state, which names the checkpoint where that
-        fails.
-    """
+    """The examples in memory, the models trained on them so far, and the lines about them."""
 
     def __init__(
         self,
@@ -129,10 +106,12 @@ class Training:
     ):
         self.options, self.original, self._checkpoints = options, original, checkpoints
         self._search: Search | CertifiedChoice | None = None
-        self._ahead: Ahead | None = None
+        self._path_trainer: PathTrainer | None = None
         self._grid: dict[str, Any] = {}
-        self._told, self._failures = list[str](), list[str]()
+        self._last_lines, self._failures = list[str](), list[str]()
+        #: Outcome of each finished model.
         self.outcomes: list[Outcome] = []
+        #: Entries of the report's path, one per outcome.
         self.rows: list[dict[str, Any]] = []
         self._plain = not original and options.format == "plain"
         self._say = training_report.out if options.verbosity > 0 else _silence
@@ -140,40 +119,42 @@ class Training:
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
         self._task = named(options.task, bool(original), options.input)
         self._shown = presentation(options.task, bool(original))
-        given = reading_of(options, bool(original))
+        given = reading_keywords(options, bool(original))
         weights = None if options.weights is None else read_weights(options.weights)
         settings = self._read(given, weights)
         options = self.options
         if options.select is not None:
             self._task.check_measure(options.select, self.examples)
         self._seconds = {"read": time.perf_counter() - self._began, "train": 0.0, "write": 0.0}
-        self._planned = time.perf_counter()
-        self._time_limit = time_limit(options, self._planned - self._began)
-        self._undecided: Any = None
+        self._plan_began = time.perf_counter()
+        self._time_limit = time_limit(options, self._plan_began - self._began)
+        self._examples_to_decide: Any = None
         if options.until_decided is not None:
-            self._undecided = self._read_beside(options.until_decided, given)
+            self._examples_to_decide = self._read_other(options.until_decided, given)
         self._driver, hinted = self._plan(settings)
-        look()
+        check_signals()
         self._warnings = [*idle, *self._driver.warnings, *hinted]
         if not original:
-            self._warnings += advice.of_checkpoint(options) + advice.of_words(
+            self._warnings += advice.advise_on_checkpoint(options) + advice.advise_on_labels(
                 words_of(self.examples)
             )
         self._validation = self._read_validation(given) if options.validate else None
-        self._asked, self._state, self._searched, self._raised = options, None, None, False
-        self.going_on: Callable[[], Any] = contextlib.nullcontext
+        self._given_options, self._state, self._saved_search = options, None, None
+        self._is_limit_raised = False
+        #: Gives the context that names the checkpoint in failures to read a resumed state.
+        self.reading_state: Callable[[], Any] = contextlib.nullcontext
         if checkpoints is not None:
             checkpoints.identify(self.examples, options)
             saved = checkpoints.resume() if options.resume else None
             if saved is not None:
                 self.outcomes = list(saved["outcomes"])
                 self.rows = list(saved["rows"])
-                self._state, self._raised = saved["driver"], saved["raised"]
-                self._searched = saved.get("search")
-                self.going_on = checkpoints.unfit
+                self._state, self._is_limit_raised = saved["driver"], saved["raised"]
+                self._saved_search = saved.get("search")
+                self.reading_state = checkpoints.unfit
 
     def _read(self, given: dict[str, Any], weights: Any) -> Settings:
-        """Reads the examples; the settings, with the task that their labels name."""
+        """Reads the examples; returns the settings, with the task that the labels decide."""
         options = self.options
         with training_report.step(self._log, "Reading training examples") as close:
             try:
@@ -204,34 +185,34 @@ class Training:
         return replace(settings, gamma=self.options.gamma[0].value)
 
     def _examples(self, given: dict[str, Any]) -> Any:
-        """The examples as they are read."""
+        """Reads the training examples."""
         return self._task.read(self.options.example_file, **given, costs=self.options.reads_costs)
 
     def _read_validation(self, given: dict[str, Any]) -> Any:
-        """The examples of --validate."""
+        """Reads the examples of --validate."""
         path = self.options.validate or ""
-        held = self._read_beside(path, given)
+        held = self._read_other(path, given)
         self._warnings += self._task.label_warnings(held, self._driver)
         if not self.original:
-            self._warnings += advice.of_validation(self.examples, held, path)
+            self._warnings += advice.advise_on_validation(self.examples, held, path)
         return held
 
-    def _read_beside(self, path: str, given: dict[str, Any]) -> Any:
-        """The examples of another file."""
+    def _read_other(self, path: str, given: dict[str, Any]) -> Any:
+        """Reads the examples of another file."""
         reading = time.perf_counter()
-        names = names_beside(self.examples, self.options.task, self.options.input, path)
+        names = names_for_second_file(self.examples, self.options.task, self.options.input, path)
         examples = self._task.read(path, **(given | names), test=True)
         self._seconds["read"] += time.perf_counter() - reading
         return examples
 
     def _driver_of(self, settings: Settings, time_limit: float | None) -> Driver:
         driver = self._task.plan(self.examples, settings, time_limit)
-        if self._undecided is None:
+        if self._examples_to_decide is None:
             return driver
-        return deciding(self.options, driver, self._undecided)
+        return deciding_driver(self.options, driver, self._examples_to_decide)
 
     def _plan(self, settings: Settings) -> tuple[Driver, list[str]]:
-        """The driver, and what a user should know of the examples."""
+        """Plans the training; returns the driver and hints on the examples."""
         driver = self._driver_of(settings, self._time_limit)
         words = words_of(self.examples)
         if "labels" in driver.counts and words:
@@ -240,14 +221,14 @@ class Training:
             self.options.task, self.examples, driver.settings
         )
 
-    def _measured(self, model: Any, data: Any) -> dict[str, float]:
+    def _measure(self, model: Any, data: Any) -> dict[str, float]:
         """Every measure of a model on data."""
         return measure(
             self._task, model, data, threads=self.options.threads, beam=self.options.beam
         )
 
     def open(self, stack: contextlib.ExitStack) -> None:
-        """Opens the trace, and prints what is known of the examples."""
+        """Opens the trace, and prints facts about the examples."""
         options, self._stack = self.options, stack
         self._trace = (
             stack.enter_context(write_atomically(options.trace)) if options.trace else None
@@ -270,28 +251,33 @@ class Training:
         from svmcut.selection.grid import Terms
 
         options, began = self.options, time.perf_counter()
-        with self.going_on():
+        with self.reading_state():
             choice = choosing.choice(
                 options,
                 self._task,
                 (self.examples, self._validation),
                 self._driver,
-                Terms(self._left(), self._searched, self._checkpoints is not None, self._raised),
-                self._searching(),
+                Terms(
+                    self._seconds_left(),
+                    self._saved_search,
+                    self._checkpoints is not None,
+                    self._is_limit_raised,
+                ),
+                self._search_of_grid(),
             )
             self._warnings += choice.warnings
             self._search = search = choice.search
-            self._say(choice.head())
+            self._say(choice.title())
 
             def keep() -> None:
                 if self._checkpoints is not None:
                     self._checkpoints.take(lambda: self._snapshot(None))
 
             def tick() -> None:
-                look()
+                check_signals()
                 keep()
-                choice.say(self._log)
-                self._bar.tell(*choice.told())
+                choice.log_progress(self._log)
+                self._bar.tell(*choice.progress())
 
             if not search.complete:
                 self._state = None
@@ -305,27 +291,27 @@ class Training:
         if not search.complete:
             self._failures.append(f"{printable(options.model_file)}: {choice.failure()}")
         self._grid = choice.report()
-        self.options = choice.chosen()
-        if choice.plans_again:
+        self.options = choice.best_options()
+        if choice.needs_new_driver:
             others = self._driver.warnings
-            self._driver = self._driver_of(self.options.settings(), self._left())
+            self._driver = self._driver_of(self.options.settings(), self._seconds_left())
             self._warnings = [
                 text for text in self._warnings if text not in others
             ] + self._driver.warnings
         self._seconds["train"] += time.perf_counter() - began
 
-    def _searching(self) -> type[Search]:
-        """Who trains the cells of a grid."""
+    def _search_of_grid(self) -> type[Search]:
+        """Class that trains the cells of a grid."""
         from svmcut.selection.grid import Search
 
         return Search
 
-    def _left(self) -> float | None:
-        """Seconds that are left of the limit."""
+    def _seconds_left(self) -> float | None:
+        """Seconds left of the limit."""
         return (
             None
             if self._time_limit is None
-            else max(0.0, self._time_limit - (time.perf_counter() - self._planned))
+            else max(0.0, self._time_limit - (time.perf_counter() - self._plan_began))
         )
 
     def fit(self, cost: Typed, target: str) -> None:
@@ -335,11 +321,11 @@ class Training:
             self._log(f"C = {cost.text}")
         costs = self._costs(cost)
         if not self.original:
-            for name, text in training_report.weights(options, self._driver, *costs):
+            for name, text in training_report.weight_facts(options, self._driver, *costs):
                 self._log(f"{name}: {text}")
         state, self._state = self._state, None
-        with self.going_on(), self._bar:
-            outcome, measured = self._trained(costs, state)
+        with self.reading_state(), self._bar:
+            outcome, measured = self._train_next(costs, state)
         self._seconds["train"] += outcome.seconds
         cpu_seconds = time.process_time() - self._cpu_began
         for line in self._shown.final_lines(outcome, options, cpu_seconds, bool(self.original)):
@@ -351,13 +337,13 @@ class Training:
         if not self.original:
             self._log(f"Solver: {outcome.solver}; {stop_reason(outcome)}")
         if "log_loss" in outcome.details:
-            self._log(f"Probabilities: {training_report.calibration(outcome.details)}")
+            self._log(f"Probabilities: {training_report.calibration_text(outcome.details)}")
         writing = time.perf_counter()
         if not options.has_kernel or options.basis_method:
             self._log("Compacting linear model...done")
         outcome = self._with_threshold(outcome)
         with training_report.step(self._log, "Writing learned model"):
-            write_model(target, self._complete(outcome), bool(self.original))
+            write_model(target, self._completed_model(outcome), bool(self.original))
             if options.alphas:
                 with write_atomically(options.alphas) as output:
                     output.write(
@@ -369,25 +355,25 @@ class Training:
         if not outcome.done:
             self._failures.append(f"{printable(target)}: {stop_reason(outcome)}")
         if path or options.validate:
-            measured = measured or self._measures(outcome.model)
+            measured = measured or self._measure_all(outcome.model)
             self.rows.append(training_report.path_row(cost, target, outcome) | measured)
         if not self.original:
             self._summarise(cost, outcome, measured)
 
     def _with_threshold(self, outcome: Outcome) -> Outcome:
-        """The outcome, its model with a threshold that keeps what is promised."""
+        """Outcome whose model has a threshold that keeps the promises asked for."""
         if self.options.at_least is None:
             return outcome
-        from svmcut.cli.thresholding import of_run
+        from svmcut.cli.thresholding import choose_for_run
 
-        model, keys, self._told = of_run(
+        model, keys, self._last_lines = choose_for_run(
             self._task, outcome.model, self.options, self._validation, self.examples
         )
         self._grid |= keys
         return replace(outcome, model=model)
 
-    def _complete(self, outcome: Outcome) -> Any:
-        """The model with its certificate and the encoding of the table it was trained on."""
+    def _completed_model(self, outcome: Outcome) -> Any:
+        """Model with its certificate and the encoding of its table."""
         model = outcome.model
         if not self.original:
             model = completed(outcome, self.examples, self._driver.settings)
@@ -395,13 +381,14 @@ class Training:
 
     @property
     def _table(self) -> Any:
-        """What the examples were made of, where that was a table."""
+        """Table that the examples were made from, or None."""
         return getattr(self.examples, "table", None)
 
     def _summarise(
         self, cost: Typed, outcome: Outcome, measured: dict[str, dict[str, float]] | None
     ) -> None:
-        """What the summary says of a model, a line of one among several, and advice on it."""
+        """Prints the summary of a model, one line if it is one of several, and collects advice on
+        it."""
         options, X = self.options, self.examples.X
         errors = measured["training"] if measured is not None else {}
         shown = self._plain and options.verbosity > 0
@@ -412,10 +399,10 @@ class Training:
         )
         if len(options.path) == 1:
             if shown and not errors and small:
-                errors = self._measured(outcome.model, self.examples)
+                errors = self._measure(outcome.model, self.examples)
             if outcome.done:
-                self._warnings += advice.of_errors(options, errors)
-                self._warnings += advice.of_kernel(options, outcome.model, self.examples)
+                self._warnings += advice.advise_on_errors(options, errors)
+                self._warnings += advice.advise_on_kernel(options, outcome.model, self.examples)
         if shown:
             for line in self._facts(cost, outcome, errors):
                 self._say(line)
@@ -423,58 +410,57 @@ class Training:
     def _facts(self, cost: Typed, outcome: Outcome, errors: dict[str, float]) -> Iterator[str]:
         options = self.options
         if len(options.path) > 1:
-            yield training_report.model_of_path(cost.text, outcome)
+            yield training_report.path_line(cost.text, outcome)
             return
-        yield from training_report.chosen(options, outcome, self.examples.X)
-        for name, text in training_report.weights(options, self._driver, *self._costs(cost)):
+        yield from training_report.setup_lines(options, outcome, self.examples.X)
+        for name, text in training_report.weight_facts(options, self._driver, *self._costs(cost)):
             yield training_report.fact(name, text)
-        yield from training_report.certificate(outcome)
-        yield from training_report.errors(options.task, errors)
+        yield from training_report.certificate_lines(outcome)
+        yield from training_report.error_lines(options.task, errors)
 
     def _costs(self, cost: Typed) -> tuple[float | None, float | None]:
         return (cost.value, None) if self.options.cost else (None, cost.value)
 
-    def _trained(
+    def _train_next(
         self, costs: tuple[float | None, float | None], state: Any
     ) -> tuple[Outcome, dict[str, Any] | None]:
-        """The model of the next C, and its measures where the thread that trained it has taken
-        them."""
+        """Outcome for the next C, and its measures if a thread ahead took them."""
         options, place, observe = self.options, len(self.outcomes), self._observe
-        if len(options.path) > 1 and self._ahead is None:
-            from svmcut.cli.files import Ahead
+        if len(options.path) > 1 and self._path_trainer is None:
+            from svmcut.cli.files import PathTrainer
 
             ends = (
                 self._checkpoints is not None or self._time_limit is not None or options.scheduled
             )
             plan = functools.partial(self._task.plan, self.examples)
             path = [self._costs(cost) for cost in options.path]
-            ahead = Ahead(
+            ahead = PathTrainer(
                 path,
                 1 if ends else options.threads,
                 options.settings(),
                 plan,
                 self._lines,
-                self._measures,
+                self._measure_all,
             )
-            self._ahead = self._stack.enter_context(ahead)
-        if self._ahead is not None:
-            if place in self._ahead.starts:
+            self._path_trainer = self._stack.enter_context(ahead)
+        if self._path_trainer is not None:
+            if place in self._path_trainer.starts:
                 self._driver.warm = None
             try:
-                if (fitted := self._ahead.take(place, look)) is not None:
-                    for told in fitted.told:
+                if (fitted := self._path_trainer.take(place, check_signals)) is not None:
+                    for told in fitted.lines:
                         self._print(*told)
                     return fitted.outcome, fitted.measured
             except KeyboardInterrupt:
                 observe = _interrupt  # after its first step
         return self._driver.fit(*costs, observe, state), None
 
-    def over(self) -> bool:
-        """Whether the run ends here, whatever values of C are left."""
+    def is_over(self) -> bool:
+        """True if the run ends here, whatever values of C are left."""
         return self.outcomes[-1].stopped_by == "interrupt" or self._driver.late()
 
-    def complete(self) -> bool:
-        """Whether there is a model for every C, and all did what was asked."""
+    def is_complete(self) -> bool:
+        """True if there is a model for every C, and all met their target."""
         whole = self._search is None or self._search.complete
         return (
             whole
@@ -483,7 +469,7 @@ class Training:
         )
 
     def finish(self) -> None:
-        """Selects, prints the table of a path, writes the report, gives the warnings."""
+        """Selects a model, prints the table of a path, writes the report and gives the warnings."""
         options = self.options
         chosen = len(self.outcomes) - 1
         if options.select:
@@ -493,7 +479,7 @@ class Training:
                 range(len(values)), key=lambda k: -math.inf if math.isnan(values[k]) else values[k]
             )
             if len(options.path) > 1:
-                write_model(options.model_file, self._complete(self.outcomes[chosen]))
+                write_model(options.model_file, self._completed_model(self.outcomes[chosen]))
         if self.rows:
             self._say(
                 training_report.path_table(
@@ -506,18 +492,18 @@ class Training:
 
             known = options, self._driver, self._validation, self.outcomes
             lines, keys = choosing.proven_path(*known)
-            self._told, self._grid = self._told + lines, self._grid | keys
-        written = training_report.written(options.model_file, self.outcomes[chosen].details)
-        for line in [*self._told, *written] if self._plain else ():
+            self._last_lines, self._grid = self._last_lines + lines, self._grid | keys
+        written = training_report.model_lines(options.model_file, self.outcomes[chosen].details)
+        for line in [*self._last_lines, *written] if self._plain else ():
             self._say(line)
         if self._checkpoints is not None:
-            self._checkpoints.finish(keep=self._unfinished())
+            self._checkpoints.finish(keep=self._is_unfinished())
         largest = max(
             self.outcomes, key=lambda outcome: outcome.objective.c
         )  # with the others it was compared
         self._warnings += map(in_options, self._driver.underfitted(largest))
-        self._say_ending()
-        self._warnings += training_report.lost
+        self._explain_failures()
+        self._warnings += training_report.log_warnings
         self._seconds["total"] = time.perf_counter() - self._began
         if options.report:
             warnings = self._warnings + (
@@ -525,7 +511,7 @@ class Training:
             )
             X, counts = self.examples.X, self._task.counts(self.examples) | self._driver.counts
             document = training_report.learn_report(
-                self._asked, X, counts, self.outcomes[chosen], self._seconds, warnings
+                self._given_options, X, counts, self.outcomes[chosen], self._seconds, warnings
             )
             document |= self._grid
             if self._table is not None and self._table.encoding.columns:
@@ -537,15 +523,15 @@ class Training:
         for warning in self._failures if self.original else self._warnings:
             warn(program, warning)
 
-    def _unfinished(self) -> bool:
-        """Whether a run with larger limits has something to do after the state of the last look."""
+    def _is_unfinished(self) -> bool:
+        """True if a run with larger limits has something to do after the last state."""
         searching = self._search is not None and not self._search.complete
         return (
             searching or len(self.outcomes) < len(self.options.path) or not self.outcomes[-1].done
         )
 
-    def _say_ending(self) -> None:
-        """Adds to the warnings which models did not converge, and what the user may do about it."""
+    def _explain_failures(self) -> None:
+        """Adds to the warnings which models did not converge, and what to do about it."""
         options = self.options
         left = [cost.text for cost in options.path[len(self.outcomes) :]]
         last = None
@@ -565,7 +551,7 @@ class Training:
         return kept if self._search is None else kept | {"search": self._search.state()}
 
     def _observe(self, progress, objective) -> None:
-        look()
+        check_signals()
         if self._checkpoints is not None:
             self._checkpoints.take(lambda: self._snapshot(self._driver))
         if not progress.report:
@@ -583,14 +569,14 @@ class Training:
         if self._trace is not None:
             self._trace.write((trace + "\n").encode())
 
-    def _measures(self, model: Any) -> dict[str, dict[str, float]]:
+    def _measure_all(self, model: Any) -> dict[str, dict[str, float]]:
         """Every measure of a model on the examples, and on those of --validate."""
         parts = (("training", self.examples), ("validation", self._validation))
-        return {name: self._measured(model, data) for name, data in parts if data is not None}
+        return {name: self._measure(model, data) for name, data in parts if data is not None}
 
 
 def _silence(text: str = "", end: str = "\n") -> None:
-    """Says nothing."""
+    """Prints nothing."""
 
 
 def _interrupt(progress, objective) -> None:

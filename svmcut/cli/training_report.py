@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What training prints: the lines svm_perf's users parse, the JSON report and the trace.
-
-What svmcut learn and rank say of a run in plain words: one line a fact, its name in front.
-"""
+"""Output of training: the lines that svm_perf's users parse, facts in plain words with the name in
+front, the JSON report and the trace."""
 
 from __future__ import annotations
 
@@ -29,37 +27,31 @@ if TYPE_CHECKING:
 
 
 #: Details of a model that its entry in a path has too.
-_COUNTED = ("features_used",)
+_PATH_DETAILS = ("features_used",)
 
 
 def out(text: str = "", end: str = "\n") -> None:
-    """Prints at once; nothing where standard output is closed, and nothing more once it cannot be
-    written.
-
-    A log decides nothing: training goes on without it.
-    """
+    """Prints at once; nothing if standard output is closed, and no more after it failed: training
+    goes on without its log."""
     try:
         print(printable(without_secrets(text), lines=True), end=end, flush=True)
     except OSError as error:
         drop_stdout()
         if not isinstance(error, BrokenPipeError):
-            lost.append(
+            log_warnings.append(
                 "the log is cut short: standard output cannot be written: "
                 f"{error.strerror or error}"
             )
 
 
 #: What became of the log, for the warnings of the run.
-lost: list[str] = []
+log_warnings: list[str] = []
 
 
 @contextlib.contextmanager
 def step(say, text: str):
-    """The originals' ``text...done`` around a piece of work; a failure ends the line before its
-    message comes.
-
-    Gives a function that takes another text for ``done``.
-    """
+    """Prints the originals' ``text...done`` around a piece of work; a failure ends the line before
+    its message comes. Yields a function that replaces ``done``."""
     say(f"{text}...", end="")
     ending = ["done"]
     try:
@@ -72,7 +64,7 @@ def step(say, text: str):
 
 
 def cost_text(options, driver, cost: float | None, example_cost: float | None) -> str:
-    """What C is in both units."""
+    """Text of C in both units."""
     row, units = TASKS[options.task], driver.plan.units
     objective = units.objective(cost, example_cost)
     weight, unit = units.example_cost(objective.c), f"{row.original or row.like}'s unit"
@@ -84,10 +76,10 @@ def cost_text(options, driver, cost: float | None, example_cost: float | None) -
     return f"{objective.c:.6g} in {unit} (-c), {each}"
 
 
-def weights(
+def weight_facts(
     options, driver, cost: float | None, example_cost: float | None
 ) -> Iterator[tuple[str, str]]:
-    """What weighs the losses, by name: C, or nu in its place."""
+    """Names and texts of what weighs the losses: C, or nu in its place."""
     s = driver.settings
     if s.is_nu:
         yield "nu", f"{s.nu:g}"
@@ -96,7 +88,7 @@ def weights(
 
 
 def iteration_line(progress, objective, algorithm: int | None) -> str:
-    """The original's line of one iteration; CEps is the violation the gap stands for."""
+    """The original's line of one iteration; CEps is the violation that the gap stands for."""
     if progress.extra is not None:
         from svmcut.solvers.protocol import over
 
@@ -141,7 +133,7 @@ def trace_line(progress, objective) -> str:
 
 
 def path_row(cost: Typed, target: str, outcome: Outcome) -> dict[str, Any]:
-    """What the table and the report say of one model of a path beside its measures."""
+    """Facts of one model of a path, for the table and the report."""
     return {
         "C": cost.value,
         "model": target,
@@ -151,14 +143,14 @@ def path_row(cost: Typed, target: str, outcome: Outcome) -> dict[str, Any]:
         "gap": outcome.gap,
         "converged": outcome.converged,
         "iterations": outcome.progress.iteration,
-        **{key: outcome.details[key] for key in _COUNTED if key in outcome.details},
+        **{key: outcome.details[key] for key in _PATH_DETAILS if key in outcome.details},
         "seconds": outcome.seconds,
     }
 
 
 def path_table(task: str, rows: list[dict[str, Any]], chosen: int | None) -> str:
-    """One line a model of a path: objective, training error, and the measures on a validation file
-    if there is one."""
+    """Table of a path, one line per model: objective, training error, and measures on the
+    validation file."""
     known = [measure for measure in measures(task).values() if measure.heading is not None]
     error = next(measure for measure in known if not measure.rises)
     shown = [measure for measure in known if measure.name in rows[0].get("validation", ())]
@@ -241,26 +233,26 @@ def learn_report(
     }
 
 
-_WIDTH = 15
+_NAME_WIDTH = 15
 #: Values of the examples up to which their error is measured: a pass over them is nothing then.
-MEASURED_VALUES = 2_000_000
+MAX_MEASURED_VALUES = 2_000_000
 #: Scores of label sets, likewise: there are as many of a row as labels.
-MEASURED_SCORES = 20_000_000
+MAX_MEASURED_SCORES = 20_000_000
 
 
 def is_quick(X: Csr, model: Any) -> bool:
-    """Whether the error on the examples is measured in no time."""
+    """True if the training error can be measured at no cost."""
     scores = X.n_rows * len(model.names) if model.of_sets else 0
-    return X.nnz <= MEASURED_VALUES and scores <= MEASURED_SCORES
+    return X.nnz <= MAX_MEASURED_VALUES and scores <= MAX_MEASURED_SCORES
 
 
 def fact(name: str, text: str) -> str:
-    """A line."""
-    return f"{name:<{_WIDTH}}{text}"
+    """Line of a fact."""
+    return f"{name:<{_NAME_WIDTH}}{text}"
 
 
-def chosen(options: LearnOptions, outcome: Outcome, X: Csr | None = None) -> list[str]:
-    """What was trained, and by what."""
+def setup_lines(options: LearnOptions, outcome: Outcome, X: Csr | None = None) -> list[str]:
+    """Lines on loss, kernel and solver."""
     kernel = KERNELS[options.kernel]
     values = ", ".join(f"{name} {getattr(options, name)[0].text}" for name in kernel.takes)
     why = ""
@@ -277,8 +269,8 @@ def chosen(options: LearnOptions, outcome: Outcome, X: Csr | None = None) -> lis
     return lines
 
 
-def certificate(outcome: Outcome) -> list[str]:
-    """How training ended, and what the gap says of the model."""
+def certificate_lines(outcome: Outcome) -> list[str]:
+    """Lines on how training ended, and what the gap tells of the model."""
     primal, dual = outcome.primal, outcome.dual
     if dual is None or math.isnan(dual):
         bound = "none: no lower bound of the objective is known"
@@ -292,33 +284,33 @@ def certificate(outcome: Outcome) -> list[str]:
             f"(primal {primal:.6g}, dual {dual:.6g})"
         )
     lines = [
-        fact("Training", f"{stop_reason(outcome)}; {steps(outcome)}"),
+        fact("Training", f"{stop_reason(outcome)}; {steps_text(outcome)}"),
         fact("Certificate", bound),
     ]
     details = outcome.details
     if "rows_removed" in details:
-        from svmcut.cli.updating import updated
+        from svmcut.cli.updating import changed_rows_text
 
-        lines.insert(0, fact("Rows", updated(details)))
+        lines.insert(0, fact("Rows", changed_rows_text(details)))
     if "decided" in details:
-        from svmcut.cli.proving import decided
+        from svmcut.cli.proving import decision_text
 
-        lines.append(fact("Decided", decided(details)))
+        lines.append(fact("Decided", decision_text(details)))
     if "unchanged" in details:
-        from svmcut.cli.updating import unchanged
+        from svmcut.cli.updating import kept_labels_text
 
-        lines.append(fact("Unchanged", unchanged(details)))
+        lines.append(fact("Unchanged", kept_labels_text(details)))
     return lines
 
 
-def steps(outcome: Outcome) -> str:
+def steps_text(outcome: Outcome) -> str:
     """Iterations and seconds."""
     count = outcome.progress.iteration
     return f"{count:,} iteration{'s' * (count != 1)} in {outcome.seconds:.2f} s"
 
 
-def errors(task: str, values: dict[str, float]) -> list[str]:
-    """The error on the training examples, as the first measure of the task that falls."""
+def error_lines(task: str, values: dict[str, float]) -> list[str]:
+    """Line on the training error, by the first measure of the task that falls."""
     for measure in measures(task).values():
         if measure.heading is not None and not measure.rises and measure.name in values:
             value = f"{values[measure.name]:.{measure.digits}f}"
@@ -329,21 +321,21 @@ def errors(task: str, values: dict[str, float]) -> list[str]:
     return []
 
 
-def model_of_path(text: str, outcome: Outcome) -> str:
-    """One line of a model of a path of C."""
+def path_line(text: str, outcome: Outcome) -> str:
+    """Line of a model of a path of C."""
     count, used = outcome.progress.iteration, outcome.details.get("features_used")
     more = "" if used is None else f", {used:,} features used"
     return f"C = {text}: {outcome.solver}, {stop_reason(outcome)}; {count:,} iterations{more}"
 
 
-def calibration(details: dict[str, Any]) -> str:
-    """How good the probabilities of a model are."""
+def calibration_text(details: dict[str, Any]) -> str:
+    """Text on the quality of a model's probabilities."""
     loss, brier = details["log_loss"], details["brier"]
     return f"log loss {loss:.4f}, Brier score {brier:.4f} on rows held out"
 
 
-def written(target: str, details: dict[str, Any]) -> list[str]:
-    """The model's file, where it is one, and what to do with it."""
+def model_lines(target: str, details: dict[str, Any]) -> list[str]:
+    """Lines on the model's file, and what to do with it."""
     lines = []
     if "features_used" in details:
         lines.append(fact("Features used", f"{details['features_used']:,}"))
@@ -351,7 +343,7 @@ def written(target: str, details: dict[str, Any]) -> list[str]:
         text = f"Laplace noise of sigma {details['sigma']:.6g} around predictions"
         lines.append(fact("Noise", f"{text}, of rows held out"))
     if "log_loss" in details:
-        lines.append(fact("Probabilities", calibration(details)))
+        lines.append(fact("Probabilities", calibration_text(details)))
     if target == "-":
         return lines
     scoring = f"svmcut classify TEST_FILE {printable(as_word(target))} PREDICTIONS"

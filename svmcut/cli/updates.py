@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of --added and --removed: the rows that an earlier model was trained on, less some and with
-others."""
+"""Runs of --added and --removed, which update an earlier model to changed rows."""
 
 from __future__ import annotations
 
@@ -9,12 +8,12 @@ import numpy as np
 from svmcut.base.messages import printable
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.cli.proving import deciding
+from svmcut.cli.proving import deciding_driver
 from svmcut.cli.training import Training, run
 from svmcut.data.changes import Change, places_of
 from svmcut.formats import read_model
 from svmcut.spec.kinds import Typed
-from svmcut.tasks.protocol import names_beside
+from svmcut.tasks.protocol import names_for_second_file
 from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherited
 
 if TYPE_CHECKING:
@@ -24,25 +23,25 @@ if TYPE_CHECKING:
 
 
 def run_update(options: LearnOptions) -> int:
-    """As svmcut.cli.training.run, of the model that --initial names."""
+    """Updates the model that --initial names; returns the exit status."""
     if options.initial is None:
         return run(options)  # which says what is missing
     model = read_model(options.initial)
     own = inherited(model, options.initial, options.given or frozenset())
     values: dict[str, Any] = {
-        name: (Typed(f"{value:g}", value),) if name in _TYPED else value
+        name: (Typed(f"{value:g}", value),) if name in _LIST_OPTIONS else value
         for name, value in own.items()
     }
     options = replace(options, **values)
     return run(options, make=lambda *given: UpdateTraining(model, *given))
 
 
-#: Options of several values.
-_TYPED = ("example_cost", "degree", "gamma", "scale_kernel", "coef0")
+#: Options that take several values.
+_LIST_OPTIONS = ("example_cost", "degree", "gamma", "scale_kernel", "coef0")
 
 
 class UpdateTraining(Training):
-    """Training on changed rows, which may be over before it begins."""
+    """Training on changed rows, which may end before it begins."""
 
     def __init__(self, model: Any, *given: Any):
         self._model = model
@@ -52,7 +51,7 @@ class UpdateTraining(Training):
         options, before = self.options, super()._examples(given)
 
         def read(path: str) -> Any:
-            names = names_beside(before, options.task, options.input, path)
+            names = names_for_second_file(before, options.task, options.input, path)
             return self._task.read(path, **(given | names), test=True, costs=options.reads_costs)
 
         removed = np.zeros(0, np.int64)
@@ -70,4 +69,8 @@ class UpdateTraining(Training):
         earlier = Earlier.of(model, name, self._change, self.examples)
         trains = not {"gap", "epsilon", "until_decided"}.isdisjoint(options.given or ())
         updating = UpdatingDriver(driver, earlier, trains)
-        return updating if self._undecided is None else deciding(options, updating, self._undecided)
+        return (
+            updating
+            if self._examples_to_decide is None
+            else deciding_driver(options, updating, self._examples_to_decide)
+        )

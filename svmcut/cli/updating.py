@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--added and --removed: what they go with, and what is said of rows that changed."""
+"""Refusals and texts of --added and --removed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
 
 
-_OTHERS = ("cv", "certify_choice", "at_least", "weights", "probability", "alphas")
+_EXCLUDED = ("cv", "certify_choice", "at_least", "weights", "probability", "alphas")
 
 
 def check_updating(options: LearnOptions) -> None:
-    """Refuses, as a UsageError, what --added and --removed do not go with."""
+    """Raises UsageError for what --added and --removed do not go with."""
     names = [name for name in ("added", "removed") if getattr(options, name) is not None]
     if options.scheduled and options.keep_multipliers:
         raise UsageError("{keep_multipliers} does not go with {scheduler}; leave one of them out")
@@ -29,7 +29,7 @@ def check_updating(options: LearnOptions) -> None:
             "{keep_multipliers}",
             what,
         )
-    for name in (*_OTHERS, "scheduler", "scheduler_file", "select", "validate"):
+    for name in (*_EXCLUDED, "scheduler", "scheduler_file", "select", "validate"):
         if getattr(options, name):
             raise UsageError("{} does not go with {}; leave one of them out", what, Parameter(name))
     if len(options.path) > 1 or options.searches:
@@ -39,14 +39,14 @@ def check_updating(options: LearnOptions) -> None:
     check_kept(options.settings(), names[0])
 
 
-def updated(details: dict[str, Any]) -> str:
-    """How many rows changed."""
+def changed_rows_text(details: dict[str, Any]) -> str:
+    """Text on how many rows changed."""
     removed, added = details["rows_removed"], details["rows_added"]
     return f"{removed:,} removed and {added:,} added since the earlier model"
 
 
-def unchanged(details: dict[str, Any]) -> str:
-    """How many labels cannot have changed."""
+def kept_labels_text(details: dict[str, Any]) -> str:
+    """Text on how many labels cannot have changed."""
     n = round(details["decided"] / details["decided_fraction"]) if details["decided"] else 0
     same, which = details["unchanged"], "are those of the earlier model, proven for the new optimum"
     if n and same == n:

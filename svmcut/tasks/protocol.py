@@ -243,15 +243,9 @@ def names_for(
     return {"names": model.names}
 
 
-def names_beside(examples: Any, task: str, input: str, path: str) -> dict[str, Any]:
-    """What reading the examples of another file for the same model takes of those that it is
-    trained on.
-
-    Parameters
-    ----------
-    input : str
-        What the file of the examples holds; the ending of `path` may say otherwise of a table.
-    """
+def names_for_second_file(examples: Any, task: str, input: str, path: str) -> dict[str, Any]:
+    """Keywords for reading another file for the model of these examples; `input` is the format of
+    their file, which may differ from that of another table."""
     if input in TABLES:
         from svmcut.tables.encoded import TestTable
 

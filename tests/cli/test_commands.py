@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command lines that are read without click mean what click makes of them."""
+"""Command lines that are read_words without click mean what click makes of them."""
 
 import click
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thinned import thinned
 
-from svmcut.cli.commands import SCORING, plain, read
+from svmcut.cli.commands import SCORING, plain_run, read_words
 from svmcut.cli.main import svmcut
 from svmcut.cli.options import LEARNT, rows
 from svmcut.cli.start import main
@@ -83,7 +83,7 @@ def test_a_line_that_is_read_without_click_is_read_as_click_would(command, task,
     @given(words)
     def same(drawn):
         line = [*head, "train", *(word for part in drawn for word in part), "model"]
-        found = read(line, table, files, least)
+        found = read_words(line, table, files, least)
         assert found is None or defaults | found == by_click(command, line)
 
     same()
@@ -91,7 +91,7 @@ def test_a_line_that_is_read_without_click_is_read_as_click_would(command, task,
         for flag in (flag for spelt in row.flags for flag in spelt.split("/")):
             values = [(), *((value,) for value in (*VALUES, *row.kind.words))]
             assert any(
-                read([*head, flag, *value, "train", "model"], table, files, least)
+                read_words([*head, flag, *value, "train", "model"], table, files, least)
                 for value in values
             )
 
@@ -110,13 +110,13 @@ def test_a_line_that_is_read_without_click_is_read_as_click_would(command, task,
     ],
 )
 def test_what_is_refused_or_asks_for_help_is_left_to_click(words):
-    assert plain(words) is None
+    assert plain_run(words) is None
 
 
 def test_completion_is_left_to_click(monkeypatch):
-    assert plain(["learn", "train"]) is not None
+    assert plain_run(["learn", "train"]) is not None
     monkeypatch.setenv("_SVMCUT_COMPLETE", "bash_complete")
-    assert plain(["learn", "train"]) is None
+    assert plain_run(["learn", "train"]) is None
 
 
 @pytest.mark.parametrize(

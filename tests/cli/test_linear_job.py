@@ -153,7 +153,7 @@ def test_others_begin_plainly(name, tmp_path, capsys, tried, monkeypatch):
 
 
 def test_work_that_lasts_is_left(tmp_path, tried, monkeypatch):
-    monkeypatch.setattr(linear_job, "MOST_WORK", 1000)
+    monkeypatch.setattr(linear_job, "MAX_WORK", 1000)
     assert call("svmcut learn -v 0", file_of("sparse", tmp_path), tmp_path / "model") == 0
     assert tried == [None]
 

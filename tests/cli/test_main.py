@@ -15,7 +15,7 @@ from click.shell_completion import ShellComplete
 from svmcut import __version__
 from svmcut.base.errors import DataError, TrainingError, UsageError
 from svmcut.cli.commands import COMMANDS
-from svmcut.cli.guard import STARTED, collect_late, guard
+from svmcut.cli.guard import MAX_START_OBJECTS, collect_late, guard
 from svmcut.cli.main import svmcut
 from svmcut.cli.start import main
 
@@ -266,7 +266,7 @@ def test_the_usual_collections_are_back_once_the_start_is_over():
     usual, callbacks, frozen = gc.get_threshold(), list(gc.callbacks), gc.get_freeze_count()
     try:
         collect_late()
-        assert gc.get_threshold() == (STARTED, *usual[1:])
+        assert gc.get_threshold() == (MAX_START_OBJECTS, *usual[1:])
         gc.collect()
         assert (gc.get_threshold(), gc.callbacks) == (
             usual,

@@ -208,7 +208,7 @@ def test_the_error_on_the_examples_is_told_where_it_is_quick(
     folder, capsys, monkeypatch, most, told
 ):
     monkeypatch.setattr(
-        "svmcut.cli.training_report.MEASURED_SCORES", most
+        "svmcut.cli.training_report.MAX_MEASURED_SCORES", most
     )  # 120 examples, 5 labels
     assert main([*LEARN, "--pairs", "none", "train", "model"]) == 0
     assert ("Training error" in capsys.readouterr().out) == told

@@ -139,6 +139,6 @@ def test_an_interrupt_while_another_thread_trains_keeps_the_model_of_the_first_s
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Driver, "fit", slow)
-    monkeypatch.setattr(training, "look", look)
+    monkeypatch.setattr(training, "check_signals", look)
     assert learn(2) == 130
     assert len(json.loads((folder / "report").read_text())["path"]) == 6

@@ -24,7 +24,7 @@ import numpy as np
 from svmcut._native.kernels import KernelRows
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING
-from svmcut.cli.termination import look
+from svmcut.cli.termination import check_signals
 from svmcut.cli.training_report import out
 from svmcut.originals.svm_light import estimates
 from svmcut.originals.svm_light.estimates import Candidates, acquit
@@ -166,7 +166,7 @@ class Classes(LightRun):
         self.report.say("Computing leave-one-out", end="")
         trained = scores_without(problem, rows)
         for row, sign in enumerate(verdicts.tolist()):
-            look()
+            check_signals()
             if sign == UNDECIDED:
                 self.report.say(f"(?[{row}]...", end="")
                 verdicts[row] = RIGHT if problem.y[row] * next(trained) > 0 else WRONG

@@ -16,7 +16,7 @@ import numpy as np
 from svmcut.base.errors import ModelError, NoExamples
 from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import Any
-from svmcut.cli.files import log_beside
+from svmcut.cli.files import redirect_log
 from svmcut.cli.training_report import out
 from svmcut.files.examples import Comments, read_examples, stream_examples
 from svmcut.files.output import write_atomically
@@ -98,7 +98,7 @@ def learn(values: dict[str, Any], example_file: str, model_file: str) -> int:
     if values["restart"] is not None:
         inputs.append(File("-y", values["restart"]))
     check_roles(inputs, outputs)
-    with log_beside(outputs):
+    with redirect_log(outputs):
         if values["final"] == 0 and KERNELS[values["kernel"]] == "linear":
             out("\nIt does not make sense to skip the final optimality check for linear kernels.\n")
         report, comments = LightReport(values["verbosity"]), Comments()
@@ -163,7 +163,7 @@ def classify(examples: str, model: str, predictions: str, *, verbosity: int, sig
             print(text, end=end, flush=True)
 
     counts, seconds, threads = _Counts(), 0.0, usable_cpus()
-    with log_beside([output]):
+    with redirect_log([output]):
         say(1, "Reading model...", end="")
         try:
             scorer, vectors = read_light(model)

@@ -13,7 +13,7 @@ import numpy as np
 
 from svmcut.base.errors import DataError, TrainingError, UsageError
 from svmcut.base.typing import TYPE_CHECKING, NamedTuple
-from svmcut.cli.termination import look
+from svmcut.cli.termination import check_signals
 from svmcut.cli.training_report import out
 from svmcut.originals.svm_light import estimates
 from svmcut.originals.svm_light.estimates import Candidates, acquit
@@ -163,7 +163,7 @@ class Pairs(LightRun):
         signed, losses, wrong, vectors, bound = [np.zeros(0)], [np.zeros(0)], 0, 0, 0
         longest = radius = largest = 0.0
         for block in blocks(self._X, self._y, self._start, self.kernel, self._every, self.threads):
-            look()
+            check_signals()
             count = sum(map(len, losses))
             alpha = (
                 alphas(machine, block)

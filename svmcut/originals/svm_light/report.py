@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from svmcut.base.typing import TYPE_CHECKING
-from svmcut.cli.termination import look
+from svmcut.cli.termination import check_signals
 from svmcut.cli.training_report import out
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class LightReport:
             out(text)
 
     def observe(self, step: object) -> None:
-        look()
+        check_signals()
         self._iterations += 1
         if self.verbosity == 1:
             out(".", "")
