@@ -6,7 +6,7 @@ PYTEST_ARGS ?= -n 3 --dist worksteal
 # tests of other packages need no byte code: what is imported is compiled then
 PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile
 SOURCES = $(filter-out csrc/fuzz/% csrc/test/%,$(wildcard csrc/*/*.cc csrc/*/*.h)) \
-	$(wildcard svmcut/_native/*.p[yx]*) setup.py
+	$(wildcard csrc/python/*.py svmcut/_native/*.p[yx]*) setup.py
 # the requirements of one extra, so that adding an extra does not compile the package again
 EXTRA = $(VENV)/bin/python -c 'import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
 	print("\n".join(t["project"]["optional-dependencies"][sys.argv[1]]))'

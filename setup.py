@@ -3,6 +3,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import sys
 import sysconfig
@@ -28,7 +29,7 @@ COMPILE = [
     "-pthread",
 ]
 LINK = ["-pthread"]
-CORES, CYTHON = min(8, os.cpu_count() or 1), "build/cython"
+CORES, CYTHON, DECLARED = min(8, os.cpu_count() or 1), "build/cython", "build/pxd"
 SHARED = "svmcut._native._shared"
 """What typed views need; Cython writes it once and not into every extension."""
 LIMITED = {"Py_LIMITED_API": "0x030b0000"}
@@ -93,7 +94,8 @@ def headers(file):
     if file.suffix.startswith(".p"):
         names = re.findall(r"^from svmcut\._native\.(\w+) cimport", text, re.MULTILINE)
         direct = [Path(f"svmcut/_native/{name}.pxd") for name in [file.stem, *names]]
-        direct += [Path("csrc", name) for name in re.findall(r'extern from "([^"]+)"', text)]
+        names = re.findall(r"^from abi\.(\w+) cimport", text, re.MULTILINE)
+        direct += [Path(f"csrc/include/{name}.h") for name in names]
         direct += [file.parent / name for name in re.findall(r'^include "([^"]+)"', text, re.M)]
     else:
         # csrc/core/instructions.h includes what a macro names
@@ -189,6 +191,17 @@ def in_turns(compile_one, cores, files):
     return compiled
 
 
+extensions = [
+    extension(
+        f"svmcut._native.{each.stem}",
+        [str(each), *named(each, "sources")],
+        depends(each, checked(each)),
+        "c++",
+        named(each, "libraries"),
+    )
+    for each in modules
+]
+runpy.run_path("csrc/python/make_pxd.py")["write_declarations"]("csrc/include", DECLARED)
 library = {"include_dirs": ["csrc"], "cflags": COMPILE}
 library_headers = {
     name: {source: sorted(map(str, headers(Path(source)))) for source in sources}
@@ -201,20 +214,9 @@ setup(
         for name, sources in LIBRARIES.items()
     ],
     ext_modules=cythonize(
-        [
-            *(
-                extension(
-                    f"svmcut._native.{each.stem}",
-                    [str(each), *named(each, "sources")],
-                    depends(each, checked(each)),
-                    "c++",
-                    named(each, "libraries"),
-                )
-                for each in modules
-            ),
-            extension(SHARED, [SHARED.replace(".", "/") + ".c"]),
-        ],
+        [*extensions, extension(SHARED, [SHARED.replace(".", "/") + ".c"])],
         build_dir=CYTHON,
+        include_path=[DECLARED],
         nthreads=CORES,
         shared_utility_qualified_name=SHARED,
         compiler_directives={

@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -276,7 +277,7 @@ def named(path, what):
     """Files a C++ or Cython source names in such a line."""
     pattern = {
         "include": r'#include "(.*)"|SVMCUT_LOOPS "(.*)"',
-        "extern": r'cdef extern from "(.*)"()',
+        "abi": r"from abi\.(\w+) cimport \*()",
     }[what]
     return {a or b for a, b in re.findall(pattern, path.read_text(encoding="utf-8"))}
 
@@ -356,8 +357,45 @@ def test_a_wrapper_includes_only_interface_headers():
     wrappers = [
         path for path in (ROOT / "svmcut" / "_native").iterdir() if path.suffix in (".pyx", ".pxd")
     ]
-    found = {name for path in wrappers for name in named(path, "extern")}
-    assert found == {f"include/{path.name}" for path in (ROOT / "csrc" / "include").iterdir()}
+    found = {name for path in wrappers for name in named(path, "abi")}
+    assert found == {path.stem for path in (ROOT / "csrc" / "include").iterdir()}
+    assert [path for path in wrappers if 'cdef extern from "' in path.read_text()] == []
+
+
+make_pxd = runpy.run_path(str(ROOT / "csrc" / "python" / "make_pxd.py"))
+
+
+def test_cython_has_every_declaration_of_the_headers():
+    """Functions and constants are found in the headers by other means than those of the script."""
+    for path in (ROOT / "csrc" / "include").iterdir():
+        text = re.sub("//.*", "", path.read_text(encoding="utf-8"))
+        functions = re.findall(r"\b(svmcut_\w+)\(", text)
+        constants = re.findall(r"\b(SVMCUT_\w+)(?=\s*[=,}])", text)
+        made = make_pxd["pxd"](path)
+        assert re.findall(r"\b(svmcut_\w+)\(", made) == functions
+        assert re.findall(r"^        (SVMCUT_\w+)$", made, re.MULTILINE) == constants
+
+
+def test_declarations_are_written_once_and_none_is_passed_over(tmp_path):
+    headers = tmp_path / "include"
+    headers.mkdir()
+    header = headers / "one.h"
+    header.write_text("enum one { A = 1, B };\nint two(const volatile int* is, double in[2]);\n")
+    make_pxd["write_declarations"](headers, tmp_path)
+    path = tmp_path / "abi" / "one.pxd"
+    lines = path.read_text().splitlines()
+    assert lines[-4:] == [
+        "    enum:",
+        "        A",
+        "        B",
+        "    int two(const int*, double*)",
+    ]
+    os.utime(path, (0, 0))
+    make_pxd["write_declarations"](headers, tmp_path)
+    assert path.stat().st_mtime == 0
+    header.write_text("union one { int a; };\n")
+    with pytest.raises(ValueError, match=r"one\.h: .*union one"):
+        make_pxd["write_declarations"](headers, tmp_path)
 
 
 def test_every_cpp_file_is_compiled_once():
@@ -388,12 +426,13 @@ NUMBERS = {"svmcut_kernel_rows_layout"}
 
 
 def test_no_status_of_the_cpp_side_is_dropped():
-    wrappers = sorted((ROOT / "svmcut" / "_native").glob("*.pyx"))
+    headers = "".join(path.read_text() for path in (ROOT / "csrc" / "include").iterdir())
+    statuses = set(re.findall(r"^int (svmcut_\w+)\(", headers, re.MULTILINE)) - NUMBERS
     calls = []
-    for path in wrappers:
+    for path in sorted((ROOT / "svmcut" / "_native").glob("*.pyx")):
         text = path.read_text(encoding="utf-8")
-        for name in set(re.findall(r"^    int (svmcut_\w+)\(", text, re.MULTILINE)) - NUMBERS:
-            used = re.findall(rf"^(?!    int )(.*)\b{name}\(", text, re.MULTILINE)
+        for name in statuses:
+            used = re.findall(rf"^(.*)\b{name}\(", text, re.MULTILINE)
             calls += [(path.name, name, before) for before in used]
     assert len(calls) > 50
     dropped = [

@@ -10,49 +10,12 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from svmcut.spec import schemas
 
-from svmcut._native.kernels cimport kernel_of, svmcut_kernel
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from abi.budget cimport *
+from svmcut._native.kernels cimport kernel_of
+from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
 
-
-cdef extern from "include/budget.h" nogil:
-    int SVMCUT_OK
-    ctypedef struct svmcut_budget:
-        pass
-    ctypedef struct svmcut_budget_options:
-        int dual, maintenance, sampling, append
-        int64_t budget
-        double C, tube
-        uint64_t seed
-    ctypedef struct svmcut_budget_state:
-        int64_t steps, moves, maintained, removed, evaluations
-        int64_t epoch, position, scheduled
-        int64_t centres
-        double scale, sum_alpha, mean_gain
-    ctypedef struct svmcut_budget_arrays:
-        float* centres
-        double* beta
-        int32_t* owner
-        float* alpha
-        float* preference
-        float* credit
-        int32_t* schedule
-        double* factor
-        int32_t* rank
-    svmcut_budget* svmcut_budget_new(const svmcut_csr*, const double*, const double*,
-                                     const svmcut_kernel*, const svmcut_budget_options*, int, int)
-    void svmcut_budget_delete(svmcut_budget*)
-    int svmcut_budget_run(svmcut_budget*, int64_t, double)
-    void svmcut_budget_read(const svmcut_budget*, svmcut_budget_state*)
-    void svmcut_budget_save(const svmcut_budget*, const svmcut_budget_arrays*)
-    int svmcut_budget_restore(svmcut_budget*, const svmcut_budget_state*,
-                              const svmcut_budget_arrays*)
-    int svmcut_budget_scores(const svmcut_budget*, const svmcut_csr*, const int64_t*, int64_t, int,
-                             double*)
-    int svmcut_budget_norm(svmcut_budget*, double*)
-    int64_t svmcut_merge_table(float*, int)
-    double svmcut_merge_place(double, double)
 
 MAINTENANCE = ("merge", "project", "remove")
 SAMPLING = ("shuffled", "independent", "adaptive")

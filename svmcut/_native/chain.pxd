@@ -2,20 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from svmcut._native.sparse cimport Rows, svmcut_csr
-
-
-cdef extern from "include/chain.h" nogil:
-    ctypedef struct svmcut_chain:
-        svmcut_csr X
-        const int64_t* sequences
-        const int32_t* tags
-        int64_t n_sequences
-        int64_t n_features
-        int64_t K
-        int64_t stride
-        int32_t transition_order
-        int32_t emission_order
+from abi.chain cimport *
+from svmcut._native.sparse cimport Rows
 
 
 cdef class Chains:

@@ -4,45 +4,9 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from abi.chain cimport *
 from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
-
-
-cdef extern from "include/chain.h" nogil:
-    int SVMCUT_NO_MEMORY
-    int SVMCUT_CANCELLED
-    int SVMCUT_CHAIN_DECODE
-    int SVMCUT_CHAIN_HAMMING
-    ctypedef struct svmcut_chain_point:
-        double t
-        const int32_t* labels
-        const double* values
-        const double* rates
-    int svmcut_chain_nodes(const svmcut_chain* chain, const double* w, double* nodes, int threads)
-    int svmcut_chain_argmax(const svmcut_chain* chain, const double* w, const double* nodes,
-                            int loss, int64_t beam, int32_t* labels, double* values, double* losses,
-                            int threads, const int* cancel)
-    int svmcut_chain_joint(const svmcut_chain* chain, const int32_t* labels, const double* weights,
-                           double* out)
-    int svmcut_chain_line(const svmcut_chain* chain, const double* nodes, const double* transitions,
-                          const double* node_rates, const double* transition_rates, double t,
-                          int64_t beam, const svmcut_chain_point* below,
-                          const svmcut_chain_point* above, int32_t* labels, double* values,
-                          double* losses, double* rates, int threads)
-    void svmcut_chain_rates(const svmcut_chain* chain, const int32_t* labels,
-                            const double* node_rates, const double* transition_rates, double* rates)
-    int svmcut_chain_counted(const svmcut_chain* chain, const double* nodes,
-                             const double* transitions, int64_t most, const double* losses,
-                             const double* prices, int32_t* labels, double* values, int64_t* counts,
-                             int threads, const int* cancel)
-    int svmcut_chain_best(const svmcut_chain* chain, const double* nodes,
-                          const double* transitions, int64_t count, int32_t* labels,
-                          double* values, int threads)
-    int svmcut_chain_sums(const svmcut_chain* chain, const double* nodes,
-                          const double* transitions, double scale, double* log_sums, double* means,
-                          double* marginals, int threads)
-    int svmcut_chain_highest(const svmcut_chain* chain, const double* nodes,
-                             const double* transitions, double* highest, int threads)
 
 
 DECODE = SVMCUT_CHAIN_DECODE

@@ -4,31 +4,10 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
-from svmcut._native.chain cimport Chains, svmcut_chain
+from abi.chain cimport *
+from svmcut._native.chain cimport Chains
 from svmcut._native.saved cimport Saved
 from svmcut._native.status cimport served
-
-
-cdef extern from "include/chain.h" nogil:
-    int SVMCUT_OK
-    int SVMCUT_CANCELLED
-    ctypedef struct svmcut_bcfw:
-        pass
-    ctypedef struct svmcut_bcfw_state:
-        double gap
-        double loss
-        int64_t visits
-        int64_t cached
-        int64_t support
-    svmcut_bcfw* svmcut_bcfw_new(const svmcut_chain* chain, double C, const double* v,
-                                 uint64_t seed)
-    void svmcut_bcfw_delete(svmcut_bcfw* run)
-    int svmcut_bcfw_visit(svmcut_bcfw* run, int64_t count, svmcut_bcfw_state* state,
-                          const int* cancel)
-    int svmcut_bcfw_weights(svmcut_bcfw* run, int afresh, double* w)
-    void svmcut_bcfw_save(const svmcut_bcfw* run, int64_t* integers, double* reals, int64_t* counts)
-    int svmcut_bcfw_load(svmcut_bcfw* run, const int64_t* integers, const double* reals,
-                         const int64_t* counts)
 
 
 cdef class Blocks(Saved):

@@ -4,16 +4,10 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from svmcut._native.chain cimport Chains, svmcut_chain
+from abi.chain cimport *
+from svmcut._native.chain cimport Chains
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
-
-
-cdef extern from "include/chain.h" nogil:
-    int SVMCUT_CANCELLED
-    int svmcut_chain_ssg(const svmcut_chain* chain, double C, const double* v, const int32_t* order,
-                         int64_t count, int64_t* visits, double* z, double* weighted, double* loss,
-                         const int* cancel)
 
 
 def visit(Chains chains, double C, const int32_t[::1] order, int64_t visits, double[::1] z,

@@ -9,48 +9,8 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from abi.measures cimport *
 from svmcut._native.status cimport served
-
-
-cdef extern from "include/measures.h" nogil:
-    int64_t svmcut_risk_workspace(int64_t n)
-    int svmcut_ordinal_grades(const double* y, const int64_t* start, int64_t n_queries,
-                              int32_t* grade, int32_t* n_grades, int64_t* pairs, void* workspace,
-                              int threads)
-    int svmcut_ordinal_cut(const double* s, const int64_t* start, int64_t n_queries,
-                           const int32_t* grade, const int32_t* n_grades, const double* weight,
-                           const double* margin, double* coef, int64_t* cut_pairs, double* value,
-                           void* workspace, int threads)
-    int svmcut_propensity_cut(const double* s, const int64_t* start, int64_t n_queries,
-                              const double* cost, double weight, double* coef, double* value,
-                              double* offset, void* workspace, int threads)
-    int svmcut_contingency_cut(const double* s, const int32_t* positive, int64_t n_positive,
-                               const int32_t* negative, int64_t n_negative, int loss,
-                               int slack_rescaling, int slack_norm, int64_t k, double* coef,
-                               double* value_offset, void* workspace, int threads)
-    int svmcut_table_cut(const double* s, const int32_t* positive, int64_t n_positive,
-                         const int32_t* negative, int64_t n_negative, int loss, double parameter,
-                         double* coef, double* value_offset, void* workspace, int threads)
-    int svmcut_average_precision_cut(const double* s, const int32_t* positive, int64_t n_positive,
-                                     const int32_t* negative, int64_t n_negative, double scale,
-                                     double weight, double* coef, double* value_offset,
-                                     void* workspace, int threads)
-    int svmcut_map_cut(const double* s, const int64_t* start, int64_t n_queries,
-                       const int32_t* rows, const int64_t* n_relevant, const double* weight,
-                       double* coef, double* value, double* offset, void* workspace, int threads)
-    int svmcut_survival_cut(const double* s, const int32_t* key, const double* weight, int64_t n,
-                            int64_t keys, int squared, double* coef, double* sums, void* workspace,
-                            int threads)
-    int svmcut_survival_pairs(const double* s, const int32_t* key, int64_t n, int64_t keys,
-                              int64_t* counts, void* workspace, int threads)
-    ctypedef struct svmcut_ndcg_size:
-        int64_t states, steps, grades, places
-    int64_t svmcut_ndcg_room(const svmcut_ndcg_size* most)
-    int svmcut_ndcg_cut(const double* s, const int64_t* start, int64_t n_queries,
-                        const int32_t* grade, const int32_t* n_grades, const double* gain,
-                        const double* discount, int64_t places, const double* weight, double* coef,
-                        double* value, double* offset, void* workspace,
-                        const svmcut_ndcg_size* most, void* rooms, int n_rooms)
 
 
 def workspace(n):

@@ -7,14 +7,11 @@ from libc.stdint cimport int64_t
 import numpy as np
 from svmcut.spec import schemas
 
+from abi.svmcut cimport *
 from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
-
-
-cdef extern from "include/svmcut.h" nogil:
-    int SVMCUT_CANCELLED
 
 
 MOST_ROWS = 2**31 - 1

@@ -9,29 +9,8 @@ from svmcut.spec import schemas
 from svmcut._native.descent import check_order
 
 from svmcut._native cimport descent
-from svmcut._native.sparse cimport Rows, svmcut_csr
-
-
-cdef extern from "include/linear.h" nogil:
-    int SVMCUT_LOGISTIC
-    int SVMCUT_SQUARED_EPSILON_INSENSITIVE
-    ctypedef struct svmcut_dual_cd_state:
-        int64_t active
-        double above
-        double below
-        double gap
-        uint64_t random
-        int64_t epochs
-        int64_t entries
-        int64_t moved
-    void svmcut_dual_cd_start(int64_t n, uint64_t seed, int32_t* order, svmcut_dual_cd_state* state)
-    int svmcut_dual_cd(const svmcut_csr* X, int loss, double tube, const double* y,
-                       const double* norms, const double* v, double bias, double C, int64_t epochs,
-                       double enough, double* alpha, double* logit, double* w, int32_t* order,
-                       svmcut_dual_cd_state* state, const int* cancel)
-    void svmcut_dual_cd_wake(int64_t n, int loss, double tube, const double* y, const double* s,
-                             const double* v, double* alpha, double* logit, double C,
-                             int32_t* order, svmcut_dual_cd_state* state)
+from abi.linear cimport *
+from svmcut._native.sparse cimport Rows
 
 
 cdef class Descent(descent.Descent):

@@ -10,50 +10,10 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 from svmcut.spec import schemas
 
-from svmcut._native.kernels cimport kernel_of, svmcut_kernel
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from abi.steps cimport *
+from svmcut._native.kernels cimport kernel_of
+from svmcut._native.sparse cimport Rows
 from svmcut._native.weights cimport weights_of
-
-
-cdef extern from "include/steps.h" nogil:
-    int SVMCUT_OK
-    int SVMCUT_NO_MEMORY
-    ctypedef struct svmcut_expansion:
-        pass
-    svmcut_expansion* svmcut_expansion_new(const svmcut_csr*, int64_t, int64_t, const int8_t*,
-                                           const svmcut_kernel*, int)
-    void svmcut_expansion_delete(svmcut_expansion*)
-    void svmcut_expansion_diagonal(const svmcut_expansion*, double*)
-    int svmcut_water_level(const double*, const double*, int64_t, int64_t, double, int, double*,
-                           double*, int64_t*, double*)
-    ctypedef struct svmcut_sbp_state:
-        double* a
-        double* c
-        double* sum
-        double* since
-        double* response_sum
-        double* correction
-        const double* weights
-        double* mass
-        double scale, squared, total, volume, first_step, level, bias
-        double centre[2]
-        double width[2]
-        int64_t steps, averaged, evaluations, covered
-        uint64_t random
-        int32_t free_bias
-    int svmcut_sbp_run(const svmcut_expansion*, svmcut_sbp_state*, int64_t, double, int)
-    void svmcut_sbp_flush(const svmcut_expansion*, svmcut_sbp_state*)
-    void svmcut_sbp_restart(const svmcut_expansion*, svmcut_sbp_state*)
-    ctypedef struct svmcut_visits_state:
-        double* a
-        double* c
-        int32_t* order
-        const double* weights
-        const double* sums
-        double C
-        int64_t visits, changes, evaluations
-        uint64_t random
-    int svmcut_visits_run(const svmcut_expansion*, int, svmcut_visits_state*, int64_t, double, int)
 
 
 class NoLevel(ValueError):

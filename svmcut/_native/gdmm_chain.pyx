@@ -7,28 +7,10 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from svmcut._native.chain cimport Chains, svmcut_chain
+from abi.chain cimport *
+from svmcut._native.chain cimport Chains
 from svmcut._native.saved cimport Saved
 from svmcut._native.status cimport served
-
-
-cdef extern from "include/chain.h" nogil:
-    ctypedef struct svmcut_gdmm_chain:
-        pass
-    svmcut_gdmm_chain* svmcut_gdmm_chain_new(const svmcut_chain* chain, double C, const double* v,
-                                             double rho, int parts, int brute, int soft,
-                                             uint64_t seed)
-    void svmcut_gdmm_chain_delete(svmcut_gdmm_chain* state)
-    int svmcut_gdmm_chain_pass(svmcut_gdmm_chain* state, double* w, const int* cancel)
-    int svmcut_gdmm_chain_repair(const svmcut_gdmm_chain* state, double* V2, double* linear,
-                                 double* residual, double* in_use)
-    void svmcut_pair_max(const double* V, int64_t K, int64_t stride, const double* a,
-                         const double* b, double rho, int32_t gold_left, int32_t gold_right,
-                         int brute, int32_t* left, int32_t* right, double* value)
-    void svmcut_gdmm_chain_save(const svmcut_gdmm_chain* state, int64_t* integers, double* reals,
-                                int64_t* counts)
-    int svmcut_gdmm_chain_load(svmcut_gdmm_chain* state, const double* w, const int64_t* integers,
-                               const double* reals, const int64_t* counts)
 
 
 cdef class Gdmm(Saved):

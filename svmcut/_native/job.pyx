@@ -10,54 +10,13 @@ from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
+from abi.job cimport *
+from abi.text cimport *
 from svmcut._native.interrupt cimport cancel_flag, serve
-from svmcut._native.scored cimport (SVMCUT_OK, TextRows, free_rows, svmcut_csr, svmcut_predict,
-                                    svmcut_rows, svmcut_scan_take, worth_of)
+from svmcut._native.scored cimport TextRows, free_rows, worth_of
 from svmcut._native.status cimport served
 from svmcut._native.scored import Unusual
 
-cdef extern from "include/svmcut.h" nogil:
-    enum:
-        SVMCUT_CANCELLED
-        SVMCUT_NO_MEMORY
-
-cdef extern from "include/linear.h" nogil:
-    int SVMCUT_HINGE
-    int SVMCUT_SQUARED_HINGE
-    int SVMCUT_LOGISTIC
-
-cdef extern from "include/text.h" nogil:
-    int SVMCUT_PAIR_WIDTH
-    int64_t svmcut_format_pairs(const int32_t*, const float*, int64_t, int, char*)
-
-cdef extern from "include/job.h" nogil:
-    ctypedef struct svmcut_job:
-        int loss
-        double C, bias, gap
-        int relative
-        uint64_t seed
-        int64_t block
-        double most_epochs, most_seconds, epoch_seconds
-        int one_look
-        double foreseen
-        int64_t most_entries
-        int threads
-    ctypedef struct svmcut_job_step:
-        int64_t cuts, support
-        double primal, dual
-    ctypedef struct svmcut_job_found:
-        int64_t steps
-        double risk, slack, norm, longest_cut, cut_gap, cut_distance, rise
-    ctypedef struct svmcut_job_scales:
-        int64_t low, high
-        float low_value, high_value, far
-    int svmcut_job_train(const svmcut_csr* X, const double* y, const svmcut_job* job, double* w,
-                         svmcut_job_step* steps, int64_t room, svmcut_job_found* found,
-                         const int* cancel)
-    int svmcut_job_primal_of_file(const svmcut_csr* X, const double* y, const svmcut_job* job,
-                                  const double* w, double constant, double* primal)
-    int svmcut_job_scan_scales(const svmcut_csr* X, int64_t enough, int64_t often,
-                               svmcut_job_scales* scales)
 
 #: Numbers of the losses.
 HINGE, SQUARED_HINGE, LOGISTIC = SVMCUT_HINGE, SVMCUT_SQUARED_HINGE, SVMCUT_LOGISTIC

@@ -1,15 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-from libc.stdint cimport int32_t
-
-
-cdef extern from "include/kernels.h" nogil:
-    ctypedef struct svmcut_kernel:
-        int32_t number
-        int32_t degree
-        double gamma
-        double scale
-        double offset
+from abi.kernels cimport *
 
 
 cdef inline svmcut_kernel kernel_of(kernel) except *:

@@ -7,33 +7,8 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
-from svmcut._native.sparse cimport Rows, svmcut_csr
-
-
-cdef extern from "include/kernels.h" nogil:
-    int SVMCUT_OK
-    int svmcut_kernel_scores(const svmcut_csr*, const svmcut_csr*, const double*,
-                             const svmcut_kernel*, double, int, double*)
-    int svmcut_kernel_machines(const svmcut_csr*, const svmcut_csr*, int64_t, const int64_t*,
-                               const int32_t*, const double*, const svmcut_kernel*, const double*,
-                               int, int, double*)
-    ctypedef struct svmcut_kernel_rows:
-        pass
-    svmcut_kernel_rows* svmcut_kernel_rows_new(const svmcut_csr*, const svmcut_kernel*, int, int)
-    void svmcut_kernel_rows_delete(svmcut_kernel_rows*)
-    int svmcut_kernel_rows_layout(const svmcut_kernel_rows*)
-    void svmcut_kernel_rows_diagonal(const svmcut_kernel_rows*, double*)
-    int svmcut_kernel_rows_evaluate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*,
-                                    int64_t, float*, int)
-    int svmcut_kernel_rows_gram(const svmcut_kernel_rows*, const svmcut_csr*, float*, int)
-    int svmcut_kernel_rows_gram_double(const svmcut_kernel_rows*, const svmcut_csr*, double*, int)
-    int svmcut_kernel_rows_accumulate(const svmcut_kernel_rows*, const svmcut_csr*, const int64_t*,
-                                      int64_t, const double*, double*, int)
-    int svmcut_kernel_rows_evaluate_double(const svmcut_kernel_rows*, const svmcut_csr*,
-                                           const int64_t*, int64_t, double*, int)
-    int svmcut_kernel_rows_accumulate_double(const svmcut_kernel_rows*, const svmcut_csr*,
-                                             const int64_t*, int64_t, const double*, double*, int)
-    void svmcut_kernel_exp(const float*, int64_t, float*, int)
+from abi.kernels cimport *
+from svmcut._native.sparse cimport Rows
 
 
 def kernel_scores(X, support, const double[::1] alpha, kernel, double b, int threads,

@@ -11,39 +11,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from svmcut.spec import schemas
 from svmcut._native.descent import check_order
 
+from abi.labels cimport *
 from svmcut._native.descent cimport RowDescent
 from svmcut._native.interrupt cimport cancel_flag, serve
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
-
-
-cdef extern from "include/labels.h" nogil:
-    int SVMCUT_CANCELLED
-    int SVMCUT_LABEL_OPEN
-    int SVMCUT_LABEL_MET
-    int SVMCUT_LABEL_SLOW
-    ctypedef struct svmcut_label_machine:
-        double primal, risk, dual, end
-    ctypedef struct svmcut_label_group:
-        int64_t active, at, epochs, looks, entries
-    ctypedef struct svmcut_label_cd:
-        const svmcut_csr* X
-        const double* norms
-        const double* v
-        double bias, C, absolute, relative, patience
-        int64_t count, lanes, groups
-        const uint8_t* positive
-        uint8_t* rows
-        int32_t* order
-        double* alpha
-        double* W
-        double* best
-        int64_t stride
-        svmcut_label_machine* machines
-        svmcut_label_group* states
-    void svmcut_label_cd_start(const svmcut_label_cd* run, uint64_t seed)
-    int svmcut_label_cd_run(const svmcut_label_cd* run, int64_t looks, int threads,
-                            const int* cancel)
 
 
 OPEN, MET, SLOW = SVMCUT_LABEL_OPEN, SVMCUT_LABEL_MET, SVMCUT_LABEL_SLOW

@@ -6,36 +6,9 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from abi.wide cimport *
+from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
-
-
-cdef extern from "include/wide.h" nogil:
-    ctypedef struct svmcut_label_index:
-        const int64_t* indptr
-        const int32_t* places
-        const float* values
-        const double* constant
-        int64_t d, K
-    void svmcut_label_index_scores(const svmcut_csr* X, const svmcut_label_index* index, double* s,
-                                   int threads)
-    int svmcut_label_sums(const svmcut_csr* X, const int64_t* indptr, const int32_t* rows,
-                          int64_t K, int64_t most, int32_t* indices, float* values,
-                          int64_t* sizes, int threads)
-    ctypedef struct svmcut_label_tree:
-        const int64_t* first
-        const int64_t* bounds
-        const int64_t* indptr
-        const int32_t* features
-        const uint8_t* places
-        const float* values
-        const double* constant
-        int64_t d
-    int svmcut_label_tree_scores(const svmcut_csr* X, const svmcut_label_tree* tree,
-                                 const int64_t* rows, const int64_t* nodes, const int64_t* order,
-                                 int64_t count, const int64_t* ends, double* f, int threads)
-    int svmcut_label_least(const double* s, const int64_t* ends, int64_t n, int64_t k,
-                           double* least, int threads)
 
 
 def scores(Rows X, const int64_t[::1] indptr, const int32_t[::1] places, const float[::1] values,

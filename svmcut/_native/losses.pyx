@@ -5,21 +5,9 @@
 from libc.math cimport log, log1p
 from libc.stdint cimport int64_t
 
+from abi.linear cimport *
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
-
-
-cdef extern from "include/linear.h" nogil:
-    int SVMCUT_SQUARED_HINGE
-    int SVMCUT_LOGISTIC
-    int SVMCUT_EPSILON_INSENSITIVE
-    int SVMCUT_SQUARED_EPSILON_INSENSITIVE
-    int svmcut_losses(int loss, int64_t n, const double* y, const double* s, const double* v,
-                      double tube, double delta, double* coef, double* curvature, double* value,
-                      double* offset, int threads)
-    int svmcut_losses_slope(int loss, int64_t n, const double* y, const double* s, const double* e,
-                            const double* v, double tube, double delta, double t, double* slope,
-                            double* curvature, int threads)
 
 
 #: Numbers of the losses.

@@ -8,46 +8,10 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from svmcut._native cimport descent
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from abi.multiclass cimport *
+from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
-
-
-cdef extern from "include/multiclass.h" nogil:
-    ctypedef struct svmcut_multiclass_state:
-        int64_t active
-        double violation
-        double gap
-        uint64_t random
-        int64_t epochs
-        int64_t entries
-        int64_t moved
-    int SVMCUT_BAD_INPUT
-    int svmcut_crammer_singer(int64_t n, int64_t K, const int32_t* y, const double* s,
-                              const double* v, double* coef, double* value, double* offset,
-                              int threads)
-    int svmcut_crammer_singer_line(int64_t n, int64_t K, const int32_t* y, const double* s,
-                                   const double* e, const double* v, double wd, double dd, double C,
-                                   double* step, int threads)
-    int svmcut_multiclass_cd(const svmcut_csr* X, int64_t K, const double* norms, const double* v,
-                             double bias, double C, int64_t epochs, double enough, double share,
-                             double dual, double* alpha, double* W, int32_t* order, int32_t* labels,
-                             int32_t* counts, svmcut_multiclass_state* state, const int* cancel)
-    void svmcut_multiclass_wake(int64_t n, int64_t K, const int32_t* y, const double* s,
-                                const double* v, const double* alpha, double C, int32_t* order,
-                                int32_t* labels, int32_t* counts, svmcut_multiclass_state* state)
-    void svmcut_class_gains(int64_t n, int64_t K, const int32_t* y, const double* C,
-                            const double* losses, const double* diagonal, const double* alpha,
-                            const double* s, double* gain, double* gap, int threads)
-    int svmcut_class_block(int64_t q, int64_t K, const int32_t* y, const double* C,
-                           const double* losses, const double* values, double part, int64_t sweeps,
-                           double* alpha, double* s, int64_t* steps)
-    void svmcut_class_add(int64_t n, int64_t q, int64_t K, const double* values,
-                          const int64_t* places, const double* change, double* s, int threads)
-    int svmcut_dense_scores(const double* X, int64_t n, int64_t d, const double* W, int64_t K,
-                            const double* constants, double* out, int threads)
-    int svmcut_dense_scores_of_floats(const float* X, int64_t n, int64_t d, const double* W,
-                                      int64_t K, const double* constants, double* out, int threads)
 
 
 cdef check_classes(const int32_t[::1] y, int64_t K):

@@ -7,65 +7,12 @@ import numpy as np
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
+from abi.labels cimport *
 from svmcut._native.saved cimport Saved
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
 
-
-cdef extern from "include/labels.h" nogil:
-    int SVMCUT_OK
-    ctypedef struct svmcut_label_weights:
-        const double* W
-        const double* v
-        int64_t d, K
-        double bias
-        const double* constant
-    ctypedef struct svmcut_label_sets:
-        const int64_t* indptr
-        const int32_t* labels
-    ctypedef struct svmcut_gdmm_labels:
-        pass
-    int svmcut_label_scores(const svmcut_csr* X, const svmcut_label_weights* model, double* s,
-                            int threads)
-    int svmcut_label_relax(const svmcut_csr* X, const svmcut_label_weights* model,
-                           const svmcut_label_sets* gold, double loss, int8_t* doubled,
-                           double* hinge, int threads)
-    int svmcut_label_relax_scores(int64_t n, const double* s, const svmcut_label_weights* model,
-                                  const svmcut_label_sets* gold, double loss, int8_t* doubled,
-                                  double* hinge, int threads)
-    int svmcut_label_together(int64_t n, int64_t K, const double* v, const int8_t* doubled,
-                              const svmcut_label_sets* gold, const double* weights, double* out)
-    void svmcut_label_adjoint(const svmcut_csr* X, const int64_t* rows, int64_t count,
-                              const double* coef, int64_t K, double bias, double* W, int threads)
-    int svmcut_label_decode(int64_t n, const double* s, const svmcut_label_weights* model,
-                            int method, int8_t* y, int32_t* halves, int threads)
-    ctypedef struct svmcut_label_blocks:
-        pass
-    svmcut_label_blocks* svmcut_label_blocks_new(const svmcut_csr* X, const svmcut_label_sets* gold,
-                                                 int64_t K, double bias, int pairs, double C,
-                                                 const double* weights, uint64_t seed)
-    void svmcut_label_blocks_delete(svmcut_label_blocks* run)
-    int svmcut_label_bcfw(svmcut_label_blocks* run, double* W, double* v, double* loss)
-    int svmcut_label_ssg(svmcut_label_blocks* run, double* z, double* zv, double* weighted,
-                         double* weighted_v, double* loss)
-    svmcut_gdmm_labels* svmcut_gdmm_labels_new(const svmcut_csr* X, const svmcut_label_sets* gold,
-                                               int64_t K, double bias, double C,
-                                               const double* weights, double rho, int soft,
-                                               uint64_t seed)
-    void svmcut_gdmm_labels_delete(svmcut_gdmm_labels* state)
-    int svmcut_gdmm_labels_pass(svmcut_gdmm_labels* state, double* W, double* v, int pairs,
-                                int sweeps, int parts, const int* cancel)
-    int svmcut_gdmm_labels_repair(const svmcut_gdmm_labels* state, double* v2, double* linear,
-                                  int64_t* active, double* residual)
-    void svmcut_label_blocks_save(const svmcut_label_blocks* run, int64_t* integers, double* reals,
-                                  int64_t* counts)
-    int svmcut_label_blocks_load(svmcut_label_blocks* run, const int64_t* integers,
-                                 const double* reals, const int64_t* counts)
-    void svmcut_gdmm_labels_save(const svmcut_gdmm_labels* state, int64_t* integers, double* reals,
-                                 int64_t* counts)
-    int svmcut_gdmm_labels_load(svmcut_gdmm_labels* state, const int64_t* integers,
-                                const double* reals, const int64_t* counts)
 
 METHODS = {"lp": 0, "icm": 1, "greedy": 2}
 

@@ -4,31 +4,11 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from abi.linear cimport *
 from svmcut._native.interrupt cimport cancel_flag, serve
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
-
-
-cdef extern from "include/linear.h" nogil:
-    int SVMCUT_CANCELLED
-    int svmcut_smooth_hinge(int64_t n, const double* y, const double* s, const double* v,
-                            double delta, double* coef, double* sums, int64_t* band, int threads)
-    int svmcut_smooth_slope(int64_t n, const double* y, const double* s, const double* e,
-                            const double* v, double t, double delta, double* slope,
-                            double* curvature, int threads)
-    int64_t svmcut_band_rows(int64_t n, const double* coef, const double* v, int32_t* rows)
-    int svmcut_band_gram(const svmcut_csr* X, const int32_t* rows, int64_t count, const double* v,
-                         double bias, int64_t dim, double* H, int threads, const int* cancel)
-    int svmcut_band_product(const svmcut_csr* X, const int32_t* rows, int64_t count,
-                            const double* v, double bias, const double* p, double* out, int threads)
-    int svmcut_band_diagonal(const svmcut_csr* X, const int32_t* rows, int64_t count,
-                             const double* v, double bias, double* out, int threads)
-    int svmcut_solve_shifted(int64_t dim, double* H, double scale, double* g)
-    int svmcut_small_machines(const svmcut_csr* X, double bias, const int32_t* codes,
-                              const double* v, int64_t first, int64_t count, double C, int squared,
-                              double gap, int64_t most, int warm, double* W, double* found,
-                              int threads, const int* cancel)
 
 
 def smooth_hinge(const double[::1] y, const double[::1] s, double delta, double[::1] coef,

@@ -6,12 +6,8 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
-from svmcut._native.sparse cimport Rows, svmcut_csr
-
-
-cdef extern from "include/linear.h" nogil:
-    int64_t svmcut_one_class_pairs(const svmcut_csr*, const double*, const double*, const int32_t*,
-                                   const double*, int64_t, double*, double*) except +
+from abi.linear cimport *
+from svmcut._native.sparse cimport Rows
 
 
 def pairs(Rows X, const double[::1] norms, const double[::1] top, const int32_t[::1] rows,

@@ -6,59 +6,11 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from abi.linear cimport *
+from abi.penalty cimport *
 from svmcut._native.interrupt cimport cancel_flag, serve
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
-
-
-cdef extern from "include/svmcut.h" nogil:
-    int SVMCUT_CANCELLED
-    int SVMCUT_NO_PROGRESS
-
-cdef extern from "include/linear.h" nogil:
-    int SVMCUT_HINGE
-    int SVMCUT_SQUARED_HINGE
-    int SVMCUT_LOGISTIC
-    int SVMCUT_SQUARED_EPSILON_INSENSITIVE
-
-cdef extern from "include/penalty.h" nogil:
-    ctypedef struct svmcut_entry:
-        float x
-        int32_t i
-    ctypedef struct svmcut_columns:
-        const svmcut_entry* entries
-        const int64_t* indptr
-        int64_t count
-        int64_t n
-    ctypedef struct svmcut_penalized:
-        const svmcut_columns* columns
-        int64_t n
-        int loss
-        double tube
-        const double* y
-        const double* costs
-        const double* centres
-        double l1
-        double l2
-        double bias
-        int free
-    ctypedef struct svmcut_penalized_end:
-        double gap
-        int64_t steps
-        int64_t entries
-    int64_t svmcut_column_places(const svmcut_csr* X, const uint8_t* wanted, int64_t* indptr)
-    void svmcut_copy_columns(const svmcut_csr* X, const uint8_t* wanted, int64_t* indptr,
-                             svmcut_entry* entries)
-    void svmcut_column_squares(const svmcut_csr* X, const double* c, int means, double* out,
-                               double* room)
-    void svmcut_column_scores(const svmcut_columns* columns, const int32_t* set, int64_t count,
-                              const double* w, double constant, double* s)
-    int svmcut_penalized_newton(const svmcut_penalized* problem, const int32_t* set, int64_t count,
-                                double* w, double* s, double enough, double part, int64_t most,
-                                svmcut_penalized_end* end, const int* cancel)
-    int svmcut_soft_descent(const svmcut_csr* X, const svmcut_penalized* problem,
-                            const double* norms, uint64_t seed, int64_t epochs, double enough,
-                            double* alpha, double* v, int64_t* entries, const int* cancel)
 
 
 MOST_ROWS = 2**31 - 1

@@ -5,15 +5,8 @@
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
+from abi.linear cimport *
 from svmcut._native.interrupt cimport cancel_flag, serve
-
-
-cdef extern from "include/linear.h" nogil:
-    int SVMCUT_NO_MEMORY
-    int SVMCUT_CANCELLED
-    int svmcut_simplex_qp(int64_t k, const double* H, const double* b, double C, double tol,
-                          int64_t max_steps, double* beta, double* work, double* gap,
-                          int64_t* steps, const int* cancel)
 
 
 def simplex_qp(const double[:, ::1] H, const double[::1] b, double C, double tol, int64_t max_steps,

@@ -7,12 +7,9 @@ from libc.stdint cimport int64_t
 
 from svmcut.spec import schemas
 
+from abi.svmcut cimport *
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
-
-
-cdef extern from "include/svmcut.h" nogil:
-    int SVMCUT_BAD_INPUT
 
 
 KIND = schemas.fields(integers=schemas.array(np.int64, None),

@@ -5,41 +5,11 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t
 
+from abi.scaling cimport *
+
 import numpy as np
 
 from svmcut.base.errors import DataError
-
-
-cdef extern from "include/scaling.h" nogil:
-    enum:
-        SVMCUT_OK
-        SVMCUT_NO_MEMORY
-        SVMCUT_BAD_INPUT
-        SVMCUT_MESSAGE_BYTES
-        SVMCUT_GENERAL_WIDTH
-    ctypedef struct svmcut_scan_fault:
-        int64_t line, column
-        char message[SVMCUT_MESSAGE_BYTES]
-    ctypedef struct svmcut_scaling:
-        pass
-    ctypedef struct svmcut_scaling_counts:
-        int64_t rows, entries, written, missing, zeros, bytes
-        double lowest_label, highest_label
-    ctypedef struct svmcut_scaling_range:
-        double lower, upper, low, high
-    svmcut_scaling* svmcut_scaling_new(int)
-    void svmcut_scaling_delete(svmcut_scaling*)
-    void svmcut_scaling_count(const svmcut_scaling*, svmcut_scaling_counts*)
-    int svmcut_scaling_measure(svmcut_scaling*, const char*, int64_t, int, int64_t*,
-                               svmcut_scan_fault*)
-    int64_t svmcut_scaling_varying(svmcut_scaling*)
-    void svmcut_scaling_ranges(const svmcut_scaling*, int32_t*, double*, double*)
-    int svmcut_scaling_start(svmcut_scaling*, double, double, const int32_t*, const double*,
-                             const double*, int64_t, const svmcut_scaling_range*, int, int64_t*)
-    int svmcut_scaling_write(svmcut_scaling*, const char*, int64_t, int, int64_t, int64_t*,
-                             const char**, int64_t*, svmcut_scan_fault*)
-    int64_t svmcut_scaling_missing(const svmcut_scaling*, int32_t*, int64_t)
-    int64_t svmcut_scaling_format(double, int, char*)
 
 
 cdef enum:

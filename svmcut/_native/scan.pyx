@@ -5,46 +5,11 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t
 
+from abi.text cimport *
+
 import numpy as np
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
-
-
-cdef extern from "include/text.h" nogil:
-    enum:
-        SVMCUT_OK
-        SVMCUT_NO_MEMORY
-        SVMCUT_BAD_INPUT
-        SVMCUT_MESSAGE_BYTES
-    ctypedef struct svmcut_array:
-        void* data
-        int64_t length
-    ctypedef struct svmcut_rows:
-        svmcut_array values, indices, indptr, labels, qids, costs, skips, label_ids
-        int64_t n_features
-    ctypedef struct svmcut_scan_fault:
-        int64_t line, column
-        char message[SVMCUT_MESSAGE_BYTES]
-    ctypedef struct svmcut_scan:
-        pass
-    svmcut_scan* svmcut_scan_new(int portable, int64_t piece_bytes)
-    void svmcut_scan_delete(svmcut_scan* scan)
-    void svmcut_scan_format(svmcut_scan* scan, int multilabel, int zero_based)
-    void svmcut_scan_unlabelled(svmcut_scan* scan)
-    int svmcut_scan_feed(svmcut_scan* scan, const char* text, int64_t bytes, int last,
-                         int64_t bytes_left, int threads, const int* cancel, int64_t* used,
-                         svmcut_scan_fault* fault)
-    ctypedef struct svmcut_scan_part:
-        pass
-    svmcut_scan_part* svmcut_scan_part_new()
-    void svmcut_scan_part_delete(svmcut_scan_part* part)
-    void svmcut_scan_part_scan(svmcut_scan_part* part, const svmcut_scan* scan, const char* text,
-                               int64_t bytes, int first)
-    int svmcut_scan_join(svmcut_scan* scan, const svmcut_scan_part* part, int64_t bytes_left,
-                         svmcut_scan_fault* fault)
-    int64_t svmcut_scan_bytes(const svmcut_scan* scan)
-    int svmcut_scan_take(svmcut_scan* scan, svmcut_rows* rows)
-    void svmcut_array_free(svmcut_array* array)
 
 
 cdef class _Memory:

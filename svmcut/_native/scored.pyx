@@ -11,27 +11,10 @@ from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 
+from abi.measures cimport *
+from abi.text cimport *
 from svmcut._native.status cimport served
 
-
-cdef extern from "include/text.h" nogil:
-    int SVMCUT_SCORE_WIDTH
-    int64_t svmcut_format_scores(const double*, int64_t, char*)
-    void svmcut_count_expansion(const char*, int64_t, int64_t*, int64_t*)
-    int svmcut_parse_expansion(const char*, int64_t, int64_t, int64_t, double*, int64_t*, int32_t*,
-                               float*, int32_t*, int64_t*)
-
-cdef extern from "include/measures.h" nogil:
-    ctypedef struct svmcut_two_classes_aims:
-        double precision, recall
-        int64_t first, last
-    ctypedef struct svmcut_two_classes_worth:
-        int64_t positives, predicted, hits, swapped, lost, top
-        double average, recall, precision
-    int64_t svmcut_two_classes_room(int64_t n)
-    void svmcut_two_classes(const double* s, const uint8_t* positive, int64_t n,
-                            const svmcut_two_classes_aims* aims, svmcut_two_classes_worth* out,
-                            void* room, int threads)
 
 cdef enum:
     PIECE = 4096

@@ -10,43 +10,10 @@ from libc.stdint cimport int64_t
 
 from svmcut.spec import schemas
 
-from svmcut._native.kernels cimport kernel_of, svmcut_kernel
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from abi.kernels cimport *
+from svmcut._native.kernels cimport kernel_of
+from svmcut._native.sparse cimport Rows
 from svmcut._native.weights cimport weights_of
-
-
-cdef extern from "include/kernels.h" nogil:
-    int SVMCUT_OK
-    int SVMCUT_NO_MEMORY
-    ctypedef struct svmcut_smo:
-        pass
-    ctypedef struct svmcut_shared_values:
-        const void* values
-        const int64_t* place
-        int64_t width
-        int given
-    ctypedef struct svmcut_nu:
-        const double* linear
-        int apart
-    ctypedef struct svmcut_smo_state:
-        int64_t iterations, evaluations, active, support
-        double dual, highest, lowest
-    svmcut_smo* svmcut_smo_new(const svmcut_csr*, const double*, const double*,
-                               const svmcut_kernel*, double, double, int, double, int,
-                               const svmcut_shared_values*, const svmcut_nu*)
-    void svmcut_smo_delete(svmcut_smo*)
-    int svmcut_smo_run(svmcut_smo*, double, int64_t, double, int, int*)
-    int svmcut_smo_make_whole(svmcut_smo*, int)
-    int svmcut_smo_refresh(svmcut_smo*, double, double, int)
-    int svmcut_smo_probe(svmcut_smo*, double, double, int64_t, int, double*, double*)
-    int svmcut_smo_again(svmcut_smo*, const double*, int)
-    void svmcut_smo_rescale(svmcut_smo*, double)
-    void svmcut_smo_read(const svmcut_smo*, svmcut_smo_state*)
-    void svmcut_smo_time(svmcut_smo*)
-    void svmcut_smo_spent(const svmcut_smo*, double*)
-    void svmcut_smo_solution(const svmcut_smo*, double*, double*)
-    void svmcut_smo_save(const svmcut_smo*, int64_t*, double*)
-    int svmcut_smo_load(svmcut_smo*, const int64_t*, const double*)
 
 
 #: Up to so many points rows are float64.

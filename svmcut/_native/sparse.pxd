@@ -2,14 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-
-cdef extern from "include/svmcut.h" nogil:
-    ctypedef struct svmcut_csr:
-        const float* data
-        const int32_t* indices
-        const int64_t* indptr
-        int64_t n_rows
-        int64_t n_features
+from abi.svmcut cimport *
 
 
 cdef class Rows:

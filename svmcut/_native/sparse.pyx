@@ -7,48 +7,9 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
+from abi.linear cimport *
 from svmcut._native.status cimport served
 from svmcut._native.weights cimport weights_of
-
-
-cdef extern from "include/linear.h" nogil:
-    int svmcut_scores(const svmcut_csr* X, const double* w, double constant, double* s, int threads)
-    int svmcut_predict(const svmcut_csr* X, const double* w, int64_t d, double constant, double* s,
-                       int threads)
-    int svmcut_adjoint_ranges(const svmcut_csr* X, int threads)
-    void svmcut_adjoint_bounds(const svmcut_csr* X, const int64_t* columns, int ranges,
-                               int32_t* bounds)
-    int svmcut_adjoint(const svmcut_csr* X, const double* coef, double* out, const int32_t* bounds,
-                       int ranges, int threads)
-    double svmcut_dot(int64_t n, const double* a, const double* b, int threads)
-    ctypedef struct svmcut_vector:
-        const double* values
-        const int32_t* indices
-        int64_t count
-    int svmcut_dots(int64_t n, int64_t count, const svmcut_vector* vectors, const double* a,
-                    double* out, int threads)
-    void svmcut_combine(int64_t n, int64_t count, const double* weights,
-                        const svmcut_vector* vectors, double* out, int threads)
-    void svmcut_combine_floats(int64_t n, int64_t count, const double* weights,
-                               const float* const* vectors, double* out, int threads)
-    double svmcut_combined_square(int64_t n, int64_t count, const double* weights,
-                                  const svmcut_vector* vectors, int threads)
-    int64_t svmcut_count_nonzeros(int64_t n, const double* a)
-    void svmcut_take_nonzeros(int64_t n, const double* a, double* values, int32_t* indices)
-    int svmcut_gram(const svmcut_csr* X, double constant, double* out)
-    void svmcut_blend(int64_t n, double p, const double* x, double q, const double* y, double* out,
-                      int threads)
-    void svmcut_row_norms(const svmcut_csr* X, double* squared, int threads)
-    void svmcut_take_rows(const svmcut_csr* X, const int64_t* rows, int64_t count,
-                          const int64_t* indptr, float* data, int32_t* indices)
-    int svmcut_hinge(int64_t n, const double* y, const double* s, const double* v, double* coef,
-                     double* value, double* offset, int threads)
-    int svmcut_hinge_line(int64_t n, const double* y, const double* s, const double* e,
-                          const double* v, double wd, double dd, double C, double* step,
-                          int threads)
-    int svmcut_hinge_grid(int64_t n, double margin, const double* y, const double* s,
-                          const double* target, const double* v, int64_t even, int64_t steps,
-                          const double* grid, double* values, double* slopes, int threads)
 
 
 cdef class Rows:

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the C++ side answers, as exceptions.
 
-cdef extern from "include/svmcut.h" nogil:
-    int SVMCUT_NO_MEMORY
-    int SVMCUT_BAD_INPUT
+from abi.svmcut cimport *
 
 
 cdef inline int served(int status) except -1:

@@ -7,9 +7,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
-cdef extern from "include/text.h" nogil:
-    int64_t svmcut_strict_rows(const char*, int64_t, int64_t, double*, int64_t*, int32_t*, double*,
-                               int64_t*)
+from abi.text cimport *
 
 
 def strict_rows(bytes text, int64_t first):

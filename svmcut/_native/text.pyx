@@ -5,18 +5,8 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
+from abi.text cimport *
 
-cdef extern from "include/text.h" nogil:
-    int SVMCUT_SCORE_WIDTH, SVMCUT_PAIR_WIDTH, SVMCUT_INTEGER_WIDTH
-    int64_t svmcut_format_scores(const double*, int64_t, char*)
-    int64_t svmcut_format_pairs(const int32_t*, const float*, int64_t, int, char*)
-    int64_t svmcut_format_integers(const int64_t*, int64_t, char*)
-    void svmcut_count_expansion(const char*, int64_t, int64_t*, int64_t*)
-    int svmcut_parse_expansion(const char*, int64_t, int64_t, int64_t, double*, int64_t*, int32_t*,
-                               float*, int32_t*, int64_t*)
-    int SVMCUT_EXPANSION_SHORT, SVMCUT_EXPANSION_UNENDED, SVMCUT_EXPANSION_ALPHA
-    int SVMCUT_EXPANSION_PAIR, SVMCUT_EXPANSION_INDEX, SVMCUT_EXPANSION_ORDER
-    int SVMCUT_EXPANSION_VALUE, SVMCUT_EXPANSION_TRAILING
 
 FAULTS = {
     SVMCUT_EXPANSION_SHORT: "short",

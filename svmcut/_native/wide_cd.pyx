@@ -10,41 +10,11 @@ from libcpp.vector cimport vector
 from svmcut.spec import schemas
 from svmcut._native.descent import check_order
 
+from abi.wide cimport *
 from svmcut._native.descent cimport RowDescent
 from svmcut._native.interrupt cimport cancel_flag, serve
-from svmcut._native.sparse cimport Rows, svmcut_csr
+from svmcut._native.sparse cimport Rows
 from svmcut._native.status cimport served
-
-
-cdef extern from "include/wide.h" nogil:
-    int SVMCUT_CANCELLED
-    int SVMCUT_LABEL_OPEN
-    int SVMCUT_LABEL_MET
-    int SVMCUT_LABEL_SLOW
-    int SVMCUT_WIDE_LANES
-    ctypedef struct svmcut_label_machine:
-        double primal, risk, dual, end
-    ctypedef struct svmcut_wide_group:
-        int64_t active, at, epochs, looks, entries
-    ctypedef struct svmcut_wide_cd:
-        const svmcut_csr* X
-        const double* norms
-        const double* v
-        double bias, C, absolute, relative
-        int64_t squared, count, groups
-        const uint64_t* positive
-        uint64_t* rows
-        int32_t* order
-        float* alpha
-        float* W
-        float* best
-        svmcut_label_machine* machines
-        svmcut_wide_group* states
-    void svmcut_wide_cd_start(const svmcut_wide_cd* run, uint64_t seed)
-    int svmcut_wide_cd_run_all(const svmcut_wide_cd** runs, int64_t count, int64_t epochs,
-                               int threads, const int* cancel)
-    int svmcut_wide_cd_risk(const svmcut_wide_cd* run, const float* W, double* risk, int threads)
-    int svmcut_wide_cd_refit(const svmcut_wide_cd* run, float* W, double* risk, int threads)
 
 
 OPEN, MET, SLOW = SVMCUT_LABEL_OPEN, SVMCUT_LABEL_MET, SVMCUT_LABEL_SLOW

@@ -5,59 +5,12 @@
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
+from abi.words cimport *
+
 import unicodedata
 
 import numpy as np
 
-cdef extern from "include/words.h" nogil:
-    enum:
-        SVMCUT_OK
-        SVMCUT_NO_MEMORY
-        SVMCUT_BAD_INPUT
-        SVMCUT_WORDS_PAGE
-        SVMCUT_WORDS_SPECIAL
-        SVMCUT_WORDS_ENCODING
-        SVMCUT_WORDS_TEXT
-        SVMCUT_WORDS_OVERFLOW
-        SVMCUT_WORDS_FULL
-        SVMCUT_WORDS_OFFSETS
-        SVMCUT_NO_WORD
-        SVMCUT_WORD
-        SVMCUT_SPECIAL
-    ctypedef struct svmcut_words:
-        pass
-    ctypedef struct svmcut_column:
-        int kind
-        int64_t n
-        int64_t entries
-        int32_t first
-        int32_t width
-        int32_t missing
-        const double* values
-        double mean, scale, fill
-        const int32_t* ids
-        const float* counts
-        const int64_t* ends
-        const int32_t* places
-        int64_t n_places
-        const double* weights
-        int log
-        int normed
-    svmcut_words* svmcut_words_new(int)
-    void svmcut_words_delete(svmcut_words*)
-    int svmcut_words_page(svmcut_words*, int, const uint8_t*, const uint32_t*)
-    int svmcut_words_count(svmcut_words*, const char*, int64_t, const int64_t*, int64_t, int64_t,
-                           int, int, int, int64_t*, int64_t*)
-    void svmcut_words_sizes(const svmcut_words*, int64_t*, int64_t*, int64_t*, int64_t*)
-    void svmcut_words_take(svmcut_words*, int64_t*, int32_t*, float*)
-    void svmcut_words_list(const svmcut_words*, int64_t*, char*)
-    int svmcut_words_cells(svmcut_words*, const char*, int64_t, const int64_t*, const uint8_t*,
-                           int64_t, int, int32_t*, int64_t*, int64_t*)
-    int svmcut_words_numbers(const char*, int64_t, const int64_t*, const uint8_t*, int64_t,
-                             double*, int64_t*)
-    int svmcut_words_sized(const svmcut_column*, int, int64_t, int64_t, int64_t*)
-    int svmcut_words_rows(const svmcut_column*, int, int64_t, int64_t, const int64_t*, int32_t*,
-                          float*)
 
 cdef enum:
     PAGE = 256
