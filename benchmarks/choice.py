@@ -21,11 +21,11 @@ from svmcut.selection.grid import held_out
 from svmcut.selection.interval import CertifiedChoice, Interval
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 SETS, LOW, HIGH, GRID = ("text", "breast_cancer", "wine", "digits"), 1e-3, 10.0, 20
-TASK = named("classification")
+TASK = make_task("classification")
 
 
 def trained(data, held, values: np.ndarray, gap: float | None) -> list[float]:

@@ -23,7 +23,7 @@ import numpy as np
 from svmcut.files.multilabel import read_multilabel
 from svmcut.spec.parameters import Settings
 from svmcut.tasks.prediction import measure
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 from svmcut.training.driver import make_driver
 
 RUNS = (
@@ -56,7 +56,7 @@ def row(solver: str, pairs: bool, train, test, given) -> str:
     began = time.process_time()
     outcome = driver.fit(None, given.example_cost)
     seconds = time.process_time() - began
-    measures = measure(named("multilabel"), outcome.model, test)
+    measures = measure(make_task("multilabel"), outcome.model, test)
     progress = outcome.progress
     numbers = " | ".join(
         f"{measures[key]:.2f}"

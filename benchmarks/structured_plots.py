@@ -35,7 +35,7 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spec.parameters import Settings
 from svmcut.structured.chain import ChainSequences
 from svmcut.tasks.prediction import measure
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 from svmcut.training.driver import make_driver
 
 TRAINERS = {
@@ -86,7 +86,7 @@ def labels(given) -> Task:
     exact = Problem(*plan.cuts(), given.example_cost, RULE)
 
     def error(w):
-        return measure(named("multilabel"), plan.made(w), test)["hamming_loss"]
+        return measure(make_task("multilabel"), plan.made(w), test)["hamming_loss"]
 
     return Task(
         model, given.example_cost, error, "multilabel", exact, given.time_limit, given.growth

@@ -271,9 +271,9 @@ def proven_choice(to: Sketch, left: float):
     from svmcut.selection.interval import CertifiedChoice, Interval
     from svmcut.spec.parameters import Settings
     from svmcut.spec.refusals import plain
-    from svmcut.tasks.protocol import named
+    from svmcut.tasks.protocol import make_task
 
-    task, files = named("classification"), DOCS.parent / "data"
+    task, files = make_task("classification"), DOCS.parent / "data"
     data, held = task.read(f"{files}/text.train"), task.read(f"{files}/text.test", test=True)
     driver = task.plan(data, plain(Settings(example_cost=1.0, threads=1, given=frozenset())))
     parts, settings = held_out(data, held, driver.settings)

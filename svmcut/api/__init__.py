@@ -35,8 +35,8 @@ from svmcut.tables.options import (
     table_options,
 )
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
-from svmcut.tasks.protocol import OF_CLASSES, named, names_for_second_file
-from svmcut.tasks.weights import weighed
+from svmcut.tasks.protocol import OF_CLASSES, make_task, names_for_second_file
+from svmcut.tasks.weights import apply_weights
 from svmcut.training.certificate import check_decidable, completed
 from svmcut.training.decision_stop import DecidingDriver, check_fraction
 
@@ -342,7 +342,7 @@ def examples_of(
     idle = check(settings)
     given, where = weights_of(weights, settings)
     _check_table(table, frame, settings.input)
-    own = named(settings.task, input=settings.input)
+    own = make_task(settings.task, input=settings.input)
     if cache is not None and (arrays or not TASKS[settings.task].of_rows):
         raise UsageError("{cache} keeps the rows of files with one label each; leave it out")
     if arrays and settings.zero_based:
@@ -371,10 +371,10 @@ def examples_of(
     examples = examples if change is None else change(own, examples, settings)
     words = () if examples.table is None else examples.table.encoding.words
     settings = number_labels(settings, words, examples.source.path)
-    examples, _ = weighed(own, examples, settings, given, where, tight=not arrays)
+    examples, _ = apply_weights(own, examples, settings, given, where, tight=not arrays)
     if settings.is_open:
         settings = by_labels(settings, examples.y, examples.source.path, words)
-        own = named(settings.task)
+        own = make_task(settings.task)
     settings = replace(settings, gamma=gamma_of(settings.gamma, examples.X))
     return own, examples, settings, idle
 

@@ -23,7 +23,7 @@ from svmcut.distributed.plan import Files, Parted, holds_all, make_driver, refus
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.models import MulticlassModel
 from svmcut.tables.parts import check_options
-from svmcut.tasks.protocol import named, presentation, words_of
+from svmcut.tasks.protocol import make_task, presentation, words_of
 from svmcut.training.pieces import falls_apart
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class PartedTraining(Training):
         settings = self._driver.settings
         if settings.task != options.task:
             self.options = options = named_by_labels(options, self.examples)
-            self._task, self._shown = named(options.task), presentation(options.task)
+            self._task, self._shown = make_task(options.task), presentation(options.task)
             self._say(f"{len(self.examples.y)} classes: {options.task}")
         if self._table is not None:
             self._say(training_report.fact("Columns", self._table.encoding.told()))
@@ -126,4 +126,4 @@ class PartedTraining(Training):
             w = np.append(model.w, -model.b / bias) if bias else model.w
             model = replace(model, labels=None)
         tally = tallied(self._parts, self._task.tally(model), w, len(data))
-        return {} if tally is None else self._task.measured(tally).values
+        return {} if tally is None else self._task.measure(tally).values

@@ -31,8 +31,8 @@ from svmcut.spec.catalog import INPUTS, TASKS
 from svmcut.spec.entries import GRADES, NUMBERS, TAGS, TWO_CLASSES
 from svmcut.spec.kinds import PATH, integer
 from svmcut.spec.parameters import DEFAULTS
-from svmcut.tasks.prediction import tallied
-from svmcut.tasks.protocol import input_for, named, names_for, tasks_of
+from svmcut.tasks.prediction import tally_blocks
+from svmcut.tasks.protocol import input_for, make_task, names_for, tasks_of
 from svmcut.tasks.vectors import Scores
 
 _EPILOG = """\b
@@ -333,21 +333,21 @@ def _measure_file(
 ) -> tuple[dict[str, Any], list[str]]:
     """Measures of a model on a file, the distribution of its scores, and warnings."""
     tasks, threads = tasks_of(scorer), usable_cpus()
-    reader = named(tasks[-1], input=input)
+    reader = make_task(tasks[-1], input=input)
     skill, reliability = Skill(), Reliability()
     judges = (skill, reliability) if getattr(scorer, "has_probabilities", False) else ()
     blocks = reader.stream(path, threads=threads, **how)
-    tally: Any = tallied(reader, scorer, blocks, threads, judges=judges)
+    tally: Any = tally_blocks(reader, scorer, blocks, threads, judges=judges)
     table = how.get("table")
     if table is not None and not table.labelled:
         raise DataError(path, "has no labels, and nothing can be measured; leave out --data")
     name = tasks[-1 if tally.queries else 0]
-    judge = named(name, input=input)
+    judge = make_task(name, input=input)
     entry = {
         "file": path,
         "task": name,
         **judge.counts_of(tally),
-        "measures": judge.measured(tally).values,
+        "measures": judge.measure(tally).values,
     }
     if judges and (TASKS[name].labels == TAGS or not tally.queries):
         entry |= skill.values() | {"reliability": reliability.points()}

@@ -33,7 +33,7 @@ from svmcut.models.order_bounds import proven_pairs, proven_tags
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, SCHEMES, TASKS
 from svmcut.spec.entries import GRADES, SETS, TAGS
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
-from svmcut.tasks.protocol import Task, input_for, named, names_for, presentation, tasks_of
+from svmcut.tasks.protocol import Task, input_for, make_task, names_for, presentation, tasks_of
 
 
 class Certifier:
@@ -238,7 +238,7 @@ def run_scoring(
         measures = print_measures(predicted, name, scorer, options)
         if options.report is not None:
             seconds = dict(predicted.seconds, total=time.perf_counter() - began)
-            counts = named(name, input=options.input or INPUTS[0]).counts_of(predicted.tally)
+            counts = make_task(name, input=options.input or INPUTS[0]).counts_of(predicted.tally)
             head = {"command": "classify", "version": __version__, **counts}
             if predicted.certifier is not None:
                 measures = measures | predicted.certifier.report()
@@ -288,7 +288,7 @@ def check_model(scorer: Any, model: str, options: ScoringOptions) -> Task:
     has_beam = shown.has_beam or getattr(scorer, "has_beam", False)
     if options.beam and options.task is None and not has_beam:
         raise UsageError("{beam} is for models of sequences and trees of labels; leave it out")
-    task = named(options.task or own[-1], options.task is not None, options.input or INPUTS[0])
+    task = make_task(options.task or own[-1], options.task is not None, options.input or INPUTS[0])
     if options.zero_based and options.input in (NAMED, COLUMNS):
         raise UsageError("{zero_based} has no effect on attributes by name; leave it out")
     return task
@@ -397,7 +397,7 @@ def _collect_warnings(
     predicted: Predictions, name: str, scorer: Any, files: Files, options: ScoringOptions
 ) -> list[str]:
     """Warnings about predictions that are measured for a task."""
-    judge = named(name, input=options.input or INPUTS[0])
+    judge = make_task(name, input=options.input or INPUTS[0])
     warnings = [*predicted.warnings]
     if options.unlabelled:
         warnings += judge.score_warnings(predicted.tally)
@@ -424,7 +424,7 @@ def print_measures(
     tally, shown = predicted.tally, options.present(name)
     measured = None
     if not options.unlabelled:
-        measured = named(name, input=options.input or INPUTS[0]).measured(tally)
+        measured = make_task(name, input=options.input or INPUTS[0]).measure(tally)
     print_lines(shown, predicted, measured, scorer, options)
     if not measured:
         return {}

@@ -20,8 +20,8 @@ from svmcut.formats import read_file, write_model, written_and_read
 from svmcut.scoring.thresholds import Promises, promises
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.places import USUAL_CONFIDENCE
-from svmcut.tasks.protocol import input_for, named, names_for, tasks_of
-from svmcut.tasks.thresholds import Chosen, check_two_classes, choose
+from svmcut.tasks.protocol import input_for, make_task, names_for, tasks_of
+from svmcut.tasks.thresholds import ChosenThreshold, check_two_classes, choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ def run_threshold(dev: str, model_file: str, target: str, options: ThresholdOpti
     model: Any = file.model
     check_two_classes(model, model_file)
     input = input_for(model, dev, options.input)
-    task, threads = named(tasks_of(model)[0], input=input), options.threads or usable_cpus()
+    task, threads = make_task(tasks_of(model)[0], input=input), options.threads or usable_cpus()
     reading = {"zero_based": zero_based} | names_for(model, model_file, input)
     try:
         blocks = task.stream(dev, threads=threads, **reading)
@@ -91,7 +91,7 @@ def choose_for_run(
     return with_threshold, chosen.document(promise), [*threshold_lines(chosen, promise)]
 
 
-def threshold_lines(chosen: Chosen, promise: Promises) -> Iterator[str]:
+def threshold_lines(chosen: ChosenThreshold, promise: Promises) -> Iterator[str]:
     """Lines on what is promised, and on the rows that the threshold was chosen on."""
     values, sure = chosen.values, 100 * promise.confidence
     yield fact("Threshold", f"{chosen.model.threshold:.6g} of the scores, subtracted from them")

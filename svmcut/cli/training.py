@@ -33,8 +33,8 @@ from svmcut.formats import write_model
 from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
 from svmcut.tasks.prediction import measure
-from svmcut.tasks.protocol import named, names_for_second_file, presentation, words_of
-from svmcut.tasks.weights import weighed
+from svmcut.tasks.protocol import make_task, names_for_second_file, presentation, words_of
+from svmcut.tasks.weights import apply_weights
 from svmcut.training.certificate import completed
 from svmcut.training.progress_bar import ProgressBar
 
@@ -117,7 +117,7 @@ class Training:
         self._say = training_report.out if options.verbosity > 0 else _silence
         self._log = _silence if self._plain and options.verbosity < 2 else self._say
         self._began, self._cpu_began = time.perf_counter(), time.process_time()
-        self._task = named(options.task, bool(original), options.input)
+        self._task = make_task(options.task, bool(original), options.input)
         self._shown = presentation(options.task, bool(original))
         given = reading_keywords(options, bool(original))
         weights = None if options.weights is None else read_weights(options.weights)
@@ -167,7 +167,7 @@ class Training:
         if self.original and options.verbosity <= 0:
             training_report.out(self._shown.quiet(examples), end="")
         settings = number_labels(options.settings(), words_of(examples), options.example_file)
-        self.examples, left_out = weighed(
+        self.examples, left_out = apply_weights(
             self._task, examples, settings, weights, options.weights or ""
         )
         if left_out:
@@ -177,7 +177,7 @@ class Training:
             settings = by_labels(settings, self.examples.y, path, words)
         if settings.task != options.task:
             self.options = options = named_by_labels(options, self.examples)
-            self._task, self._shown = named(options.task), presentation(options.task)
+            self._task, self._shown = make_task(options.task), presentation(options.task)
             self._say(f"{len(distinct(self.examples.y))} classes: {options.task}")
         if self._table is not None and self._table.encoding.columns:
             self._say(training_report.fact("Columns", self._table.encoding.told()))

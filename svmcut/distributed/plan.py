@@ -43,7 +43,7 @@ from svmcut.tables.parts import (
     summarise,
     whole_groups,
 )
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 from svmcut.training.checks import check_memory
 from svmcut.training.driver import Driver
 from svmcut.training.linear import Linear
@@ -84,7 +84,7 @@ def encoded_parts(
     UsageError, DataError
         As `svmcut.tables.parts.summarise` and `fit`.
     """
-    options, kind = table.options, named(settings.task).label_kind
+    options, kind = table.options, make_task(settings.task).label_kind
     check_options(table.input)
     by_path = rows.each(pieces_in, [(name, table.input) for name in paths])
     pieces: list[Any] = [piece for several in by_path for piece in several]

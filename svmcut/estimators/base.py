@@ -36,8 +36,8 @@ from svmcut.spec.parameters import LARGEST_C, Settings
 from svmcut.spec.places import loss_marks
 from svmcut.spec.refusals import check, plain
 from svmcut.tables.options import is_frame
-from svmcut.tasks.protocol import Task, named
-from svmcut.tasks.weights import weighed
+from svmcut.tasks.protocol import Task, make_task
+from svmcut.tasks.weights import apply_weights
 from svmcut.training.gate import ENDS, in_memory
 from svmcut.training.progress_bar import ProgressBar
 
@@ -291,9 +291,9 @@ class Trained(Running, BaseEstimator):
             raise DataError(
                 "sample_weight", "all weights are zero; give one above 0 to every row that counts"
             )
-        own = named(settings.task)
+        own = make_task(settings.task)
         data = with_serials(data) if settings.is_given else data
-        return own, weighed(own, data, settings, given, "sample_weight", tight=False)[0]
+        return own, apply_weights(own, data, settings, given, "sample_weight", tight=False)[0]
 
     def _run(self, own: Task, data: Any, settings: Settings) -> Outcome:
         """Trains one machine."""

@@ -23,8 +23,8 @@ from svmcut.estimators.bases import ClassifierMixin
 from svmcut.estimators.names import words_of
 from svmcut.scoring.probabilities import fit_temperature, of_several, of_two
 from svmcut.spec.catalog import TASKS
-from svmcut.tasks.protocol import named
-from svmcut.tasks.weights import balanced
+from svmcut.tasks.protocol import make_task
+from svmcut.tasks.weights import balanced_weights
 
 if TYPE_CHECKING:
     import os
@@ -83,7 +83,7 @@ class Machines(ClassifierMixin, Trained):
         settings = self._of_several(settings, len(left))
         if self.keeps_classes and settings.task == self.task and len(left) > 1:
             left, codes = np.arange(len(classes)), data.y.astype(np.intp)
-        own = named(settings.task)
+        own = make_task(settings.task)
         self.classes_ = classes[left.astype(np.intp)]
         if len(left) == 1:
             what = f"all rows that weigh anything are of one class, {self.classes_.tolist()[0]!r}"
@@ -251,7 +251,7 @@ def class_weights(codes: NDArray, classes: NDArray, class_weight: Any, weights: 
         return own
     rows = own > 0
     if isinstance(class_weight, str) and class_weight == "balanced":
-        own[rows] *= balanced(codes[rows], own[rows])
+        own[rows] *= balanced_weights(codes[rows], own[rows])
         return own
     if not hasattr(class_weight, "items"):
         raise DataError(

@@ -25,7 +25,7 @@ from svmcut.models import pairs_of
 from svmcut.scoring.probabilities import of_pairs, of_two
 from svmcut.spec.catalog import AUTO, BASIS_KINDS
 from svmcut.spec.kinds import BALANCED
-from svmcut.tasks.weights import balanced
+from svmcut.tasks.weights import balanced_weights
 from svmcut.training.gate import LITTLE
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class SVC(Attributes, KernelSVM):
     def _class_weights(self, codes: NDArray, classes: NDArray, class_weight: Any, own: Any) -> Any:
         """As scikit-learn's SVC: "balanced" counts rows, whatever they weigh."""
         if isinstance(class_weight, str) and class_weight == BALANCED:
-            factors = balanced(codes, np.ones(len(codes)))
+            factors = balanced_weights(codes, np.ones(len(codes)))
             weights = factors if own is None else factors * given_weights(own)
         else:
             factors = class_weights(codes, classes, class_weight, None)

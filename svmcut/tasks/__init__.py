@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What differs between tasks: reading, planning of training, prediction, measuring. Rows of
-svmcut.spec.catalog.TASKS."""
+"""The differences between tasks: reading, planning of training, prediction and measures. Rows of
+svmcut.spec.catalog.TASKS name them."""

@@ -44,15 +44,8 @@ class Classification(VectorTask):
     label_kind = CLASSES
 
     def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
-        """As Task.plan.
-
-        Raises
-        ------
-        DataError, UsageError
-            As svmcut.data.labels.labels_of.
-        TrainingError
-            Where a loss that is no sum over examples has one class alone.
-        """
+        """Plans as Task.plan. Raises DataError or UsageError as svmcut.data.labels.labels_of, and
+        TrainingError if there is one class and the loss is no sum over examples."""
         if settings.original:
             return super().plan(data, settings, time_limit)
         path, n = data.source.path, len(data)
@@ -100,14 +93,14 @@ class Classification(VectorTask):
         driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
         return driver
 
-    def measured(self, tally: Scores) -> Measured:
+    def measure(self, tally: Scores) -> Measured:
         positive, scores, unknown = tally.of_classes()
         aims = aims_of(tally.loss, tally.parameter)
         labels = len(distinct(tally.y[unknown])) if unknown.any() else 0
         return classification_measures(positive, scores, unknown, aims, labels)
 
     def counts_of(self, tally: Scores) -> dict[str, Any]:
-        """As Task.counts_of: the confusion table too."""
+        """Counts and confusion table."""
         positive, scores, unknown = tally.of_classes()
         table = contingency_table(positive, scores, unknown)
         counts = [int((~positive & ~unknown).sum()), int(positive.sum())]
@@ -134,7 +127,7 @@ class Classification(VectorTask):
 def _unknown(
     unknown: NDArray[np.bool_], labels: Labels | None, path: str, words: Sequence[str] = ()
 ) -> list[str]:
-    """The warning of labels that the model does not know."""
+    """Warning of labels that the model does not know."""
     if not unknown.any():
         return []
     known = " nor ".join(label_texts(labels or SIGNS, words))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tags of sequences as they are asked for: of a scheme, beside tags that are given, the best few,
-and with how sure each is."""
+"""Tags of sequences under the options of decoding: of a scheme, with some tags given, the best few,
+or with their probabilities."""
 
 from __future__ import annotations
 
@@ -23,50 +23,39 @@ if TYPE_CHECKING:
 
 
 class Decoding(NamedTuple):
-    """What is asked for.
+    """Options of decoding."""
 
-    Attributes
-    ----------
-    path : str
-        The file, for messages.
-    scheme : {"iob1", "iob2", "iobes"} or None
-        Of all tag sequences those of the scheme alone.
-    n_best : int
-        Labellings of every sequence; 0 for the best one, without its score.
-    confidence : bool
-        Whether tags are written with their probabilities.
-    partial : bool
-        Whether the file's tags are given, but for those to be found.
-    """
-
+    #: The file, for messages.
     path: str
+    #: "iob1", "iob2" or "iobes" allows only the tag sequences of that scheme.
     scheme: str | None = None
+    #: Labellings of every sequence; 0 for the best one, without its score.
     n_best: int = 0
+    #: True writes tags with their probabilities.
     confidence: bool = False
+    #: True keeps the tags in the file and predicts the others.
     partial: bool = False
 
 
 class Decoded(NamedTuple):
-    """(tokens,) tags, from 0, and (n + 1,) where the sequences start; with n_best (count * tokens,)
-    the tags of the best labellings and (n, count) their scores, as `Lattice.best`; with confidence
-    (tokens, K) the probabilities of the tags."""
+    """Decoded sequences."""
 
+    #: (tokens,) from 0.
     tags: NDArray[np.int32]
+    #: (n + 1,) starts of the sequences.
     indptr: NDArray[np.int64]
+    #: With n_best, (count * tokens,) tags of the best labellings and (n, count) their scores, as of
+    #: `Lattice.best`.
     best: tuple[NDArray[np.int32], NDArray[np.float64]] | None = None
+    #: With confidence, (tokens, K) probabilities of the tags.
     probabilities: NDArray[np.float64] | None = None
 
 
 def decoder(
     model: ChainModel | KernelChainModel, how: Decoding, threads: int = 1, beam: int = 0
 ) -> Callable[[Sequences], Decoded]:
-    """A function that gives the tags of a part of the file; parts come one behind the other.
-
-    Raises
-    ------
-    DataError
-        Where a sequence has no labelling of the scheme with the tags that are given.
-    """
+    """Function that decodes the parts of a file one after the other. It raises DataError for a
+    sequence without a labelling of the scheme that has the given tags."""
     names = model.names
     rules = None
     if how.scheme is not None and names is not None:
@@ -94,7 +83,8 @@ def decoder(
 def tag_probabilities(
     model: ChainModel | KernelChainModel, part: Sequences, threads: int = 1
 ) -> NDArray[np.float64]:
-    """(tokens, K) of the tags of sequences; uncalibrated where the model has no temperature."""
+    """(tokens, K) probabilities of the tags of sequences; uncalibrated if the model has no
+    temperature."""
     return _probabilities(model, Lattice(model, part.X, part.indptr, threads=threads))
 
 
@@ -113,8 +103,8 @@ def write_decoded(
     *,
     confidence: bool = False,
 ) -> None:
-    """Lines of tags: with confidence ``TAG P``; of the best few every labelling behind a line ``#
-    RANK SCORE``. apart: an empty line behind every sequence."""
+    """Writes lines of tags: with confidence ``TAG P``; of the best few every labelling after a line
+    ``# RANK SCORE``. `apart` ends every sequence with an empty line."""
     names = tuple(map(printable, names))
     if decoded.best is not None:
         lines = _best_lines(decoded, names, apart)

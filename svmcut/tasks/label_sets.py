@@ -32,30 +32,23 @@ if TYPE_CHECKING:
 
 
 class Predicted(NamedTuple):
-    """What is predicted of rows.
+    """Predictions for n rows."""
 
-    Attributes
-    ----------
-    row, place : (m,) int64
-        The labels that are on, row after row.
-    ranked : Ranked
-        Those that may rank among the best.
-    halves : (n,) int32
-        Labels the relaxation left at one half; of a tree -1 where its best labels are others
-        perhaps.
-    scores : (n, K) float64 or None
-        Those of all labels, where a certificate may be asked about them.
-    """
-
+    #: Row of each predicted label.
     row: NDArray[np.int64]
+    #: Place of each predicted label among the model's.
     place: NDArray[np.int64]
+    #: Labels that may rank among the best.
     ranked: Ranked
+    #: (n,) labels that the relaxation left at one half; for a tree -1 if other labels may be the
+    #: best.
     halves: NDArray[np.int32]
+    #: (n, K) scores of all labels, if a certificate may need them.
     scores: NDArray[np.float64] | None = None
 
 
 class SetTally:
-    """Counts of predicted sets: of labels that the model knows, and of others, which it never
+    """Counts of predicted sets, by labels of the model and other labels, which it never
     predicts."""
 
     queries = False
@@ -103,8 +96,8 @@ class SetTally:
         counts = {"examples": self._rows, "halves": self._halves}
         return counts | ({"best_of_tree": self._rows - self._open} if self._of_tree else {})
 
-    def measured(self) -> Measured:
-        """The measures; others rank nowhere."""
+    def measure(self) -> Measured:
+        """The measures; labels that the model lacks have no rank."""
         others = [self.others[name] for name in sorted(self.others)]
         right = np.append(self._right, np.array(others, np.int64))
         both, predicted = (
@@ -123,13 +116,13 @@ class LabelSetLines(Presentation):
     no_missing = "has no meaning for label sets; a line that starts with a blank has no labels"
 
     def table(self, tally: Any) -> str:
-        """Of a tree, how many rows have its best labels for certain."""
+        """Line on how many rows certainly have the best labels of a tree."""
         counts = tally.counts()
         if "best_of_tree" not in counts:
             return ""
         return f"Best of the tree : {counts['best_of_tree']} of {counts['examples']} rows\n"
 
-    def objects(self, data: Any, driver: Any) -> str:
+    def size_summary(self, data: Any, driver: Any) -> str:
         return (
             f"{len(data)} examples, {len(data.names)} labels, {len(data.labels) / len(data):.2f} a "
             "row"
@@ -162,12 +155,12 @@ class Labelling(Task):
     #: Labels of a row that are written with their scores, 0 for the predicted sets.
     top: ClassVar[int] = 0
     propensity: ClassVar[Propensity] = USUAL
-    #: What the labels of the model are called; None for their numbers or words.
+    #: Names of the model's labels; None for their numbers or words.
     names: ClassVar[list[str] | None] = None
 
     def ranking_as(self, top: int, propensity: Propensity, names: list[str] | None) -> Self:
-        """The task that writes the `top` best labels of a row with their scores, 0 for the sets, by
-        these names, and measures by this propensity."""
+        """The task that writes the `top` best labels of a row with their scores, 0 for the sets,
+        under these names, and measures by this propensity."""
         other: Any = type(self)()
         other.top, other.propensity, other.names = top, propensity, names
         return other
@@ -175,14 +168,14 @@ class Labelling(Task):
     def read(
         self, path: str, *, test: bool = False, costs: bool = False, table: Any = None, **how: Any
     ) -> MultilabelExamples:
-        """As Task.read; of a table as `table` reads it."""
+        """Reads a file, or a table by `table`."""
         if table is not None:
             return table.read(path, SETS, how["max_memory"])
         examples = read_multilabel(path, **how)
         return examples if costs else replace(examples, weights=None)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> MultilabelExamples:
-        """As Task.from_arrays: y has one column a label."""
+        """Makes examples of arrays; y has one column per label."""
         return multilabel_examples(X, y, qid)
 
     def counts(self, data: MultilabelExamples) -> dict[str, int]:
@@ -191,7 +184,7 @@ class Labelling(Task):
     def stream(
         self, path: str, unlabelled: bool = False, table: Any = None, **how: Any
     ) -> Iterator[MultilabelExamples]:
-        """As Task.stream; of a table as `table` reads it."""
+        """Streams a file, or a table by `table`."""
         if table is not None:
             return table.stream(path, SETS, unlabelled)
         return stream_multilabel(path, **how)
@@ -208,7 +201,7 @@ class Labelling(Task):
     ) -> Callable[[MultilabelExamples], Predicted]:
         most = max(self.top, *TOP)
         if isinstance(model, LabelTreeModel):
-            return self._searching(model, threads, beam)
+            return self._tree_predictor(model, threads, beam)
         if isinstance(model, SparseLabelModel):
             alone: SparseLabelModel = model
 
@@ -231,7 +224,7 @@ class Labelling(Task):
 
         return predict
 
-    def _searching(
+    def _tree_predictor(
         self, model: LabelTreeModel, threads: int, beam: int
     ) -> Callable[[MultilabelExamples], Predicted]:
         beam, wanted = beam or max(BEAM, self.top), self.top or max(TOP)
@@ -250,17 +243,17 @@ class Labelling(Task):
         ranked, rows = predicted.ranked, np.arange(predicted.ranked.n + 1)
         if self.top:
             at, _ = best(ranked, self.top)
-            names = self._named(model, ranked.place[at])
+            names = self._label_names(model, ranked.place[at])
             between = "\t" if self.names else " "
             ends = np.searchsorted(ranked.row[at], rows)
             write_top_labels(output, ends, names, ranked.score[at], between)
         else:
             order = np.lexsort((predicted.place, predicted.row))
-            names = self._named(model, predicted.place[order])
+            names = self._label_names(model, predicted.place[order])
             write_label_sets(output, np.searchsorted(predicted.row, rows), names)
 
-    def _named(self, model: SetModel, place: NDArray[np.int64]) -> list[str]:
-        """What the labels at these places are called."""
+    def _label_names(self, model: SetModel, place: NDArray[np.int64]) -> list[str]:
+        """Names of the labels at these places."""
         own, of = np.unique(place, return_inverse=True)
         if self.names:
             texts = [self.names[k] for k in own.tolist()]
@@ -272,8 +265,8 @@ class Labelling(Task):
     def tally(self, model: SetModel) -> SetTally:
         return SetTally(model, self.propensity)
 
-    def measured(self, tally: SetTally) -> Measured:
-        return tally.measured()
+    def measure(self, tally: SetTally) -> Measured:
+        return tally.measure()
 
     def warnings(self, tally: SetTally, path: str) -> list[str]:
         others = len(tally.others)

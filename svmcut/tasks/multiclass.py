@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes of whole labels, each with weights of its own."""
+"""Classes with whole numbers as labels, each with its own weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from svmcut.models import JointKernelModel
 from svmcut.scoring.measures import Measured, class_measures
 from svmcut.spec.catalog import SQUARED_DIFFERENCE, measures
 from svmcut.spec.entries import CLASSES
-from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned
+from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, align_columns
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask, known_features
 
@@ -33,11 +33,8 @@ if TYPE_CHECKING:
 
 
 class Confusion:
-    """Rows by their class and the predicted one; of labels that the model does not know by the
-    latter, and these labels.
-
-    squared is the sum of the squares of label - predicted class, None where the loss is no such.
-    """
+    """Rows by class and predicted class; rows with other labels by predicted class, and these
+    labels. `squared` is the sum of (label - predicted class)^2, None for other losses."""
 
     queries = False
 
@@ -63,7 +60,7 @@ class Confusion:
             self.squared += float(((part.y - self.names[best]) ** 2).sum())
 
     def join(self, others: Confusion) -> None:
-        """Takes in rows that were counted elsewhere."""
+        """Adds rows that were counted elsewhere."""
         self.table, self.others = self.table + others.table, self.others + others.others
         self.unknown |= others.unknown
         self.infinite += others.infinite
@@ -77,8 +74,8 @@ class Confusion:
         return {"examples": len(self)}
 
 
-#: Of a table that is printed.
-MOST_CLASSES = 30
+#: Classes up to which the confusion table is printed.
+MAX_CLASSES = 30
 
 
 class ClassLines(Presentation):
@@ -87,7 +84,7 @@ class ClassLines(Presentation):
     foreign = "a model of classes; score with svm_multiclass_classify or svmcut classify"
     has_plain, no_probability = True, NOT_CALIBRATED
 
-    def objects(self, data: Any, driver: Any) -> str:
+    def size_summary(self, data: Any, driver: Any) -> str:
         return f"{len(data)} examples, {len(driver.counts['labels'])} classes"
 
     def final_lines(
@@ -103,21 +100,21 @@ class ClassLines(Presentation):
         ]
 
     def plain(self, tally: Any, measured: Measured, model: Any) -> str:
-        """The measures, and a table of the examples by their class and the predicted one."""
+        """Measures and confusion table."""
         lines = [
             f"{row.plain:<18}{measured.values[row.name]:7.2f} %"
             for row in measures(self.task).values()
             if row.plain
         ]
         names = label_texts(tally.names.tolist(), tally.words)
-        if len(names) > MOST_CLASSES:
+        if len(names) > MAX_CLASSES:
             return "\n".join([*lines, ""])
         table = [["true \\ predicted", *names]]
         for name, row in zip(names, tally.table.tolist(), strict=True):
             table.append([name, *map(str, row)])
         if tally.others.any():
             table.append(["other", *map(str, tally.others.tolist())])
-        return "\n".join([*lines, "", *aligned(table), ""])
+        return "\n".join([*lines, "", *align_columns(table), ""])
 
 
 class SvmMulticlassLines(ClassLines):
@@ -131,14 +128,14 @@ class SvmMulticlassLines(ClassLines):
     def sizes(self, data: Any) -> str:
         return f"{self.quiet(data)}done"
 
-    def objects(self, data: Any, driver: Any) -> str:
+    def size_summary(self, data: Any, driver: Any) -> str:
         return f"{len(driver.plan.names)} classes"
 
     def final_lines(
         self, outcome: Any, options: Any, cpu_seconds: float, original: bool
     ) -> list[str]:
-        """In its units: its weights are as many times those of losses of height 1 as its margin is
-        high."""
+        """Summary in svm_multiclass's units: its weights are as many times those of losses of
+        height 1 as its margin is high."""
         from svmcut.training.outcome import PERCENT
 
         objective, progress = outcome.objective, outcome.progress
@@ -158,26 +155,15 @@ class SvmMulticlassLines(ClassLines):
 
 
 class Multiclass(RowTask):
-    """Examples of several classes, and the scores of each.
+    """Examples of several classes, and the scores of each."""
 
-    Attributes
-    ----------
-    number : str
-        How a score is written.
-    """
-
+    #: Format of a score.
     number = "%.8f"
     presentation: type[Presentation] = ClassLines
     label_kind = CLASSES
 
     def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
-        """As Task.plan.
-
-        Raises
-        ------
-        DataError
-            For labels that are not whole.
-        """
+        """Plans as Task.plan; raises DataError for labels that are not whole."""
         y = data.validate().y
         fraction = np.flatnonzero(y != np.round(y))
         if len(fraction):
@@ -234,7 +220,7 @@ class Multiclass(RowTask):
     def tally(self, model: ClassModel) -> Confusion:
         return Confusion(model.names, model.loss == SQUARED_DIFFERENCE, model.words)
 
-    def measured(self, tally: Confusion) -> Measured:
+    def measure(self, tally: Confusion) -> Measured:
         measured = class_measures(tally.table, tally.others, len(tally.unknown))
         return (
             measured
@@ -243,7 +229,7 @@ class Multiclass(RowTask):
         )
 
     def counts_of(self, tally: Confusion) -> dict[str, Any]:
-        """As Task.counts_of: the confusion table, true rows in the order of the labels."""
+        """Counts and confusion table, true classes in the order of the labels."""
         return tally.counts() | {
             "labels": named_labels(tally.names.tolist(), tally.words),
             "confusion": tally.table.tolist(),
@@ -261,20 +247,17 @@ class Multiclass(RowTask):
 
 
 class SvmMulticlass(Multiclass):
-    """Labels from 1 on, of which what follows the point does not count, and svm_multiclass's text
-    of predictions.
-
-    Features beyond those of the model are no part of a kernel's values.
-    """
+    """Labels from 1 on, cut to whole numbers, and svm_multiclass's text of predictions. Kernel
+    values ignore features beyond those of the model."""
 
     presentation = SvmMulticlassLines
     number = "%f"
 
     def read(self, path: str, **how: Any) -> Examples:
-        return _truncated(super().read(path, **how))
+        return _truncate_labels(super().read(path, **how))
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
-        yield from map(_truncated, super().stream(path, **how))
+        yield from map(_truncate_labels, super().stream(path, **how))
 
     def predictor(
         self, model: ClassModel, threads: int = 1, beam: int = 0
@@ -285,14 +268,8 @@ class SvmMulticlass(Multiclass):
         return lambda part: score(known_features(part, model))
 
 
-def _truncated(data: Examples) -> Examples:
-    """Examples with whole labels.
-
-    Raises
-    ------
-    DataError
-        For a label below 1.
-    """
+def _truncate_labels(data: Examples) -> Examples:
+    """Examples with labels cut to whole numbers; raises DataError for a label below 1."""
     below = np.flatnonzero(~(data.y >= 1))
     if len(below):
         message = (
@@ -303,13 +280,13 @@ def _truncated(data: Examples) -> Examples:
 
 
 def _places(y: NDArray, names: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(n,) places of labels among those of the classes; -1 of a label that is none."""
+    """(n,) places of labels among the classes, -1 for other labels."""
     order = np.argsort(names)
     place = order[np.minimum(np.searchsorted(names[order], y), len(names) - 1)]
     return np.where(names[place] == y, place, -1)
 
 
 def _unknown(count: int, path: str) -> list[str]:
-    """The warning of labels that the model does not know."""
+    """Warning of labels that the model does not know."""
     text = "{} labels of {} are of no class the model knows, and count as errors"
     return [Message(text, count, path)] if count else []

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tags of the tokens of sequences, both by name: CRFsuite's text.
-
-Tags of tokens in columns, whose features a template makes.
-"""
+"""Tags of tokens whose attributes and tags have names: CRFsuite's text, and tokens in columns with
+a template."""
 
 from __future__ import annotations
 
@@ -34,14 +32,16 @@ if TYPE_CHECKING:
 
 
 class Tagged(NamedTuple):
-    """(tokens,) tags, from 0, and (n + 1,) where the sequences start."""
+    """Predicted tags."""
 
+    #: (tokens,) from 0.
     tags: NDArray[np.int32]
+    #: (n + 1,) starts of the sequences.
     indptr: NDArray[np.int64]
 
 
 class NamedTags(Tags):
-    """Tags, and of each how many tokens have it, are predicted to have it, and both."""
+    """Counts of tags: for each, how many tokens have it, are predicted to have it, and both."""
 
     def __init__(self, names: tuple[str, ...]):
         super().__init__(len(names))
@@ -64,8 +64,7 @@ class NamedTags(Tags):
             self.chunks.add(part.tags, predicted.tags, part.indptr, part.others)
 
     def table(self) -> list[dict[str, Any]]:
-        """Of every tag its tokens, and precision, recall and F1 in percent; nan where they are not
-        defined."""
+        """Tokens, precision, recall and F1 in percent of every tag; nan if undefined."""
         columns = {"tokens": self.right, **class_shares(self.right, self.predicted, self.both)}
         rows = zip(self.names, *(column.tolist() for column in columns.values()), strict=True)
         return [dict(zip(("tag", *columns), row, strict=True)) for row in rows]
@@ -86,10 +85,10 @@ class NamedTagging(Tagging):
         max_memory: float | None = None,
         **how: Any,
     ) -> Sequences:
-        """As Task.read; with names, those of the training set, as a test file."""
-        return self._named(path, how, names=names, max_memory=max_memory)
+        """Reads a file; with `names`, those of the training set, it is a test file."""
+        return self._read_named(path, how, names=names, max_memory=max_memory)
 
-    def _named(self, path: str, how: dict[str, Any], **known: Any) -> Sequences:
+    def _read_named(self, path: str, how: dict[str, Any], **known: Any) -> Sequences:
         return read_crfsuite(path, **known)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Sequences:
@@ -128,8 +127,8 @@ class NamedTagging(Tagging):
         of_chunks = {} if tally.chunks is None else {"chunks": tally.chunks.table()}
         return tally.counts() | {"tags": tally.table()} | of_chunks
 
-    def measured(self, tally: Any) -> Measured:
-        measured = super().measured(tally)
+    def measure(self, tally: Any) -> Measured:
+        measured = super().measure(tally)
         if tally.chunks is None:
             return measured
         return measured._replace(values=measured.values | tally.chunks.values())
@@ -152,21 +151,16 @@ def _unknown(count: int, path: str) -> list[str]:
 class ColumnTagging(NamedTagging):
     """Sequences of tokens in columns, and the names of their tags."""
 
-    def _named(self, path: str, how: dict[str, Any], **known: Any) -> Sequences:
-        """`table` of how: the template, and the tokens a feature needs."""
+    def _read_named(self, path: str, how: dict[str, Any], **known: Any) -> Sequences:
+        """Reads a file; `how["table"]` has the template and the tokens that a feature needs."""
         if known["names"] is None and "table" in how:
             known |= how_of(how["table"])
         return read_conll(path, **known)
 
     def plan(self, data: Sequences, settings: Settings, time_limit: float | None = None) -> Driver:
-        """As Task.plan; a template without a line B leaves transitions out, unless they were asked
-        for.
-
-        Raises
-        ------
-        UsageError
-            Also for features of two tags without emissions=1, which every feature has then.
-        """
+        """Plans as Task.plan; a template without a line B leaves transitions out, unless they are
+        set. Raises UsageError for features of two tags without emissions=1, which gives them to
+        every feature."""
         assert data.names is not None
         template = Template(data.names.template)
         joined = template.joined
@@ -186,5 +180,5 @@ class ColumnTagging(NamedTagging):
 
 
 def test_columns(names: Names, unlabelled: bool, partial: bool) -> TestColumns:
-    """What reads files to classify."""
+    """Reader of files to classify."""
     return TestColumns(names, unlabelled, partial)

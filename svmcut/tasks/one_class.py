@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One class: what is like the training rows has a score of at least 0, whatever their labels."""
+"""One class: rows like those of training score at least 0, whatever their labels."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class OneClass(VectorTask):
 
     presentation = OneClassLines
 
-    def signed(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) 1 inside, where a score is at least 0, else -1."""
+    def class_signs(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) 1 for a score of at least 0, else -1."""
         return np.where(predicted >= 0, SIGNS[1], SIGNS[0])
 
-    def measured(self, tally: Scores) -> Measured:
+    def measure(self, tally: Scores) -> Measured:
         return one_class_measures(tally.y, tally.scores)
 
     def counts_of(self, tally: Scores) -> dict[str, Any]:

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a model and examples to predictions and measures, whatever the task.
-
-A file is read and predicted in blocks of rows and constant memory; of every row only what the
-measures need is kept.
-"""
+"""Predictions and measures of a model on examples, whatever the task. A file is read in
+blocks, in constant memory but for what the measures need of every row."""
 
 from __future__ import annotations
 
@@ -22,38 +19,32 @@ if TYPE_CHECKING:
 
 
 class Predictions(NamedTuple):
-    """The Tally of a file, wall time of ``read``, ``classify`` and ``write``, CPU time of
-    predicting alone, where probabilities were asked for what they are worth, and what a user should
-    know; who certified it, if anybody did."""
+    """Predictions of a file."""
 
     tally: Tally
+    #: Wall time of ``read``, ``classify`` and ``write``.
     seconds: dict[str, float]
+    #: CPU time of predicting alone.
     cpu_seconds: float
+    #: Quality of the probabilities, if they were asked for.
     skill: Skill | None
     warnings: tuple[str, ...] = ()
+    #: Counts of proven predictions, if they were asked for.
     certifier: Any = None
 
 
 class PredictionOptions(NamedTuple):
-    """How examples are read and predicted.
-
-    Attributes
-    ----------
-    threads, beam, labels
-        As in Task.predictor and Task.write.
-    probability : bool
-        Whether probabilities are written, of a model that has them.
-    reading : mapping
-        What Task.stream takes beside.
-    watch : callable
-        Is told of every part and what is predicted of it.
-    """
+    """Options of reading and predicting; threads, beam and labels as in Task.predictor and
+    Task.write."""
 
     threads: int = 1
     beam: int = 0
     labels: bool = False
+    #: True writes probabilities.
     probability: bool = DEFAULTS["probability"]
+    #: Other keywords of Task.stream.
     reading: Mapping[str, Any] = MappingProxyType({})
+    #: Gets every part with its predictions.
     watch: Callable[[Any, Any], None] = lambda part, predicted: None
 
 
@@ -67,25 +58,11 @@ def predict(
     predictions: str,
     options: PredictionOptions = USUAL,
 ) -> Predictions:
-    """Predicts every example of a file and writes the predictions.
+    """Predicts every example of a file, ``-`` for standard input, and writes the predictions as a
+    whole or not at all. The task is one of `tasks_of` the model.
 
-    Parameters
-    ----------
-    task : Task
-        One of `tasks_of` the model.
-    examples : str
-        Example file, ``-`` for standard input.
-    predictions : str
-        Written as a whole or not at all.
-    options : PredictionOptions
-
-    Raises
-    ------
-    DataError, MemoryLimitError
-        When the examples are refused or there are none; from ranking, when queries decrease or are
-        negative.
-    OutputError
-        When the predictions cannot be written.
+    Raises DataError or MemoryLimitError if the examples are refused or there are none, for rankings
+    also if queries decrease or are negative, and OutputError if the predictions cannot be written.
     """
     threads, labels = options.threads, options.labels
     predictor, tally = task.predictor(model, threads, options.beam), task.tally(model)
@@ -117,7 +94,7 @@ def predict(
                 seconds["write"] += time.perf_counter() - counted
 
 
-def tallied(
+def tally_blocks(
     task: Task,
     model: Any,
     blocks: Iterable[Any],
@@ -125,8 +102,8 @@ def tallied(
     beam: int = 0,
     judges: Iterable[Skill | Reliability] = (),
 ) -> Tally:
-    """What is counted of the predictions of all blocks; judges take in the probabilities of a model
-    that has them."""
+    """Tally of the predictions of all blocks; `judges` get the probabilities of a model that has
+    them."""
     predictor, tally = task.predictor(model, threads, beam), task.tally(model)
     for block in blocks:
         for part in task.parts(block, model):
@@ -143,4 +120,4 @@ def measure(
     task: Task, model: Any, data: Any, *, threads: int = 1, beam: int = 0
 ) -> dict[str, float]:
     """Every measure of a model on data in memory, by name."""
-    return task.measured(tallied(task, model, [data], threads, beam)).values
+    return task.measure(tally_blocks(task, model, [data], threads, beam)).values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is printed of a task's training and predictions; a task's own file has what differs."""
+"""The printed lines of training and predictions; a task's own file has what differs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 NOT_CALIBRATED = Message("train it with svmcut learn {probability}, or with {loss=}", LOGISTIC)
 
 
-def aligned(table: list[list[str]]) -> list[str]:
-    """The lines of a table, whose first column stands left; control characters are escaped."""
+def align_columns(table: list[list[str]]) -> list[str]:
+    """Lines of a table whose first column is aligned left; control characters are escaped."""
     table = [[*map(printable, cells)] for cells in table]
     first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
     return [
@@ -29,45 +29,33 @@ def aligned(table: list[list[str]]) -> list[str]:
 
 
 def plain_line(row: Measure, value: float, name: str = "") -> str:
-    """A measure in the report in plain words, by its own name or by this."""
+    """Line of a measure in plain words, under its own name or this one."""
     number = f"{value:7.2f} %" if row.digits == 2 else f" {value:.{row.digits}f}"
     return f"{name or row.plain:<18}" + (" undefined" if math.isnan(value) else number)
 
 
 class Presentation:
-    """What is printed of a task: the originals' lines where there is an original.
+    """The printed lines of a task: the originals' if there is an original."""
 
-    Attributes
-    ----------
-    task : str
-    note : str
-        Stands before the measures.
-    width : int
-        Of a number behind its name.
-    always : bool
-        Whether the original speaks of the training set at -v 0 too.
-    foreign : str
-        What is wrong with such a model where the program of another task is to score with it.
-    no_labels, no_missing, no_probability : str
-        What is wrong with --labels, and with --unlabelled; what to do about a model without
-        probabilities.
-    has_plain : bool
-        Whether there is a report in plain words.
-    has_beam : bool
-        Whether predictions are sought in a beam.
-    of_light : bool
-        Whether the original reads its files as svm_light does.
-    """
-
+    #: Text before the measures.
     note = ""
+    #: Width of a number after its name.
     width = 6
+    #: True if the original prints facts about the training set at -v 0 too.
     always = False
+    #: Reason why --labels is refused.
     no_labels = ""
+    #: Reason why --unlabelled is refused.
     no_missing = ""
+    #: True if there is a report in plain words.
     has_plain = False
+    #: True if predictions are searched with a beam.
     has_beam = False
+    #: True if the original reads its files as svm_light does.
     of_light = False
+    #: Remedy for a model without probabilities.
     no_probability = Message("{probability} is for models of classes")
+    #: Reason why the program of another task refuses such a model.
     foreign = "no model of sequences; expected one that starts with " + join_names(
         [repr(row.first.decode()) for row in FORMATS if row.models[0] in TASKS[OF_TAGS].models],
         "or",
@@ -77,29 +65,30 @@ class Presentation:
         self.task = task
 
     def quiet(self, data: Any) -> str:
-        """What the original says of training data or a tally at -v 0 too, before anything else."""
+        """Text that the original prints about training data or a tally at -v 0 too, before anything
+        else."""
         return ""
 
     def sizes(self, data: Any) -> str:
-        """What ends the line of reading, for training data or a tally."""
+        """End of the line of reading, for training data or a tally."""
         return "done"
 
     def properties(self, data: Any, driver: Any) -> list[str]:
-        """The size of the training set."""
+        """Lines on the size of the training set."""
         sizes = (
             f"{data.X.n_features + (driver.settings.bias != 0)} features, "
-            f"{self.objects(data, driver)}"
+            f"{self.size_summary(data, driver)}"
         )
         return [f"Training set properties: {sizes}"]
 
-    def objects(self, data: Any, driver: Any) -> str:
-        """What the training set has beside features."""
+    def size_summary(self, data: Any, driver: Any) -> str:
+        """Sizes of the training set other than features."""
         return f"{len(data)} examples"
 
     def final_lines(
         self, outcome: Any, options: Any, cpu_seconds: float, original: bool
     ) -> list[str]:
-        """The summary of a model."""
+        """Summary of a model."""
         shares = ""
         if original and running:
             shares = runtime_shares(
@@ -110,7 +99,7 @@ class Presentation:
         )
 
     def timing(self, outcome: Any) -> list[str]:
-        """What the original alone says behind the summary."""
+        """Lines that only the original prints after the summary."""
         return []
 
     def details(self, tally: Any, measured: Measured) -> str:
@@ -128,35 +117,35 @@ class Presentation:
         )
 
     def plain(self, tally: Any, measured: Measured, model: Any) -> str:
-        """The report in plain words."""
+        """Report in plain words."""
         rows = [row for row in measures(self.task).values() if row.plain]
         values = measured.values
         lines = [plain_line(row, values[row.name]) for row in rows if row.name in values]
-        return "\n".join([self.counted(tally, measured), "", *lines, ""])
+        return "\n".join([self.count_line(tally, measured), "", *lines, ""])
 
-    def counted(self, tally: Any, measured: Measured) -> str:
-        """How much was measured, above the report in plain words."""
+    def count_line(self, tally: Any, measured: Measured) -> str:
+        """Number of measured examples, above the report in plain words."""
         return f"{tally.counts()['examples']:,} examples"
 
     def summary(self, data: Any, driver: Any) -> str:
-        """The size of the training set for the summary."""
-        return f"{self.objects(data, driver)}, {data.X.n_features} features"
+        """Size of the training set for the summary."""
+        return f"{self.size_summary(data, driver)}, {data.X.n_features} features"
 
     def skill(self, values: dict[str, float]) -> str:
-        """What probabilities are worth."""
+        """Lines on the quality of probabilities."""
         names = {"log_loss": "Log loss", "brier": "Brier score"}
         return "\n" + "".join(f"{names[name]:<18}{value:7.4f}\n" for name, value in values.items())
 
     def noise(self, model: Any) -> str:
-        """What is known of the noise around predictions."""
+        """Line on the noise around predictions."""
         return ""
 
     def caution(self, model: Any) -> str:
-        """What a user should know who takes scores above 0 for positive."""
+        """Warning for users who take scores above 0 for positive."""
         return ""
 
     def measures(self, measured: Measured) -> str:
-        """The measures, one a line."""
+        """The measures, one per line."""
         values = measured.values
         rows = [row for row in measures(self.task).values() if row.name in values]
         return self.note + "".join(
@@ -164,11 +153,11 @@ class Presentation:
         )
 
     def table(self, tally: Any) -> str:
-        """What is said of every tag by name."""
+        """Table of measures by tag."""
         return ""
 
     def number(self, value: float) -> str:
-        """A measure; -nan where it is undefined, as scripts know it."""
+        """Text of a measure; -nan if it is undefined, as scripts expect it."""
         if math.isnan(value):
             return " -nan"
         return f"{value:{self.width}d}" if isinstance(value, int) else f"{value:{self.width}.2f}"
@@ -182,12 +171,9 @@ def closing_lines(
     original: bool = False,
     shares: str = "",
 ) -> list[str]:
-    """The originals' summary, in their units; |w| includes the weight of the constant feature.
-
-    The numbers are those of the certificate; under an original's name, of a basis, those of the
-    problem in its span, which is the one the original states. shares: what ends the line of CPU
-    seconds.
-    """
+    """The originals' summary, in their units; |w| includes the weight of the constant feature. The
+    numbers are those of the certificate; under an original's name with a basis, those of the
+    problem in its span, which the original prints. `shares` ends the line of CPU seconds."""
     progress, objective = outcome.progress, outcome.objective
     n_slack = algorithm in (0, 1)
     joint = algorithm in (2, 3, 4) or (algorithm == 9 and not outcome.model.kernel.is_linear)
@@ -231,11 +217,8 @@ def closing_lines(
 def runtime_shares(
     algorithm: int | None, verbosity: int, cpu_seconds: float, spent: dict[str, float]
 ) -> str:
-    """What svm_struct's programs say of the parts of the CPU seconds, from the verbosity on where
-    they do.
-
-    Constraints are kept in no cache here, and none of the time is that of one.
-    """
+    """Shares of the CPU seconds that svm_struct's programs print, from their verbosity on. No
+    constraints are cached here, so the cache takes no time."""
     if algorithm is None or verbosity < (1 if algorithm in (0, 1) else 2):
         return ""
     percent = {
@@ -243,11 +226,11 @@ def runtime_shares(
         for name, seconds in spent.items()
     }
     names = [QP, *([] if algorithm in (0, 1) else [KERNEL]), ARGMAX, PSI, INIT]
-    said = [f"{percent[name]} for {name}" for name in names]
+    texts = [f"{percent[name]} for {name}" for name in names]
     if algorithm in (2, 3, 4):
-        said += [
+        texts += [
             "0.00% for cache update",
             "0.00% for cache const",
             "0.00% for cache add (incl. 0.00% for sum)",
         ]
-    return f" ({', '.join(said)})"
+    return f" ({', '.join(texts)})"

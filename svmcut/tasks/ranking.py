@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from svmcut.training.driver import Driver
 
 
-#: What messages call rows of a caller's arrays.
-OF_ARRAYS = "X"
+#: Name of a caller's arrays in messages.
+ARRAYS_NAME = "X"
 
 
 class Ranking(VectorTask):
@@ -38,21 +38,25 @@ class Ranking(VectorTask):
     def as_original(self) -> Ranking:
         return SvmRank()
 
-    #: Whether a file without queries is read with that of its queries, where it lies beside.
-    reads_beside = True
+    #: True reads FILE.group or FILE.query if it exists and the lines have no queries.
+    reads_query_file = True
 
     def read(self, path: str, **how: Any) -> Examples:
-        """As Task.read, with the queries of FILE.group or FILE.query where the lines have none."""
+        """Reads a file, with the queries of FILE.group or FILE.query if the lines have none."""
         examples = super().read(path, **how)
-        if examples.qid is None and self.reads_beside and (name := find_queries(path)) is not None:
+        if (
+            examples.qid is None
+            and self.reads_query_file
+            and (name := find_queries(path)) is not None
+        ):
             return replace(examples, qid=read_queries(name, len(examples), path))
         return examples
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
-        """As Task.stream, with queries as `read`; refuses those whose ids decrease or are
+        """Streams a file with queries as `read`; raises DataError if they decrease or are
         negative."""
         last, blocks = 0, super().stream(path, **how)
-        if self.reads_beside and (name := find_queries(path)) is not None:
+        if self.reads_query_file and (name := find_queries(path)) is not None:
             blocks = _with_queries([*blocks], name, path)
         for block in blocks:
             if block.qid is not None:
@@ -60,26 +64,26 @@ class Ranking(VectorTask):
             yield block
 
     def bounds(self, data: Examples) -> NDArray[np.int64]:
-        """As Task.bounds; a DataError where queries decrease or are negative."""
+        """First rows of the queries; raises DataError if they decrease or are negative."""
         if data.qid is not None and len(data):
             _check_queries(data.qid, 0, data.source)
         return query_starts(data.qid, len(data))
 
     def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
         driver = super().plan(data, settings, time_limit)
-        if data.qid is None and data.source.path != OF_ARRAYS and not settings.original:
-            driver.notes.append(_one_query(data.source.path, len(data)))
+        if data.qid is None and data.source.path != ARRAYS_NAME and not settings.original:
+            driver.notes.append(_one_query_note(data.source.path, len(data)))
         return driver
 
-    def measured(self, tally: Scores) -> Measured:
+    def measure(self, tally: Scores) -> Measured:
         return ranking_measures(tally.y, tally.scores, tally.qid)
 
 
 class SvmRank(Ranking):
-    """Features beyond those of the model are no part of a kernel's values; no file but the examples
-    is read."""
+    """Rankings by svm_rank's rules: kernel values ignore features beyond those of the model, and no
+    query file is read."""
 
-    reads_beside = False
+    reads_query_file = False
 
     def predictor(
         self, model: ScoringModel, threads: int = 1, beam: int = 0
@@ -88,8 +92,8 @@ class SvmRank(Ranking):
         return lambda part: score(known_features(part, model))
 
 
-def _one_query(path: str, rows: int) -> str:
-    """What is said of examples without queries."""
+def _one_query_note(path: str, rows: int) -> str:
+    """Note on examples without queries."""
     remedy = (
         "write qid:N into every line, or a file of this name and .group with the number of rows of "
         "every query"
@@ -98,7 +102,7 @@ def _one_query(path: str, rows: int) -> str:
 
 
 def _with_queries(blocks: list[Examples], name: str, path: str) -> Iterator[Examples]:
-    """All blocks of a file, with the queries of the file of that name where the lines have none."""
+    """All blocks of a file, with the queries of a query file if the lines have none."""
     if any(block.qid is not None for block in blocks):
         yield from blocks
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers: the label of an example is what its score is to be."""
+"""Numbers: a score predicts the label."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ class Regression(VectorTask):
 
     presentation = NumberLines
 
-    def measured(self, tally: Scores) -> Measured:
+    def measure(self, tally: Scores) -> Measured:
         return regression_measures(tally.y, tally.scores)

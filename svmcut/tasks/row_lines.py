@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is printed of rows with one label each: of two classes, of rankings and of numbers."""
+"""The printed lines of rows with one label each: of two classes, of rankings and of numbers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from svmcut.data.labels import SIGNS, classes_of, label_texts
 from svmcut.scoring.measures import Aims, Measured, contingency_table
 from svmcut.spec.catalog import TASKS, losses, measures
 from svmcut.spec.entries import RANGE, TWO_CLASSES, Measure
-from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, aligned, plain_line
+from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, align_columns, plain_line
 
 #: The task of two classes.
 TASK = next(name for name, row in TASKS.items() if row.labels == TWO_CLASSES)
 
 
 class ClassificationLines(Presentation):
-    """svm_perf's lines, and a report that speaks of the classes by name."""
+    """svm_perf's lines, and a report that names the classes."""
 
     width, has_plain, no_probability, of_light = 5, True, NOT_CALIBRATED, True
     note = """\
@@ -26,19 +26,20 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
       is the multivariate zero/one-error regarding the whole prediction vector!
 """
 
-    def objects(self, data: Any, driver: Any) -> str:
+    def size_summary(self, data: Any, driver: Any) -> str:
         n, counts = len(data), driver.counts.get("class_counts")
         positive = int(classes_of(data.y, None)[0].sum()) if counts is None else counts[1]
         return f"{n} examples ({positive} pos / {n - positive} neg)"
 
     def details(self, tally: Any, measured: Measured) -> str:
-        """What error rate, accuracy, precision, recall and F1 lack to the best, and the table."""
+        """Distance of error rate, accuracy, precision, recall and F1 to their best values, and the
+        table."""
         table, rows = contingency_table(*tally.of_classes()), list(measures(self.task).values())[:5]
         lacking = (abs(100.0 * row.rises - measured.values[row.name]) for row in rows)
         return "".join(f"    loss={loss:f}; contingency_table={table}\n" for loss in lacking)
 
     def plain(self, tally: Any, measured: Measured, model: Any) -> str:
-        """The measures, and a table of the examples by their class and the predicted one."""
+        """Measures and confusion table."""
         names = label_texts(tally.labels or SIGNS, tally.words)
         lines = [
             f"Positive class: {printable(names[1])}"
@@ -54,8 +55,10 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
         table = [["true \\ predicted", *names]]
         for name, counts in zip(tally.groups(names), tally.confusion(), strict=True):
             table.append([name, *map(str, counts)])
-        told = self.caution(model)
-        return "\n".join([*lines, "", *aligned(table), *(["", told] if told else []), ""])
+        warning = self.caution(model)
+        return "\n".join(
+            [*lines, "", *align_columns(table), *(["", warning] if warning else []), ""]
+        )
 
     def caution(self, model: Any) -> str:
         loss = None if model.loss is None else losses(self.task)[model.loss]
@@ -77,10 +80,10 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
       rankings!
 """
 
-    def objects(self, data: Any, driver: Any) -> str:
+    def size_summary(self, data: Any, driver: Any) -> str:
         return f"{driver.plan.units.structures} rankings, {len(data)} examples"
 
-    def counted(self, tally: Any, measured: Measured) -> str:
+    def count_line(self, tally: Any, measured: Measured) -> str:
         queries = f"{measured.total:,} quer{'y' if measured.total == 1 else 'ies'}"
         rows, right = tally.counts()["examples"], f"{measured.correct:,}"
         return f"{queries} with {rows:,} examples, {right} in the right order throughout"
@@ -90,7 +93,7 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
         return text.replace("rankings", "ranking") if driver.plan.units.structures == 1 else text
 
     def properties(self, data: Any, driver: Any) -> list[str]:
-        """The size of the training set, and epsilon where it is in another unit."""
+        """Lines on the size of the training set, and epsilon if its unit differs."""
         lines = super().properties(data, driver)
         if losses(self.task)[driver.settings.loss].in_pairs:
             epsilon = driver.plan.units.epsilon
@@ -107,14 +110,14 @@ class NumberLines(Presentation):
     no_probability = Message("numbers have none; classify says the noise that learn fitted")
     no_labels = "has no meaning for numbers; what is predicted is no class"
 
-    def objects(self, data: Any, driver: Any) -> str:
+    def size_summary(self, data: Any, driver: Any) -> str:
         return f"{len(data)} examples, targets from {data.y.min():g} to {data.y.max():g}"
 
     def losses(self, measured: Measured) -> str:
         return ""
 
     def noise(self, model: Any) -> str:
-        """What is known of the noise."""
+        """Line on the noise."""
         if model.sigma is None:
             return ""
         within = math.log(20) * model.sigma
@@ -128,13 +131,14 @@ class NumberLines(Presentation):
 
 
 def measure_of(loss: str) -> Measure | None:
-    """The measure that says what a loss is worth; None where there is none."""
+    """The measure that a loss is trained for; None if there is none."""
     row = losses(TASK).get(loss)
     return None if row is None else measures(TASK).get(row.measure or loss.replace("-", "_"))
 
 
 def aims_of(loss: str | None, parameter: tuple[float, ...] | None) -> Aims:
-    """What measures are taken at of a model that was trained for a loss with this parameter."""
+    """Points at which the measures of a model are taken, by the loss it was trained for and its
+    parameter."""
     row = losses(TASK)[loss] if loss is not None and loss in losses(TASK) else None
     if row is None or parameter is None or "at" not in row.takes:
         beta = parameter[0] if row is not None and parameter is not None else None

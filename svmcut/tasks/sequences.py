@@ -17,7 +17,7 @@ from svmcut.scoring.chunks import parts_of
 from svmcut.scoring.measures import Measured, sequence_measures
 from svmcut.spec.catalog import OF_TAGS, TASKS, measures
 from svmcut.tasks.decoding import Decoded, Decoding, decoder, tag_probabilities, write_decoded
-from svmcut.tasks.presentation import Presentation, aligned
+from svmcut.tasks.presentation import Presentation, align_columns
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 class Tags:
-    """Wrong tags and tokens of predicted sequences; the largest feature and tag of these, and tags
-    of the model."""
+    """Wrong tags and tokens of predicted sequences, their largest feature and tag, and the number
+    of tags that the model knows."""
 
     queries = True
 
@@ -54,12 +54,12 @@ class Tags:
         return {"examples": examples, "tokens": tokens}
 
     def sizes(self) -> tuple[int, int, int, int]:
-        """As Sequences.sizes."""
+        """Sizes as of Sequences.sizes."""
         lengths = np.concatenate(self.lengths)
         return len(lengths), int(lengths.sum()), self.features, self.tags
 
 
-#: Lines of a table by tag that is printed.
+#: Lines up to which a table by tag is printed.
 MAX_TAGS = 100
 
 
@@ -70,7 +70,7 @@ class TagLines(Presentation):
     no_labels = "has no meaning for sequences; their predictions are tags already"
     has_beam = has_plain = True
 
-    def counted(self, tally: Any, measured: Measured) -> str:
+    def count_line(self, tally: Any, measured: Measured) -> str:
         counts = tally.counts()
         sequences, tokens = (
             f"{number:,} {what}{'s' * (number != 1)}"
@@ -85,7 +85,7 @@ class TagLines(Presentation):
     def properties(self, data: Any, driver: Any) -> list[str]:
         return []  # the line of reading has them
 
-    def objects(self, data: Any, driver: Any) -> str:
+    def size_summary(self, data: Any, driver: Any) -> str:
         examples, tokens, _, tags = data.sizes()
         return f"{examples} sequences, {tokens} tokens, {tags} tags"
 
@@ -108,37 +108,37 @@ class TagLines(Presentation):
 
 
 def _table(rows: list[dict[str, Any]], last: list[Any] | None = None) -> str:
-    """The first five columns of rows, a name, a number and three shares, where there is a share;
-    nothing of too many."""
+    """Table of the first five entries of rows, a name, a number and three shares, without rows that
+    have no share; empty if too long."""
     known, head = measures(next(iter(TASKS))), [*rows[0]][:5]
     table = [[*head[:2], *(str(known[name].plain) for name in head[2:])]]
     for name, count, *shares in [*([*row.values()][:5] for row in rows), *([last] if last else [])]:
         if not all(map(math.isnan, shares)):
             shown = ("-" if math.isnan(share) else f"{share:.2f} %" for share in shares)
             table.append([name, str(count), *shown])
-    return "\n".join(["", *aligned(table), ""]) if len(table) <= MAX_TAGS else ""
+    return "\n".join(["", *align_columns(table), ""]) if len(table) <= MAX_TAGS else ""
 
 
 class Tagging(Task):
     """Sequences, and the tags of their tokens. No sequence is cut."""
 
     presentation = TagLines
-    #: Whether an empty line stands behind every sequence of predictions.
+    #: True ends every sequence of predictions with an empty line.
     apart: ClassVar[bool] = False
-    #: What is asked for beside the best tags.
+    #: Options of decoding; None for the best tags alone.
     decoding: Decoding | None = None
 
     def decoding_as(self, how: Decoding) -> Self:
-        """The task whose predictions are those."""
+        """The task that decodes so."""
         other = type(self)()
         other.decoding = how
         return other
 
     def read(self, path: str, *, test: bool = False, costs: bool = False, **how: Any) -> Sequences:
-        """As Task.read; with test a tag of 0 is one that nobody knows."""
+        """Reads a file; with `test`, a tag of 0 is unknown."""
         return read_sequences(path, least=0 if test else 1, costs=costs, **how)
 
-    def calibrated(self, driver: Driver, data: Sequences) -> Driver:
+    def calibrating_driver(self, driver: Driver, data: Sequences) -> Driver:
         from svmcut.training.calibration import CalibratedChains
 
         if driver.settings.quick:  # which fits a temperature by itself
@@ -149,7 +149,7 @@ class Tagging(Task):
         return data.indptr
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Sequences:
-        """As Task.from_arrays: one row a token, tags from 1."""
+        """Makes sequences of arrays: one row per token, tags from 1."""
         return as_sequences(vector_examples(X, y, qid))
 
     def counts(self, data: Sequences) -> dict[str, int]:
@@ -187,7 +187,7 @@ class Tagging(Task):
         model: Any,
         labels: bool = False,
     ) -> None:
-        """Lines of tags with their probabilities."""
+        """Writes lines of tags with their probabilities."""
         tags = getattr(predicted, "tags", predicted)
         bounds = getattr(predicted, "indptr", np.array([0, len(tags)]))
         decoded = Decoded(tags, bounds, None, probabilities)
@@ -205,13 +205,13 @@ class Tagging(Task):
         return np.where(known, np.maximum(part.tags, -1), -1).astype(np.int64)
 
     def tag_names(self, model: Any) -> tuple[str, ...]:
-        """What a file of predictions calls the tags."""
+        """Names of the tags in a file of predictions."""
         return tuple(str(tag + 1) for tag in range(model.shape.n_tags))
 
     def tally(self, model: ChainModel | KernelChainModel) -> Tags:
         return Tags(model.shape.n_tags)
 
-    def measured(self, tally: Tags) -> Measured:
+    def measure(self, tally: Tags) -> Measured:
         return sequence_measures(np.concatenate(tally.wrong), np.concatenate(tally.lengths))
 
     def check_measure(self, name: str, data: Sequences) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times until an event, negative where observation ended before it: a higher score is a higher
+"""Times until an event, negative if observation ended before it: a higher score is a higher
 risk."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SurvivalLines(Presentation):
     foreign = "a model of survival times; score with svmcut classify"
     no_labels = "has no meaning for survival times; what is predicted is no class"
 
-    def objects(self, data: Any, driver: Any) -> str:
+    def size_summary(self, data: Any, driver: Any) -> str:
         events = int((data.y > 0).sum())
         return f"{len(data)} examples ({events} events / {len(data) - events} censored)"
 
@@ -41,23 +41,18 @@ class Survival(VectorTask):
     presentation = SurvivalLines
 
     def plan(self, data: Examples, settings: Settings, time_limit: float | None = None) -> Driver:
-        """As Task.plan.
-
-        Raises
-        ------
-        DataError
-            For a time of 0, and where no two can be compared.
-        """
+        """Plans as Task.plan; raises DataError for a time of 0, and if no two times can be
+        compared."""
         check_times(data.validate().y, data.source.path)
         driver = super().plan(data, settings, time_limit)
         events = int((data.y > 0).sum())
         driver.counts = {"events": events, "censored": len(data) - events}
         return driver
 
-    def measured(self, tally: Scores) -> Measured:
+    def measure(self, tally: Scores) -> Measured:
         return survival_measures(tally.y, tally.scores)
 
     def counts_of(self, tally: Scores) -> dict[str, Any]:
-        """As Task.counts_of: how many events, too."""
+        """Counts and numbers of events."""
         events = int((tally.y > 0).sum())
         return tally.counts() | {"events": events, "censored": len(tally.y) - events}

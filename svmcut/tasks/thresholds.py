@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A model of two classes with a threshold that keeps promises, chosen on examples."""
+"""Choice of the threshold of a model of two classes, so that it keeps promises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.scoring.thresholds import Promises, choose_threshold
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import TWO_CLASSES
-from svmcut.tasks.prediction import tallied
+from svmcut.tasks.prediction import tally_blocks
 from svmcut.tasks.protocol import tasks_of
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from svmcut.tasks.protocol import Task
 
 
-class Chosen(NamedTuple):
-    """A model with its threshold, the rows it was chosen on, and their measures."""
+class ChosenThreshold(NamedTuple):
+    """A model with its threshold, the number of rows it was chosen on, and their measures."""
 
     model: Any
     rows: int
     values: dict[str, float]
 
     def document(self, asked: Promises) -> dict[str, Any]:
-        """Keys of a report."""
+        """Entries of a report."""
         return {
             "threshold": self.model.threshold,
             "at_least": dict(asked.floors),
@@ -39,7 +39,7 @@ class Chosen(NamedTuple):
 
 
 def check_two_classes(model: Any, path: str) -> None:
-    """Refuses, as a ModelError, a model whose scores are not those of two classes."""
+    """Raises ModelError for a model whose scores are not those of two classes."""
     if not any(TASKS[name].labels == TWO_CLASSES for name in tasks_of(model)):
         raise ModelError(path, "is no model of two classes, and has no threshold")
 
@@ -51,33 +51,20 @@ def choose(
     asked: Promises,
     threads: int = 1,
     training: Iterable[Any] | None = None,
-) -> Chosen:
-    """The model with a threshold; see svmcut.scoring.thresholds.
-
-    Parameters
-    ----------
-    task : Task
-        Of two classes.
-    model
-        Its threshold, if it has one, is replaced.
-    blocks, training : iterable of examples
-        Those to choose on; those it was trained on, where they are at hand.
-
-    Raises
-    ------
-    TrainingError
-        Where no threshold keeps the promises.
-    """
+) -> ChosenThreshold:
+    """Chooses the threshold of a model on blocks of examples and replaces its own; `training` are
+    the examples it was trained on, if at hand. Raises TrainingError if no threshold keeps the
+    promises. See svmcut.scoring.thresholds."""
     bare: Any = replace(model, threshold=None)
-    tally: Any = tallied(task, bare, blocks, threads)
+    tally: Any = tally_blocks(task, bare, blocks, threads)
     positive, scores, _ = tally.of_classes()
     if not len(scores):
         raise TrainingError("there are no examples to choose a threshold on")
     before: NDArray | None = None
     if training is not None:
-        seen: Any = tallied(task, bare, training, threads)
+        seen: Any = tally_blocks(task, bare, training, threads)
         before = seen.scores
     chosen = replace(model, threshold=choose_threshold(positive, scores, asked, before))
-    told: Any = task.tally(chosen)
-    told.take(tally, chosen.threshold)
-    return Chosen(chosen, len(scores), task.measured(told).values)
+    shifted: Any = task.tally(chosen)
+    shifted.take(tally, chosen.threshold)
+    return ChosenThreshold(chosen, len(scores), task.measure(shifted).values)

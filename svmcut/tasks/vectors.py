@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What classification and ranking share: rows with one label each, and scores."""
+"""Tasks on rows with one label and one score each."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 class Scores:
-    """Labels as in the file, scores and queries, 0 where a line has none, of predicted rows; labels
-    of the model, what 1, 2, ... are called, and its loss with the parameter of that."""
+    """Labels as in the file, scores and queries of predicted rows, 0 for a row without query; with
+    the labels, words, loss and its parameter of the model."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Scores:
         self._qid.append(np.broadcast_to(np.int64(0), len(part)) if part.qid is None else part.qid)
 
     def join(self, others: Scores) -> None:
-        """Takes in rows that were counted elsewhere."""
+        """Adds rows that were counted elsewhere."""
         self.queries |= others.queries
         for own, more in (
             (self._y, others._y),
@@ -62,37 +62,37 @@ class Scores:
             own.extend(more)
 
     def take(self, other: Scores, threshold: float) -> None:
-        """Takes in the rows of another, whose scores knew no threshold."""
+        """Adds the rows of another, whose scores had no threshold."""
         self.join(other)
         self._scores = [scores - threshold for scores in self._scores]
 
     @property
     def y(self) -> NDArray[np.float64]:
-        return _joined(self._y)
+        return _join(self._y)
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        return _joined(self._scores)
+        return _join(self._scores)
 
     @property
     def qid(self) -> NDArray[np.int64]:
-        return _joined(self._qid)
+        return _join(self._qid)
 
     def of_classes(self) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.bool_]]:
-        """Whether each row is positive, its score, and whether its label is none the model
-        knows."""
+        """Masks of positive rows, their scores, and masks of labels that the model does not
+        know."""
         positive, unknown = classes_of(self.y, self.labels)
         return positive, self.scores, unknown
 
     def groups(self, names: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
         """Rows by the class of their label, under the names of the negative and the positive one;
-        "other" has labels that are of neither, where there are any."""
+        "other" has the rows of other labels."""
         positive, _, unknown = self.of_classes()
         classes = {names[0]: ~positive & ~unknown, names[1]: positive}
         return classes | ({"other": unknown} if unknown.any() else {})
 
     def confusion(self) -> list[list[int]]:
-        """Of every group how many rows are predicted as negative and as positive."""
+        """Rows of every group that are predicted negative and positive."""
         above = self.scores > 0
         counts = [
             (int(rows.sum()), int((rows & above).sum())) for rows in self.groups("-+").values()
@@ -103,17 +103,17 @@ class Scores:
         return {"examples": len(self.y)}
 
 
-def _joined(parts: list[NDArray]) -> NDArray:
-    """The parts one behind the other, which takes their place."""
+def _join(parts: list[NDArray]) -> NDArray:
+    """Concatenates the parts, and keeps the result in their place."""
     if len(parts) > 1:
         parts[:] = [np.concatenate(parts)]
     return parts[0]
 
 
 class RowTask(Task):
-    """What a task on rows with one label each reads."""
+    """Reading for tasks on rows with one label each."""
 
-    #: What the labels of a table are.
+    #: Kind of a table's labels.
     label_kind = NUMBERS
 
     def read(
@@ -127,9 +127,9 @@ class RowTask(Task):
         words: Any = None,
         **how: Any,
     ) -> Examples:
-        """As Task.read, of a file or of all that fit a pattern; cache as of
-        `svmcut.files.cache.read_files`; of a table as `table` reads it; words as of
-        `read_labelled`; given: how many kernel values a row has at least, of a file of these."""
+        """Reads a file, all files of a pattern, or a table by `table`. cache as of
+        `svmcut.files.cache.read_files`, words as of `read_labelled`; given: the number of kernel
+        values that a row needs, for a file of these."""
         if table is not None:
             return table.read(path, self.label_kind, how["max_memory"])
         if (needed := how.pop("given", None)) is not None:
@@ -153,7 +153,7 @@ class RowTask(Task):
         return lambda part: model.scores(part.X, threads)
 
     def stream(self, path: str, **how: Any) -> Iterator[Examples]:
-        """As Task.stream; of a table as `table` of `how` reads it; with the labels `words`."""
+        """Streams a file, or a table by `how["table"]`, with the label words `how["words"]`."""
         if (table := how.pop("table", None)) is not None:
             return table.stream(path, self.label_kind, how.get("unlabelled", False))
         if (words := how.pop("words", None)) and not how.get("unlabelled"):
@@ -188,8 +188,8 @@ def _values(path: str, words: Any, how: dict[str, Any], costs: bool, needed: int
 
 
 def read_labelled(path: str, words: Any, **how: Any) -> Examples:
-    """As read_examples; words: None for numbers as labels, () for numbers or words, or all that
-    are known."""
+    """Reads examples as read_examples; words: None for numbers as labels, () for numbers or words,
+    or all known words."""
     if words is None:
         return read_examples(path, **how)
     if not words and is_file(path):
@@ -205,8 +205,7 @@ def read_labelled(path: str, words: Any, **how: Any) -> Examples:
 
 
 def known_features(part: Examples, model: Any) -> Examples:
-    """Rows without the features beyond those that a model of functions of a kernel states, as some
-    originals score."""
+    """Rows without features beyond those of a kernel model, as some originals score."""
     highest = getattr(model, "highest_index", None)
     if highest is None or not hasattr(model, "support"):
         return part
@@ -215,7 +214,7 @@ def known_features(part: Examples, model: Any) -> Examples:
 
 
 class VectorTask(RowTask):
-    """All of a task on rows with one label each and one score but its measures."""
+    """Task on rows with one label and one score each; its measures are missing."""
 
     def write(
         self,
@@ -225,12 +224,12 @@ class VectorTask(RowTask):
         labels: bool = False,
     ) -> None:
         if labels:
-            write_labels(output, self.signed(predicted), tuple(model.label_texts()))
+            write_labels(output, self.class_signs(predicted), tuple(model.label_texts()))
         else:
             write_scores(output, predicted)
 
-    def signed(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) above 0 where scores predict the second label."""
+    def class_signs(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) above 0 for predictions of the second label."""
         return predicted
 
     def write_probabilities(

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What training examples weigh: ``cost:`` of their lines, weights that are given, and those of
-classes, multiplied.
-
-What weighs is an example, in ranking a query and of sequences a sequence. Weight k is k of them,
-weight 0 none.
-"""
+"""Weights of training examples: ``cost:`` of their lines, given weights, and those of classes,
+multiplied. An example has a weight, in ranking a query and of sequences a sequence; weight k counts
+as k of them, 0 as none."""
 
 from __future__ import annotations
 
@@ -31,11 +28,11 @@ if TYPE_CHECKING:
     from svmcut.tasks.protocol import Task
 
 #: Entries of a matrix that is not copied for rows of weight 0, where they are this part at most.
-LARGE, FEW = 1 << 20, 1 / 8
-SINGLE = (TWO_CLASSES, CLASSES)
+MIN_UNCOPIED_ENTRIES, MAX_ZERO_SHARE = 1 << 20, 1 / 8
+ONE_LABEL = (TWO_CLASSES, CLASSES)
 
 
-def weighed(
+def apply_weights(
     task: Task,
     data: Any,
     settings: Settings,
@@ -43,32 +40,16 @@ def weighed(
     where: str = "weights",
     tight: bool = True,
 ) -> tuple[Any, int]:
-    """The data with what they weigh, and how many of weight 0 were left out.
+    """Returns the data with their weights, None if all are 1, and the number of examples left out
+    with weight 0.
 
-    Parameters
-    ----------
-    data : Examples, Sequences or MultilabelExamples
-        Their weights are those of ``cost:``.
-    given : (n,) float64 or None
-        One of at least 0 an example, query or sequence; a row where the loss is one of clicks.
-    where : str
-        What messages call these.
-    tight : bool
-        Whether features that are left in no example do not count, as in a file; those of an array
-        do.
+    `given` is (n,) one per example, query or sequence, or a row each if the loss is one of clicks;
+    `where` is its name in messages. `tight` drops features that are left in no example, as in a
+    file; arrays keep them. A few rows of weight 0 of a large matrix stay if the risk is a sum over
+    rows, to avoid a copy.
 
-    Returns
-    -------
-    data
-        Weights are above 0, and None where all are 1. Of a large matrix a few rows of weight 0 stay
-        where the risk is a sum over rows, as leaving them out would copy the others.
-    left_out : int
-
-    Raises
-    ------
-    DataError
-        For weights that are negative, too large, all 0 or not one each; for rows of a query that
-        differ; for a class without a row; for ``cost:`` where the loss is no sum.
+    Raises DataError for weights that are negative, too large, all 0 or not one each; for rows of a
+    query that differ; for a class without a row; for ``cost:`` if the loss is no sum.
     """
     if data.weights is None and given is None and settings.class_weight is None:
         return data, 0
@@ -97,7 +78,7 @@ def weighed(
         raise DataError(
             path, f"all weights are 0; give a weight above 0 to every {one} that counts"
         )
-    if not keep.all() and _may_stay(data, keep, settings, tight):
+    if not keep.all() and _can_keep_zero_rows(data, keep, settings, tight):
         return replace(data, weights=weights), int(n - keep.sum())
     if not keep.all():
         data, weights = take(data, np.repeat(keep, lengths) if of_rows else keep), weights[keep]
@@ -109,15 +90,17 @@ def weighed(
     return replace(data, weights=weights), left_out
 
 
-def _may_stay(data: Any, keep: NDArray[np.bool_], settings: Settings, tight: bool) -> bool:
-    """Whether rows of weight 0 may stay: of an array, where no risk, class or part knows them;
-    of kernels smo never steps there."""
+def _can_keep_zero_rows(
+    data: Any, keep: NDArray[np.bool_], settings: Settings, tight: bool
+) -> bool:
+    """True if rows of weight 0 may stay: only of an array, if no risk, class or part knows them;
+    with kernels if smo, which never steps there."""
     if tight or not isinstance(data, Examples) or data.table is not None:
         return False
-    few = data.X.nnz >= LARGE and keep.sum() >= (1 - FEW) * len(keep)
+    few = data.X.nnz >= MIN_UNCOPIED_ENTRIES and keep.sum() >= (1 - MAX_ZERO_SHARE) * len(keep)
     row = TASKS[settings.task]
     steps = not settings.has_kernel or (settings.solver == SMO and not settings.is_nu)
-    sums = row.labels in (*SINGLE, NUMBERS) and settings.is_sum and steps
+    sums = row.labels in (*ONE_LABEL, NUMBERS) and settings.is_sum and steps
     free = settings.free_bias and not settings.has_kernel
     if not (few and sums) or settings.probability or free:
         return False
@@ -125,7 +108,7 @@ def _may_stay(data: Any, keep: NDArray[np.bool_], settings: Settings, tight: boo
 
 
 def _costs(data: Any, bounds: NDArray, settings: Settings) -> NDArray[np.float64]:
-    """(n,) weights of ``cost:``, 1 where there are none."""
+    """(n,) weights of ``cost:``, 1 if there are none."""
     if data.weights is None:
         return np.ones(len(bounds) - 1)
     weights = (
@@ -145,7 +128,7 @@ def _costs(data: Any, bounds: NDArray, settings: Settings) -> NDArray[np.float64
     return weights
 
 
-def balanced(classes: NDArray, weights: NDArray) -> NDArray[np.float64]:
+def balanced_weights(classes: NDArray, weights: NDArray) -> NDArray[np.float64]:
     """V / (K V_k) of every row (n,), k its class, for rows that weigh above 0."""
     _, places = np.unique(classes, return_inverse=True)
     sums = np.bincount(places, weights)
@@ -156,18 +139,13 @@ def class_weights(
     y: NDArray, weights: NDArray, settings: Settings, path: str
 ) -> NDArray[np.float64]:
     """Weights of rows (n,) by their classes; balanced is V / (K V_k), V the sum of weights and V_k
-    that of class k.
-
-    Raises
-    ------
-    DataError
-        For a label that no row has, and as svmcut.data.labels.by_labels and labels_of.
-    """
+    that of class k. Raises DataError for a label that no row has, and as
+    svmcut.data.labels.by_labels and labels_of."""
     if settings.class_weight == BALANCED:
         classes, settings = y, by_labels(settings, y, path) if settings.is_open else settings
         if settings.labels == TWO_CLASSES:
             classes, _ = classes_of(y, labels_of(y, settings.positive, path))
-        return balanced(classes, weights)
+        return balanced_weights(classes, weights)
     labels, places = np.unique(y, return_inverse=True)
     factors = np.ones(len(labels))
     for label, weight in weights_by_label(settings.class_weight).items():

@@ -26,7 +26,7 @@ from svmcut.formats import write_model
 from svmcut.selection.grid import Search, Terms, cells_of, parts_of
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 6))
@@ -286,7 +286,7 @@ def test_cells_of_a_grid_on_workers_have_the_numbers_of_one_machine(client, tmp_
 
 
 def test_a_grid_goes_on_and_ends_in_time(client):
-    own = named("classification")
+    own = make_task("classification")
     data = own.from_arrays(X, np.where(TWO == "yes", 1, -1))
     settings = plain(Settings(gap=1e-3, example_cost=1.0, threads=1, given=frozenset()))
     whole = own.plan(data, settings)
@@ -371,7 +371,7 @@ def test_blocks_of_labels_on_workers_have_the_bytes_of_one_machine(client, tmp_p
 
 def test_blocks_on_workers_go_on_on_one_machine(client, monkeypatch):
     monkeypatch.setattr(label_blocks, "STRETCH", 0.0)
-    own = named("multilabel")
+    own = make_task("multilabel")
     data = own.from_arrays(*label_sets())
     settings = plain(Settings(task="multilabel", given=frozenset(), **IN_BLOCKS))
     whole = own.plan(data, settings).fit(None, 0.5)

@@ -40,7 +40,7 @@ from svmcut.spec.catalog import (
 from svmcut.spec.parameters import DEFAULTS, KINDS, Settings
 from svmcut.spec.schemas import state_classes
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: What ends a message that refuses: something to do.
@@ -223,11 +223,11 @@ def trainer_for(task, kernel, solver, threads=1):
     gap = None if SOLVERS[solver].steps else 0.01
     settings = Settings(**parameters(case) | {"gap": gap, "threads": threads})
     refusals.check(settings)
-    examples = named(task).from_arrays(*data(task))
+    examples = make_task(task).from_arrays(*data(task))
     weights = np.random.default_rng(6).uniform(0.2, 3.0, len(examples))
     if task == "rank":
         weights = weights[examples.qid]
-    return named(task).plan(records.replace(examples, weights=weights), settings)
+    return make_task(task).plan(records.replace(examples, weights=weights), settings)
 
 
 @pytest.mark.parametrize(("task", "kernel", "solver"), thinned(USES, 2))

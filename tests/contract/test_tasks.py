@@ -19,7 +19,7 @@ from svmcut.formats import read_model, write_model
 from svmcut.scoring.measures import Measured
 from svmcut.spec.catalog import LOSSES, MEASURES, TASKS, losses, measures, solvers
 from svmcut.tasks.prediction import PredictionOptions, measure, predict
-from svmcut.tasks.protocol import named, tasks_of
+from svmcut.tasks.protocol import make_task, tasks_of
 
 N = 48
 STREAMS = {
@@ -110,12 +110,15 @@ USES = [
 
 @pytest.mark.parametrize(("task", "kernel"), USES)
 def test_a_file_predicted_in_blocks_is_the_file_in_memory(folder, monkeypatch, task, kernel):
-    outcome, own = svmcut.train(task, **parameters(task), kernel=kernel, gamma=0.05), named(task)
+    outcome, own = (
+        svmcut.train(task, **parameters(task), kernel=kernel, gamma=0.05),
+        make_task(task),
+    )
     write_model("model", outcome.model)
     model = read_model("model")
     assert task in tasks_of(model)
     whole = predict(own, model, task, "whole")
-    measured = own.measured(whole.tally)
+    measured = own.measure(whole.tally)
     known = {name for name, row in measures(task).items() if not (row.of_chunks or row.of_counts)}
     assert measured.values.keys() == known
     assert all(map(math.isfinite, measured.values.values()))
@@ -131,14 +134,14 @@ def test_a_file_predicted_in_blocks_is_the_file_in_memory(folder, monkeypatch, t
             found = predict(own, model, task, "blocks", PredictionOptions(threads=2))
             assert (folder / "blocks").read_bytes() == (folder / "whole").read_bytes()
             assert found.tally.counts() == whole.tally.counts()
-            same(own.measured(found.tally).values, measured.values)
-            assert own.measured(found.tally)[2:] == measured[2:]
+            same(own.measure(found.tally).values, measured.values)
+            assert own.measure(found.tally)[2:] == measured[2:]
             same(measure(own, model, own.read(task)), measured.values)
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_arrays_are_what_the_file_is(folder, task):
-    own = named(task)
+    own = make_task(task)
     from_file, from_arrays = own.read(task), own.from_arrays(*arrays(task))
     assert own.counts(from_file) == own.counts(from_arrays)
     assert own.counts(from_file)["examples"] == len(from_file)
@@ -150,10 +153,10 @@ def test_arrays_are_what_the_file_is(folder, task):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_tally_starts_empty_and_tasks_hold_no_state(folder, task):
-    own = named(task)
+    own = make_task(task)
     model = svmcut.train(task, **parameters(task)).model
     assert not vars(own)
-    first, second = (own.measured(predict(own, model, task, "lines").tally) for _ in range(2))
+    first, second = (own.measure(predict(own, model, task, "lines").tally) for _ in range(2))
     assert isinstance(first, Measured)
     same(first.values, second.values)
 
@@ -204,21 +207,21 @@ def test_queries_make_it_ranking(folder):
     model = svmcut.train("rank", **parameters("rank")).model
     assert tasks_of(model) == ["classification", "rank"]
     for task, queries in (("rank", True), ("classification", False)):
-        assert predict(named("rank"), model, task, "scores").tally.queries is queries
+        assert predict(make_task("rank"), model, task, "scores").tally.queries is queries
     (folder / "falls").write_text("1 qid:2 1:1\n2 qid:1 1:1\n")
     with pytest.raises(DataError, match=r"^falls:2:.*qid 1 follows 2"):
-        predict(named("rank"), model, "falls", "scores")
-    assert predict(named("classification"), model, "falls", "scores").tally.queries
+        predict(make_task("rank"), model, "falls", "scores")
+    assert predict(make_task("classification"), model, "falls", "scores").tally.queries
 
 
 def test_tags_that_nobody_knows_are_for_test_files_alone(folder):
     (folder / "zero").write_text("0 qid:1 1:1\n1 qid:1 1:1\n")
-    own, model = named("sequence"), svmcut.train("sequence", **parameters("sequence")).model
+    own, model = make_task("sequence"), svmcut.train("sequence", **parameters("sequence")).model
     with pytest.raises(DataError, match=r"^zero:1:.*tag 0 is refused"):
         own.read("zero")
     whole = predict(own, model, "zero", "tags")
-    same(measure(own, model, own.read("zero", test=True)), own.measured(whole.tally).values)
-    assert own.measured(whole.tally).correct == 0
+    same(measure(own, model, own.read("zero", test=True)), own.measure(whole.tally).values)
+    assert own.measure(whole.tally).correct == 0
     assert own.warnings(whole.tally, "zero") == []
     (folder / "many").write_text("7 qid:1 1:1\n")
     assert "tags above 3" in own.warnings(predict(own, model, "many", "tags").tally, "many")[0]
@@ -227,7 +230,7 @@ def test_tags_that_nobody_knows_are_for_test_files_alone(folder):
 def test_parts_of_data_are_views(folder):
     """No row is copied, lost or met twice."""
     for task in ("sequence", "multilabel"):
-        own, data = named(task), named(task).read(task)
+        own, data = make_task(task), make_task(task).read(task)
         model = svmcut.train(task, **parameters(task)).model
         parts = [data.part(start, start + 3) for start in range(0, len(data), 3)]
         assert all(np.shares_memory(part.X.data, data.X.data) for part in parts)

@@ -511,13 +511,13 @@ def test_a_row_of_weight_0_does_not_copy_the_others(Estimator, how, monkeypatch)
     kept = weights > 0
     made = {"tol": 1e-4, "random_state": 0, **how}
     alone = Estimator(**made).fit(X[kept], y[kept], weights[kept])
-    monkeypatch.setattr(task_weights, "LARGE", 1000)
+    monkeypatch.setattr(task_weights, "MIN_UNCOPIED_ENTRIES", 1000)
     monkeypatch.setattr(task_weights, "take", None)
     machine = Estimator(**made).fit(X, y, weights)
     assert machine.converged_ and (machine.primal_ >= alone.dual_ * (1 - 1e-9)).all()
     assert (alone.primal_ >= machine.dual_ * (1 - 1e-9)).all()
     monkeypatch.undo()
-    monkeypatch.setattr(task_weights, "LARGE", 1000)
+    monkeypatch.setattr(task_weights, "MIN_UNCOPIED_ENTRIES", 1000)
     y[0] = 7  # a class of rows without weight alone is none
     again = Estimator(**made).fit(X, y, weights)
     assert again.primal_.tolist() == alone.primal_.tolist() or Estimator is not LinearSVM
@@ -550,7 +550,7 @@ def test_a_row_of_weight_0_does_not_copy_the_rows_of_a_kernel(kernel, monkeypatc
     X = rbf_kernel(X, gamma=0.5) if kernel == "precomputed" else X
     v[17] = 0
     taken = KernelSVM(kernel=kernel, tol=1e-6).fit(X, y, v)
-    monkeypatch.setattr(task_weights, "LARGE", 0)
+    monkeypatch.setattr(task_weights, "MIN_UNCOPIED_ENTRIES", 0)
     monkeypatch.setattr(task_weights, "take", None)  # what would copy them
     kept = KernelSVM(kernel=kernel, tol=1e-6).fit(X, y, v)
     assert kept.converged_

@@ -15,7 +15,7 @@ import svmcut
 from svmcut import compat
 from svmcut.estimators import base, clusters
 from svmcut.estimators.base import Trained, whole
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 
 ESTIMATORS = [
     thing
@@ -33,7 +33,7 @@ def no_cluster(monkeypatch):
 
     def make_driver(rows, files, settings):
         data = files.paths[0]
-        own = named("classification")
+        own = make_task("classification")
         return SimpleNamespace(X=data.X, table=None), own.plan(
             own.from_arrays(data.X, data.y), settings
         )

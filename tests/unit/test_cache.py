@@ -17,9 +17,9 @@ import svmcut
 from svmcut.base.errors import DataError, OutputError, UsageError
 from svmcut.files.cache import _checksum, _of_all, read_files
 from svmcut.files.examples import read_examples
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 
-read_named = partial(named("classification").read, costs=True)
+read_named = partial(make_task("classification").read, costs=True)
 FIELDS = ("y", "qid", "weights")
 
 

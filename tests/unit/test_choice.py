@@ -15,9 +15,9 @@ from svmcut.selection.grid import Search, Terms, cells_of, held_out, parts_of
 from svmcut.selection.interval import CertifiedChoice, GridProof, Interval, check_choice
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 
-TASK = named("classification")
+TASK = make_task("classification")
 
 
 def data(seed, n=90, d=4):

@@ -128,7 +128,7 @@ def test_measures_and_lines_of_a_file_in_blocks(tmp_path, rng, monkeypatch, labe
     gold[:, np.searchsorted(union, whole.names)] = whole.gold()
     predicted[:, place], ranked[:, place] = y, scores + y @ model.pair_weights()
     can_be = np.isin(union, NAMES)
-    measured = TASK.measured(tally)
+    measured = TASK.measure(tally)
     measures = measured.values
     assert len(tally.others) == len(set(labels) - set(NAMES.tolist()))
     assert measures == measure(TASK, model, whole)

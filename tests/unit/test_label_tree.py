@@ -15,7 +15,7 @@ from svmcut.data import label_clusters
 from svmcut.data.arrays import as_rows
 from svmcut.formats import read_model, write_model
 from svmcut.models import LabelTreeModel
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 from svmcut.training.label_sets import squared_length
 
 C = 0.5
@@ -164,7 +164,7 @@ def test_of_a_search_for_the_best_worse_labels_are_left_out(monkeypatch, beam, k
 
 def test_the_report_counts_the_rows_whose_best_are_those_of_the_tree():
     X, Y = data(3)
-    model, task = train(X, Y).model, named("multilabel")
+    model, task = train(X, Y).model, make_task("multilabel")
     part, k = task.from_arrays(X, Y), 5
     whole = paths(model, X)
     for beam in (1, 100):

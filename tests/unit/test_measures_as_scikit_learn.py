@@ -103,7 +103,7 @@ def test_two_classes(labels):
             tally.add(drawn_rows(y[rows]), scores[rows])
         expected = of_two_classes(y, scores, 3)
         compare(
-            Classification().measured(tally).values,
+            Classification().measure(tally).values,
             {name: percent(value) for name, value in expected.items()},
         )
 
@@ -129,7 +129,7 @@ def test_several_classes(labels):
             "f1": metrics.f1_score(y, predicted, **macro),
         }
         compare(
-            Multiclass().measured(first).values,
+            Multiclass().measure(first).values,
             {name: percent(value) for name, value in expected.items()},
         )
 
@@ -174,7 +174,7 @@ def test_label_sets(beyond):
         for k in (1, 3, 5):
             expected[f"ndcg@{k}"] = metrics.ndcg_score(gold, ranks, k=k)
         values = {name: percent(value) for name, value in expected.items()}
-        compare(tally.measured().values, values)
+        compare(tally.measure().values, values)
 
 
 def test_rankings():

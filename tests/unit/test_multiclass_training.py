@@ -20,7 +20,7 @@ from svmcut.models import MulticlassModel
 from svmcut.spec.catalog import MULTICLASS
 from svmcut.spec.parameters import Settings
 from svmcut.tasks.prediction import PredictionOptions, measure, predict
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 
 N, K = 40, 4
 
@@ -163,7 +163,7 @@ def test_the_digits_of_a_file_change_the_risk_no_more_than_is_told(rng, way, los
     """Whatever the signs of the changes; the worst of them come near it where the losses are
     straight."""
     X, y = examples(rng)
-    task, v = named("multiclass"), rng.uniform(0.1, 5.0, N) if weighed else None
+    task, v = make_task("multiclass"), rng.uniform(0.1, 5.0, N) if weighed else None
     settings = Settings(task="multiclass", multiclass=way, loss=loss, example_cost=1.0, bias=-2.0)
     plan = task.plan(replace(task.from_arrays(X, y), weights=v), settings).plan
     risk = plan.classes.risk
@@ -181,7 +181,7 @@ def test_the_digits_of_a_file_change_the_risk_no_more_than_is_told(rng, way, los
 
 def test_a_path_goes_on_from_the_multipliers_before(rng):
     X, y = examples(rng, 400)
-    task = named("multiclass")
+    task = make_task("multiclass")
     settings = Settings(task="multiclass", example_cost=1.0, gap=1e-3, threads=1)
     driver = task.plan(task.from_arrays(X, y), settings)
     driver.fit(None, 1.0)
@@ -268,13 +268,13 @@ def test_predictions_and_measures(tmp_path):
     model = MulticlassModel(np.eye(3), np.zeros(3), 0.0, np.array([2.0, 5.0, 9.0]))
     lines = ["2 1:1", "5 1:1 2:0.5", "5 2:2", "9 3:1", "7 3:1", "9 1:0.5 3:0.5"]
     (tmp_path / "test").write_text("\n".join(lines) + "\n")
-    task, path = named("multiclass"), str(tmp_path / "test")
+    task, path = make_task("multiclass"), str(tmp_path / "test")
     found = predict(task, model, path, str(tmp_path / "out"))
     out = (tmp_path / "out").read_text().splitlines()
     assert out[1] == "2 1.00000000 0.50000000 0.00000000" and out[5].startswith(
         "2 "
     )  # the first of equal scores
-    values = task.measured(found.tally).values
+    values = task.measure(found.tally).values
     assert values["accuracy"] == pytest.approx(100 * 3 / 6)
     assert values["precision"] == pytest.approx(100 * (1 / 3 + 1 + 0 + 1 / 2) / 4)
     assert values["recall"] == pytest.approx(100 * (1 + 1 / 2 + 0 + 1 / 2) / 4)

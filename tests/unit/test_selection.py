@@ -15,9 +15,9 @@ from svmcut.data.folds import folds
 from svmcut.selection.grid import CHAIN, Search, cells_of, chains_of, parts_of
 from svmcut.spec.parameters import Settings
 from svmcut.tasks.prediction import measure
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 
-TASK = named("classification")
+TASK = make_task("classification")
 
 
 def examples(rng, n=80, weights=None):

@@ -10,7 +10,7 @@ from svmcut.data.examples import Csr
 from svmcut.models.bounds import decided, lengths, limits, reach
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 from svmcut.training.certificate import with_certificate
 from svmcut.training.decision_stop import DecidingDriver, check_fraction
 
@@ -32,7 +32,7 @@ def problem(name, seed=0):
 
 
 def driver_of(name, X, y, **settings):
-    task = named(MACHINES[name].get("task", "classification"))
+    task = make_task(MACHINES[name].get("task", "classification"))
     asked = {**MACHINES[name], **settings}
     unit = {} if "cost" in asked else {"example_cost": 1.0}
     made = plain(Settings(**unit, **asked, given=frozenset(asked)))

@@ -10,7 +10,7 @@ import svmcut
 from svmcut.base.errors import DataError, UsageError
 from svmcut.data.changes import places_of, row_keys
 from svmcut.data.examples import Csr
-from svmcut.tasks.protocol import named
+from svmcut.tasks.protocol import make_task
 
 MACHINES = {
     "hinge": {},
@@ -133,7 +133,7 @@ def test_weights_of_rows_and_classes_count():
 def test_equal_rows_share_and_go_one_by_one():
     X, y = rows(n=40)
     X, y = np.vstack([X, X[:3], X[:3]]), np.concatenate([y, y[:3], y[:3]])
-    examples = named("classification").from_arrays(X, y)
+    examples = make_task("classification").from_arrays(X, y)
     own = examples.take(np.arange(len(y)) < 2)
     both = examples.take(np.isin(np.arange(len(y)), [0, 40]))
     assert places_of(examples, own).tolist() == [0, 1]

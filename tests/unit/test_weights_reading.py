@@ -14,8 +14,8 @@ from svmcut.spec.catalog import TASKS
 from svmcut.spec.kinds import class_weights
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
-from svmcut.tasks.protocol import named
-from svmcut.tasks.weights import weighed
+from svmcut.tasks.protocol import make_task
+from svmcut.tasks.weights import apply_weights
 
 COSTS = [2.0, 1.0, 0.5, 0.0, 3.0, 1.0, 1.0, 4.0]
 
@@ -44,9 +44,9 @@ def lines_of(task, costs):
 
 def of_file(path, task, costs=(None,) * 8, given=None, **parameters):
     (path / task).write_text("\n".join(lines_of(task, costs)) + "\n")
-    own = named(task)
+    own = make_task(task)
     settings = plain(Settings(task=task, cost=1.0, **parameters))
-    return weighed(own, own.read(str(path / task), costs=True), settings, given)
+    return apply_weights(own, own.read(str(path / task), costs=True), settings, given)
 
 
 def same(one, two):
@@ -85,7 +85,7 @@ def test_weight_zero_is_a_file_without_the_line_and_lines_keep_their_numbers(tmp
     found, left_out = of_file(tmp_path, task, given=weights)
     (tmp_path / "short").write_text("\n".join(lines[k] for k in left) + "\n")
     assert (left_out, found.weights) == (len(gone), None)
-    same(found, named(task).read(str(tmp_path / "short")))
+    same(found, make_task(task).read(str(tmp_path / "short")))
     assert [found.source.line_of(k) for k in range(len(left))] == [k + 1 for k in left]
 
 
@@ -101,7 +101,7 @@ def test_weights_of_one_are_none(tmp_path, task):
 def test_costs_have_no_effect_on_what_is_measured(tmp_path, task):
     (tmp_path / task).write_text("\n".join(lines_of(task, [-1, 0, 3, 2] * 2)))
     for given in ({}, {"test": True}):
-        assert named(task).read(str(tmp_path / task), **given).weights is None
+        assert make_task(task).read(str(tmp_path / task), **given).weights is None
 
 
 def test_lines_of_a_structure_agree(tmp_path):
@@ -111,8 +111,8 @@ def test_lines_of_a_structure_agree(tmp_path):
         lines[5] = lines[5].replace("cost:2.0 ", "")
         (tmp_path / task).write_text("\n".join(lines))
         with pytest.raises(DataError) as refused:
-            own = named(task)
-            weighed(own, own.read(str(tmp_path / task), costs=True), Settings(task=task))
+            own = make_task(task)
+            apply_weights(own, own.read(str(tmp_path / task), costs=True), Settings(task=task))
         assert str(refused.value) == (
             f"{tmp_path / task}:6: cost 1 (1 where a line has none) stands in a {one} of cost 3; "
             "give all lines of a "
@@ -162,8 +162,8 @@ def test_classes_of_any_labels_weigh():
     y = np.repeat([3.0, 7.0, 5.0], [6, 14, 10])
 
     def weights(labels, **parameters):
-        settings, own = plain(Settings(cost=1.0, **parameters)), named("classification")
-        return weighed(own, own.from_arrays(X[: len(labels)], labels), settings)[0]
+        settings, own = plain(Settings(cost=1.0, **parameters)), make_task("classification")
+        return apply_weights(own, own.from_arrays(X[: len(labels)], labels), settings)[0]
 
     two = y[:20]
     np.testing.assert_allclose(
