@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cuts in use: offsets, Gram matrix, and beta on the unit simplex.
+"""The cuts in use: offsets, Gram matrix, and multipliers beta on the unit simplex.
 
-    lower model   1/2 |w|^2 + C max_t (b_t + a_t.w)          cuts t, one of them the flat plane (0,
-    0): R >= 0 its dual      D(beta) = C b.beta - (C^2/2) beta'H beta,   H = A A',  w = -C sum_t
-    beta_t a_t
-
+    lower model   1/2 |w|^2 + C max_t (b_t + a_t.w), with the cut (0, 0) among the t, as R >= 0
+    its dual      D(beta) = C b.beta - (C^2/2) beta'H beta,   H = A A',  w = -C sum_t beta_t a_t
     near v        + (mu/2) |w - v|^2: the same QP with C/(1 + mu) for C and b + mu/(1 + mu) A v for
-    b;
-                  w = (mu v - C sum_t beta_t a_t)/(1 + mu)
+                  b; w = (mu v - C sum_t beta_t a_t)/(1 + mu)
 
-D is a lower bound of the primal for any feasible beta, those of the QP near v among them. It is
-computed from the w it belongs to and not from H, so that rounding in H can cost steps but never the
-certificate.
+D is a lower bound of the primal for any feasible beta, including those of the QP near v. It is
+computed from w and not from H, so rounding in H can cost steps but never the certificate.
 """
 
 from __future__ import annotations
@@ -24,27 +20,24 @@ from svmcut.spec import schemas
 
 
 class Cut(NamedTuple):
-    """R(w') >= b + a.w' for every w'; risk is R at the point where the cut was made.
-
-    coef : (n,) float64 or None
-        Where it is known: a = A^T coef. It must not change any more.
-    scores : (n,) float64 or None
-        A a, where a space of many features is told them.
-    """
+    """The bound R(w') >= b + a.w' for every w'."""
 
     a: Any
     b: float
+    #: R at the point where the cut was made.
     risk: float
+    #: (n,) with a = A^T coef, if known; must not change afterwards.
     coef: Any = None
+    #: (n,) A a, for a space of many features.
     scores: Any = None
 
 
 class BundleSolution(NamedTuple):
-    """Minimiser of a model, the certified bound of its multipliers, and max_t b_t + a_t.w over the
-    cuts in use."""
+    """The minimiser of a model and the certified bound of its multipliers."""
 
     w: Any
     lower: float
+    #: max_t b_t + a_t.w over the cuts in use.
     slack: float
     squared_norm: float
 
@@ -56,20 +49,11 @@ class SimplexQp(Protocol):
 
 
 class CutBundle:
-    """Cuts of a convex risk that is nowhere negative.
+    """Cuts of a nonnegative convex risk.
 
-    Parameters
-    ----------
-    space : Space
-        Gives dot products and combinations of cuts.
-    qp : SimplexQp
-        Solves the dual of the lower model.
-
-    Notes
-    -----
-    (I1) index 0 is the flat plane and is never pruned. (I2) beta >= 0 and sum beta = 1; the
-    multipliers of the model near a point likewise. (I3) H is symmetric. The space says what is kept
-    of a normal; it may be less.
+    Invariants: (I1) index 0 is the flat cut (0, 0) and is never pruned. (I2) beta >= 0 and sum beta
+    = 1; so are the multipliers of the model near a point. (I3) H is symmetric. `space.keep` decides
+    what is stored of a normal.
     """
 
     def __init__(self, space, qp: SimplexQp):
@@ -82,8 +66,8 @@ class CutBundle:
         self._idle = np.zeros(1, np.int64)
 
     def restore(self, state: dict[str, Any], normal: schemas.Check | None = None) -> None:
-        """Takes the place of the bundle whose `state` this is; normal: of what is kept of a cut,
-        where it is not the space's."""
+        """Restore the bundle that has this `state`. `normal` checks the kept normals, by default as
+        the space does."""
         elements = schemas.many(normal or self.space.kinds().normal)
         schemas.checked(state, schemas.fields(elements=elements), "bundle")
         k = 1 + len(state["elements"])
@@ -109,7 +93,7 @@ class CutBundle:
         self.beta, self._near, self._idle = state["beta"], state["near"], state["idle"]
 
     def state(self) -> dict[str, Any]:
-        """The bundle as it stands; later cuts do not change it."""
+        """A snapshot of the bundle that later cuts do not change."""
         k = len(self._elements)
         return {
             "elements": self.elements(),
@@ -125,7 +109,7 @@ class CutBundle:
         return len(self._elements) - 1
 
     def elements(self) -> list:
-        """Normals of the cuts, without the flat plane's."""
+        """Normals of the cuts, without that of the flat cut."""
         return self._elements[1:]
 
     @property
@@ -141,11 +125,11 @@ class CutBundle:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is kept of the cuts."""
+        """Bytes used by the cuts."""
         return self._H.nbytes + sum(element.nbytes for element in self._elements[1:])
 
     def add(self, cut: Cut) -> None:
-        """Takes in a cut with multiplier 0; one dot product for every cut there is."""
+        """Add a cut with multiplier 0; computes its dot product with every other cut."""
         k = len(self._elements)
         if k == len(self._b):
             size = 2 * k
@@ -163,74 +147,72 @@ class CutBundle:
         self._idle = np.append(self._idle, 0)
 
     def solve(self, C: float, tol: float) -> BundleSolution:
-        """Minimises the lower model to within tol, in units of D/C; the multipliers are kept as the
-        next start."""
-        self._maximise(C, tol)
+        """Minimise the lower model to within `tol`, in units of D/C, starting from the last
+        multipliers."""
+        self._maximise_dual(C, tol)
         return self.solution(C)
 
     def bound(self, C: float, tol: float) -> tuple[float, float]:
-        """Bound and slack of `solve`, where its w is not asked for."""
-        self._maximise(C, tol)
-        squared = self.space.combined_square(*self._sum(C, self.beta))
-        products = self._at_sum(C, self.beta)
-        return self._dual(C, self.beta, squared), max(
+        """Bound and slack as from `solve`, without forming w."""
+        self._maximise_dual(C, tol)
+        squared = self.space.combined_square(*self._terms(C, self.beta))
+        products = self._products(C, self.beta)
+        return self._dual_value(C, self.beta, squared), max(
             0.0, float(np.max(self._b[: len(products)] + products))
         )
 
     def solution(self, C: float) -> BundleSolution:
-        """w, bound and slack of the multipliers as they stand."""
-        w, squared, lower, products = self._combined(C, self.beta)
+        """w, bound and slack at the present multipliers."""
+        w, squared, lower, products = self._combine(C, self.beta)
         slack = float(np.max(self._b[: len(products)] + products))
         return BundleSolution(w, lower, max(0.0, slack), squared)
 
     def solve_near(self, C: float, centre, mu: float, tol: float) -> BundleSolution:
-        """Minimises the lower model + (mu/2) |w - centre|^2; `beta` stays as it is.
-
-        The bound is that of the lower model itself at these multipliers.
-        """
+        """Minimise the lower model + (mu/2) |w - centre|^2, leaving `beta` as it is; the bound is
+        that of the lower model itself."""
         k = len(self._elements)
         H, b = np.ascontiguousarray(self._H[:k, :k]), self._b[:k]
         at_centre = np.concatenate([[0.0], self.space.dots(self.elements(), centre)])
         pull = mu / (1 + mu)
         self._near = self._qp.solve(H, b + pull * at_centre, C / (1 + mu), self._near, tol)
         self._idle[self._near > 0] = 0
-        free_w, _, lower, products = self._combined(C, self._near)
+        free_w, _, lower, products = self._combine(C, self._near)
         w = self.space.blend(pull, centre, 1 - pull, free_w)
         slack = float(np.max(b + pull * at_centre + (1 - pull) * products))
         return BundleSolution(w, lower, max(0.0, slack), self.space.dot(w, w))
 
-    def _maximise(self, C: float, tol: float) -> None:
-        """The QP's multipliers, from those of before."""
+    def _maximise_dual(self, C: float, tol: float) -> None:
+        """Solve the QP, starting from the last multipliers."""
         k = len(self._elements)
         H = np.ascontiguousarray(self._H[:k, :k])
         self.beta = self._qp.solve(H, self._b[:k], C, self.beta, tol)
         self._idle = np.where(self.beta > 0, 0, self._idle + 1)
 
-    def _sum(self, C: float, beta):
+    def _terms(self, C: float, beta):
         """Weights and elements whose sum is w = -C sum_t beta_t a_t."""
         used = 1 + np.flatnonzero(beta[1:])
         return -C * beta[used], [self._elements[t] for t in used]
 
-    def _at_sum(self, C: float, beta):
+    def _products(self, C: float, beta):
         """Dot products of all cuts with w."""
         k, used = len(self._elements), 1 + np.flatnonzero(beta[1:])
         products = np.empty(k)
         sparse.combine(-C * beta[used], [self._H[t, :k] for t in used.tolist()], products)
         return products
 
-    def _dual(self, C: float, beta, squared: float) -> float:
-        """D(beta), squared being |w|^2."""
+    def _dual_value(self, C: float, beta, squared: float) -> float:
+        """D(beta); `squared` is |w|^2."""
         return C * sparse.dot(self._b[: len(beta)], beta) - 0.5 * squared
 
-    def _combined(self, C: float, beta):
+    def _combine(self, C: float, beta):
         """w, |w|^2, D(beta), and the dot products of all cuts with w."""
-        w = self.space.combine(*self._sum(C, beta))
+        w = self.space.combine(*self._terms(C, beta))
         squared = self.space.dot(w, w)
-        return w, squared, self._dual(C, beta, squared), self._at_sum(C, beta)
+        return w, squared, self._dual_value(C, beta, squared), self._products(C, beta)
 
     def prune(self, max_idle: int) -> int:
-        """Drops the cuts whose multiplier was 0 in the last max_idle solutions; returns how
-        many."""
+        """Drop the cuts whose multiplier was 0 in the last `max_idle` solutions, and return their
+        number."""
         keep = self._idle < max_idle
         keep[0] = True
         dropped = int(np.count_nonzero(~keep))

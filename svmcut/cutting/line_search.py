@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Minimising the primal along a line, for any convex risk, on cached scores.
+"""Minimisation of the primal along a line, for any convex risk, on cached scores.
 
     phi(t) = (ww + 2 t wd + t^2 dd) / 2 + C R(s + t e)
 
-with s the scores of w, e those of the direction d, and ww, wd, dd the dot products of w and d. No
-pass over features.
+Here s are the scores of w, e those of the direction d, and ww, wd and dd the dot products of w and
+d. No pass over the features is needed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from svmcut.base.typing import Any, NamedTuple
 
 
 class LinePoint(NamedTuple):
-    """Step, phi(step), a certified lower bound of phi on the whole half line t >= 0, and what the
-    line knows there."""
+    """A step t, phi(t), a certified lower bound of phi for all t >= 0, and what the line has
+    computed at t."""
 
     t: float
     value: float
@@ -27,16 +27,14 @@ class LinePoint(NamedTuple):
 
 
 class ScoreLine:
-    """A risk on the line s + t e of scores; its linearization at s may be known.
-
-    Any object with such an `at` is a line.
-    """
+    """A risk on the line s + t e of scores; `known` is its linearization at s, if already computed.
+    Any object with the same `at` serves as a line."""
 
     def __init__(self, risk, s, e, known=None):
         self._risk, self._s, self._e, self._known = risk, s, e, known
 
     def at(self, t: float) -> tuple[float, float, tuple]:
-        """R, its slope in t, and (scores, linearization): nobody needs to form them again."""
+        """R, its slope in t, and (scores, linearization), for reuse."""
         here = self._s + t * self._e if t else self._s
         cut = (None if t else self._known) or self._risk.linearize(here)
         return cut.value, dot(cut.coef, self._e), (here, cut)
@@ -51,7 +49,7 @@ class Products(NamedTuple):
 
     @classmethod
     def towards(cls, ww: float, wu: float, uu: float) -> Products:
-        """Of w and u - w, by w.w, w.u and u.u."""
+        """The products of w and u - w, from w.w, w.u and u.u."""
         return cls(ww, wu - ww, uu - 2 * wu + ww)
 
 
@@ -63,23 +61,8 @@ def line_minimum(
     max_evaluations: int = 30,
     first: float = 1.0,
 ) -> LinePoint:
-    """Cutting planes in one dimension: between two tangents of R the model is a parabola, minimised
-    in closed form.
-
-    Parameters
-    ----------
-    line : ScoreLine
-        Or another with its `at`.
-    products : Products
-    tol : float
-        Stop when phi is within tol of its minimum.
-    first : float
-        The step tried first.
-
-    Returns
-    -------
-    LinePoint
-    """
+    """The minimum of phi to within `tol`, by cutting planes in one dimension: between two tangents
+    of R the model is a parabola with a closed-form minimum. `first` is the first step tried."""
 
     ww, wd, dd = products
 

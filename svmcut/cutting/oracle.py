@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that a cutting-plane solver may ask of a risk and a space: points, lines between them, and
+"""Everything a cutting-plane solver may ask of a risk and a space: points, lines between them, and
 cuts.
 
     point        R(w) and |w|^2, one pass over the features
@@ -7,8 +7,8 @@ cuts.
                  one pass in all
     cut          R(w') >= b + a.w' for every w', one pass
 
-Rows of scores stay behind this door. So the solver does not know where the rows are: an oracle
-whose rows lie in many places answers the same questions, one round each.
+The solver never sees rows or scores, so the same solver runs on an oracle whose rows are
+distributed over several places.
 """
 
 from __future__ import annotations
@@ -25,77 +25,64 @@ from svmcut.spec import schemas
 from svmcut.spec.schemas import Form, Kept, State
 
 #: Cuts and steps along lines after which normals and scores are formed afresh, so that rounding
-#: does not add up.
+#: does not accumulate.
 REFRESH = 50
-#: Step tried first where each value on a line decodes: most minima are nearer than the other end.
+#: Step tried first where each value on a line decodes: most minima are nearer than the far end.
 FIRST_STEP = 0.3
-#: Parts of the gap to which a line is searched; where its values need no scores a closer minimum
-#: costs little and saves cuts.
-_TOLERANCE, _CLOSE = 0.1, 0.03
+#: Fraction of the gap to which a line is searched.
+_TOLERANCE = 0.1
+#: The same for a line whose values need no scores: a closer minimum costs little and saves cuts.
+_VALUED_TOLERANCE = 0.03
 
 
 class Point(NamedTuple):
-    """A w with all that is known there.
-
-    Attributes
-    ----------
-    w : element of the space
-    risk, squared : float
-        R(w) and |w|^2.
-    age : int
-        How often it was carried along a line since its scores were formed from w.
-    known : Any
-        What the oracle knows there, for itself.
-    """
+    """A w and everything known there."""
 
     w: Any
+    #: R(w).
     risk: float
+    #: |w|^2.
     squared: float
+    #: Number of moves along lines since the scores were formed from w.
     age: int
+    #: Private data of the oracle.
     known: Any
 
 
 class Line(Protocol):
-    """From a point, t = 0, towards another w, t = 1.
+    """The line from a point, t = 0, towards another w, t = 1.
 
-    What comes first: `minimum` or `value`, then `point` at the step chosen, then `cut`, the last
-    that is asked.
+    Call `minimum` or `value` first, then `point` at the chosen step, and `cut` last.
     """
 
     def value(self, t: float) -> tuple[float, float]:
-        """R and its slope in t, at t >= 0."""
+        """R and its slope in t, for t >= 0."""
         ...
 
     def minimum(self, C: float, gap: float) -> float:
-        """A t >= 0 near the minimum of 1/2 |w|^2 + C R, as near as a part of the gap; 0 where it
-        does not fall."""
+        """A t >= 0 within a fraction of `gap` of the minimum of 1/2 |w|^2 + C R; 0 if the line does
+        not descend."""
         ...
 
     def point(self, t: float) -> Point:
-        """The point at t > 0; its scores may be formed by `cut` only."""
+        """The point at t > 0; its scores may be left for `cut` to form."""
         ...
 
     def cut(self, t: float, share: float) -> Cut:
-        """The cut at (1 - share) p + share w, p being the last `point` and at t; the first point
-        where t is 0."""
+        """The cut at (1 - share) p + share w, where p is the last `point`, at t, or the first one
+        if t is 0."""
         ...
 
 
 class Oracle(Protocol):
-    """R on a space.
-
-    Attributes
-    ----------
-    space : Space
-        Where w and the normals of cuts live.
-    """
+    """A risk R as a function on a space of w and normals."""
 
     space: Space
 
     def at(self, w) -> Point: ...
 
     def line(self, here: Point, w, squared: float) -> Line:
-        """To w, squared being |w|^2."""
+        """The line to w; `squared` is |w|^2."""
         ...
 
     def cut(self, point: Point) -> Cut: ...
@@ -105,27 +92,21 @@ class Oracle(Protocol):
     def restore(self, state: dict[str, Any]) -> None: ...
 
     def form(self) -> schemas.Check:
-        """What a Point in a state must look like."""
+        """The check that a Point in a checkpoint has to pass."""
         ...
 
 
 class Scored(NamedTuple):
-    """What a RiskOracle knows of a point: A w and R linearised there."""
+    """Private data of a RiskOracle at a point: its scores A w and the linearization of R there."""
 
     scores: Any
     cut: Linearization
 
 
 class Normals(Kept):
-    """Normals of cuts, one after the other.
-
-    Parameters
-    ----------
-    space : Space
-    refresh : int
-        A normal is formed from the last one where few coefficients changed (a fraction of the rows
-        is read), and afresh every `refresh` cuts. 1 switches this off.
-    """
+    """Normals of successive cuts. A normal is updated from the last one where few coefficients
+    changed, which reads only those rows, and formed afresh every `refresh` cuts; 1 always forms it
+    afresh."""
 
     called = "oracle"
 
@@ -150,7 +131,7 @@ class Normals(Kept):
 
     @part(PSI)
     def of(self, coef):
-        """A^T coef; one pass, over changed rows alone where it pays."""
+        """A^T coef in one pass, over changed rows alone where that is cheaper."""
         if self._a is not None and self._age < self._refresh:
             change = coef - self._coef
             if 2 * np.count_nonzero(change) < np.count_nonzero(coef):
@@ -165,22 +146,17 @@ class Normals(Kept):
 
 
 class RiskOracle:
-    """The oracle of a risk, which knows scores, and a space, which knows features.
-
-    Parameters
-    ----------
-    risk : BoundRisk
-    space : Space
-    carry : bool
-        Whether a normal may be formed from the one before it. Coefficients that are labellings are
-        never differences.
-    """
+    """The oracle of a risk, which sees scores, and a space, which sees features. `carry` allows
+    normals to be updated from the last one; label coefficients never are."""
 
     def __init__(self, risk, space, carry: bool = True):
         self.risk, self.space = risk, space
-        # asked once: protocols look at every attribute
-        self._valued, self.exact = isinstance(risk, LineRisk), isinstance(risk, ExactLineRisk)
-        self._normals = Normals(space, REFRESH if carry and not self._valued else 1)
+        # once, as isinstance with a protocol looks at every attribute
+        self._has_line_values, self.exact = (
+            isinstance(risk, LineRisk),
+            isinstance(risk, ExactLineRisk),
+        )
+        self._normals = Normals(space, REFRESH if carry and not self._has_line_values else 1)
 
     def state(self) -> dict[str, Any]:
         return self._normals.state()
@@ -199,41 +175,42 @@ class RiskOracle:
         )
 
     def at(self, w) -> Point:
-        """One pass for the scores."""
+        """The point at w; one pass for its scores."""
         scores = self._scores(w)
-        return self.known(w, scores, self.linearized(scores))
+        return self.make_point(w, scores, self.linearize(scores))
 
     @part(PSI)
     def _scores(self, w):
         return self.space.scores(w)
 
     @part(ARGMAX)
-    def linearized(self, scores) -> Linearization:
-        """R linearised at these scores."""
+    def linearize(self, scores) -> Linearization:
+        """The linearization of R at these scores."""
         return self.risk.linearize(scores)
 
-    def known(self, w, scores, cut: Linearization, age: int = 0) -> Point:
-        """The point with these scores and this linearization there."""
+    def make_point(self, w, scores, cut: Linearization, age: int = 0) -> Point:
+        """The point with these scores and this linearization."""
         return Point(w, cut.value, self.space.dot(w, w), age, Scored(scores, cut))
 
     def line(self, here: Point, w, squared: float) -> Line:
-        """One pass for the scores of w, none later."""
-        if self._valued:
+        """The line to w; one pass for its scores, none later."""
+        if self._has_line_values:
             return ValuedLine(self, here, w, squared)
         return FormedLine(self, here, w, squared)
 
     def cut(self, point: Point) -> Cut:
-        """One pass for the normal, over changed rows alone where it pays."""
-        return self.cut_of(point.known.cut)
+        """The cut at a point; one pass for the normal, over changed rows alone where that is
+        cheaper."""
+        return self.make_cut(point.known.cut)
 
-    def cut_of(self, known: Linearization) -> Cut:
+    def make_cut(self, known: Linearization) -> Cut:
         """The cut of a linearization."""
         return Cut(self._normals.of(known.coef), known.offset, known.value, known.coef)
 
 
 class _Line:
-    """What both lines share: products of u and d = w - u, the scores' rates of change, and values
-    of `_line`."""
+    """Base of both lines: the products of u and d = w - u, the rates of change of the scores, and
+    `_line` for values."""
 
     _line: Any
 
@@ -242,9 +219,7 @@ class _Line:
         space = oracle.space
         self._oracle, self._here, self._w = oracle, here, w
         self._products = Products.towards(here.squared, space.dot(here.w, w), squared)
-        self._target = space.scores(
-            w
-        )  # a space may know the scores of an element: they are not to be changed
+        self._target = space.scores(w)  # not to be changed, a space may own them
         self._rates = self._target - here.known.scores
         self._lowest: LinePoint | None = None
 
@@ -252,11 +227,11 @@ class _Line:
         value, slope, _ = self._line.at(t)
         return value, slope
 
-    def _blended(self, t: float):
+    def _blend(self, t: float):
         return self._oracle.space.blend(1 - t, self._here.w, t, self._w)
 
-    def _move(self, t: float):
-        """Scores at t, in the place of the rates, which are no more."""
+    def _move_rates_to(self, t: float):
+        """The scores at t, formed in the array of the rates, which are gone afterwards."""
         scores, self._rates = self._rates, None
         scores *= t
         scores += self._here.known.scores
@@ -264,7 +239,7 @@ class _Line:
 
 
 class FormedLine(_Line):
-    """A line whose values are those of the risk at scores that are formed for each."""
+    """A line that forms the scores of each step and evaluates the risk there."""
 
     def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
         super().__init__(oracle, here, w, squared)
@@ -285,21 +260,21 @@ class FormedLine(_Line):
         if self._lowest is not None and self._lowest.t == t:
             scores, cut = self._lowest.known
         else:
-            scores = self._move(t)
-            cut = oracle.linearized(scores)
+            scores = self._move_rates_to(t)
+            cut = oracle.linearize(scores)
         self._base = scores
-        return oracle.known(self._blended(t), scores, cut, self._here.age + 1)
+        return oracle.make_point(self._blend(t), scores, cut, self._here.age + 1)
 
     def cut(self, t: float, share: float) -> Cut:
         base = self._base if t else self._here.known.scores
         query = self._target * share
         query += (1 - share) * base
-        return self._oracle.cut_of(self._oracle.linearized(query))
+        return self._oracle.make_cut(self._oracle.linearize(query))
 
 
 class ValuedLine(_Line):
-    """A line whose values the risk knows without their scores: those of the point alone are formed,
-    in place, for they may take more memory than all else."""
+    """A line whose risk has values without scores; only a point's scores are formed, in place, as
+    they may take more memory than everything else."""
 
     def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
         super().__init__(oracle, here, w, squared)
@@ -308,7 +283,9 @@ class ValuedLine(_Line):
 
     @part(ARGMAX)
     def minimum(self, C: float, gap: float) -> float:
-        self._lowest = line_minimum(self._line, self._products, C, _CLOSE * gap, first=FIRST_STEP)
+        self._lowest = line_minimum(
+            self._line, self._products, C, _VALUED_TOLERANCE * gap, first=FIRST_STEP
+        )
         return self._lowest.t
 
     def point(self, t: float) -> Point:
@@ -317,10 +294,10 @@ class ValuedLine(_Line):
             if self._lowest is not None and self._lowest.t == t
             else self._line.at(t)[2]
         )
-        return self._oracle.known(self._blended(t), self._rates, known, self._here.age + 1)
+        return self._oracle.make_point(self._blend(t), self._rates, known, self._here.age + 1)
 
     def cut(self, t: float, share: float) -> Cut:
         query = self._line.at(t + share * (1 - t))[2]
         if t:
-            self._move(t)
-        return self._oracle.cut_of(query)
+            self._move_rates_to(t)
+        return self._oracle.make_cut(query)

@@ -154,7 +154,7 @@ class BinnedOracle(PartedOracle):
         """No smaller than R(w); two rounds."""
         known = Carried(w)
         ((bins, _),) = self.seen(known, known, [(0.0, self.spread(known)[0])])
-        return self.of_bins.most(bins)
+        return self.of_bins.upper_bound(bins)
 
     def line(self, here: Point, w, squared: float) -> BinnedLine:
         return BinnedLine(self, here, w, squared)
@@ -208,7 +208,7 @@ class BinnedLine(PartedLine):
 
     def _risk(self, t: float) -> float:
         self.value(t)
-        return self._oracle.of_bins.most(self._bins[t])
+        return self._oracle.of_bins.upper_bound(self._bins[t])
 
     def _spread(self, t: float) -> NDArray[np.float64]:
         """What scores at t cannot exceed."""

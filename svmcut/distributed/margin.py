@@ -313,7 +313,7 @@ def smoothed(part: Part, at: Place, delta: float) -> Smoothed:
     key = at.names, at.steps, delta
     kept = part.banded
     if kept is None or kept[0] != key:
-        part.banded = kept = key, part.risk.smoothed(part.scores(at), delta)
+        part.banded = kept = key, part.risk.smooth(part.scores(at), delta)
     return kept[1]
 
 
@@ -334,7 +334,7 @@ def excesses(part: Part, at: Place, *widths: float) -> NDArray[np.float64]:
     if not part.risk:
         return np.zeros(len(widths))
     s = part.scores(at)
-    return np.array([part.risk.smoothed(s, delta).excess for delta in widths])
+    return np.array([part.risk.smooth(s, delta).excess for delta in widths])
 
 
 def slope(part: Part, here: Place, target: Place, t: float, delta: float) -> NDArray[np.float64]:

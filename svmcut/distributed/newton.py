@@ -38,7 +38,7 @@ from svmcut.distributed.margin import FIRST, MOST_BYTES, BundledRun, Margin
 from svmcut.distributed.nearby import ENTRY_BYTES, ROW_BYTES
 from svmcut.distributed.oracle import Carried, Smooth, corners_of
 from svmcut.risks import make_risk
-from svmcut.risks.smoothed import FLAT, line_step
+from svmcut.risks.smoothed import SLOPE_TOLERANCE, line_step
 from svmcut.solvers.compose import HandOverRun
 from svmcut.solvers.curvature import (
     DENSE_DIM,
@@ -89,9 +89,9 @@ def smooth_of(settings: Settings, X: Any) -> Smooth:
     unbound = make_risk(settings)
     risk: Any = unbound.bind(np.ones(1))
     dim = X.n_features + bool(settings.bias)
-    cheap = risk.narrow or X.nnz <= FEW_NONZEROS * X.n_rows
+    cheap = risk.has_narrow_band or X.nnz <= FEW_NONZEROS * X.n_rows
     formed = dim <= FULL_DIM or (dim <= DENSE_DIM and cheap)
-    known = Smooth(risk.widest() > 0, risk.foresees, X.n_rows, formed)
+    known = Smooth(risk.initial_width() > 0, risk.should_cut_ahead, X.n_rows, formed)
     if formed or corners_of(risk) is None:
         return known
     nbytes = float(ENTRY_BYTES * X.nnz + ROW_BYTES * X.n_rows)
@@ -170,7 +170,9 @@ class PartedDescent(Descent):
             rise, bend = self._rows.sum(margin.slope, [self._here, there], t, delta)
             return wd + t * dd + self.C * float(rise), dd + self.C * float(bend)
 
-        t = line_step(rate, -slope, 1.0, *((FULL, SHORT) if delta else (FLAT, FLAT)))
+        t = line_step(
+            rate, -slope, 1.0, *((FULL, SHORT) if delta else (SLOPE_TOLERANCE, SLOPE_TOLERANCE))
+        )
         if self._smooth.foresees:
             cut = self._rows.sum(margin.ahead, [self._here, there], delta)
             self.ahead = cut[1:].copy(), float(cut[0])

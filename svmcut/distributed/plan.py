@@ -24,7 +24,7 @@ from svmcut.distributed.newton import FromCuts, PartedNewton, RelayRun, has_curv
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.distributed.parts import Bound, Found, Reading, Sizes, grouped, name_of
 from svmcut.risks import make_risk
-from svmcut.risks.binned_tables import in_bins, make_binned
+from svmcut.risks.binned_tables import binned_losses, make_binned
 from svmcut.risks.protocol import GridRisk
 from svmcut.risks.squared import SquaredRisk
 from svmcut.solvers.protocol import Problem
@@ -224,7 +224,7 @@ class PartedVectors:
                 s.loss,
                 n,
                 most_gathered,
-                ", ".join(in_bins()),
+                ", ".join(binned_losses()),
             )
         self._space = WeightSpace(self.X.n_features, s.bias or 0.0, s.threads)
         self._oracle = BinnedOracle(self._rows, self._space, binned)
@@ -240,7 +240,7 @@ class PartedVectors:
         return PartedProblem(self._oracle, C, stop, self._qp, smooth=self._smooth)
 
     def rise(self, space: Any, w: Any) -> float:
-        if not self.units.summed:
+        if not self.units.is_sum:
             return math.inf
         parted = self.examples
         features = parted.sum("squares") + len(parted) * space.bias**2

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Solvers of the small QP of the cutting planes, by name."""
+"""Solvers of the small QP of cutting planes, by name."""
 
 from __future__ import annotations
 
-from svmcut.base.typing import TYPE_CHECKING
+from svmcut.qp.simplex import CheckedSimplexQp
 from svmcut.spec.catalog import AUTO, QPS
-
-if TYPE_CHECKING:
-    from svmcut.qp.checked import CheckedSimplexQp
 
 DEFAULT = AUTO
 
 
 def make_qp(name: str | None = None) -> CheckedSimplexQp:
-    """The SimplexQp of a name in `QPS`, None for the default."""
-    from svmcut.qp.checked import CheckedSimplexQp
-
+    """The SimplexQp of a name in `QPS`; None is the default."""
     return CheckedSimplexQp(QPS[name or DEFAULT].osqp_from)

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Risks by name. A risk's module is imported when the risk is made, not before."""
+"""Risks by name; the module of a risk is imported when the risk is made."""
 
 from __future__ import annotations
 
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.risks.protocol import Risk
 from svmcut.spec.catalog import LOSSES, TASKS, load
 from svmcut.spec.entries import TWO_CLASSES, Loss
+from svmcut.spec.parameters import Settings
 from svmcut.spec.places import place_of
 
-if TYPE_CHECKING:
-    from svmcut.risks.protocol import Risk
-    from svmcut.spec.parameters import Settings
-
-#: Those of one score a row.
+#: Losses of one score a row.
 RISKS: dict[str, Loss] = {loss.name: loss for loss in LOSSES if TASKS[loss.task].has_scores}
 
 
@@ -20,18 +18,11 @@ def make_risk(settings: Settings) -> Risk:
     """The risk of the settings' loss, one of `RISKS`: by its rescaling and slack norm, and the
     parameters its row takes.
 
-    Returns
-    -------
-    Risk
-        For error-rate the hinge, a sum over examples; with slack rescaling or slack norm 2 the loss
-        of the sample. With slack norm 2 that of a sample is the slack, that of queries the mean of
-        their squared slacks. Measures of two classes accept examples of one by the conventions of
-        the originals.
-
-    Notes
-    -----
-    What a loss has no rescaling, slack norm or p for is refused before, by
-    `svmcut.spec.refusals.check`.
+    For error-rate that is the hinge, a sum over examples; with slack rescaling or slack norm 2 it
+    is the loss of the whole sample. Slack norm 2 squares the slack of a sample, and averages the
+    squared slacks of queries. With `original` measures of two classes accept examples of one class,
+    as the original programs do. `svmcut.spec.refusals.check` has already refused combinations that
+    a loss does not have.
     """
     s, task, entry = settings, TASKS[settings.task], RISKS[settings.loss or ""]
     if task.has_scores:  # others train each class against the rest, with the losses of two

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The contingency losses of svmcut.risks.tables where of every class only counts and sums of keys
-in bins are known; see svmcut.risks.binned.
+"""The contingency losses of svmcut.risks.tables for binned examples; see svmcut.risks.binned.
 
-Costs are U(m) + V(b), piecewise linear and convex with turns at whole numbers. How the best table
-is found:
+Costs are U(m) + V(b), piecewise linear and convex, with turns at integers. The search for the best
+table depends on the loss:
 
-    kld, nkld, mae, mrae    Delta is that of k = b - m alone. The cheapest tables of every k merge
+    kld, nkld, mae, mrae    Delta depends on k = b - m alone. The cheapest tables of every k merge
                             the slopes of both classes, and Delta is convex on either side of 0, so
-                            a turn is best. nkld bends at most by its derivative
-    balanced-error          a turn of either class for itself
+                            a turn is best; the curvature of nkld is bounded by its derivative
+    balanced-error          a turn of either class, separately
     recall-at-precision     given m, b is where V turns, or where the floor is; intervals of m
     all others              boxes of (m, b)
 
-Delta is convex in m, and in b but for a known bend. So in a box it lies below the plane through
-three corners, raised to the fourth, and by width^2 bend / 8; less the costs such a plane is largest
-at a turn of either class. Boxes and intervals are halved, at a turn if there is one, while that
-bound is above the best table by more than TOLERANCE; what is left of them enters `most`.
+Delta is convex in m, and in b up to a known curvature. In a box it lies below the plane through
+three corners, raised to the fourth, and by width^2 bend / 8; less the costs, such a plane is
+largest at a turn of either class. Boxes and intervals are halved, at a turn if there is one, while
+that bound is above the best table by more than TOLERANCE; the rest enters the upper bound.
 """
 
 from __future__ import annotations
@@ -29,23 +28,15 @@ from svmcut.risks import binned
 from svmcut.risks.binned import TOLERANCE, BinnedContingency, BinnedRocArea, Costs
 from svmcut.spec.catalog import losses
 
-_OF_SIZE = ("kld", "nkld", "mae", "mrae")
-_OF_BOTH = ("q", "qacc", "qf1", "qgm")
-#: What a floor may lack by rounding, as in csrc/measures/tables.cc.
-_ROUNDING = 1e-12
+_SIZE_LOSSES = ("kld", "nkld", "mae", "mrae")
+_PREVALENCE_LOSSES = ("q", "qacc", "qf1", "qgm")
+#: Relative rounding error allowed below a floor, as in csrc/measures/tables.cc.
+_FLOOR_ROUNDING = 1e-12
 
 
 class BinnedTable(BinnedContingency):
-    """A loss of svmcut.risks.tables of examples in bins.
-
-    Parameters
-    ----------
-    name : str
-    parameter : float
-        Beta, or the floor.
-    P, N : int
-        Positives and negatives, at least one of each.
-    """
+    """A loss of svmcut.risks.tables for P positives and N negatives in bins, at least one of each;
+    `parameter` is beta or the floor."""
 
     def __init__(self, name: str, parameter: float, P: int, N: int):
         super().__init__(name, P, N, 0, False, 1)
@@ -54,21 +45,21 @@ class BinnedTable(BinnedContingency):
     def _loss(self, m, b=0.0):
         m, b = np.asarray(m, np.float64), np.asarray(b, np.float64)
         P, N, name = float(self._P), float(self._N), self._name
-        if name in _OF_SIZE:
-            return self._of_size(b - m)
-        if name in _OF_BOTH:
-            return self._of_both(m, b, b - m)
+        if name in _SIZE_LOSSES:
+            return self._size_loss(b - m)
+        if name in _PREVALENCE_LOSSES:
+            return self._prevalence_loss(m, b, b - m)
         if name == "balanced-error":
             return 50 * (m / P + b / N)
         if name == "recall-at-precision":
-            return np.where(self._precise(P - m, b), 100 * m / P, 100.0)
+            return np.where(self._reaches_precision(P - m, b), 100 * m / P, 100.0)
         if name == "precision-at-recall":
-            return np.where(self._found(P - m), 100 * b / np.maximum(1, P - m + b), 100.0)
-        rate = self._gmean(m, b) if name == "gmean" else self._f(m, b, self._parameter**2)
+            return np.where(self._reaches_recall(P - m), 100 * b / np.maximum(1, P - m + b), 100.0)
+        rate = self._gmean(m, b) if name == "gmean" else self._fbeta(m, b, self._parameter**2)
         return 100 * (1 - rate)
 
-    def _of_size(self, k):
-        """Of P + k predicted positives."""
+    def _size_loss(self, k):
+        """The loss of P + k predicted positives."""
         P, N, gap = float(self._P), float(self._N), np.abs(k)
         if self._name == "mae":
             return self._kappa * gap
@@ -79,13 +70,13 @@ class BinnedTable(BinnedContingency):
         far = np.maximum(0.0, far)
         return far if self._name == "kld" else 100 - 200 / (1 + np.exp(far))
 
-    def _of_both(self, m, b, k):
-        """Of prevalences that differ by k, and the rate of m and b."""
+    def _prevalence_loss(self, m, b, k):
+        """The loss of prevalences that differ by k, with the rate of m and b."""
         P, N, square = float(self._P), float(self._N), self._parameter**2
         rate = {
             "q": lambda: 1 - m / P,
             "qacc": lambda: 1 - (m + b) / (P + N),
-            "qf1": lambda: self._f(m, b, 1.0),
+            "qf1": lambda: self._fbeta(m, b, 1.0),
             "qgm": lambda: self._gmean(m, b),
         }[self._name]()
         q = 1 - np.abs(k) / max(P, N)
@@ -95,20 +86,20 @@ class BinnedTable(BinnedContingency):
     def _gmean(self, m, b):
         return np.sqrt(np.maximum(0, (1 - m / self._P) * (1 - b / self._N)))
 
-    def _f(self, m, b, square):
+    def _fbeta(self, m, b, square):
         lost, won = square * m + b, (1 + square) * (self._P - m)
         return np.where(lost > 0, won / np.where(lost > 0, won + lost, 1.0), 1.0)
 
-    def _precise(self, a, b):
-        return a >= self._parameter * (1 - _ROUNDING) * (a + b)
+    def _reaches_precision(self, a, b):
+        return a >= self._parameter * (1 - _FLOOR_ROUNDING) * (a + b)
 
-    def _found(self, a):
-        return a >= self._parameter * (1 - _ROUNDING) * self._P
+    def _reaches_recall(self, a):
+        return a >= self._parameter * (1 - _FLOOR_ROUNDING) * self._P
 
-    def _highest(self, costs: list[Costs]) -> tuple[float, tuple, float]:
+    def _best_value(self, costs: list[Costs]) -> tuple[float, tuple, float]:
         """The best value, its flips, and an upper bound of all values."""
         U, V = costs
-        if self._name in _OF_SIZE:
+        if self._name in _SIZE_LOSSES:
             return self._best_size(U, V)
         if self._name == "balanced-error":
             flips = [
@@ -124,8 +115,8 @@ class BinnedTable(BinnedContingency):
         return self._in_boxes(U, V, (0.0, float(self._P), 0.0, float(self._N)))
 
     def _best_size(self, U: Costs, V: Costs) -> tuple[float, tuple, float]:
-        """Over all numbers of predicted positives."""
-        m, b = _merged(U, V)
+        """The best value over all numbers of predicted positives."""
+        m, b = _merge_slopes(U, V)
         k = b - m
         # labellings without loss do not count: a 1 on either side of 0 takes its place
         near = np.array([step for step in (-1.0, 1.0) if k[0] <= step <= k[-1]])
@@ -133,7 +124,7 @@ class BinnedTable(BinnedContingency):
 
         def at(of):
             flips = np.interp(of, k, m), np.interp(of, k, b)
-            return self._of_size(of) - self._kappa * (U(flips[0]) + V(flips[1])), flips
+            return self._size_loss(of) - self._kappa * (U(flips[0]) + V(flips[1])), flips
 
         def bound(first, last):
             (low, _), (high, _) = at(first), at(last)
@@ -147,13 +138,13 @@ class BinnedTable(BinnedContingency):
                 rates.append(np.abs(-p / shares[0] + (1 - p) / shares[1]) / n)
             bend = 50 * 2 / np.sqrt(27) * np.maximum(*rates) ** 2
             curved = np.maximum(low, high) + (last - first) ** 2 * bend / 8
-            far = self._of_size(np.where(np.abs(last) > np.abs(first), last, first))
-            costs = [self._of_size(of) - value for of, value in ((first, low), (last, high))]
+            far = self._size_loss(np.where(np.abs(last) > np.abs(first), last, first))
+            costs = [self._size_loss(of) - value for of, value in ((first, low), (last, high))]
             return np.minimum(curved, far - np.minimum(*costs))
 
         first, last = places[:-1], places[1:]
         apart = first * last > 0  # no interval spans 0
-        value, of, most = _halved(lambda of: at(of)[0], bound, first[apart], last[apart], places)
+        value, of, most = _bisect(lambda of: at(of)[0], bound, first[apart], last[apart], places)
         return value, (0.0, 0.0) if of is None else at(of)[1], most
 
     def _at_precision(self, U: Costs, V: Costs) -> tuple[float, tuple, float]:
@@ -162,13 +153,16 @@ class BinnedTable(BinnedContingency):
         def allowed(m):
             """The most false positives that keep the floor."""
             a = P - m
-            b = np.clip(np.floor(a / (self._parameter * (1 - _ROUNDING)) - a), 0, N)
-            b += (b < N) & self._precise(a, b + 1)
-            return b - ((b > 0) & ~self._precise(a, b))
+            b = np.clip(np.floor(a / (self._parameter * (1 - _FLOOR_ROUNDING)) - a), 0, N)
+            b += (b < N) & self._reaches_precision(a, b + 1)
+            return b - ((b > 0) & ~self._reaches_precision(a, b))
 
         def sides(m):
             """Both values of m, and their b."""
-            inside, outside = np.minimum(V.turn, allowed(m)), np.maximum(V.turn, allowed(m) + 1)
+            inside, outside = (
+                np.minimum(V.minimiser, allowed(m)),
+                np.maximum(V.minimiser, allowed(m) + 1),
+            )
             kept = np.where(self._loss(m, inside) > 0, self._loss(m, inside), -np.inf)
             broken = np.where(outside <= N, 100.0, -np.inf)
             ends = (inside, np.minimum(outside, N))
@@ -178,11 +172,11 @@ class BinnedTable(BinnedContingency):
             ]
 
         def bound(first, last):
-            inside = np.minimum(V.turn, allowed(first))
-            outside = np.minimum(np.maximum(V.turn, allowed(last) + 1), N)
-            rising = _steepest(U, 100 / P / kappa, first, last)
+            inside = np.minimum(V.minimiser, allowed(first))
+            outside = np.minimum(np.maximum(V.minimiser, allowed(last) + 1), N)
+            rising = _supporting_turn(U, 100 / P / kappa, first, last)
             kept = 100 * rising / P - kappa * (U(rising) + V(inside))
-            broken = 100 - kappa * (U(np.clip(U.turn, first, last)) + V(outside))
+            broken = 100 - kappa * (U(np.clip(U.minimiser, first, last)) + V(outside))
             return np.maximum(kept, broken)
 
         def best(m):
@@ -190,26 +184,27 @@ class BinnedTable(BinnedContingency):
             return np.maximum(kept, broken)
 
         turns = np.unique(np.append(U.x[U.x <= P], [0.0, P]))
-        value, m, most = _halved(best, bound, turns[:-1], turns[1:], turns)
+        value, m, most = _bisect(best, bound, turns[:-1], turns[1:], turns)
         if m is None:
             return value, (0.0, 0.0), most
         (kept, inside), (broken, outside) = sides(np.array([m]))
         return value, (m, float((inside if kept >= broken else outside)[0])), most
 
     def _at_recall(self, U: Costs, V: Costs) -> tuple[float, tuple, float]:
-        """The floor kept in boxes with at least one false positive; or broken, the cheapest way."""
+        """The best of tables that keep the floor, in boxes with at least one false positive, and of
+        the cheapest table that breaks it."""
         kept = min(float(self._P), float(np.floor(self._P * (1 - self._parameter))) + 1)
-        while not self._found(self._P - kept):
+        while not self._reaches_recall(self._P - kept):
             kept -= 1
         held = self._in_boxes(U, V, (0.0, kept, 1.0, float(self._N)))
         if kept >= self._P:
             return held
-        m = float(np.clip(U.turn, kept + 1, self._P))
-        broken = float(100 - self._kappa * (U(m) + V(V.turn)))
-        return held if broken <= held[0] else (broken, (m, V.turn), max(broken, held[2]))
+        m = float(np.clip(U.minimiser, kept + 1, self._P))
+        broken = float(100 - self._kappa * (U(m) + V(V.minimiser)))
+        return held if broken <= held[0] else (broken, (m, V.minimiser), max(broken, held[2]))
 
     def _bend(self, m1, b0):
-        """No less than how Delta bends down along b, in m <= m1 and b >= b0."""
+        """A bound on the downward curvature of Delta in b, for m <= m1 and b >= b0."""
         P, square = self._P, self._parameter**2
         if self._name == "fbeta":
             return 200 / ((1 + square) * P - m1 + b0) ** 2
@@ -220,7 +215,7 @@ class BinnedTable(BinnedContingency):
         return 0.0 * m1
 
     def _in_boxes(self, U: Costs, V: Costs, whole: tuple) -> tuple[float, tuple, float]:
-        """Over m and b in `whole`: m from, to, b from, to."""
+        """The best value over m and b in `whole` = (first m, last m, first b, last b)."""
         kappa, turns = self._kappa, (U.x, V.x)
         value, flips, most = 0.0, (0.0, 0.0), 0.0
 
@@ -243,7 +238,7 @@ class BinnedTable(BinnedContingency):
                 for k, (first, last) in enumerate(((m0, m1), (b0, b1)))
             ]
             m, b = (
-                _steepest(cost, slope / kappa, first, last)
+                _supporting_turn(cost, slope / kappa, first, last)
                 for cost, slope, first, last in ((U, slopes[0], m0, m1), (V, slopes[1], b0, b1))
             )
             take(m, b, self._loss(m, b))
@@ -251,9 +246,9 @@ class BinnedTable(BinnedContingency):
             plane += np.maximum(0, losses[3] - losses[1] - losses[2] + losses[0])
             bend = (b1 - b0) ** 2 * self._bend(m1, b0) / 8
             far = losses[3]
-            if self._name in _OF_BOTH:
-                far = self._of_both(m1, b1, np.maximum(0, np.maximum(b1 - m0, m1 - b0)))
-            cheapest = U(np.clip(U.turn, m0, m1)) + V(np.clip(V.turn, b0, b1))
+            if self._name in _PREVALENCE_LOSSES:
+                far = self._prevalence_loss(m1, b1, np.maximum(0, np.maximum(b1 - m0, m1 - b0)))
+            cheapest = U(np.clip(U.minimiser, m0, m1)) + V(np.clip(V.minimiser, b0, b1))
             bound = np.minimum(plane + bend, far - kappa * cheapest)
             inner = [
                 np.searchsorted(x, last, "left") - np.searchsorted(x, first, "right")
@@ -263,7 +258,7 @@ class BinnedTable(BinnedContingency):
             bound = np.where(cell, np.minimum(bound, best + bend), bound)
             bound = np.where((m1 - m0 <= 1) & (b1 - b0 <= 1), best, bound)
             wide = bound > value * (1 + TOLERANCE) + TOLERANCE * TOLERANCE
-            if wide.sum() > binned.MOST_INTERVALS:
+            if wide.sum() > binned.MAX_INTERVALS:
                 wide[:] = False
             most = max(most, float(bound[~wide].max(initial=0.0)))
             first_side = (inner[0] + (m1 - m0) / self._P) >= (inner[1] + (b1 - b0) / self._N)
@@ -272,9 +267,9 @@ class BinnedTable(BinnedContingency):
         return value, flips, max(value, most)
 
 
-def _merged(U: Costs, V: Costs) -> tuple[Any, Any]:
+def _merge_slopes(U: Costs, V: Costs) -> tuple[Any, Any]:
     """(turns,) m and b of the cheapest tables as ever more rows are predicted positive: from all
-    positives flipped to all negatives."""
+    positives flipped to all negatives flipped."""
     wide = [np.diff(of.x) for of in (U, V)]
     slopes = [np.diff(of(of.x)) / w for of, w in zip((U, V), wide, strict=True)]
     order = np.argsort(np.append(-slopes[0][::-1], slopes[1]), kind="stable")
@@ -283,8 +278,8 @@ def _merged(U: Costs, V: Costs) -> tuple[Any, Any]:
     return U.x[-1] + np.append(0.0, np.cumsum(of_m)), np.append(0.0, np.cumsum(of_b))
 
 
-def _steepest(cost: Costs, slope, first, last):
-    """Where slope x - cost(x) is largest in [first, last]: a turn."""
+def _supporting_turn(cost: Costs, slope, first, last):
+    """The turn in [first, last] at which slope x - cost(x) is largest."""
     slopes = np.diff(cost(cost.x)) / np.diff(cost.x)
     rising = np.maximum.accumulate(slopes)  # convex but for rounding
     return np.clip(cost.x[np.searchsorted(rising, slope)], first, last)
@@ -309,10 +304,10 @@ def _middle(turns, first, last):
     return np.where(j > i, inside, np.floor((first + last) / 2))
 
 
-def _halved(
+def _bisect(
     at: Callable[[Any], Any], bound: Callable[[Any, Any], Any], first, last, places
 ) -> tuple[float, float | None, float]:
-    """The best value of whole numbers, where (None: 0 is best), and an upper bound of all, of
+    """The best value over integers, its place (None: 0 is best), and an upper bound, by halving
     intervals."""
     value, where, most = 0.0, None, 0.0
     while len(places):
@@ -323,7 +318,7 @@ def _halved(
         bounds = bound(first, last)
         open_ = last - first > 1
         wide = open_ & (bounds > value * (1 + TOLERANCE) + TOLERANCE * TOLERANCE)
-        if wide.sum() > binned.MOST_INTERVALS:
+        if wide.sum() > binned.MAX_INTERVALS:
             wide[:] = False
         most = max(most, float(bounds[open_ & ~wide].max(initial=0.0)))
         first, last = first[wide], last[wide]
@@ -332,15 +327,15 @@ def _halved(
     return value, where, max(value, most)
 
 
-def in_bins() -> list[str]:
-    """The losses that have a risk in bins."""
+def binned_losses() -> list[str]:
+    """The losses that can be computed from bins."""
     rows = losses("classification").items()
     return [name for name, row in rows if row.table or name == "roc-area"]
 
 
 def make_binned(risk: Any, P: int, N: int) -> BinnedContingency | BinnedRocArea | None:
-    """The risk of P positives and N negatives in bins, of one of `make_risk`; None where it needs
-    scores."""
+    """The risk for binned examples, P positives and N negatives, that stands for `risk`; None if it
+    needs scores."""
     row = losses("classification")[risk.name]
     if row.table and row.shared:
         return BinnedTable(risk.name, risk.parameter, P, N)

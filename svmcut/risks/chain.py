@@ -3,9 +3,9 @@
 
     R(s) = sum_n v_n (max_y [score_s(y) + Delta(y_n, y)] - score_s(y_n))        Delta = wrong tags
 
-v_n is 1 without weights; s as svmcut.spaces.chain lays it out. Its most violated labellings are
-found by Viterbi's recursion, O(tokens K^2) at transition order 1. Other losses and slacks of chains
-are in svmcut.risks.chain_scaled.
+v_n is 1 without weights; s is laid out as in svmcut.spaces.chain. Viterbi's recursion finds the
+most violated labellings, O(tokens K^2) at transition order 1. Other losses and slacks of chains are
+in svmcut.risks.chain_scaled.
 """
 
 from __future__ import annotations
@@ -13,71 +13,55 @@ from __future__ import annotations
 from bisect import bisect
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import chain
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.typing import NamedTuple
 from svmcut.data.labellings import Labelling
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 class Violations(NamedTuple):
-    """The most violated labelling of every sequence, and what it says of H_n, the sequence's part
-    of the risk.
+    """The most violated labelling of every sequence, and the linear bound of H_n that it gives."""
 
-    Attributes
-    ----------
-    labels : (tokens,) int32
-    slacks : (n,) float64
-        H_n at these scores.
-    weights, offsets : (n,) float64
-        At any scores H_n >= offsets[n] + weights[n] (score(labels_n) - score(y_n)), with equality
-        at these.
-    """
-
+    #: (tokens,) int32.
     labels: NDArray
+    #: (n,) H_n at these scores.
     slacks: NDArray
+    #: (n,) as is `offsets`: at any scores H_n >= offsets[n] + weights[n] (score(labels_n) -
+    #: score(y_n)), with equality at these.
     weights: NDArray
     offsets: NDArray
 
 
 class SequenceSum:
-    """A BoundRisk R = sum_n v_n H_n whose parts H_n are told by `violations`.
-
-    The coefficients of its linearizations are a Labelling.
-
-    Parameters
-    ----------
-    chains : chain.Chains
-        Sequences and their right tags.
-    weights : (n,) float64 or None
-        v, of the sequences; None for 1 each.
-    """
+    """A BoundRisk R = sum_n v_n H_n with parts H_n from `violations`; `weights` are the v_n, None
+    for 1 each. The coefficients of its linearizations are a Labelling."""
 
     def __init__(self, chains: chain.Chains, weights: NDArray | None = None):
         self.chains, self.weights = chains, example_weights(weights, chains.n_sequences)
 
     def violations(self, s) -> Violations:
-        """At scores s."""
+        """The violations at scores s."""
         raise NotImplementedError
 
     def linearize(self, s) -> Linearization:
         """Value, coefficients and offset at scores s."""
         violated = self.violations(s)
-        return self.weighted(violated.labels, violated.slacks, violated.weights, violated.offsets)
+        return self.linearize_violations(
+            violated.labels, violated.slacks, violated.weights, violated.offsets
+        )
 
-    def weighted(self, labels, slacks, weights, offsets) -> Linearization:
-        """The linearization of what `violations` tells."""
+    def linearize_violations(self, labels, slacks, weights, offsets) -> Linearization:
+        """The linearization of these violations."""
         v = self.weights
         if v is not None:
             slacks, weights, offsets = v * slacks, v * weights, v * offsets
         return Linearization(float(slacks.sum()), Labelling(labels, weights), float(offsets.sum()))
 
     def along(self, s, e, known: Linearization) -> SequenceLine:
-        """R on the line s + t e, t >= 0; known: its linearization at s."""
+        """R on the line s + t e, t >= 0; `known` is its linearization at s."""
         return SequenceLine(self, s, e, known)
 
     def rates(self, labels, e) -> NDArray:
@@ -107,17 +91,8 @@ class SequenceLine:
 
 
 class ChainRisk(SequenceSum):
-    """The risk of the module's head.
-
-    Parameters
-    ----------
-    chains : chain.Chains
-    beam : int
-        States kept a token, 0 for all.
-    threads : int
-    weights : (n,) float64 or None
-        Of the sequences; None for 1 each.
-    """
+    """The structured hinge of chains. `beam` is the number of states kept per token, 0 for all;
+    `weights` are those of the sequences, None for 1 each."""
 
     def __init__(
         self, chains: chain.Chains, beam: int = 0, threads: int = 1, weights: NDArray | None = None
@@ -142,8 +117,8 @@ class ChainRisk(SequenceSum):
 
 
 class LineLabels(NamedTuple):
-    """The most violated labellings at a place of a line, their slacks (n,) and what those grow with
-    t."""
+    """The most violated labellings at a step t of a line, their slacks (n,) and the slopes of these
+    in t."""
 
     t: float
     labels: NDArray
@@ -152,11 +127,11 @@ class LineLabels(NamedTuple):
 
 
 class ChainLine(SequenceLine):
-    """Of the risk of the module's head; the scores are not formed.
+    """The structured hinge of chains on a line; the scores are not formed.
 
-    The slack of a sequence is convex in t and linear for one labelling: between two places where a
-    sequence has the same most violated labelling there is no other, and none is searched. A beam,
-    which may miss a labelling at one place, is taken at its word there too.
+    The slack of a sequence is convex in t and linear for one labelling: between two steps with the
+    same most violated labelling no other one exists, and none is searched. With a beam, which may
+    miss a labelling, that holds for the labelling it finds.
     """
 
     def __init__(self, risk: ChainRisk, s, e, known: Linearization, beam: int, threads: int):
@@ -188,4 +163,6 @@ class ChainLine(SequenceLine):
         self._places.insert(k, here)
         v = self._risk.weights
         rate = float(here.rates.sum() if v is None else (v * here.rates).sum())
-        return rate, self._risk.weighted(labels, here.slacks, np.ones(chains.n_sequences), losses)
+        return rate, self._risk.linearize_violations(
+            labels, here.slacks, np.ones(chains.n_sequences), losses
+        )

@@ -1,41 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cuts of the structured hinge of chains from a sample of its violated sequences.
 
-    R(s) = sum_n v_n H_n(s),   H_n = max_y [score_s(y) + Delta(y_n, y)] - score_s(y_n),   v_n = 1
-    without weights
-    I    = sequences with v_n H_n > 0, drawn in proportion to v
+    R(s) = sum_n v_n H_n(s),   H_n = max_y [score_s(y) + Delta(y_n, y)] - score_s(y_n)
+    I    = sequences with v_n H_n > 0, drawn in proportion to v, 1 without weights
     cut    sum_I v / r times the sum over the draws of their most violated labellings: unbiased
 
-A draw of r sequences has coefficients at their wrong tokens only, which is what a cut of a kernel
-costs.
+A draw of r sequences has coefficients at their wrong tokens only, and the cost of a cut with a
+kernel grows with those.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import chain
-from svmcut.base.typing import TYPE_CHECKING
-from svmcut.data.labellings import Labelling
+from svmcut.data.labellings import Labelling, Labellings
 from svmcut.risks.sampling import Draw, choose_terms
 from svmcut.risks.weights import example_weights
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.labellings import Labellings
-
 
 class ChainSampler:
-    """A Sampler of sequences; points are places of scores as svmcut.data.labellings lays them out.
-
-    Parameters
-    ----------
-    labellings : Labellings
-    threads : int
-    weights : (n,) float64 or None
-        Of the sequences; None for 1 each.
-    """
+    """A Sampler of sequences; points are positions of scores as in svmcut.data.labellings.
+    `weights` are those of the sequences, None for 1 each."""
 
     def __init__(self, labellings: Labellings, threads: int = 1, weights: NDArray | None = None):
         self.labellings, self.threads = labellings, threads

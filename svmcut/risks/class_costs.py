@@ -1,47 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes of which some mistakes cost more than others: the risk of Crammer and Singer with a loss
-of every pair.
+"""Multiclass risk with a cost for every pair of classes: Crammer and Singer's with a loss Delta.
 
-    margin rescaling   R(s) = sum_i v_i max_k (Delta(y, k) + s_ik - s_iy),           y = y_i,
-    Delta(y, y) = 0 slack rescaling    R(s) = sum_i v_i max_k Delta(y, k) (1 + s_ik - s_iy) squared
-    slack      R(s) = sum_i v_i xi_i^2, xi_i the maximum above with the root of Delta in its place
+    margin rescaling   R(s) = sum_i v_i max_k (Delta(y, k) + s_ik - s_iy),   y = y_i
+    slack rescaling    R(s) = sum_i v_i max_k Delta(y, k) (1 + s_ik - s_iy)
+    squared slack      R(s) = sum_i v_i xi_i^2, xi_i the maximum above with sqrt(Delta) for Delta
 
-The terms of k = y are 0. Squares have cuts as in svmcut.risks.squared, row by row; the root makes
-xi_i^2 a bound of Delta.
-
-References
-----------
-I. Tsochantaridis, T. Joachims, T. Hofmann, Y. Altun, Large margin methods for structured and
-interdependent output variables, JMLR 2005, section 2.2.
+Delta(y, y) = 0, and so is the term of k = y. Squares have cuts as in svmcut.risks.squared, row by
+row; the root makes xi_i^2 a bound of Delta (Tsochantaridis et al., JMLR 2005, section 2.2).
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut._native.chain import Chains
+from svmcut.base.typing import NamedTuple
 from svmcut.risks.chain import SequenceSum, Violations
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut._native.chain import Chains
-
 
 class PairLosses(NamedTuple):
-    """Delta(y, k) of the classes that rows have.
+    """Delta(y, k) for the classes that rows have."""
 
-    Attributes
-    ----------
-    values : (P, K) float64
-        Of every class that is some row's, 0 at itself.
-    kinds : (n,) int64
-        The row of `values` of an example.
-    """
-
+    #: (P, K) float64, one row for every class that occurs, 0 at the class itself.
     values: NDArray[np.float64]
+    #: (n,) int64, the row of `values` of an example.
     kinds: NDArray[np.int64]
 
 
@@ -52,27 +37,8 @@ def squared_differences(names: NDArray[np.float64], y: NDArray) -> PairLosses:
 
 
 class ClassCostRisk:
-    """A BoundRisk.
-
-    Parameters
-    ----------
-    y : (n,) int
-        Right classes, from 0.
-    losses : PairLosses
-    rescaling : {"margin", "slack"}
-    slack_norm : {1, 2}
-    weights : (n,) float64 or None
-        Of the examples; None for 1 each.
-
-    Attributes
-    ----------
-    y, weights
-        As given.
-    n_classes : int
-    steepest : float
-        R changes by at most so much for a row of weight 1 whose scores change by 1; inf of squared
-        slack.
-    """
+    """A BoundRisk of right classes y (n,), from 0, with rescaling "margin" or "slack" and slack
+    norm 1 or 2; `weights` (n,) are those of the examples, None for 1 each."""
 
     def __init__(
         self, y, losses: PairLosses, rescaling: str = "margin", slack_norm: int = 1, weights=None
@@ -87,8 +53,8 @@ class ClassCostRisk:
         self.steepest = np.inf if self._squared else 2 * largest
 
     def worst(self, s) -> Violations:
-        """The first class of the largest term of every row at scores s (n, K); those of margins, or
-        their roots."""
+        """The first class with the largest term of every row at scores s (n, K); terms are margins,
+        or their roots."""
         s = np.asarray(s, np.float64)
         terms = s - s[self._rows, self.y][:, None]
         heights = self._values[self._kinds]
@@ -118,16 +84,8 @@ class ClassCostRisk:
 
 
 class TokenCostRisk(SequenceSum):
-    """The same of sequences of one token without transitions, as training by kernels has them;
-    slack norm 1.
-
-    Parameters
-    ----------
-    chains : Chains
-    risk : ClassCostRisk
-        Of slack norm 1, or of its roots.
-    weights : (n,) float64 or None
-    """
+    """The same risk for sequences of one token without transitions, for training with kernels.
+    `risk` has slack norm 1, or roots."""
 
     def __init__(self, chains: Chains, risk: ClassCostRisk, weights=None):
         super().__init__(chains, weights)

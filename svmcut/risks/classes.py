@@ -4,34 +4,21 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import TrainingError
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import Any, ClassVar
 from svmcut.risks.protocol import Linearization
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def split_classes(
     y: NDArray, loss: str, both: bool = True
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Rows with y > 0 and rows with y <= 0, each (n_class,) int32, increasing: svm_perf's rule for
-    labels.
+    """Rows with y > 0 and rows with y <= 0, each (n_class,) int32 and increasing, by svm_perf's
+    rule.
 
-    Parameters
-    ----------
-    y : (n,) float
-        Labels as in the file.
-    loss : str
-        Named in the refusal.
-    both : bool
-        Whether the loss is undefined with one class alone.
-
-    Raises
-    ------
-    TrainingError
-        When there are no examples, or when `both` and a class is empty.
+    Raises TrainingError, which names the loss, when there are no examples, or when `both` and a
+    class is empty.
     """
     positive = np.flatnonzero(y > 0).astype(np.int32)
     negative = np.flatnonzero(~(y > 0)).astype(np.int32)
@@ -46,7 +33,8 @@ def split_classes(
 
 
 class RiskOfBothClasses:
-    """A risk of pairs of both classes; with `one_class` that of examples of one class is 0."""
+    """A risk of pairs of a positive and a negative example; with `one_class` it is 0 for examples
+    of one class."""
 
     name: ClassVar[str]
 
@@ -56,12 +44,9 @@ class RiskOfBothClasses:
     def bind(
         self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
     ) -> Any:
-        """Positive where y > 0; qid and cost are ignored, as svm_perf ignores them.
+        """Rows with y > 0 are positive; qid and cost are ignored, as in svm_perf.
 
-        Raises
-        ------
-        TrainingError
-            When all labels have one sign and one_class does not allow it.
+        Raises TrainingError when all labels have one sign and one_class does not allow it.
         """
         positive, negative = split_classes(y, self.name, not self._one_class)
         if not (len(positive) and len(negative)):
@@ -74,8 +59,7 @@ class RiskOfBothClasses:
 
 
 class BoundNothing:
-    """The risk 0 of n examples of one class for a loss of pairs of both: there is no pair to rank
-    wrongly."""
+    """The risk 0 of n examples of one class, for a loss of pairs of both classes."""
 
     def __init__(self, n: int):
         self._n = n

@@ -8,19 +8,16 @@ kappa = 100/n, D = Delta with slack norm 1 and sqrt(Delta) with slack norm 2; De
 (zero-one: 0 or 1). The maximum is over the labellings of positive loss, and 0 where that is
 negative. With a true positives, b false positives, P positives, N negatives, n = P + N:
 
-    zero-one     1 for any mistake                              error-rate   100 (P - a + b)/n
-    f1           100 (1 - 2a/(P + a + b))                       prbep        100 (1 - a/P),
-                 labellings with a + b = P
-    prec-at-k    100 (1 - a/(a + b)), a + b >= k                rec-at-k     100 (1 - a/P), a + b <=
-                 k
+    zero-one     1 for any mistake
+    error-rate   100 (P - a + b)/n
+    f1           100 (1 - 2a/(P + a + b))
+    prbep        100 (1 - a/P), labellings with a + b = P
+    prec-at-k    100 (1 - a/(a + b)), a + b >= k
+    rec-at-k     100 (1 - a/P), a + b <= k
 
-Precision and recall are 0 where their denominator is, as in svm_perf. So without positives f1,
-prbep and rec-at-k are 100 for every labelling, the right one among them, and w = 0 is the optimum.
-
-References
-----------
-T. Joachims, A support vector method for multivariate performance measures, ICML 2005,
-sections 3.2, 3.3 and Algorithm 2.
+As in svm_perf, precision and recall are 0 if their denominator is. Without positives f1, prbep and
+rec-at-k are therefore 100 for every labelling, also the right one, and w = 0 is optimal. See
+Joachims, ICML 2005, sections 3.2, 3.3 and Algorithm 2.
 """
 
 from __future__ import annotations
@@ -28,34 +25,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.constraints import contingency_cut, workspace
-from svmcut.base.typing import TYPE_CHECKING, Literal, NamedTuple
+from svmcut.base.typing import Literal, NamedTuple
 from svmcut.risks.classes import split_classes
 from svmcut.risks.protocol import Linearization
 from svmcut.spec.catalog import losses
 from svmcut.spec.places import fraction_of_positives
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 ROWS = {name: row for name, row in losses("classification").items() if row.table and not row.shared}
 
 
 class ContingencyRisk:
-    """One of the losses of the module's head.
-
-    Parameters
-    ----------
-    name : {"zero-one", "f1", "error-rate", "prbep", "prec-at-k", "rec-at-k"}
-    p : float
-        k = max(1, floor(P p)) for the losses at k; 0 for their default.
-    rescaling : {"margin", "slack"}
-    slack_norm : {1, 2}
-        2 puts the root of the loss in place of the loss, for 1/2 w'w + C xi^2.
-    one_class : bool
-        Whether examples of one class are accepted. zero-one and error-rate accept them always.
-    """
+    """A contingency loss. `p` gives k = max(1, floor(P p)) of the losses at k, 0 for their default.
+    Slack norm 2 takes the root of the loss, for 1/2 w'w + C xi^2. With `one_class` examples of one
+    class are accepted, as zero-one and error-rate always do."""
 
     def __init__(
         self,
@@ -72,12 +57,10 @@ class ContingencyRisk:
     def bind(
         self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
     ) -> BoundContingency | BoundWithoutPositives:
-        """Positive where y > 0; qid and cost are ignored, as svm_perf ignores them.
+        """Rows with y > 0 are positive; qid and cost are ignored, as in svm_perf.
 
-        Raises
-        ------
-        TrainingError
-            When there are no examples; when all labels have one sign and that is not accepted.
+        Raises TrainingError when there are no examples, or when all labels have one sign and that
+        is not accepted.
         """
         positive, negative = split_classes(y, self.name, self._both)
         if not len(positive) and self.name in ("f1", "prbep", "rec-at-k"):
@@ -88,15 +71,15 @@ class ContingencyRisk:
         return BoundContingency(positive, negative, loss, threads)
 
     def k(self, P: int, N: int) -> int:
-        """Of the losses at k, of so many positives and negatives."""
+        """The k of the losses at k, for P positives and N negatives."""
         return min(max(1, math.floor(P * self.p)), P + N)
 
 
 class TableLoss(NamedTuple):
-    """A loss of a table, as the C++ side takes it: its number, whether the slack is rescaled, the
-    slack norm, and k."""
+    """A loss of a table, as C++ takes it."""
 
     number: int | None
+    #: True for slack rescaling.
     slack: bool
     slack_norm: int
     k: int
@@ -105,13 +88,6 @@ class TableLoss(NamedTuple):
 class BoundContingency:
     """A contingency loss of given labels.
 
-    Attributes
-    ----------
-    k : int
-        Of the losses at k.
-
-    Notes
-    -----
     O(n) time for zero-one and for error-rate with margin rescaling and slack norm 1; else one sort
     of n scores and O(P log N), in practice O(P). 52 bytes of workspace per row, allocated once. Not
     reentrant.
@@ -123,8 +99,8 @@ class BoundContingency:
         self.k = loss.k
 
     def linearize(self, s: NDArray) -> Linearization:
-        """The most violated labelling: value, coefficients (n,), offset (its loss, as it enters
-        R)."""
+        """The most violated labelling: value, coefficients (n,), and offset, which is its loss as
+        it enters R."""
         s = np.ascontiguousarray(s, np.float64)
         classes = self._positive, self._negative
         cut = contingency_cut(s, *classes, *self._loss, self._work, self._threads)
@@ -132,19 +108,10 @@ class BoundContingency:
 
 
 class BoundWithoutPositives:
-    """The risk of n negatives for a loss that is 100 whatever is predicted.
+    """The risk of n negatives for a loss of 100 whatever is predicted; `most` is the largest number
+    of predicted positives of an admissible labelling: n, 1 or 0."""
 
-    Parameters
-    ----------
-    most : int
-        Most predicted positives of an admissible labelling: n, 1 or 0.
-
-    Attributes
-    ----------
-    k : int
-        Of rec-at-k: the least there is.
-    """
-
+    #: Of rec-at-k: the smallest one.
     k = 1
 
     def __init__(self, n: int, most: int, slack: bool, slack_norm: int):
@@ -154,7 +121,7 @@ class BoundWithoutPositives:
             self._price *= self._loss
 
     def linearize(self, s: NDArray) -> Linearization:
-        """As BoundContingency.linearize."""
+        """See BoundContingency.linearize."""
         coef = np.zeros(self._n)
         if self._most == 1:
             highest = int(np.argmax(s))

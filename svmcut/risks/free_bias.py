@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A bias that is not regularised: R0(s) = min over b of R(s + b), R a sum of losses of one score
-each.
+"""An unregularised bias: R0(s) = min over b of R(s + b), R a sum of losses of one score each.
 
-    best b       R's slope there is 0: of losses without corners by Newton's method; of piecewise
-    linear ones a weighted
-                 quantile of the scores' corners
-    cut          coefficients at the best b add up to 0, those of a corner at b taking what the
-                 others leave: the cut offset + coef.(s + b) knows no b and lies below R at every
-                 one, so below R0
+    best b       R's slope there is 0: by Newton's method for losses without corners; for piecewise
+                 linear ones a weighted quantile of the scores' corners
+    cut          coefficients at the best b add up to 0, as those of a corner at b balance the
+                 others: the cut offset + coef.(s + b) does not depend on b and lies below R at
+                 every b, so below R0
     dual         that of R, with sum alpha y = 0
-    Hessian      that of R bordered by b, which is then eliminated: rows less their mean over the
-                 curvatures
+    Hessian      that of R bordered by b, which is then eliminated: rows less their mean, weighted
+                 by curvatures
 
 R0 is a convex function of the scores like any other risk: certificates, bundles and Newton's method
-need not know b, which is `bias` of the scores in the end.
+need not know b, which `bias` computes from the final scores.
 """
 
 from __future__ import annotations
@@ -28,44 +26,48 @@ from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed
 from svmcut.risks.weights import total
 
-STEPS = 200
-FLAT, ROUGH = (
-    1e-16,
-    1e-12,
-)  # of the weight of all rows: slopes of rounding, and where the coefficients are mended
-CLOSE = 0.1  # of a band b may be from where it is best
-EVEN = 1e-13  # of what coefficients add up to may be left
-FARTHEST, HALVES = 1e300, 40  # of biases without loss, and of the interval up to their ends
+MAX_STEPS = 200
+#: Slope that is only rounding, as a fraction of the weight of all rows.
+FLAT_SLOPE = 1e-16
+#: The same where coefficients are corrected afterwards.
+ROUGH_SLOPE = 1e-12
+#: Distance of b from its best value, as a fraction of a band.
+BAND_TOLERANCE = 0.1
+#: Sum of coefficients that counts as 0, as a fraction of the sum of their sizes.
+SUM_TOLERANCE = 1e-13
+#: Largest bias without loss that is searched for.
+MAX_BIAS = 1e300
+#: Halvings of the interval that holds a bound of the biases without loss.
+MAX_HALVINGS = 40
 
 
 class FreeBias:
-    """The least value of a sum of losses over a bias.
-
-    Parameters
-    ----------
-    risk : SmoothedRisk
-        With `corners` where its losses have some.
-    """
+    """The minimum of a sum of losses over a bias. The risk is a SmoothedRisk, with `corners` if its
+    losses have some."""
 
     def __init__(self, risk: Any):
         self.risk, self.weights, self.steepest = risk, risk.weights, risk.steepest
-        self.narrow, self.lasting, self.foresees = risk.narrow, risk.lasting, risk.foresees
-        self._widest = risk.widest()
+        self.has_narrow_band, self.has_two_curvatures, self.should_cut_ahead = (
+            risk.has_narrow_band,
+            risk.has_two_curvatures,
+            risk.should_cut_ahead,
+        )
+        self._widest = risk.initial_width()
 
-    def widest(self) -> float:
+    def initial_width(self) -> float:
         return self._widest
 
     def bias(self, s) -> float:
-        """The best b at scores s, (n,) float64; O(n log n), or some ten times O(n) where the losses
-        have no corners.
+        """The best b at scores s, (n,) float64; O(n log n), or about ten times O(n) for losses
+        without corners.
 
-        Labels of one sign have no best b under the logistic loss: it is then as large as makes a
+        Labels of one sign have no best b under the logistic loss: b is then as large as makes a
         difference.
         """
-        return self._quantile(*self.risk.corners(s)) if self._widest else self._root(s, 0.0)
+        return self._quantile(*self.risk.corners(s)) if self._widest else self._find_bias(s, 0.0)
 
-    def rise(self, b: float) -> float:
-        """R at the bias b changes by at most e times this where b changes by the part e of it."""
+    def bias_sensitivity(self, b: float) -> float:
+        """Bound on the change of R at the bias b, per relative change of b."""
         if not b:
             return 0.0
         n = len(self.risk.targets if hasattr(self.risk, "targets") else self.risk.signs)
@@ -74,8 +76,8 @@ class FreeBias:
     def linearize(self, s) -> Linearization:
         """R0 at s, and the cut there."""
         if not self._widest:
-            at = self.risk.linearize(s + self._root(s, 0.0))
-            if _is_even(at.coef):
+            at = self.risk.linearize(s + self._find_bias(s, 0.0))
+            if _is_balanced(at.coef):
                 return at
             coef, offset = self.nearest_cut(at.coef)
             return at._replace(coef=coef, offset=offset)
@@ -87,15 +89,15 @@ class FreeBias:
         coef, offset = self.nearest_cut(coef)
         return Linearization(self.risk.linearize(s + b).value, coef, offset)
 
-    def smoothed(self, s, delta: float) -> Smoothed:
+    def smooth(self, s, delta: float) -> Smoothed:
         """R near the b that is best for its smoothed losses, with the slopes and the shift that
-        Newton's step to it foresees: within bands it is exact, and slopes have more digits than b
-        where these are narrow."""
-        b, at = 0.0, self.risk.smoothed(s, delta) if delta else None
-        if at is None or not abs(float(at.coef.sum())) <= CLOSE * at.total:
-            b = self._root(s, delta)
+        Newton's step to it predicts. That is exact within bands, and slopes have more digits than b
+        in narrow ones."""
+        b, at = 0.0, self.risk.smooth(s, delta) if delta else None
+        if at is None or not abs(float(at.coef.sum())) <= BAND_TOLERANCE * at.total:
+            b = self._find_bias(s, delta)
             s = s + b
-            at = self.risk.smoothed(s, delta)
+            at = self.risk.smooth(s, delta)
         if not at.coef.any():
             more, shares = self._centre(s, delta)
             return at._replace(shift=b + more, shares=shares)
@@ -106,7 +108,7 @@ class FreeBias:
         if delta and len(at.rows):
             at = at._replace(shift=b - rest * at.width / at.total)
             wanted = wanted - rest * shares
-        elif _is_even(wanted):
+        elif _is_balanced(wanted):
             return at
         coef, offset = self.nearest_cut(wanted)
         excess = max(0.0, at.value - offset - float(coef @ s))
@@ -116,10 +118,10 @@ class FreeBias:
         return self.risk.slope(s, e, t, delta)
 
     def nearest_cut(self, coef) -> tuple:
-        """The cut of R with coefficients near these, those of the heavier sign made smaller until
-        all add up to 0."""
+        """The cut of R with coefficients near these, those of the heavier sign shrunk until all add
+        up to 0."""
         coef, offset = self.risk.nearest_cut(coef)
-        if _is_even(coef):
+        if _is_balanced(coef):
             return coef, offset
         rest, size = float(coef.sum()), float(np.abs(coef).sum())
         lighter = (size - abs(rest)) / (size + abs(rest))
@@ -129,47 +131,50 @@ class FreeBias:
         """The risk of these examples alone."""
         return FreeBias(self.risk.take(rows))
 
-    def _root(self, s, delta: float) -> float:
-        """Where the slope of the smoothed R(s + b) is 0."""
+    def _find_bias(self, s, delta: float) -> float:
+        """The b at which the slope of the smoothed R(s + b) is 0."""
         s, ones = np.ascontiguousarray(s, np.float64), np.ones(len(s))
-        flat = (ROUGH if delta else FLAT) * (
+        flat = (ROUGH_SLOPE if delta else FLAT_SLOPE) * (
             len(s) if self.weights is None else float(self.weights.sum())
         )
-        return root(lambda b: self.risk.slope(s, ones, b, delta), flat)
+        return find_root(lambda b: self.risk.slope(s, ones, b, delta), flat)
 
     def _centre(self, s, delta: float) -> tuple:
-        """Halfway between the ends of the biases that leave scores s no loss, and halves of the
-        rows that are the ends: from an end itself, a step on the line could be no longer than what
-        its row is away from a loss. 0 and nothing where there is one end at most."""
+        """The middle of the interval of biases without loss at scores s, and halves of the rows
+        that bound it; 0 and no shares if there is at most one bound.
+
+        From a bound itself, a step on the line could be no longer than its row's distance from a
+        loss.
+        """
         s, ones, none = np.ascontiguousarray(s, np.float64), np.ones(len(s)), np.zeros(len(s))
         ends, shares = [], np.zeros(len(s))
         for sign in (1.0, -1.0):
             near, far = 0.0, 1.0
             while self.risk.slope(s, ones, sign * far, delta)[0] == 0:
                 near, far = far, 4 * far
-                if far > FARTHEST:
+                if far > MAX_BIAS:
                     return 0.0, none
-            for _ in range(HALVES):
+            for _ in range(MAX_HALVINGS):
                 half = 0.5 * (near + far)
                 is_free = self.risk.slope(s, ones, sign * half, delta)[0] == 0
                 near, far = (half, far) if is_free else (near, half)
             ends.append(sign * near)
-            shares[np.argmax(np.abs(self.risk.smoothed(s + sign * far, delta).coef))] += 0.5
+            shares[np.argmax(np.abs(self.risk.smooth(s + sign * far, delta).coef))] += 0.5
         return 0.5 * (ends[0] + ends[1]), shares
 
     @staticmethod
     def _quantile(points, jumps, lowest) -> float:
-        """The first corner up to which R's slope, its lowest ones and the jumps from there, is no
-        longer below 0."""
+        """The first corner up to which R's slope, its lowest slopes plus the jumps so far, is no
+        longer negative."""
         order = np.argsort(points, axis=None)
         reached = np.cumsum(jumps.ravel()[order])
         place = int(np.searchsorted(reached, -float(lowest.sum()) * (1 - 1e-15)))
         return float(points.ravel()[order[min(place, len(order) - 1)]])
 
 
-def _is_even(coef) -> bool:
-    """Whether coefficients add up to 0."""
-    return abs(float(coef.sum())) <= EVEN * float(np.abs(coef).sum())
+def _is_balanced(coef) -> bool:
+    """Check that coefficients add up to 0."""
+    return abs(float(coef.sum())) <= SUM_TOLERANCE * float(np.abs(coef).sum())
 
 
 class FreeBiasRisk:
@@ -182,19 +187,14 @@ class FreeBiasRisk:
         return FreeBias(self.risk.bind(y, qid, cost, threads))
 
 
-def root(rate: Callable[[float], tuple[float, float]], flat: float) -> float:
-    """The b where a slope that rises with b is 0, or no further from it than `flat`; near 0 where
-    it is at many.
+def find_root(rate: Callable[[float], tuple[float, float]], flat: float) -> float:
+    """The b at which a rising slope is 0, or at most `flat` in size; near 0 if there are many.
 
-    Newton steps, halved into the bracket where they leave it.
-
-    Parameters
-    ----------
-    rate : Callable
-        Slope and curvature at b.
+    `rate(b)` gives slope and curvature. Newton steps that leave the bracket are replaced by
+    bisection.
     """
     low, high, b, reach = -math.inf, math.inf, 0.0, 1.0
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         here, bend = rate(b)
         if abs(here) <= flat:
             break

@@ -5,8 +5,8 @@
                  (csrc/linear/losses.h)
     dual         alpha = C v g of the cut's coefficients: C sum v h(g) - 1/2 |C A'(v g)|^2
 
-At g = -l'(s) the cut is the tangent at s. So trainers that move alpha, or w, are certified by the
-cut they end with.
+At g = -l'(s) the cut is the tangent at s, so trainers of alpha or w are certified by their last
+cut.
 """
 
 from __future__ import annotations
@@ -23,35 +23,20 @@ from svmcut.spec import schemas
 
 
 class BoundLosses:
-    """A sum of losses of given labels or targets.
+    """A sum of losses of given labels in {-1, +1}, or of targets, (n,) float64. Results do not
+    depend on `threads`; `weights` (n,) are those of the examples, None for 1 each. See
+    SmoothedRisk."""
 
-    Parameters
-    ----------
-    targets : (n,) float64
-        Labels in {-1, +1}, or targets.
-    threads, weights
-        As of BoundHinge.
-
-    Attributes
-    ----------
-    number : int
-        Of svmcut._native.losses.
-    tube : float
-        Of the epsilon-insensitive loss.
-    narrow, lasting, foresees
-        As of SmoothedRisk.
-    signed : bool
-        Whether alpha has the sign of its row's part of w.
-    steepest : float
-        Of the slopes of a loss.
-    """
-
+    #: Of svmcut._native.losses.
     number: ClassVar[int]
-    narrow: ClassVar[bool] = False
-    lasting: ClassVar[bool] = False
-    foresees: ClassVar[bool] = True
+    has_narrow_band: ClassVar[bool] = False
+    has_two_curvatures: ClassVar[bool] = False
+    should_cut_ahead: ClassVar[bool] = True
+    #: True if alpha has the sign of its row's part of w.
     signed: ClassVar[bool] = False
+    #: The largest slope of a loss.
     steepest: ClassVar[float] = 1.0
+    #: Of the epsilon-insensitive loss.
     tube = 0.0
 
     def __init__(self, targets, threads: int = 1, weights=None):
@@ -60,17 +45,17 @@ class BoundLosses:
 
     def linearize(self, s) -> Linearization:
         """Value and tangent; O(n)."""
-        return self._known(np.ascontiguousarray(s, np.float64), None, 0.0)
+        return self._evaluate(np.ascontiguousarray(s, np.float64), None, 0.0)
 
-    def widest(self) -> float:
-        """As SmoothedRisk."""
+    def initial_width(self) -> float:
+        """See SmoothedRisk; 0, for losses without corners."""
         return 0.0
 
-    def smoothed(self, s, delta: float) -> Smoothed:
-        """As SmoothedRisk; delta is 0 for a loss without corners."""
+    def smooth(self, s, delta: float) -> Smoothed:
+        """See SmoothedRisk; delta is 0 for a loss without corners."""
         s = np.ascontiguousarray(s, np.float64)
         bends = np.empty(len(s))
-        known = self._known(s, bends, delta)
+        known = self._evaluate(s, bends, delta)
         rows = np.flatnonzero(bends).astype(np.int32)
         excess = (
             known.value - known.offset - sparse.dot(known.coef, s, self._threads) if delta else 0.0
@@ -78,12 +63,12 @@ class BoundLosses:
         return Smoothed(*known, excess, rows, bends, 1.0)
 
     def slope(self, s, e, t: float, delta: float) -> tuple[float, float]:
-        """As SmoothedRisk."""
+        """See SmoothedRisk."""
         return native.slope(
             self.number, self.targets, s, e, self.tube, t, self._threads, self.weights, delta
         )
 
-    def _known(self, s, bends, delta: float) -> Linearization:
+    def _evaluate(self, s, bends, delta: float) -> Linearization:
         coef = np.empty(len(s))
         value, offset = native.losses(
             self.number, self.targets, s, self.tube, coef, bends, self._threads, self.weights, delta
@@ -91,8 +76,8 @@ class BoundLosses:
         return Linearization(value, coef, offset)
 
     def line_minimum(self, s, e, wd: float, dd: float, C: float) -> float:
-        """A t >= 0 near the minimum of (t^2 dd + 2 t wd)/2 + C R(s + t e), and not above its value
-        at 0; a few O(n)."""
+        """A t >= 0 near the minimum of (t^2 dd + 2 t wd)/2 + C R(s + t e), not above its value at
+        0; a few O(n)."""
 
         def rate(t: float) -> tuple[float, float]:
             rise, bend = self.slope(s, e, t, 0.0)
@@ -106,21 +91,21 @@ class BoundLosses:
         weights = None if self.weights is None else self.weights[rows]
         return type(self)(self.targets[rows], self._threads, weights)
 
-    def weighed(self, x):
-        """v x; x itself where there are no weights."""
+    def apply_weights(self, x):
+        """v x; x itself if there are no weights."""
         return x if self.weights is None else self.weights * x
 
     def dual_cut(self, fractions, logit) -> tuple:
-        """(coef, offset) of the cut that fractions = alpha / (C v) stand for; logit: theirs, where
-        there are any."""
+        """(coef, offset) of the cut of fractions = alpha / (C v); `logit` are their logits, for the
+        logistic loss."""
         raise NotImplementedError
 
     def nearest_cut(self, coef) -> tuple:
-        """As SmoothedRisk."""
+        """See SmoothedRisk."""
         raise NotImplementedError
 
     def fractions(self, coef):
-        """Those of the cut with these coefficients."""
+        """The fractions alpha / (C v) of the cut with these coefficients."""
         parts = -coef if self.signed else -(coef * self.targets)
         return (
             parts
@@ -129,7 +114,7 @@ class BoundLosses:
         )
 
     def box(self, n: int, most: float = 1.0) -> schemas.Check:
-        """What fractions, times most, may be."""
+        """The check that fractions have to pass in a checkpoint; `most` scales their bounds."""
         raise NotImplementedError
 
 
@@ -137,6 +122,6 @@ class SignedLosses(BoundLosses):
     """Losses of y_i s_i."""
 
     @classmethod
-    def of(cls, y, cost, threads: int):
-        """Labels above 0 are positive, all others negative (svm_perf's rule)."""
+    def from_labels(cls, y, cost, threads: int):
+        """The risk of labels, positive above 0 and negative otherwise, as in svm_perf."""
         return cls(np.where(np.asarray(y) > 0, 1.0, -1.0), threads, example_weights(cost, len(y)))

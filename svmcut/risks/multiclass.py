@@ -2,12 +2,10 @@
 """The risk of Crammer and Singer: R(s) = sum_i v_i max_k ([k != y_i] + s_ik - s_iy), v_i = 1
 without weights.
 
-Scores are (n, K) row by row. A cut, q_i in the simplex of the classes: coef_ik = v_i (q_ik - [k =
-y_i]), offset sum_i v_i (1 - q_iy); the most violated one has q_i at the first class with the
-largest term.
-
-Squared, xi_i^2 in place of the term xi_i of every row: a cut of R becomes one of it as in
-svmcut.risks.squared, row by row.
+Scores are (n, K) row by row. A cut has q_i in the simplex of the classes: coef_ik = v_i (q_ik - [k
+= y_i]), offset sum_i v_i (1 - q_iy); the most violated one puts q_i on the first class with the
+largest term. With xi_i^2 in place of the term xi_i of every row, a cut of R is squared row by row
+as in svmcut.risks.squared.
 """
 
 from __future__ import annotations
@@ -20,18 +18,8 @@ from svmcut.risks.weights import example_weights
 
 
 class CrammerSingerRisk:
-    """An ExactLineRisk.
-
-    Parameters
-    ----------
-    y : (n,) int32
-        Right classes, from 0.
-    n_classes : int
-    threads : int
-        Results do not depend on it.
-    weights : (n,) float64 or None
-        Of the examples; None for 1 each.
-    """
+    """An ExactLineRisk of right classes y (n,), from 0; `weights` (n,) are those of the examples,
+    None for 1 each. Results do not depend on `threads`."""
 
     def __init__(self, y, n_classes: int, threads: int = 1, weights=None):
         self.y = np.ascontiguousarray(y, np.int32)
@@ -47,13 +35,13 @@ class CrammerSingerRisk:
         return Linearization(value, coef.ravel(), offset)
 
     def value(self, s) -> float:
-        """R(s) alone; O(n K)."""
+        """R(s); O(n K)."""
         scores = np.ascontiguousarray(s, np.float64).reshape(len(self.y), self.n_classes)
         return multiclass.crammer_singer(self.y, scores, None, self._threads, self.weights)[0]
 
     def line_minimum(self, s, e, wd: float, dd: float, C: float) -> float:
-        """The t >= 0 minimising (t^2 dd + 2 t wd)/2 + C R(s + t e), to a thousandth of what it
-        gains; O(n K) a step. s None for 0."""
+        """The t >= 0 that minimises (t^2 dd + 2 t wd)/2 + C R(s + t e), to a thousandth of its
+        gain; O(n K) a step. s None is 0."""
         shape = len(self.y), self.n_classes
         e = np.ascontiguousarray(e, np.float64).reshape(shape)
         s = None if s is None else np.ascontiguousarray(s, np.float64).reshape(shape)
@@ -61,7 +49,7 @@ class CrammerSingerRisk:
 
 
 class SquaredCrammerSingerRisk:
-    """A BoundRisk, sum_i v_i xi_i^2; parameters and attributes as those of CrammerSingerRisk."""
+    """A BoundRisk, sum_i v_i xi_i^2; see CrammerSingerRisk."""
 
     def __init__(self, y, n_classes: int, threads: int = 1, weights=None):
         self._plain = CrammerSingerRisk(y, n_classes, threads)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The structured hinge of label sets, relaxed to the local polytope, as a risk of scores.
 
-    R(s, v) = sum_n c_n (max_(p, q) [sum_k p_k s_nk + sum_{k<l} q_kl v_kl + Delta(y_n, p)] -
-    score(y_n))
+    R(s, v) = sum_n c_n (max_(p, q) [sum_k p_k s_nk + sum_{k<l} q_kl v_kl + Delta(y_n, p)]
+                         - score(y_n))
 
-Delta: wrong labels; c_n: weights of the examples, 1 without; s as svmcut.spaces.multilabel lays it
-out, the pair weights behind it.
+Delta is the number of wrong labels and c_n the weights of the examples, 1 without; s is laid out as
+in svmcut.spaces.multilabel, followed by the pair weights.
 """
 
 from __future__ import annotations
@@ -18,17 +18,8 @@ from svmcut.risks.weights import example_weights
 
 
 class LabelRisk:
-    """A BoundRisk.
-
-    Parameters
-    ----------
-    gold : (n, K) bool
-    pairs : bool
-        Whether pair weights stand behind the scores.
-    threads : int
-    weights : (n,) float64 or None
-        None for 1 each.
-    """
+    """A BoundRisk of right labels `gold` (n, K); with `pairs` pair weights follow the scores.
+    `weights` (n,) are those of the examples, None for 1 each."""
 
     def __init__(self, gold, pairs: bool, threads: int = 1, weights=None):
         self._gold, self._pairs, self._threads = gold, pairs, threads

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Squared slack of rankings: every query's slack is squared, with the root of its loss inside.
 
-    H_q(s) = max over sets S of pairs of query q of  sqrt(v |S|) - v sum over S of (s_i - s_j) R =
-    (1/Q) sum_q H_q^2,     v = 1 for swapped-pairs, 1/m_q for swapped-fraction, m_q the pairs of q
+    H_q(s) = max over sets S of pairs of query q of  sqrt(v |S|) - v sum over S of (s_i - s_j)
+    R      = (1/Q) sum_q H_q^2,   v = 1 for swapped-pairs, 1/m_q for swapped-fraction
 
-The best set of m pairs has the m smallest differences. One pair more raises the root by less and
-the sum by more, so the best m is where a threshold d of the differences meets the gain of the root:
-S = {pairs with s_i - s_j < d}. The threshold is searched by counting pairs, O(n log n) a step.
-Where pairs of equal difference straddle the best m, the cut is the mean over all choices of the
-missing ones.
+The best set of m pairs has the m smallest differences. Each further pair raises the root by less
+and the sum by more, so the best m is where a threshold d of the differences meets the gain of the
+root: S = {pairs with s_i - s_j < d}. The threshold is searched by counting pairs, O(n log n) a
+step. If pairs of equal difference straddle the best m, the cut is the mean over all choices of
+them.
 
 R(s') >= 2 H_q(s) H_q(s') - H_q(s)^2 makes cuts of H_q cuts of R, as in svmcut.risks.squared. The
 root makes H_q^2 a bound of the loss. With weights of the queries each square is times its weight,
@@ -18,25 +18,17 @@ and Q is their sum.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, Literal, NamedTuple
+from svmcut.base.typing import Literal, NamedTuple
 from svmcut.risks.ordinal import BoundOrdinal, OrdinalRisk
 from svmcut.risks.protocol import Linearization
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-MOST_STEPS = 200
+MAX_STEPS = 200
 
 
 class SquaredOrdinalRisk:
-    """svm_rank's -p 2.
-
-    Parameters
-    ----------
-    normalisation : {"swapped-pairs", "swapped-fraction"}
-        Also the name of the risk.
-    """
+    """svm_rank's -p 2; the normalisation is also the name of the risk."""
 
     def __init__(
         self, normalisation: Literal["swapped-pairs", "swapped-fraction"] = "swapped-pairs"
@@ -48,7 +40,7 @@ class SquaredOrdinalRisk:
     def bind(
         self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
     ) -> BoundSquaredOrdinal:
-        """As OrdinalRisk.bind, which says what it raises."""
+        """See OrdinalRisk.bind."""
         ordinal = OrdinalRisk().bind(y, qid, cost, threads)
         pairs = np.maximum(ordinal.pairs_per_query, 1).astype(np.float64)
         return BoundSquaredOrdinal(
@@ -57,38 +49,19 @@ class SquaredOrdinalRisk:
 
 
 class Sets(NamedTuple):
-    """Pairs below a threshold of every query.
-
-    Attributes
-    ----------
-    threshold : (Q,) float64
-    pairs : (Q,) int64
-    total : (Q,) float64
-        Minus the sum of the differences.
-    coef : (n,) float64
-        The total is coef.s over the rows of the query.
-    """
+    """Pairs below a threshold (Q,) of every query."""
 
     threshold: NDArray
+    #: (Q,) int64.
     pairs: NDArray
+    #: (Q,) float64, minus the sum of the differences; coef.s over the rows of the query.
     total: NDArray
+    #: (n,) float64.
     coef: NDArray
 
 
 class BoundSquaredOrdinal:
-    """Squared slacks of given labels.
-
-    Parameters
-    ----------
-    ordinal : BoundOrdinal
-    unit : (Q,) float64
-        v of every query.
-
-    Attributes
-    ----------
-    n_queries, n_pairs, pairs_per_query, weights
-        As of BoundOrdinal, whose notes hold here too.
-    """
+    """Squared slacks of given labels; `unit` (Q,) is v of every query. See BoundOrdinal."""
 
     def __init__(self, ordinal: BoundOrdinal, unit: NDArray):
         self._ordinal, self._unit, self._root = ordinal, unit, np.sqrt(unit)
@@ -121,8 +94,7 @@ class BoundSquaredOrdinal:
         return Linearization(float(squares.sum()) / total, coef, float(offsets.sum()) / total)
 
     def _gain(self, count: NDArray) -> NDArray:
-        """Difference of two pairs' worth at which the pair of this number, from 1, is worth its
-        root."""
+        """The gain of the root for the pair with this number, from 1, in units of differences."""
         return 1.0 / (
             self._root * (np.sqrt(np.maximum(count, 1)) + np.sqrt(np.maximum(count - 1, 0)))
         )
@@ -132,11 +104,11 @@ class BoundSquaredOrdinal:
         return Sets(threshold, count, value - threshold * count, coef)
 
     def _search(self, s: NDArray) -> tuple[Sets, Sets]:
-        """Sets within and around the best ones, equal or apart by one pair or by pairs of equal
-        difference."""
+        """Sets just below and just above the best ones: equal, or one pair or pairs of equal
+        difference apart."""
         most = np.maximum(self._ordinal.pairs_per_query, 1)
         low, high = self._below(s, self._gain(most)), self._below(s, 1.0 / self._root)
-        for step in range(MOST_STEPS):
+        for step in range(MAX_STEPS):
             apart = self._unit * (high.pairs - low.pairs) * (high.threshold - low.threshold)
             open_ = (high.pairs - low.pairs > 1) & (
                 apart > 1e-15 * self._root * np.sqrt(high.pairs)
@@ -156,8 +128,8 @@ class BoundSquaredOrdinal:
         return Sets(threshold, pairs, total, np.where(rows, new.coef, old.coef))
 
     def _guess(self, low: Sets, high: Sets, step: int) -> NDArray:
-        """A threshold between: near the one of evenly spread differences, near their mean, or in
-        the middle."""
+        """A threshold between both: near that of evenly spread differences, near their mean, or the
+        middle."""
         lower, upper = low.threshold, high.threshold
         turn = step % 5
         if turn == 4:
@@ -183,7 +155,8 @@ class BoundSquaredOrdinal:
         return np.clip(mean, low.threshold, high.threshold)
 
     def _best_count(self, low: Sets, high: Sets) -> NDArray:
-        """Pairs of the best set, where those between the sets have their mean difference."""
+        """The number of pairs of the best set, if those between the sets have their mean
+        difference."""
         mean = self._mean(low, high)
         ideal = np.floor(1.0 / (2.0 * self._root * mean) ** 2)
         options = [np.clip(ideal + k, low.pairs, high.pairs) for k in (0.0, 1.0)]

@@ -2,53 +2,38 @@
 """Cuts of the ordinal risks from a sample of their violated pairs.
 
     R(s) = sum over queries q and pairs y_i > y_j of q of weight_q max(0, 1 - (s_i - s_j))
-    I    = pairs with s_j + 1 > s_i;   a pair is drawn with probability weight_q / W,  W = sum over
-         I of weight_q
+    I    = pairs with s_j + 1 > s_i;   a pair is drawn with probability weight_q / W,
+           W = sum over I of weight_q
     cut    offset W,  coefficients W/r sum over the draws of (e_j - e_i): unbiased, at most 2 r
            points
 
-No list of pairs is formed: rows are put in one order by query, then by s and s + 1, in which the
-partners of a row are the ends of runs, one run a grade.
+No list of pairs is formed: rows are sorted by query, then by s and s + 1, so that the partners of a
+row are the ends of runs, one run for each grade.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING
+from svmcut.risks.protocol import BoundRisk
 from svmcut.risks.sampling import Draw, merge_points
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.risks.protocol import BoundRisk
-
-#: Grades a query may have; time and memory grow with them.
-MOST_GRADES = 100
+#: Most grades of a query; time and memory grow with them.
+MAX_GRADES = 100
 
 
 class PairSampler:
-    """Violated pairs of an ordinal risk.
+    """Violated pairs of an ordinal risk. `start` (Q + 1,) has the first row of every query and,
+    last, n; `grade` (n,) the grades within queries, from 0; `weight` (Q,) those of the queries.
 
-    Parameters
-    ----------
-    risk : BoundRisk
-    start : (Q + 1,) int64
-        First row of every query and, last, n.
-    grade : (n,) int32
-        0-based grades of the labels, query by query.
-    weight : (Q,) float64
-
-    Raises
-    ------
-    ValueError
-        For more than MOST_GRADES grades.
+    Raises ValueError for more than MAX_GRADES grades.
     """
 
     def __init__(self, risk: BoundRisk, start: NDArray, grade: NDArray, weight: NDArray):
         self.grades = int(grade.max(initial=0)) + 1
-        if self.grades > MOST_GRADES:
-            raise ValueError(f"{self.grades} grades; sampled pairs are for at most {MOST_GRADES}")
+        if self.grades > MAX_GRADES:
+            raise ValueError(f"{self.grades} grades; sampled pairs are for at most {MAX_GRADES}")
         self.risk, self.start, self.grade, self.weight = risk, start, np.asarray(grade), weight
         self.query = np.repeat(np.arange(len(start) - 1), np.diff(start))
 
@@ -57,7 +42,7 @@ class PairSampler:
 
 
 class PairViolations:
-    """The pairs with s_j + 1 > s_i at one vector of scores; O(n log n + n R) time, R grades."""
+    """The pairs with s_j + 1 > s_i at one vector of scores; O(n log n + n R) time for R grades."""
 
     def __init__(self, sampler: PairSampler, s: NDArray):
         self._sampler, self._s = sampler, s
@@ -65,8 +50,7 @@ class PairViolations:
         self.value = self._exact.value
         n, grade, query = len(s), sampler.grade, sampler.query
         t = s + 1
-        # s_i before or at s_j + 1 = t_j: at equal values t stands first, so that the partners of i
-        # stand behind it
+        # at equal values t comes first, so that the partners of i come after it
         order = np.lexsort(
             (np.repeat([1, 0], n), np.concatenate([s, t]), np.concatenate([query, query]))
         )

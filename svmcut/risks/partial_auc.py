@@ -6,10 +6,10 @@ places counts, and T_r = t_1 + .. + t_r:
 
     R(s) = 100/(P (j_b - j_a)) sum over positives i of  max over r of  (r - j_a)+ + T_r - r s_i
 
-r negatives are above positive i, at most j_b; r is 0 to j_a without loss, so the sum is the largest
-over all rankings of the loss less the pairs that are ranked wrongly. It is no less than the loss,
-ties wrong. The maximum is where r is the number of t > s_i, at most j_a, or of t + 1 > s_i, in
-[j_a, j_b].
+Positive i has r negatives above it, at most j_b; up to j_a there is no loss, so the sum is the
+largest over all rankings of the loss less the pairs ranked wrongly. It is at least the loss with
+ties counted as wrong. The maximum is where r is the number of t > s_i, at most j_a, or of t + 1 >
+s_i, in [j_a, j_b].
 
 References
 ----------
@@ -21,18 +21,15 @@ Support vector algorithms for optimizing the partial area under the ROC curve, N
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.classes import RiskOfBothClasses
 from svmcut.risks.protocol import Linearization
 from svmcut.scoring.measures import negatives_of
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 class PartialAucRisk(RiskOfBothClasses):
-    """The range `at` of false-positive rates."""
+    """The partial area in the range `at` of false-positive rates."""
 
     name = "partial-auc"
 
@@ -45,19 +42,15 @@ class PartialAucRisk(RiskOfBothClasses):
 
 
 class BoundPartialAuc:
-    """The risk of given labels.
-
-    Notes
-    -----
-    O(n log n): the negatives are sorted, and every positive is placed among them.
-    """
+    """The risk of given labels; O(n log n), as negatives are sorted and every positive is placed
+    among them."""
 
     def __init__(self, positive, negative, first: int, last: int):
         self._positive, self._negative = positive, negative
         self._first, self._last = first, last
 
     def linearize(self, s: NDArray) -> Linearization:
-        """The most violated ranking: value, coefficients (n,), offset (its loss)."""
+        """The most violated ranking: value, coefficients (n,), and offset, which is its loss."""
         s = np.asarray(s, np.float64)
         first, last, up = self._first, self._last, s[self._positive]
         order = _highest(s[self._negative], last)

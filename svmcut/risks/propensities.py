@@ -1,31 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clicks, each weighed by one over the probability that the user looked at it.
+"""Clicks, each weighed by the inverse of the probability that the user looked at it.
 
-    R(s) = (1/Q) sum over queries  sum over clicked rows i of  c_i sum over the other rows j of the
-    query of  max(0, 1 - (s_i - s_j))
+    R(s) = (1/Q) sum over queries  sum over clicked rows i of
+           c_i sum over the other rows j of the query of  max(0, 1 - (s_i - s_j))
 
-The other rows are those that were not clicked and those that were. A term is at least c_i times the
-rank of i less 1, so that R bounds the propensity-weighted estimate of the sum of ranks of the
-relevant rows. Q counts all queries, those without clicks too. O(n log n).
-
-References
-----------
-T. Joachims, A. Swaminathan, T. Schnabel, Unbiased learning-to-rank with biased feedback, WSDM 2017,
-section 5.
+The other rows include clicked ones. A term is at least c_i times the rank of i less 1, so R bounds
+the propensity-weighted estimate of the sum of ranks of the relevant rows (Joachims, Swaminathan and
+Schnabel, WSDM 2017, section 5). Q counts all queries, also those without clicks. O(n log n).
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.constraints import propensity_cut, workspace
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.ordinal import query_starts
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class PropensityRisk:
@@ -36,41 +28,21 @@ class PropensityRisk:
     def bind(
         self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
     ) -> BoundPropensities:
-        """Clicked where y > 0.
+        """Rows with y > 0 are clicked; `cost` (n,) has the inverse propensities of clicked rows,
+        None for 1 each, and those of other rows are ignored.
 
-        Parameters
-        ----------
-        cost : (n,) float64 or None
-            Of clicked rows one over their propensities, those of others are not looked at; None for
-            1 each.
-
-        Raises
-        ------
-        TrainingError
-            When qid decreases, or a cost is negative or not finite.
+        Raises TrainingError when qid decreases, or a cost is negative or not finite.
         """
         return BoundPropensities(np.asarray(y) > 0, qid, cost, threads)
 
 
 class BoundPropensities:
-    """The risk of given clicks.
+    """The risk of given clicks; 52 bytes of workspace per row, allocated once. Not reentrant;
+    results do not depend on threads."""
 
-    Attributes
-    ----------
-    n_queries, n_pairs : int
-        Q, queries without clicks included, and the pairs of a clicked row and another.
-    pairs_per_query : (Q,) int64
-    weights : None
-        Of the queries: 1 each.
-    unlike : str
-        A pair in words.
-
-    Notes
-    -----
-    52 bytes of workspace per row, allocated once. Not reentrant. Equal bytes for any threads.
-    """
-
+    #: Of the queries: 1 each.
     weights = None
+    #: A pair in words.
     unlike = "a clicked row, of label above 0, and another"
 
     def __init__(self, clicked: NDArray, qid: NDArray | None, cost: NDArray | None, threads: int):
@@ -84,7 +56,7 @@ class BoundPropensities:
         self.n_queries, self.n_pairs = len(rows), int(self.pairs_per_query.sum())
 
     def linearize(self, s: NDArray) -> Linearization:
-        """Pairs with s_j + 1 > s_i; value, coefficients (n,) and offset of their cut."""
+        """Value, coefficients (n,) and offset of the cut by the pairs with s_j + 1 > s_i."""
         weight = 1.0 / max(self.n_queries, 1)
         coef, value, offset = propensity_cut(
             np.ascontiguousarray(s, np.float64),

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a risk is: a convex function of the scores that knows labels and never features."""
+"""The protocol of risks: convex functions of the scores that know labels and never features."""
 
 from __future__ import annotations
 
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from svmcut.base.typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
 class Linearization(NamedTuple):
@@ -17,10 +16,10 @@ class Linearization(NamedTuple):
     value : float
         R(s), in the unit of the risk.
     coef : (n,) float64
-        A subgradient of R at s. Of chains a svmcut.data.labellings.Labelling that stands for one.
+        A subgradient of R at s; for chains a svmcut.data.labellings.Labelling that represents one.
     offset : float
         The constant of the cut, known exactly (a count or the loss of a labelling): for every s',
-        R(s') >= offset + coef.s', with equality at s. Not computed as value - coef.s, which loses
+        R(s') >= offset + coef.s', with equality at s. Computing it as value - coef.s would lose
         digits.
     """
 
@@ -39,7 +38,7 @@ class BoundRisk(Protocol):
 
 @runtime_checkable
 class ExactLineRisk(BoundRisk, Protocol):
-    """A risk whose minimum on a line is known."""
+    """A risk with an exact minimum on a line."""
 
     def line_minimum(self, s: NDArray, e: NDArray, wd: float, dd: float, C: float) -> float:
         """The t >= 0 that minimises (t^2 dd + 2 t wd)/2 + C R(s + t e)."""
@@ -48,22 +47,21 @@ class ExactLineRisk(BoundRisk, Protocol):
 
 @runtime_checkable
 class GridRisk(BoundRisk, Protocol):
-    """A risk whose values at many steps of a line cost no more than at one."""
+    """A risk that evaluates many steps of a line as cheaply as one."""
 
     def on_grid(self, s: NDArray, target: NDArray, grid: NDArray, even: int) -> NDArray:
-        """(2, steps): R and its slope to the right at s + t (target - s) for every t of the grid,
-        which rises from 0, evenly up to grid[even]."""
+        """(2, steps): R and its right derivative at s + t (target - s) for every t of the grid,
+        which rises from 0 and is evenly spaced up to grid[even]."""
         ...
 
 
 @runtime_checkable
 class LineRisk(BoundRisk, Protocol):
-    """A risk that knows its values on a line without forming the scores there; its coefficients are
-    labellings."""
+    """A risk with values on a line that need no scores there; its coefficients are labellings."""
 
     def along(self, s: NDArray, e: NDArray, known: Linearization) -> Any:
-        """R on the line s + t e, t >= 0, known being its linearization at s: an object whose at(t)
-        gives R, its slope and the linearization."""
+        """R on the line s + t e, t >= 0: an object whose at(t) gives R, its slope and the
+        linearization. `known` is the linearization at s."""
         ...
 
 
@@ -95,7 +93,7 @@ class SumRisk(BoundRisk, Protocol):
     weights : (n,) float64 or None
         Of the examples; None for 1 each.
     steepest : float
-        Of the slopes of a loss.
+        The largest slope of a loss.
     """
 
     weights: NDArray | None
@@ -104,15 +102,15 @@ class SumRisk(BoundRisk, Protocol):
 
 @runtime_checkable
 class LossRisk(SumRisk, Protocol):
-    """One whose dual variables have boxes of their own; svmcut.risks.losses has what solvers ask of
-    it.
+    """A SumRisk whose dual variables have boxes of their own; svmcut.risks.losses has what solvers
+    need.
 
     Attributes
     ----------
     targets : (n,) float64
         Labels in {-1, +1}, or targets.
     tube : float
-        Half the width of what costs nothing around them.
+        Half the width of the interval around a target without loss.
     number : int
         Of svmcut._native.losses.
     """
@@ -122,7 +120,7 @@ class LossRisk(SumRisk, Protocol):
     number: int
 
     def dual_cut(self, fractions: NDArray, logit: NDArray | None) -> tuple[NDArray, float]:
-        """Coefficients and offset of the cut that fractions of the dual box stand for."""
+        """Coefficients and offset of the cut with these fractions of the dual box."""
         ...
 
 
@@ -151,7 +149,7 @@ class Risk(Protocol):
     Attributes
     ----------
     name : str
-        As ``--loss`` takes it.
+        The value of ``--loss``.
     """
 
     @property
@@ -160,7 +158,7 @@ class Risk(Protocol):
     def bind(
         self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
     ) -> BoundRisk:
-        """Check the labels once, sort and index once.
+        """Check, sort and index the labels once.
 
         Raises
         ------

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What rankings are measured by, as `svmcut.scoring.measures` measures them: MAP, and NDCG of the
-first places.
+"""Measures of rankings as risks: MAP, and NDCG of the first places; see `svmcut.scoring.measures`.
 
-    h_q(s) = max over rankings of query q of  1 - measure - 2/m_q sum over pairs ranked wrongly of
-    (s_hi - s_lo)
+    h_q(s) = max over rankings of query q of
+             1 - measure - 2/m_q sum over pairs ranked wrongly of (s_hi - s_lo)
     R      = (1/Q) sum_q h_q
 
-The pairs are the m_q of unequal grade: of a relevant row and another for MAP, of unequal gain for
-NDCG. In a ranking by score no pair ranked wrongly has s_hi > s_lo, so h_q is at least 1 - measure,
-however ties are broken. A query without such pairs has one value of the measure whatever its
-ranking, and gives 0. Q counts all queries. With weights of the queries h_q is times its weight, and
-Q is their sum.
+The m_q pairs are those of unequal grade: a relevant row and another for MAP, unequal gain for NDCG.
+In a ranking by score no pair ranked wrongly has s_hi > s_lo, so h_q is at least 1 - measure,
+however ties are broken. A query without such pairs has the same measure for any ranking, and h_q =
+0. Q counts all queries; with weights h_q is times that of its query, and Q is their sum.
 
 References
 ----------
@@ -24,32 +22,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.constraints import map_cut, ndcg_cut, ndcg_rooms, ordinal_grades, workspace
 from svmcut.base.errors import TrainingError
-from svmcut.base.typing import TYPE_CHECKING, Literal
+from svmcut.base.typing import Literal
 from svmcut.risks.ordinal import query_starts
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import query_weights
 from svmcut.scoring.measures import discounts, gains, relevant
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-#: Counts of the grades among the first places of a query that may be looked at, and prices of a
-#: step between them.
-MOST_STATES, MOST_STEPS = 1_000_000, 4_000_000
+#: Most counts of grades among the first places of a query that are searched.
+MAX_STATES = 1_000_000
+#: Most prices of a step between them.
+MAX_STEPS = 4_000_000
 
 
 class RankingRisk:
-    """MAP or NDCG of labelled queries.
-
-    Parameters
-    ----------
-    name : {"map", "ndcg"}
-    at : int
-        Places that NDCG counts.
-    """
+    """MAP or NDCG of labelled queries; `at` is the number of places that NDCG counts."""
 
     def __init__(self, name: Literal["map", "ndcg"], at: int = 10):
         self.name, self._at = name, at
@@ -57,13 +47,8 @@ class RankingRisk:
     def bind(
         self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
     ) -> BoundMap | BoundNdcg:
-        """As OrdinalRisk.bind.
-
-        Raises
-        ------
-        TrainingError
-            As there, and when a query has too many grades for the places of NDCG.
-        """
+        """See OrdinalRisk.bind; raises TrainingError also when a query has too many grades for the
+        places of NDCG."""
         y = np.ascontiguousarray(y, np.float64)
         start = query_starts(qid, len(y))
         weights = query_weights(cost, start)
@@ -73,22 +58,8 @@ class RankingRisk:
 
 
 class _Bound:
-    """What both have: (1/Q) sum_q h_q.
-
-    Attributes
-    ----------
-    n_queries, n_pairs : int
-        Q, queries without pairs included, and the pairs of unequal grade.
-    pairs_per_query : (Q,) int64
-    weights : (Q,) float64 or None
-        Of the queries as given; None for 1 each.
-    unlike : str
-        A pair in words.
-
-    Notes
-    -----
-    52 bytes of workspace per row, allocated once. Not reentrant.
-    """
+    """Base of both measures: (1/Q) sum_q h_q. 52 bytes of workspace per row, allocated once. Not
+    reentrant."""
 
     def __init__(self, grade: NDArray, start: NDArray, weights: NDArray | None, threads: int):
         self._start, self._threads, self._work = start, threads, workspace(len(grade))
@@ -106,7 +77,8 @@ class _Bound:
             self._weight = weights / weights.sum()
 
     def linearize(self, s: NDArray) -> Linearization:
-        """The most violated rankings: value, coefficients (n,), offset (their mean loss)."""
+        """The most violated rankings: value, coefficients (n,), and offset, which is their mean
+        loss."""
         coef, value, offset = self._cut(np.ascontiguousarray(s, np.float64))
         return Linearization(
             float((self._weight * value).sum()), coef, float((self._weight * offset).sum())
@@ -134,13 +106,7 @@ class BoundMap(_Bound):
 
 class BoundNdcg(_Bound):
     """NDCG of given labels; O(n log n) time per call, and M^2 (K + M choose M) for M grades of a
-    query and K places.
-
-    Raises
-    ------
-    TrainingError
-        Where these are too many.
-    """
+    query and K places. Raises TrainingError if these are too many."""
 
     def __init__(
         self, gain: NDArray, start: NDArray, weights: NDArray | None, threads: int, at: int
@@ -157,12 +123,12 @@ class BoundNdcg(_Bound):
         open_rows = np.minimum(of_grade, np.repeat(places, M))
         # as many as their product, and as there are ways to choose places and their ends
         states = np.multiply.reduceat(open_rows + 1.0, first[:-1]) if len(M) else np.ones(0)
-        for query in np.flatnonzero(states > MOST_STATES / 100):
+        for query in np.flatnonzero(states > MAX_STATES / 100):
             ways = math.comb(int(places[query] + M[query]), int(M[query]))
-            states[query] = min(states[query], float(min(ways, 10 * MOST_STATES)))
+            states[query] = min(states[query], float(min(ways, 10 * MAX_STATES)))
         total = np.add.reduceat(open_rows, first[:-1]) if len(M) else np.ones(0)
         steps = total * (total + M)
-        too_many = np.flatnonzero((states > MOST_STATES) | (steps > MOST_STEPS))
+        too_many = np.flatnonzero((states > MAX_STATES) | (steps > MAX_STEPS))
         if len(too_many):
             q = int(too_many[0])
             raise TrainingError(

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ROC area: the fraction of pairs of a positive and a negative example that are ranked wrongly, in
-percent.
+percent (Joachims, ICML 2005, section 3.4 and Algorithm 3).
 
     R(s) = 100/(P N) sum over pairs of max(0, 1 - (s_p - s_n)),     P positives, N negatives
-
-References
-----------
-T. Joachims, A support vector method for multivariate performance measures, ICML 2005, section 3.4
-and Algorithm 3.
 """
 
 from __future__ import annotations

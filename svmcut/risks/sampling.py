@@ -3,35 +3,27 @@
 
 A risk that is a sum over terms (examples, pairs) is cut by the terms with positive loss, the set I.
 A sampled cut replaces their sum by |I|/r times a sum over r draws: unbiased, and with coefficients
-at r points (2 r for pairs) only. Where terms have weights they are drawn in proportion to them, and
-their sum over I stands for |I|.
+at r points (2 r for pairs) only. Terms with weights are drawn in proportion to them, and the sum of
+weights over I replaces |I|.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from svmcut.base.typing import NamedTuple, Protocol
 
 
 class Draw(NamedTuple):
-    """A cut  offset + sum_p coef_p s[points_p]  of a sample.
+    """A sampled cut offset + sum_p coef_p s[points_p]."""
 
-    Attributes
-    ----------
-    points : (m,) int64
-        Increasing, each once: equal draws are merged.
-    coef : (m,) float64
-    offset, value : float
-        value is the cut's at the scores it was made at, the estimate of the risk there.
-    """
-
+    #: (m,) int64, increasing and distinct: equal draws are merged.
     points: NDArray
+    #: (m,) float64.
     coef: NDArray
     offset: float
+    #: The cut at the scores it was made at, an estimate of the risk there.
     value: float
 
 
@@ -65,7 +57,7 @@ class Sampler(Protocol):
 
 
 def merge_points(points: NDArray, coef: NDArray, offset: float, value: float) -> Draw:
-    """Equal points summed; those that cancel are left out."""
+    """The cut with equal points summed and zero sums left out."""
     unique, place = np.unique(points, return_inverse=True)
     total = np.bincount(place, coef, len(unique))
     keep = total != 0
@@ -73,15 +65,8 @@ def merge_points(points: NDArray, coef: NDArray, offset: float, value: float) ->
 
 
 class HingeSampler:
-    """Violations of R(s) = sum_i v_i max(0, 1 - y_i s_i).
-
-    Parameters
-    ----------
-    signs : (n,) float64
-        Labels in {-1, +1}.
-    weights : (n,) float64 or None
-        None for 1 each.
-    """
+    """Violations of R(s) = sum_i v_i max(0, 1 - y_i s_i), for labels in {-1, +1}; `weights` None
+    for 1 each."""
 
     def __init__(self, signs: NDArray, weights: NDArray | None = None):
         self.signs, self.weights = signs, weights
@@ -97,27 +82,20 @@ class HingeSampler:
             return rng.integers(len(self.signs), size=r)
         return draw_places(rng, self._cumulative, r)
 
-    def merged(self, points: NDArray) -> tuple[NDArray, NDArray]:
-        """The rows of a sample of `points`, each once, and weights with which their risk stands for
-        that of all."""
+    def merge_draws(self, points: NDArray) -> tuple[NDArray, NDArray]:
+        """The distinct rows of `points`, and weights with which their risk estimates that of all
+        rows."""
         rows, count = np.unique(points, return_counts=True)
         return rows, count * (self._total / len(points))
 
     @property
     def _total(self) -> float:
-        """Sum of all weights."""
+        """The sum of all weights."""
         return len(self.signs) if self._cumulative is None else float(self._cumulative[-1])
 
     def bootstrap(self, s: NDArray, points: NDArray) -> Draw:
-        """The cut of a sample of all rows, with the risk scaled to all of them.
-
-        Parameters
-        ----------
-        s : (r,) float64
-            Scores of the drawn points.
-        points : (r,) int64
-            With repetitions, as `points` draws them.
-        """
+        """The cut of a sample of all rows, with the risk scaled to all of them; s (r,) are the
+        scores of the drawn points, which may repeat."""
         y = self.signs[points]
         loss = 1 - y * s
         hit = loss > 0
@@ -128,14 +106,14 @@ class HingeSampler:
 
 
 def draw_places(rng: np.random.Generator, cumulative: NDArray, r: int) -> NDArray:
-    """r places, (r,) int64, each drawn in proportion to what `cumulative` rises by there; never
-    where it does not."""
+    """r places, (r,) int64, each drawn with probability proportional to the increment of
+    `cumulative` there."""
     places = np.searchsorted(cumulative, rng.random(r) * cumulative[-1], side="right")
     return np.minimum(places, np.searchsorted(cumulative, cumulative[-1]))
 
 
 def choose_terms(rng: np.random.Generator, r: int, size: int, weights: NDArray | None) -> NDArray:
-    """r draws, (r,) int64 with repetitions, from `size` terms in proportion to their weights."""
+    """r draws, (r,) int64, with replacement from `size` terms, in proportion to their weights."""
     return (
         rng.integers(size, size=r) if weights is None else draw_places(rng, np.cumsum(weights), r)
     )
@@ -153,7 +131,7 @@ class HingeViolations:
         self.value = float(
             self._loss.sum() if self._weights is None else (self._weights * self._loss).sum()
         )
-        #: Sum of the weights over I.
+        #: The sum of the weights over I.
         self._mass = float(self.size) if self._weights is None else float(self._weights.sum())
 
     def everything(self) -> Draw:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Newton's method asks of a sum of losses of one score each, and the search of a line that
-needs no more.
+"""The protocol of Newton's method for a sum of losses of one score each, and its line search.
 
-smoothed     a loss with corners over a width delta, by a parabola in a band around each of its
-             corners
-slopes       those of the smoothed losses lie between the loss's own: they are a cut of R, below it
-             at s by `excess`
-Hessian      of the smoothed R(A w):  1/width sum over rows of bends x x'  (losses without corners:
-             width 1); centred, where R is a minimum over a bias: x less its mean over the
-             curvatures
+smoothed     a loss with corners, replaced by a parabola in a band of width delta around each
+slopes       those of the smoothed losses lie between the loss's own: they are a cut of R, below
+             it at s by `excess`
+Hessian      of the smoothed R(A w):  1/width sum over rows of bends x x'  (losses without
+             corners: width 1); if R is a minimum over a bias, centred: x less its mean,
+             weighted by curvatures
 """
 
 from __future__ import annotations
@@ -16,49 +14,35 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut.base.typing import NamedTuple, Protocol, runtime_checkable
 from svmcut.risks.protocol import SumRisk
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-SEARCH_STEPS = 60
-#: Of the slope at 0 is left at the end of a line; a smoothed loss, whose bands move, is content
-#: with less.
-FLAT = 1e-3
+MAX_SEARCH_STEPS = 60
+#: Fraction of the slope at 0 that may remain at the end of a line search.
+SLOPE_TOLERANCE = 1e-3
 
 
 class Smoothed(NamedTuple):
-    """R at scores s, with slopes and curvatures of the losses smoothed over a width.
+    """R at scores s, with slopes and curvatures of the losses smoothed over a width."""
 
-    Attributes
-    ----------
-    value : float
-        R(s), not smoothed.
-    coef, offset : (n,) float64, float
-        A cut of R: the smoothed losses' slopes.
-    excess : float
-        What the cut lies below R at s; 0 for the tangent of a loss without corners.
-    rows : (k,) int32
-        Those with a curvature.
-    bends : (n,) float64 or None
-        Their curvatures times `width`; None for 1 each.
-    width : float
-    shift : float
-        The bias to be added to s, where R is a minimum over one.
-    shares : (n,) float64 or None
-        Then the parts of the rows in the sum of all curvatures; 0 where there are none.
-    """
-
+    #: R(s), not smoothed.
     value: float
+    #: (n,) and, with `offset`, a cut of R: the smoothed losses' slopes.
     coef: NDArray[np.float64]
     offset: float
+    #: R(s) less the cut at s; 0 for the tangent of a loss without corners.
     excess: float
+    #: (k,) those with a curvature.
     rows: NDArray[np.int32]
+    #: (n,) curvatures times `width`; None for 1 each.
     bends: NDArray[np.float64] | None
     width: float
+    #: The bias to add to s, if R is a minimum over a bias.
     shift: float = 0.0
+    #: (n,) then each row's share of the sum of all curvatures; 0 if there are none.
     shares: NDArray[np.float64] | None = None
 
     @property
@@ -73,25 +57,24 @@ class SmoothedRisk(SumRisk, Protocol):
 
     Attributes
     ----------
-    narrow : bool
-        Whether few rows have a curvature, as in a narrow band.
-    lasting : bool
-        Whether a curvature is one of two numbers: a Hessian is then the last one and what a few
-        rows change.
-    foresees : bool
-        Whether slopes that a step foresees are worth a cut.
+    has_narrow_band : bool
+        Few rows have a curvature.
+    has_two_curvatures : bool
+        A curvature is one of two numbers, so a Hessian is the last one plus changes of a few rows.
+    should_cut_ahead : bool
+        A cut with the slopes predicted at the end of a step is worth its cost.
     """
 
-    narrow: bool
-    lasting: bool
-    foresees: bool
+    has_narrow_band: bool
+    has_two_curvatures: bool
+    should_cut_ahead: bool
 
-    def widest(self) -> float:
-        """The width to begin with, of the size of the losses at 0; 0 for losses without corners."""
+    def initial_width(self) -> float:
+        """The first width, of the size of the losses at 0; 0 for losses without corners."""
         ...
 
-    def smoothed(self, s: NDArray, delta: float) -> Smoothed:
-        """R at s, its losses smoothed over delta; O(n)."""
+    def smooth(self, s: NDArray, delta: float) -> Smoothed:
+        """R at s, with its losses smoothed over delta; O(n)."""
         ...
 
     def slope(self, s: NDArray, e: NDArray, t: float, delta: float) -> tuple[float, float]:
@@ -111,34 +94,25 @@ def line_step(
     rate: Callable[[float], tuple[float, float]],
     fall: float,
     t: float = 1.0,
-    first: float = FLAT,
-    enough: float = FLAT,
+    first: float = SLOPE_TOLERANCE,
+    enough: float = SLOPE_TOLERANCE,
 ) -> float:
-    """A t > 0 near the minimum of a convex function, and not above its value at 0.
+    """A t > 0 near the minimum of a convex function, not above its value at 0, by safeguarded
+    Newton steps on the slope.
 
-    Safeguarded Newton steps on the slope. They end relative to the slope at 0 and to nothing else:
-    a tolerance on the gradient stalls on badly scaled directions. Short of the minimum a small
-    slope will do. Beyond it the rise since `low`, at most here (t - low), must be small against the
-    fall before it.
-
-    Parameters
-    ----------
-    rate : Callable
-        Slope and curvature at t.
-    fall : float
-        The slope at 0 without its sign, which is minus.
-    t : float
-        Where to begin.
-    first, enough : float
-        Parts of `fall` that may be left short of the minimum, at the first t and later.
+    `rate(t)` gives slope and curvature; `fall` is minus the slope at 0; `t` is the first step.
+    Steps end relative to the slope at 0 alone, as an absolute tolerance would stall on badly scaled
+    directions. Short of the minimum a slope of at most `first` (at the first t) or `enough` (later)
+    times `fall` is accepted. Past the minimum the rise since `low`, at most here (t - low), must be
+    small compared with the fall before it.
     """
     low, high = 0.0, math.inf
-    for _ in range(SEARCH_STEPS):
+    for _ in range(MAX_SEARCH_STEPS):
         here, bend = rate(t)
         if here <= 0:
             if -here <= first * fall:
                 break
-        elif here <= FLAT * fall or here * (t - low) <= 0.05 * fall * low:
+        elif here <= SLOPE_TOLERANCE * fall or here * (t - low) <= 0.05 * fall * low:
             break
         first = enough
         low, high = (t, high) if here < 0 else (low, t)

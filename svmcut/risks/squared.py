@@ -3,8 +3,8 @@
 
     R(s) = xi(s)^2,    R(s') >= xi^2 + 2 xi (xi(s') - xi),   xi(s') >= offset + coef.s'
 
-so a cut of xi becomes a cut of R with coefficients 2 xi coef and offset 2 xi offset - xi^2. With it
-the bundle needs to know nothing of slack norms, and the certificate is that of any other risk.
+A cut of xi thus becomes a cut of R with coefficients 2 xi coef and offset 2 xi offset - xi^2, and
+bundle and certificate are the same as for any other risk.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from svmcut.risks.protocol import Linearization
 
 
 class BoundSquared:
-    """The square of a bound risk that is nowhere negative."""
+    """The square of a nonnegative bound risk."""
 
     def __init__(self, bound):
         self._bound = bound
@@ -24,7 +24,7 @@ class BoundSquared:
 
 
 class SquaredRisk:
-    """The square of a risk (svm_perf's -p 2, there with the root of the loss inside)."""
+    """The square of a risk (svm_perf's -p 2, where the loss enters as its root)."""
 
     def __init__(self, risk):
         self.risk, self.name = risk, risk.name

@@ -2,9 +2,9 @@
 """Squared hinge: R(s) = sum_i v_i max(0, 1 - y_i s_i)^2, as in LIBLINEAR's L2-loss support vector
 machines.
 
-cut          a >= 0:   R(s') >= sum v (a - a^2/4) - (v a y).s';   a = 2 max(0, 1 - y s) is the
-             tangent
-dual         alpha = C v a:   sum alpha - sum alpha^2 / (4 C v) - 1/2 |w|^2
+    cut          a >= 0:   R(s') >= sum v (a - a^2/4) - (v a y).s';   the tangent has
+                 a = 2 max(0, 1 - y s)
+    dual         alpha = C v a:   sum alpha - sum alpha^2 / (4 C v) - 1/2 |w|^2
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from svmcut.spec import schemas
 class BoundSquaredHinge(SignedLosses):
     """The squared hinge risk of given labels."""
 
-    number, steepest, lasting = SQUARED_HINGE, math.inf, True
+    number, steepest, has_two_curvatures = SQUARED_HINGE, math.inf, True
 
     def dual_cut(self, fractions, logit) -> tuple:
-        offset = float(np.sum(self.weighed(fractions - 0.25 * fractions * fractions)))
-        return -self.weighed(fractions * self.targets), offset
+        offset = float(np.sum(self.apply_weights(fractions - 0.25 * fractions * fractions)))
+        return -self.apply_weights(fractions * self.targets), offset
 
     def nearest_cut(self, coef) -> tuple:
         return self.dual_cut(np.maximum(self.fractions(coef), 0.0), None)
@@ -40,4 +40,4 @@ class SquaredHingeRisk:
     name = "squared-hinge"
 
     def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundSquaredHinge:
-        return BoundSquaredHinge.of(y, cost, threads)
+        return BoundSquaredHinge.from_labels(y, cost, threads)

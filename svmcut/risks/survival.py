@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times until an event: pairs whose order is known are to have it in their scores, the earlier
-event the higher one.
+"""Times until an event: of a comparable pair, the earlier event should have the higher score.
 
     R(s) = n / |pairs|  sum over pairs (i, j) of  max(0, 1 - (s_i - s_j))^p,      p = 1 or 2
 
-(i, j) is a pair where the event of i was seen, and j was observed for longer, or as long and is
+(i, j) is a pair if the event of i was observed, and j was observed for longer, or as long and is
 censored. With weights v a pair weighs v_i v_j, |pairs| is the sum of these and n that of the v. O(n
 log n). p = 2 is the problem of scikit-survival's FastSurvivalSVM with rank_ratio=1.
 
@@ -17,15 +16,12 @@ Bioinformatics 2008. S. Poelsterl, N. Navab, A. Katouzian, ECML PKDD 2015.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.constraints import survival_cut
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights, total
 from svmcut.scoring.survival import keys_of, pairs_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class SurvivalRisk:
@@ -42,12 +38,7 @@ class SurvivalRisk:
 
 
 class BoundSurvival:
-    """The risk of given times.
-
-    Attributes
-    ----------
-    weights : (n,) float64 or None
-    """
+    """The risk of given times, with weights (n,) or None for 1 each."""
 
     def __init__(self, y: NDArray, cost: NDArray | None, squared: bool, threads: int):
         self.weights = example_weights(cost, len(y))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Losses of contingency tables that quantification, unbalanced classes and floors ask for.
+"""Losses of contingency tables for quantification, unbalanced classes and floors.
 
     R(s) = max over labellings y' with Delta(y') > 0 of
            Delta(y') - 100/n sum over flipped i of y_i s_i
 
-and 0 where that is negative. With P positives, N negatives, n = P + N, m misses, b false
-positives, a = P - m, k = b - m:
+and 0 where that is negative. With P positives, N negatives, n = P + N, m misses, b false positives,
+a = P - m, k = b - m:
 
     kld             p ln(p/p') + (1-p) ln((1-p)/(1-p')), p = (P + 1/2)/(n + 1),
                     p' = (P + k + 1/2)/(n + 1)
@@ -32,15 +32,12 @@ reliable classifiers, Pattern Recognition 2015 (q). T. Joachims, ICML 2005.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.constraints import table_cut, workspace
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.classes import split_classes
 from svmcut.risks.protocol import Linearization
 from svmcut.spec.catalog import losses
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: The numbers of the C++ side; svm_perf's where it has one.
 _ABOVE = ("fbeta", "balanced-error", "recall-at-precision", "precision-at-recall")
@@ -52,18 +49,8 @@ NUMBERS = {
 
 
 class TableRisk:
-    """One of the losses of the module's head.
-
-    Parameters
-    ----------
-    name : str
-    at : float
-        The floor of the losses that have one.
-    beta : float
-        Of q, qacc, qf1, qgm and fbeta.
-    one_class : bool
-        Whether examples of one class are accepted.
-    """
+    """A loss of this module. `at` is the floor of the losses that have one, `beta` is that of q,
+    qacc, qf1, qgm and fbeta, and `one_class` accepts examples of one class."""
 
     def __init__(self, name: str, at: float = 1.0, beta: float = 1.0, one_class: bool = False):
         takes = losses("classification")[name].takes
@@ -73,25 +60,18 @@ class TableRisk:
     def bind(
         self, y: NDArray, qid: NDArray | None = None, cost: NDArray | None = None, threads: int = 1
     ) -> BoundTable:
-        """Positive where y > 0; qid and cost are ignored, as svm_perf ignores them.
+        """Rows with y > 0 are positive; qid and cost are ignored, as in svm_perf.
 
-        Raises
-        ------
-        TrainingError
-            When there are no examples; when all labels have one sign and that is not accepted.
+        Raises TrainingError when there are no examples, or when all labels have one sign and that
+        is not accepted.
         """
         positive, negative = split_classes(y, self.name, self._both)
         return BoundTable(positive, negative, NUMBERS[self.name], self.parameter, threads)
 
 
 class BoundTable:
-    """A loss of given labels.
-
-    Notes
-    -----
-    O(n log n) time at most for all but q, qacc, qf1 and qgm, which sort and then search boxes of
-    tables. Not reentrant.
-    """
+    """A loss of given labels. O(n log n) time at most for all but q, qacc, qf1 and qgm, which sort
+    and then search boxes of tables. Not reentrant."""
 
     def __init__(self, positive, negative, number: int, parameter: float, threads: int):
         self._classes, self._loss, self._threads = (
@@ -102,6 +82,6 @@ class BoundTable:
         self._work = workspace(len(positive) + len(negative))
 
     def linearize(self, s: NDArray) -> Linearization:
-        """The most violated labelling: value, coefficients (n,), offset (its loss)."""
+        """The most violated labelling: value, coefficients (n,), and offset, which is its loss."""
         s = np.ascontiguousarray(s, np.float64)
         return Linearization(*table_cut(s, *self._classes, *self._loss, self._work, self._threads))

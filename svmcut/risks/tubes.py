@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the losses of errors beyond a tube share."""
+"""The common part of the epsilon-insensitive losses."""
 
 from __future__ import annotations
 
@@ -28,13 +28,7 @@ class BoundTube(BoundLosses):
 
 
 class TubeRisk:
-    """Sum of weighted losses of errors beyond a tube.
-
-    Parameters
-    ----------
-    tube : float
-        Half the width of the tube.
-    """
+    """Sum of weighted losses of errors beyond a tube; `tube` is half its width."""
 
     bound: type[BoundTube]
 

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights of the terms of a risk, one an example or one a structure."""
+"""Weights of the terms of a risk, one for each example or structure."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import TrainingError
-from svmcut.base.typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def total(weights: NDArray | None, n: int) -> float:
@@ -18,23 +15,15 @@ def total(weights: NDArray | None, n: int) -> float:
 
 
 def boxes(C: float, weights: NDArray | None) -> float | NDArray[np.float64]:
-    """C of every term: (n,) where they have weights, each product rounded once."""
+    """C of every term: (n,) if they have weights, each product rounded once."""
     return C if weights is None else C * weights
 
 
 def query_weights(cost: NDArray | None, start: NDArray) -> NDArray | None:
-    """Of every query the weight that all its rows have, as `example_weights`.
+    """The weight of every query, which all its rows must share; `start` (Q + 1,) has the first row
+    of every query and, last, n.
 
-    Parameters
-    ----------
-    cost : (n,) float64 or None
-    start : (Q + 1,) int64
-        First row of every query and, last, n.
-
-    Raises
-    ------
-    TrainingError
-        As `example_weights`, and when the rows of a query differ.
+    Raises what `example_weights` raises, and TrainingError when the rows of a query differ.
     """
     cost = example_weights(cost, int(start[-1]))
     if cost is None:
@@ -56,14 +45,10 @@ def query_weights(cost: NDArray | None, start: NDArray) -> NDArray | None:
 
 
 def example_weights(cost: NDArray | None, n: int) -> NDArray | None:
-    """The weights, checked; None where all are 1, so that weights of 1 change no bit.
+    """The weights, checked; None if all are 1, so that weights of 1 change no bit.
 
-    Raises
-    ------
-    TrainingError
-        When a weight is negative or not finite, or all are 0.
-    ValueError
-        When they are not n.
+    Raises TrainingError when a weight is negative or not finite, or all are 0, and ValueError when
+    they are not n.
     """
     if cost is None:
         return None

@@ -106,7 +106,7 @@ class BcfwRun(PassRun):
         model, separation = self.model, self.model.separate(w)
         cut = model.joint(separation.labels, model.weights)
         self.longest_cut = max(self.longest_cut, float(np.linalg.norm(cut)))
-        risk = model.summed(separation.slacks)
+        risk = model.weighted_sum(separation.slacks)
         value = 0.5 * float(w @ w) + self.C * risk
         if value < self.primal:
             self.best, self.primal, self._risk = w.copy(), value, risk

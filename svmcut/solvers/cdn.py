@@ -104,7 +104,7 @@ class CdnRun(Run):
         self._began = time.perf_counter()
 
     def _trains(self, risk: Any) -> bool:
-        return isinstance(self._loss, LossRisk) and not risk.widest()
+        return isinstance(self._loss, LossRisk) and not risk.initial_width()
 
     def form(self) -> Form:
         d = self._problem.space.X.n_features
@@ -201,7 +201,7 @@ class CdnRun(Run):
 
         def slope(theta: float) -> float:
             _, log, rest = parts(theta)
-            return float(np.sum(loss.weighed(u) * (rest - log)))
+            return float(np.sum(loss.apply_weights(u) * (rest - log)))
 
         theta, low, rise = limit, 0.0, slope(limit)
         enough = CLOSE * self._problem.stop.target(self._primal)
@@ -213,7 +213,7 @@ class CdnRun(Run):
             low, limit = (theta, limit) if rise > 0 else (low, theta)
         part, log, rest = parts(theta)
         worth = -part * log - (1 - part) * rest
-        return Bound(C * float(np.sum(loss.weighed(worth))), theta)
+        return Bound(C * float(np.sum(loss.apply_weights(worth))), theta)
 
     def _screen(self, v, bound: Bound) -> NDArray[np.float64]:
         """Takes columns out that have no weight at the optimum; v of the others."""

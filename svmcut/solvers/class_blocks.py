@@ -99,7 +99,7 @@ class ClassBlocksRun(Run):
 
     def _begin(self, fractions: NDArray) -> None:
         """alpha = t fractions, with the t from 0 to C that is best for the dual."""
-        s = self._problem.space.formed(fractions)
+        s = self._problem.space.compute_scores(fractions)
         gain, squared = self._gain(fractions), float(np.vdot(fractions, s.T))
         t = min(self._problem.C, max(0.0, gain) / squared) if squared > 0 else self._problem.C
         np.multiply(fractions, t, out=self._alpha)
@@ -217,11 +217,11 @@ class ClassBlocksRun(Run):
 
     def _settle(self) -> None:
         """Scores of alpha and of the best f from kernel values alone."""
-        self._s[:] = self._problem.space.formed(self._alpha)
-        self._lower = max(0.0, self._dual() - 0.5 * self._problem.space.rounding(self._alpha))
+        self._s[:] = self._problem.space.compute_scores(self._alpha)
+        self._lower = max(0.0, self._dual() - 0.5 * self._problem.space.rounding_bound(self._alpha))
         best = self._best
         self._best = self._point(
-            best.alpha, np.ascontiguousarray(self._problem.space.formed(best.alpha).T)
+            best.alpha, np.ascontiguousarray(self._problem.space.compute_scores(best.alpha).T)
         )
         own = self._point(self._alpha, np.ascontiguousarray(self._s.T))
         if own.primal < self._best.primal:
@@ -233,10 +233,10 @@ class ClassBlocksRun(Run):
             problem, C, w = self._problem, self._problem.C, progress.solution()
             model = self._then.run.bundle.solve(C, 1e-3 * problem.stop.target(progress.primal) / C)
             alpha, coef = (each.coefficients().reshape(self._shape) for each in (w, model.w))
-            point = self._point(alpha, np.ascontiguousarray(problem.space.formed(alpha).T))
-            squared = float(np.vdot(coef, problem.space.formed(coef).T)) + problem.space.rounding(
-                coef
-            )
+            point = self._point(alpha, np.ascontiguousarray(problem.space.compute_scores(alpha).T))
+            squared = float(
+                np.vdot(coef, problem.space.compute_scores(coef).T)
+            ) + problem.space.rounding_bound(coef)
             lower = max(self._lower, model.lower + 0.5 * model.squared_norm - 0.5 * squared)
             return progress._replace(primal=point.primal, dual=lower, gap=point.primal - lower)
         self._settle()

@@ -163,7 +163,7 @@ class SampledBundle(CutBundle):
 
     def minimise(self, C: float, tol: float) -> tuple[float, float]:
         """Slack and |w|^2 of the minimum of the lower model."""
-        self._maximise(C, tol)
+        self._maximise_dual(C, tol)
         k = len(self._elements)
         slack = max(0.0, float(np.max(self._b[:k] - C * (self._H[:k, :k] @ self.beta))))
         return slack, self.product(C, self.beta, self.beta)
@@ -175,7 +175,7 @@ class SampledBundle(CutBundle):
 
     def held(self, C: float, multipliers: NDArray) -> NDArray[np.float64]:
         """Scores at the rows of H of the function with these multipliers."""
-        return self.space.combine(*self._sum(C, multipliers)).scores
+        return self.space.combine(*self._terms(C, multipliers)).scores
 
     def move(self, t: float) -> None:
         """v to (1 - t) v + t w."""
@@ -198,7 +198,9 @@ class ConstantCutsRun(Run):
         self._rng = np.random.default_rng(solver.seed)
         space = problem.space
         qp = make_qp(problem.qp)
-        held, weights = solver.sampler.merged(solver.sampler.points(self._rng, _HELD * solver.r))
+        held, weights = solver.sampler.merge_draws(
+            solver.sampler.points(self._rng, _HELD * solver.r)
+        )
         self._risk = BoundHinge(solver.sampler.signs[held], weights=weights)
         space.hold(held)
         self.bundle = SampledBundle(space, qp)

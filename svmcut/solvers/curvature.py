@@ -63,8 +63,8 @@ class Curvature(Kept):
     called = "curvature"
 
     def __init__(self, space: LinearSpace, risk: SmoothedRisk):
-        self._space, self._lasting = space, risk.lasting
-        cheap = risk.narrow or space.X.nnz <= FEW_NONZEROS * space.n_rows
+        self._space, self._has_two_curvatures = space, risk.has_two_curvatures
+        cheap = risk.has_narrow_band or space.X.nnz <= FEW_NONZEROS * space.n_rows
         self.factored = space.dim <= FULL_DIM or (space.dim <= DENSE_DIM and cheap)
         self.before: tuple[NDArray, NDArray] | None = None
         self.passes, self.products = 0.0, 0
@@ -110,7 +110,7 @@ class Curvature(Kept):
         self.passes += len(rows) / max(1, space.n_rows)
         if last is not None:
             out += last
-        if self._lasting and at.bends is not None:
+        if self._has_two_curvatures and at.bends is not None:
             self.before = out.copy(), at.bends
         return out
 

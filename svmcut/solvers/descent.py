@@ -95,7 +95,7 @@ class DescentRun(FractionalRun):
         self._looks += 2
         self.passes = self._looks + self._native.entries / max(1, space.X.nnz)
         self.search(self._w, s)
-        known = s / -self._problem.C if space.by_rows else None  # a pass over them is spared
+        known = s / -self._problem.C if space.should_keep_coefficients else None
         self.cut(a, offset, self.risk, coef, known)
         return s
 

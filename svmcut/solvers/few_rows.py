@@ -71,7 +71,7 @@ class Whole(NamedTuple):
 
 def solve_whole(problem: Any) -> Whole | None:
     """The solution of a problem that `is_few`; None where there is none."""
-    from svmcut.qp.box import Product, Sums, optimum, slopes
+    from svmcut.qp.box import Product, Sums, maximise_in_box, slopes
 
     free, C = isinstance(problem.risk, FreeBias), problem.C
     risk = problem.risk.risk if free else problem.risk
@@ -90,8 +90,8 @@ def solve_whole(problem: Any) -> Whole | None:
         h = np.divide(0.5, top, out=h, where=top > 0)
         top = 2 * np.sqrt(top * (C * risk.linearize(np.zeros(n)).value))
     B = s[:, None] * rows
-    Q, sums = Product(B, h), Sums.of(s if free else None, None, len(s))
-    x = optimum(Q, r, top, s if free else None)
+    Q, sums = Product(B, h), Sums.from_rows(s if free else None, None, len(s))
+    x = maximise_in_box(Q, r, top, s if free else None)
     slope = slopes(Q, r, top, sums, x)
     between = (x >= -slope * top) & (top - x >= slope * top) & (top > 0)
     w = _mended(B, s if free else None, (r - h * x), x, between)

@@ -183,7 +183,7 @@ class FractionalRun(Run):
         """Takes in the cut (a, b); a = A^T coef, coef = -v y c, b = sum v c. Where coef is given it
         must not change, nor the scores of a."""
         space = self._problem.space
-        if scores is None and coef is not None and space.by_rows:
+        if scores is None and coef is not None and space.should_keep_coefficients:
             scores = space.scores(a)
         self.bundle.add(Cut(a, b, risk, coef, scores))
         self._solve()

@@ -224,7 +224,7 @@ class ChainFactors(Factors):
             self._cut = np.empty(model.dim)
         cut = model.joint(separation.labels, model.weights, self._cut)
         self.longest_cut = max(self.longest_cut, float(np.linalg.norm(cut)))
-        return 0.5 * float(w @ w) + self.C * model.summed(separation.slacks)
+        return 0.5 * float(w @ w) + self.C * model.weighted_sum(separation.slacks)
 
 
 class GdmmRun(PassRun):
@@ -240,7 +240,7 @@ class GdmmRun(PassRun):
             model, problem.C, solver.seed, solver.rho, self.soft, **parts
         )
         # at 0 every part is wrong
-        zero = problem.C * model.summed(np.diff(model.parts)) * factors.doubtful
+        zero = problem.C * model.weighted_sum(np.diff(model.parts)) * factors.doubtful
         super().__init__(solver, problem, start, zero, 40)
         self.longest_cut = factors.longest_cut
 

@@ -34,7 +34,7 @@ from svmcut._native.losses import SQUARED_HINGE
 from svmcut.base.errors import TrainingError
 from svmcut.base.records import record
 from svmcut.base.typing import Any
-from svmcut.risks.free_bias import root
+from svmcut.risks.free_bias import find_root
 from svmcut.risks.hinge import BoundHinge
 from svmcut.solvers.cdn import CdnRun
 from svmcut.solvers.descent import squared_norms
@@ -185,7 +185,7 @@ class HingeCdnRun(CdnRun):
             slope = -float(costs @ (signs * np.clip(wanted, 0.0, 1.0)))
             return slope, self._steep * float(costs[within].sum())
 
-        return root(rate, FLAT * float(costs.sum()))
+        return find_root(rate, FLAT * float(costs.sum()))
 
     def _improve(self, v: NDArray[np.float64]) -> None:
         if self._descends and self._is_slow():

@@ -45,7 +45,9 @@ class LabelRun(PassRun):
     def __init__(self, solver: LabelBcfw, problem: StructuredProblem, start: Start | None):
         model = problem.model
         # at 0 every label is wrong
-        super().__init__(solver, problem, start, problem.C * model.summed(np.diff(model.parts)), 40)
+        super().__init__(
+            solver, problem, start, problem.C * model.weighted_sum(np.diff(model.parts)), 40
+        )
         self.passes, self.looks, self.total = 0, 0, 0.0
         shapes = (model.n_rows, model.n_labels), (model.n_labels, model.n_labels)
         self.arrays = [np.zeros(shape) for shape in 2 * shapes]

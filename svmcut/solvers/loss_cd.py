@@ -33,7 +33,7 @@ from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.base.records import record
 from svmcut.base.typing import TYPE_CHECKING
-from svmcut.risks.logistic import FAR, logits
+from svmcut.risks.logistic import MAX_LOGIT, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.solvers.auto import DENSE_DIM, EPOCHS, LOGISTIC_EPOCH, MOST_PASSES, newton_may_follow
 from svmcut.solvers.descent import DescentRun, squared_norms
@@ -57,9 +57,11 @@ class LossCdRun(DescentRun):
     def __init__(self, solver: LossCd, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
         space, risk, n = problem.space, problem.risk, len(self._alpha)
-        self._logit = np.full(n, -FAR) if risk.number == LOGISTIC else None
+        self._logit = np.full(n, -MAX_LOGIT) if risk.number == LOGISTIC else None
         self._boxes = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
-        self._newton = (newton_may_follow(n, space.dim) or not risk.widest()) and not solver.stays
+        self._newton = (
+            newton_may_follow(n, space.dim) or not risk.initial_width()
+        ) and not solver.stays
         self._trial = math.inf
         self._foreseen = 0.0  # one look says nothing yet
 
@@ -89,7 +91,7 @@ class LossCdRun(DescentRun):
             return super()._leaves(epochs)
         least, self._foreseen = min(epochs, self._foreseen), epochs
         least *= 1.0 if self._logit is None else LOGISTIC_EPOCH
-        if self._problem.risk.lasting:
+        if self._problem.risk.has_two_curvatures:
             self._trial = TRIAL * least
         return self._newton and least > MOST_PASSES
 

@@ -38,7 +38,7 @@ from svmcut._native import sparse
 from svmcut.base.records import record, replace
 from svmcut.base.typing import Any, ClassVar, Self
 from svmcut.cutting.oracle import Normals
-from svmcut.risks.smoothed import FLAT, SmoothedRisk, line_step
+from svmcut.risks.smoothed import SLOPE_TOLERANCE, SmoothedRisk, line_step
 from svmcut.risks.weights import total
 from svmcut.solvers.curvature import Curvature
 from svmcut.solvers.fractional import FractionalRun
@@ -115,13 +115,13 @@ class Descent(Kept):
     @classmethod
     def restored(cls, problem: Problem, state: State) -> Self:
         """The descent whose `state` this is."""
-        descent = cls(problem, problem.space.zero(), problem.risk.widest(), False)
+        descent = cls(problem, problem.space.zero(), problem.risk.initial_width(), False)
         descent.restore(state)
         return descent
 
     def form(self) -> Form:
         kinds = self.space.kinds()
-        delta = schemas.real(1e-300) if self.risk.widest() else schemas.real(0, 0)
+        delta = schemas.real(1e-300) if self.risk.initial_width() else schemas.real(0, 0)
         numbers = {"delta": delta, "passes": schemas.REAL, "gain": schemas.real(infinite=True)}
         parts = {"_normals": OWN, "_curvature": OWN}
         return numbers | parts | {"w": kinds.element, "s": kinds.scores}
@@ -141,7 +141,7 @@ class Descent(Kept):
         self.passes += 1
 
     def _know(self, a) -> None:
-        self.at = at = self.risk.smoothed(self.s, self.delta)
+        self.at = at = self.risk.smooth(self.s, self.delta)
         self.a = self._normals.of(at.coef) if a is None else a
         self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
         self.smoothing, self.unfinished = (
@@ -186,8 +186,10 @@ class Descent(Kept):
             rise, bend = risk.slope(s, e, t, delta)
             return wd + t * dd + self.C * rise, dd + self.C * bend
 
-        t = line_step(rate, -slope, 1.0, *((FULL, SHORT) if delta else (FLAT, FLAT)))
-        if risk.foresees:
+        t = line_step(
+            rate, -slope, 1.0, *((FULL, SHORT) if delta else (SLOPE_TOLERANCE, SLOPE_TOLERANCE))
+        )
+        if risk.should_cut_ahead:
             self.ahead = risk.nearest_cut(at.coef + at.bends * e)
         self.w, self.s = space.blend(1.0, w, t, p), np.empty(len(e))
         sparse.blend(1.0, s, t, e, self.s, space.threads)
@@ -242,7 +244,7 @@ class NewtonRun(FractionalRun):
     def __init__(self, solver: Newton, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
         self._going, self._warm = True, start is not None and bool(start.points)
-        self._stall = Stall(PATIENCE if problem.risk.widest() else SMOOTH_PATIENCE)
+        self._stall = Stall(PATIENCE if problem.risk.initial_width() else SMOOTH_PATIENCE)
         self._spent = False
         if start is not None and solver.then is not None:
             self.fractions = start.fractions
@@ -265,7 +267,7 @@ class NewtonRun(FractionalRun):
         if saved is not None:
             descent = self.descent.restored(problem, saved)
         else:
-            w, delta = self.w, problem.risk.widest()
+            w, delta = self.w, problem.risk.initial_width()
             if not self._warm:
                 w, delta = self.descent.sampled(problem, w, delta)
             descent = self.descent(problem, w, delta)

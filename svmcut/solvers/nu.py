@@ -122,13 +122,15 @@ class NuProblem:
 
     def best(self, K: NDArray[np.float64], free_bias: bool) -> NDArray[np.float64] | None:
         """beta of the greatest D, as near as rounding allows."""
-        from svmcut.qp.box import optimum
+        from svmcut.qp.box import maximise_in_box
 
         top = np.array(np.broadcast_to(boxes(self.C, self.weights), len(self.y)))
         masses = [(side, self.C * mass) for side, mass in zip((1.0, -1.0), self.masses) if mass > 0]
         sums = np.array([self.sides == side for side, _ in masses], np.float64)
         Q = self.sides * K * self.sides[:, None]
-        x = optimum(Q, self.sides * self.y, top, sums, np.array([mass for _, mass in masses]))
+        x = maximise_in_box(
+            Q, self.sides * self.y, top, sums, np.array([mass for _, mass in masses])
+        )
         return self.sides * x
 
     def unit(self, free_bias: bool) -> float:

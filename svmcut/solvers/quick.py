@@ -74,7 +74,7 @@ class QuickRun(Run):
         zero = np.zeros(model.dim)
         self.seen, self.scale = np.zeros(model.dim), 1.0
         model = problem.model
-        self._best, self._risk = zero, model.summed(np.diff(model.parts).astype(np.float64))
+        self._best, self._risk = zero, model.weighted_sum(np.diff(model.parts).astype(np.float64))
         self._at_zero = self._risk
         self._primal, self._dual, self._passes = self._C * self._risk, 0.0, 0
         self._fewest, self._least, self._error = 0, math.inf, math.inf
@@ -178,8 +178,8 @@ class QuickRun(Run):
         watched = self.watched
         tags = run_argmax(watched.chains, w, chain.DECODE, 0, watched.threads)[0]
         wrong = np.add.reduceat(tags != watched.gold, watched.parts[:-1], dtype=np.float64)
-        tokens = watched.summed(np.diff(watched.parts).astype(np.float64))
-        error = 100 * watched.summed(wrong) / tokens
+        tokens = watched.weighted_sum(np.diff(watched.parts).astype(np.float64))
+        error = 100 * watched.weighted_sum(wrong) / tokens
         if self._chunks is None:
             return error, error
         counts = ChunkCounts(self._chunks)
@@ -188,7 +188,7 @@ class QuickRun(Run):
         return 100 - f1 if f1 == f1 else 100.0, error
 
     def _look(self, w) -> None:
-        self._best, self._risk = w, self._model.summed(self._model.separate(w).slacks)
+        self._best, self._risk = w, self._model.weighted_sum(self._model.separate(w).slacks)
         self._primal = 0.5 * float(w @ w) + self._C * self._risk
 
     def _shorten(self, w) -> None:
@@ -201,11 +201,13 @@ class QuickRun(Run):
 
         def rises(t: float) -> bool:
             separation = self._model.separate(t * w)
-            risk = self._model.summed(separation.slacks)
+            risk = self._model.weighted_sum(separation.slacks)
             primal = 0.5 * t * t * squared + self._C * risk
             if primal < self._primal:
                 self._best, self._risk, self._primal, self.scale = t * w, risk, primal, t
-            return t * t * squared + self._C * (risk - self._model.summed(separation.losses)) > 0
+            return (
+                t * t * squared + self._C * (risk - self._model.weighted_sum(separation.losses)) > 0
+            )
 
         self._best, self.scale = np.zeros(len(w)), 0.0
         self._risk = self._at_zero
@@ -229,7 +231,7 @@ class QuickRun(Run):
             separation = model.separate(w)
             cut = model.joint(separation.labels, model.weights)
             squared = self._C**2 * float(cut @ cut)
-            linear = self._C * model.summed(separation.losses)
+            linear = self._C * model.weighted_sum(separation.losses)
         scale = min(1.0, linear / squared) if squared > 0 else 1.0
         self._dual = max(0.0, scale * linear - 0.5 * scale**2 * squared)
 

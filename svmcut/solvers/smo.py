@@ -143,7 +143,7 @@ class KernelProblem:
 
     def best(self, K: NDArray[np.float64], free_bias: bool) -> NDArray[np.float64] | None:
         """beta of the greatest D, as near as rounding allows; None where only 0 has sum 0."""
-        from svmcut.qp.box import optimum
+        from svmcut.qp.box import maximise_in_box
 
         top = np.array(np.broadcast_to(boxes(self.C, self.weights), len(self.y)))
         if self.tube is None:
@@ -153,7 +153,7 @@ class KernelProblem:
             r, top, K = signs * np.tile(self.y, 2) - self.tube, np.tile(top, 2), np.tile(K, (2, 2))
         if free_bias and abs(signs.sum()) == len(signs):
             return None
-        x = optimum(signs * K * signs[:, None], r, top, signs if free_bias else None)
+        x = maximise_in_box(signs * K * signs[:, None], r, top, signs if free_bias else None)
         beta, n = signs * x, len(self.y)
         return beta if self.tube is None else beta[:n] + beta[n:]
 

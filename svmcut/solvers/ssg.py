@@ -65,7 +65,7 @@ class SsgRun(PassRun):
             self.lower, self._slack = max(0.0, solution.lower), solution.slack
 
     def _look(self, w) -> None:
-        risk = self.model.summed(self.model.separate(w).slacks)
+        risk = self.model.weighted_sum(self.model.separate(w).slacks)
         value = 0.5 * self._space.dot(w, w) + self.C * risk
         if value < self.primal:
             self.best, self.primal, self._risk = w, value, risk

@@ -3,8 +3,8 @@
 
     scores(w) = (W[k].x_t for every token t and tag k, V)
 
-Viterbi's recursion needs no more than these, so a chain machine is a convex risk of scores like any
-other. Coefficients of scores, nearly all 0, are given as the labels they come from: see
+Viterbi's recursion needs only these, so a chain machine is a convex risk of scores like any other.
+Coefficients of scores, nearly all 0, are given as the labels they come from; see
 svmcut.data.labellings.Labelling.
 """
 
@@ -19,36 +19,24 @@ from svmcut.spec import schemas
 
 
 class ChainSpace(LinearSpace):
-    """Scores of the tokens of sequences.
-
-    Parameters
-    ----------
-    X : Csr
-        (tokens, D)
-    chains : chain.Chains
-        The same tokens as sequences, with the layout of the weights.
-    threads : int
-
-    Attributes
-    ----------
-    n_nodes : int
-        Numbers in front of the scores that belong to tokens; the weights of the transitions follow.
-    """
+    """Scores of the tokens of sequences; X (tokens, D) has the rows of `chains`, which also holds
+    the layout of the weights."""
 
     def __init__(self, X, chains: chain.Chains, threads: int = 1):
         super().__init__(X, 0.0, threads)
         self.chains, self.dim = chains, chains.dim
+        #: Scores that belong to tokens; the weights of the transitions follow them.
         self.n_nodes = chains.n_tokens * chains.node_size
 
     def kinds(self) -> schemas.Kinds:
-        """As LinearSpace.kinds; coefficients are labellings."""
+        """See LinearSpace.kinds; coefficients are labellings."""
         chains, w = self.chains, schemas.weights(self.dim)
         scores = schemas.reals(self.n_nodes + chains.dim - chains.emissions)
         coef = Labelling.kind(chains.n_tokens, chains.n_tags, chains.n_sequences)
         return schemas.Kinds(w, self._normals(w), scores, coef)
 
     def scores(self, w):
-        """(n_nodes + transitions,); O(nonzeros K)."""
+        """(n_nodes + transitions,) scores; O(nonzeros K)."""
         transitions = w[self.chains.emissions :]
         s = np.empty(self.n_nodes + len(transitions))
         chain.nodes(self.chains, w, s, self.threads)
@@ -56,14 +44,14 @@ class ChainSpace(LinearSpace):
         return s
 
     def adjoint(self, coef):
-        """(dim,) sum_n weights[n] (Psi(labels_n) - Psi(right)) of a Labelling; reads the tokens
-        whose tags differ."""
+        """(dim,) sum_n weights[n] (Psi(labels_n) - Psi(right)) of a Labelling; reads only tokens
+        with a wrong tag."""
         a = np.zeros(self.dim)
         chain.joint(self.chains, coef.labels, -coef.weights, a)
         return a
 
-    by_rows = False
+    should_keep_coefficients = False
 
     def keep(self, a, coef, scores=None):
-        """a: labels are no coefficients that a bundle could work with."""
+        """The normal itself: a bundle cannot compute with labels."""
         return self.without_zeros(a)

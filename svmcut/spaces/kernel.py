@@ -1,47 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The feature space of a kernel: functions  f = sum_i coef_i K(x_i, .)  over the training points.
+"""The feature space of a kernel: functions f = sum_i coef_i K(x_i, .) of the training points.
 
-An element keeps its scores K coef beside its coefficients, so that a score pass is free, a dot
-product reads the scores of one element at the points of the other, and a kernel value is needed in
-one place only: the adjoint.
+An element keeps its scores K coef next to its coefficients. Scores are therefore free, a dot
+product reads the scores of one element at the points of the other, and only the adjoint needs
+kernel values.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.resources import KERNEL, part
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 _CHUNK = 256
-#: Rows up to which stored kernel values are float64 from float64 sums; the steps towards a large C
+#: Most rows for which stored kernel values are float64 from float64 sums; steps towards a large C
 #: need the digits.
 EXACT_ROWS = 2000
 
 
 class Expansion:
-    """One element f of the space.
-
-    Attributes
-    ----------
-    points : (m,) int64
-        Rows of the training set, increasing, each once.
-    coef : (m,) float64
-        Their coefficients.
-    scores : (n,) float64 or float32
-        f at every row of the training set.
-    """
+    """One element f of the space."""
 
     __slots__ = ("coef", "points", "scores")
 
     def __init__(self, points: NDArray, coef: NDArray, scores: NDArray):
-        self.points, self.coef, self.scores = points, coef, scores
+        #: (m,) int64 rows of the training set, increasing and distinct.
+        self.points = points
+        #: (m,) float64, the coefficients of the points.
+        self.coef = coef
+        #: (n,) float64 or float32, f at every row of the training set.
+        self.scores = scores
 
     def __iadd__(self, other: Expansion) -> Expansion:
         dense = self.coefficients()
@@ -59,7 +51,7 @@ class Expansion:
 
 
 def sum_points(weights, elements, dim: int) -> tuple[NDArray, NDArray]:
-    """Points and coefficients of sum_k weights[k] elements[k]; those that cancel are left out."""
+    """Points and coefficients of sum_k weights[k] elements[k], without those that cancel."""
     coef = np.zeros(dim)
     for weight, element in zip(weights, elements, strict=True):
         coef[element.points] += weight * element.coef
@@ -68,28 +60,16 @@ def sum_points(weights, elements, dim: int) -> tuple[NDArray, NDArray]:
 
 
 class KernelSpace(Space):
-    """Functions over the rows of a kernel.
+    """Functions of the training rows of a kernel.
 
-    Parameters
-    ----------
-    rows : KernelRows
-        Kernel values of the training rows.
-    memory : float
-        Megabytes the full Gram matrix may take: as float64 where it fits, as float32 where that
-        fits, else it is not stored and every adjoint evaluates the rows it needs.
-    dtype : type
-        Of the scores of adjoints; float32 halves the memory of many cuts over many rows.
-
-    Attributes
-    ----------
-    dim : int
-        n.
-    gram : (n, n) array or None
-        Filled when the first adjoint needs it.
+    The Gram matrix is stored if it takes at most `memory` megabytes, as float64 if that fits, else
+    as float32; otherwise every adjoint evaluates the rows it needs. `dtype` is that of the scores
+    of adjoints: float32 halves the memory of many cuts over many rows.
     """
 
     def __init__(self, rows, memory: float = 0.0, dtype: type = np.float64):
         self.rows, self.dim, self._dtype = rows, rows.n, dtype
+        #: (n, n), filled when the first adjoint needs it; None if it is not stored.
         self.gram: NDArray | None = None
         self._stored = next(
             (
@@ -110,17 +90,16 @@ class KernelSpace(Space):
         return schemas.Kinds(element, element, scores, scores)
 
     def scores(self, w: Expansion) -> NDArray:
-        """(n,) f at the training rows, known already; not to be changed."""
+        """(n,) f at the training rows, as stored; must not be changed."""
         return w.scores
 
     def adjoint(self, coef: NDArray) -> Expansion:
-        """sum_i coef_i K(x_i, .); rows with coefficient 0 are not read, O(n) kernel values for each
-        of the others."""
+        """sum_i coef_i K(x_i, .); O(n) kernel values for every nonzero coefficient."""
         points = np.flatnonzero(coef)
         return self.expansion(points, np.asarray(coef, np.float64)[points])
 
     def expansion(self, points: NDArray, coef: NDArray) -> Expansion:
-        """The element with these coefficients at these rows (increasing, each once)."""
+        """The element with these coefficients at these rows, which are increasing and distinct."""
         if self._stored is not None and self.gram is None:
             self._fill()
         if self.gram is None:
@@ -135,7 +114,7 @@ class KernelSpace(Space):
         return Expansion(points, coef, np.asarray(scores, self._dtype))
 
     def dot(self, a: Expansion, b: Expansion) -> float:
-        """coef_a' K coef_b, by look-up at the points of the element that has fewer."""
+        """coef_a' K coef_b, summed over the points of the element that has fewer."""
         if len(b.points) > len(a.points):
             a, b = b, a
         return float(b.coef @ a.scores[b.points])
@@ -167,20 +146,19 @@ class KernelSpace(Space):
         for start in range(0, n, _CHUNK):
             stop = min(start + _CHUNK, n)
             self.gram[start:stop] = block(np.arange(start, stop))
-        # one value for both halves, whatever the kernel rows round; a certificate needs H symmetric
+        # a certificate needs H symmetric, and kernel rows may round the two halves differently
         for start in range(0, n, _CHUNK):
             stop = min(start + _CHUNK, n)
             self.gram[start:stop, start:] = self.gram[start:, start:stop].T
 
 
 class DrawnSpace(KernelSpace):
-    """The space of many cuts of few points each, whose scores are float32 and kernel values are not
-    stored."""
+    """The space for many cuts of few points each: float32 scores, no stored kernel values."""
 
     def __init__(self, rows):
         super().__init__(rows, 0.0, np.float32)
 
     def dots(self, elements, a: Expansion) -> NDArray[np.float64]:
-        """As exact as `dot`; every look-up is in the scores of a, which the caches hold where they
+        """As exact as `dot`; reads only the scores of a, which are in the processor's cache if they
         are new."""
         return np.array([float(element.coef @ a.scores[element.points]) for element in elements])

@@ -1,61 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The space of chains whose emissions are functions of a kernel.
 
-    f_k = sum_t coef[t, k] K(x_t, .)  for every tag k, and the transitions V;  |f|^2 = sum_k |f_k|^2
-    + |V|^2 scores(f) = (f_k(x_t) for every token t and tag k, V)
+    f_k = sum_t coef[t, k] K(x_t, .)  for every tag k, and the transitions V
+    |f|^2 = sum_k |f_k|^2 + |V|^2
+    scores(f) = (f_k(x_t) for every token t and tag k, V)
 
-as svmcut.data.labellings lays them out. It is the space of a kernel over the places of scores:
-K(x_t, x_u) between (t, k) and (u, k), 0 between different tags, 1 between a transition and itself.
-An element is an Expansion whose points are places and whose scores end in V itself, and everything
-but the adjoint is that of KernelSpace.
+Scores are laid out as in svmcut.data.labellings. The space is that of a kernel over the positions
+of scores: K(x_t, x_u) between (t, k) and (u, k), 0 between different tags, 1 between a transition
+and itself. An element is an Expansion whose points are positions and whose scores end in V;
+everything but the adjoint is inherited from KernelSpace.
 
-Over many tokens scores of cuts are float32. There may be hundreds of them, each with as many
-numbers as tokens times tags, and they are read once an iteration to be added up: half the memory is
-half the time. What they round, 6e-8 of a score, is no more than what the kernel values do, and a
-certificate is of neither. Sums of cuts are float64.
+Over many tokens the scores of cuts are float32: there may be hundreds of them, each of tokens times
+tags, and every iteration reads them to add them up, so half the memory is half the time. Their
+rounding, 6e-8 of a score, is no more than that of kernel values, and no certificate depends on it.
+Sums of cuts are float64.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from svmcut.base.typing import TYPE_CHECKING
-from svmcut.data.labellings import Labelling
+from svmcut.data.labellings import Labelling, Labellings
 from svmcut.spaces.kernel import Expansion, KernelSpace
 from svmcut.spec import schemas
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.labellings import Labellings
 
 _CHUNK = 256
 
 
 class CachedRows:
-    """Rows of kernel values, of which the last used are kept.
-
-    Parameters
-    ----------
-    rows : KernelRows
-    memory : float
-        Megabytes of rows kept.
-    exact : bool
-        Whether values are float64 from float64 sums, 8 n bytes a row; else float32.
-
-    Attributes
-    ----------
-    n, threads : int
-    """
+    """Rows of kernel values with a cache of the last used, of `memory` megabytes. Values are
+    float64 of float64 sums if `exact`, else float32."""
 
     def __init__(self, rows, memory: float, exact: bool = False):
         self.rows, self.n, self.threads = rows, rows.n, rows.threads
         dtype = np.dtype(np.float64 if exact else np.float32)
         self._fresh = rows.block_double if exact else rows.block
-        self._most = min(self.n, int(memory * 1e6 / (dtype.itemsize * max(self.n, 1))))
-        self._values = np.empty((self._most, self.n), dtype)
-        self._slot, self._row = np.full(self.n, -1), np.full(self._most, -1)
-        self._used, self._time = np.zeros(self._most, np.int64), 0
+        self._capacity = min(self.n, int(memory * 1e6 / (dtype.itemsize * max(self.n, 1))))
+        self._values = np.empty((self._capacity, self.n), dtype)
+        self._slot, self._row = np.full(self.n, -1), np.full(self._capacity, -1)
+        self._used, self._time = np.zeros(self._capacity, np.int64), 0
 
     @property
     def evaluations(self) -> int:
@@ -68,14 +53,14 @@ class CachedRows:
         return self.rows.diagonal
 
     def block(self, wanted: NDArray) -> NDArray:
-        """(q, n) K(x_r, .) of the rows named, each once."""
+        """(q, n) K(x_r, .) of the given rows, each listed once."""
         values, places = self.look_up(wanted)
         return values[places] if values is self._values else values
 
     def look_up(self, wanted: NDArray) -> tuple[NDArray, NDArray[np.int64]]:
-        """Values, and where those of the rows named, each once, stand among them until others are
-        asked for."""
-        if len(wanted) > self._most:
+        """Values, and the places of the given rows (each listed once) among them; both hold until
+        the next call."""
+        if len(wanted) > self._capacity:
             return self._fresh(wanted), np.arange(len(wanted))
         self._time += 1
         slots = self._slot[wanted]
@@ -93,20 +78,9 @@ class CachedRows:
 class KernelChainSpace(KernelSpace):
     """Functions of a kernel for every tag, and transitions.
 
-    Parameters
-    ----------
-    rows : KernelRows or CachedRows
-        Kernel values of the tokens.
-    labellings : Labellings
-    stored : bool
-        Whether the kernel matrix of all tokens is kept once an element needs it.
-    exact : bool
-        Whether it and the scores of cuts are float64; else float32.
-
-    Attributes
-    ----------
-    dim : int
-        Length of scores.
+    `rows` has the kernel values of the tokens; with `stored` their whole matrix is kept once an
+    element needs it. It and the scores of cuts are float64 if `exact`, else float32. `dim` is the
+    number of scores.
     """
 
     def __init__(self, rows, labellings: Labellings, stored: bool = False, exact: bool = False):
@@ -115,7 +89,7 @@ class KernelChainSpace(KernelSpace):
         self._stored = (np.float64 if exact else np.float32) if stored else None
 
     def kinds(self) -> schemas.Kinds:
-        """As KernelSpace.kinds; scores are those of an element as it is kept, coefficients are
+        """See KernelSpace.kinds; scores are as an element stores them, coefficients are
         labellings."""
         chains, kinds = self._labellings.chains, super().kinds()
         rounded = schemas.either(kinds.scores, schemas.array(np.float32, self.dim))
@@ -123,13 +97,13 @@ class KernelChainSpace(KernelSpace):
         return kinds._replace(scores=rounded, coef=coef)
 
     def adjoint(self, coef) -> Expansion:
-        """sum_n weights[n] (Psi(labels_n) - Psi(right)) of a Labelling; reads the rows of its wrong
-        tokens."""
+        """sum_n weights[n] (Psi(labels_n) - Psi(right)) of a Labelling; reads only the rows of
+        tokens with a wrong tag."""
         return self.expansion(*self._labellings.coefficients(coef))
 
     def expansion(self, points: NDArray, coef: NDArray) -> Expansion:
-        """The element with these coefficients at these places of scores (increasing, each once);
-        O(points tokens)."""
+        """The element with these coefficients at these positions of scores, which are increasing
+        and distinct; O(points tokens)."""
         n_nodes, stride = self._labellings.n_nodes, self._labellings.stride
         scores = np.zeros(self.dim, self._dtype)
         nodes = int(np.searchsorted(points, n_nodes))
@@ -140,13 +114,10 @@ class KernelChainSpace(KernelSpace):
         return Expansion(points, np.asarray(coef, np.float64), scores)
 
     def _functions(self, tokens: NDArray, tags: NDArray, coef: NDArray) -> NDArray[np.float64]:
-        """(stride, tokens) float64 f_k at all tokens, from entries in the order of their tokens.
+        """(stride, tokens) float64 f_k at all tokens, of entries in the order of their tokens.
 
-        Sums of a chunk are as exact as the kernel values, of as many terms as it has rows; those of
-        chunks float64.
+        Sums within a chunk are as exact as the kernel values; those over chunks are float64.
         """
-        from scipy.sparse import csr_array
-
         stride, n = self._labellings.stride, self.rows.n
         if self._stored is not None and self.gram is None:
             self._fill()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The feature space of a linear machine, with the constant feature of ``--bias`` behind the last
+"""The feature space of a linear machine, with the constant feature of ``--bias`` after the last
 column.
 
-Elements are float64 vectors of length ``dim``; X is never touched, so the constant feature costs no
-copy.
+Elements are float64 vectors of length ``dim``; X is not copied for the constant feature.
 """
 
 from __future__ import annotations
@@ -12,23 +11,22 @@ from functools import cached_property
 
 import numpy as np
 
-from svmcut._native import sparse
+from svmcut._native import penalty, sparse
 from svmcut.data.labels import distinct
 from svmcut.spaces.protocol import Elements
 from svmcut.spec import schemas
 
-LARGE_DIM = 1_000_000  # from here on a cut is kept as coefficients where rows are few
-SPARSE_DIM = (
-    1000  # from here on a normal may be kept without its zeros, where it has 3 of 4 or more
-)
-MOSTLY_ZERO = 4  # a normal with fewer nonzeros than its length over this is kept as those
+#: Least dimension for which a cut is kept as coefficients where rows are few.
+LARGE_DIM = 1_000_000
+#: Least dimension for which a normal may be kept without its zeros.
+SPARSE_DIM = 1000
+#: A normal with fewer nonzeros than its length over this is kept as those.
+MOSTLY_ZERO = 4
 
 
 class RowNormal:
-    """The element A^T coef, kept as coef: exact, and small where rows are fewer than features.
-
-    scores: its own, A A^T coef, or None where they were not known.
-    """
+    """The element A^T coef, kept as coef: exact, and small where rows are fewer than features; its
+    scores A A^T coef are kept if known, else None."""
 
     __slots__ = ("coef", "scores")
 
@@ -63,24 +61,15 @@ class ArraySpace(Elements):
 
 
 class WeightSpace(ArraySpace):
-    """Weights of features and of a constant one behind them; it knows no rows.
+    """Weights of features, then of the constant feature; it has no rows.
 
-    Parameters
-    ----------
-    n_features : int
-    bias : float
-        Value of the constant feature; its weight is regularised like any other. 0 for none.
-    threads : int
-        Threads of the C calls; results do not depend on it.
-
-    Attributes
-    ----------
-    dim : int
-        n_features, and one more with the constant feature.
+    `bias` is the value of the constant feature, whose weight is regularised like any other; 0 for
+    none. Results do not depend on `threads`.
     """
 
     def __init__(self, n_features: int, bias: float = 0.0, threads: int = 1):
         self.bias, self.threads = bias, threads
+        #: n_features, and one more with the constant feature.
         self.dim = n_features + (bias != 0)
 
     def kinds(self) -> schemas.Kinds:
@@ -88,7 +77,8 @@ class WeightSpace(ArraySpace):
         return schemas.Kinds(w, self._normals(w), none, none)
 
     def _normals(self, *others: schemas.Check) -> schemas.Check:
-        """One of these checks, or a vector of this space without its zeros."""
+        """The check that passes these others, or a vector of this space stored without its
+        zeros."""
         size = schemas.count(self.dim, self.dim)
         return schemas.either(
             schemas.instance(sparse.Nonzeros, values=schemas.weights(None), size=size), *others
@@ -108,51 +98,38 @@ class WeightSpace(ArraySpace):
         return sparse.combined_square(weights, list(elements), self.dim, self.threads)
 
     def keep(self, a, coef, scores=None):
-        """What a bundle of cuts keeps of a normal; see `without_zeros`."""
+        """The normal as a bundle of cuts stores it; see `without_zeros`."""
         return self.without_zeros(a)
 
     def without_zeros(self, a):
-        """The same vector for `dots` and `combine`, in less memory where most of it is 0."""
+        """The same vector for `dots` and `combine`, stored without zeros where most entries are
+        0."""
         kept = sparse.nonzeros(a, self.dim // MOSTLY_ZERO) if self.dim >= SPARSE_DIM else None
         return a if kept is None else kept
 
     def split(self, w):
-        """(feature weights (d,), value of the constant term: bias times its weight)."""
+        """Feature weights (d,), and the constant term: bias times its weight."""
         if not self.bias:
             return w, 0.0
         return w[:-1], self.bias * float(w[-1])
 
 
 class LinearSpace(WeightSpace):
-    """Rows X (n, d) extended by a constant feature.
-
-    Parameters
-    ----------
-    X : Csr
-        (n, d) rows.
-    bias, threads
-        As in WeightSpace.
-
-    Attributes
-    ----------
-    rows : sparse.Rows
-        X as the C side sees it.
-    n_rows : int
-    """
+    """Rows X (n, d) extended by a constant feature."""
 
     def __init__(self, X, bias: float = 0.0, threads: int = 1):
         super().__init__(X.n_features, bias, threads)
+        #: X for C.
         self.X, self.rows, self.n_rows = X, sparse.Rows(X), X.n_rows
 
     @property
-    def by_rows(self) -> bool:
-        """As Space; see `keep`."""
+    def should_keep_coefficients(self) -> bool:
+        """See Elements and `keep`."""
         return self.dim >= LARGE_DIM and 2 * self.n_rows <= self.dim
 
     @cached_property
     def _ranges(self):
-        """Ranges of columns with about equally many entries; None where adjoints are not cut into
-        them."""
+        """Ranges of columns with about equally many entries; None where adjoints are not split."""
         count = sparse.ranges(self.rows, self.threads)
         if count == 1:
             return None
@@ -167,9 +144,7 @@ class LinearSpace(WeightSpace):
 
     @cached_property
     def columns(self):
-        """The columns of X, a copy."""
-        from svmcut._native import penalty
-
+        """X by columns, a copy."""
         return penalty.Columns(self.rows)
 
     def take(self, rows) -> LinearSpace:
@@ -188,7 +163,7 @@ class LinearSpace(WeightSpace):
         return s
 
     def adjoint(self, coef):
-        """A^T coef; rows with coefficient 0 are not read, O(nonzeros of the others)."""
+        """A^T coef; O(nonzeros of the rows with a nonzero coefficient)."""
         a = np.zeros(self.dim)
         sparse.adjoint(self.rows, coef, a, self._ranges, self.threads)
         if self.bias:
@@ -196,7 +171,7 @@ class LinearSpace(WeightSpace):
         return a
 
     def dots(self, elements, a, scores=None):
-        """scores: of a, where they are known."""
+        """Dot products of the elements with a; `scores` are those of a, if known."""
         if not _has_normals(elements):
             return super().dots(elements, a)
         out = np.empty(len(elements))
@@ -216,13 +191,12 @@ class LinearSpace(WeightSpace):
         )
 
     def combined_square(self, weights, elements) -> float:
-        """|sum_k weights[k] elements[k]|^2, to the last bit where the sum is formed; it is not
-        stored where it can be spared.
+        """|sum_k weights[k] elements[k]|^2, to the last bit where the sum is formed.
 
-        Where the scores of all elements are known, |A^T c|^2 = c.(A A^T c) reads no feature. Its
-        rounding is that of a sum of the multipliers times margins, as the primal is one.
+        If the scores of all elements are known, |A^T c|^2 = c.(A A^T c) needs no feature. Its
+        rounding is like that of the primal: of a sum of multipliers times margins.
         """
-        if _has_normals(elements) and all(_scored(element) for element in elements):
+        if _has_normals(elements) and all(_has_scores(element) for element in elements):
             weights, c, s = np.asarray(weights, np.float64), *np.empty((2, self.n_rows))
             sparse.combine(weights, [element.coef for element in elements], c, self.threads)
             sparse.combine(weights, [element.scores for element in elements], s, self.threads)
@@ -233,7 +207,7 @@ class LinearSpace(WeightSpace):
         return super().combined_square(weights, elements)
 
     def _combine_normals(self, weights, elements):
-        """The same where some elements are coefficients; one pass."""
+        """`combine` where some elements are kept as coefficients; one pass."""
         kept = np.array([isinstance(element, RowNormal) for element in elements])
         coef = np.zeros(self.X.n_rows)
         normals = [element.coef for element in elements if isinstance(element, RowNormal)]
@@ -246,15 +220,14 @@ class LinearSpace(WeightSpace):
         return out
 
     def keep(self, a, coef, scores=None):
-        """What a bundle of cuts keeps of the normal a = A^T coef: coef itself where that is less
-        than half as long, and the scores of a where they are known.
+        """The normal a = A^T coef as a bundle of cuts stores it: coef itself if that is less than
+        half as long, with the scores of a if known, else a without its zeros.
 
-        Every dot product with it and every combination then costs a pass over the features for all
-        cuts together, where the normals themselves would be read one by one: about as much work,
-        and no memory. Else a without its zeros where that is less than half as long, which changes
-        no bit of any product.
+        Dot products and combinations then cost one pass over the features for all cuts together,
+        about as much work as reading each normal, and no memory. Leaving out zeros changes no bit
+        of any product.
         """
-        if coef is None or not self.by_rows:
+        if coef is None or not self.should_keep_coefficients:
             return self.without_zeros(a)
         return RowNormal(np.array(coef, dtype=np.float64), scores)
 
@@ -263,5 +236,5 @@ def _has_normals(elements) -> bool:
     return any(isinstance(element, RowNormal) for element in elements)
 
 
-def _scored(element) -> bool:
+def _has_scores(element) -> bool:
     return isinstance(element, RowNormal) and element.scores is not None

@@ -3,8 +3,8 @@
 
     scores(w) = (W[k].(x_n, bias) for every row n and label k, v)        adjoint its transpose
 
-The relaxed argmax needs no more than these, so a machine of label sets is a convex risk of scores
-like any other.
+The relaxed argmax needs only these, so a machine of label sets is a convex risk of scores like any
+other.
 """
 
 from __future__ import annotations
@@ -17,17 +17,7 @@ from svmcut.spec import schemas
 
 
 class LabelSpace(LinearSpace):
-    """Scores of the labels of rows.
-
-    Parameters
-    ----------
-    X : Csr
-        (n, d)
-    n_labels, n_pairs : int
-        K, and the pair weights behind those of the labels.
-    bias : float
-    threads : int
-    """
+    """Scores of the K labels of rows X (n, d), then `n_pairs` weights of pairs."""
 
     def __init__(self, X, n_labels: int, n_pairs: int, bias: float = 0.0, threads: int = 1):
         super().__init__(X, bias, threads)
@@ -41,7 +31,7 @@ class LabelSpace(LinearSpace):
         return schemas.Kinds(w, self._normals(w), s, s)
 
     def scores(self, w, out=None):
-        """(n K + pairs,); O(nonzeros K). out: where they go, without pairs."""
+        """(n K + pairs,) scores, in `out` if given, which takes no pairs; O(nonzeros K)."""
         W = np.ascontiguousarray(w[: self._n_weights]).reshape(self._shape)
         weights = multilabel.Weights(W, None, self.bias)
         if out is not None:
@@ -51,13 +41,13 @@ class LabelSpace(LinearSpace):
         return np.concatenate([nodes.ravel(), pairs]) if len(pairs) else nodes.ravel()
 
     def scores_of(self, W):
-        """(n, k) those of weights (dim, k) of some labels alone."""
+        """(n, k) scores of the weights (dim, k) of some labels."""
         weights = multilabel.Weights(np.ascontiguousarray(W), None, self.bias)
         return multilabel.scores(self.rows, weights, self.threads)
 
     def adjoint(self, coef, out=None):
-        """(dim,); O(n K), and K times the nonzeros of rows with a coefficient. out: where it goes,
-        without pairs."""
+        """(dim,) weights, in `out` if given, which takes no pairs; O(n K), and K times the nonzeros
+        of rows with a coefficient."""
         n = self.X.n_rows
         nodes = np.ascontiguousarray(coef[: n * self._shape[1]]).reshape(n, self._shape[1])
         used = np.flatnonzero(nodes.any(axis=1))
@@ -71,8 +61,8 @@ class LabelSpace(LinearSpace):
         pairs = coef[nodes.size :]
         return np.concatenate([W.ravel(), pairs]) if len(pairs) else W.ravel()
 
-    by_rows = False
+    should_keep_coefficients = False
 
     def keep(self, a, coef, scores=None):
-        """a: the combinations of LinearSpace know one coefficient a row, not one a label."""
+        """The normal itself: LinearSpace keeps one coefficient a row, not one a label."""
         return self.without_zeros(a)

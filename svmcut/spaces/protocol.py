@@ -1,30 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a space is: where w and the normals of cuts live. It knows features and never labels."""
+"""The protocol of spaces, where w and the normals of cuts live. A space knows features, never
+labels."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from svmcut.spec import schemas
+from svmcut.base.typing import Any, Protocol
+from svmcut.spec import schemas
 
 
 class Elements(Protocol):
-    """Vectors of any kind: all that a bundle of cuts asks for."""
+    """Vectors of any kind, with the operations that a bundle of cuts needs."""
 
     @property
-    def by_rows(self) -> bool:
-        """Whether a bundle keeps normals as coefficients, and takes their scores."""
+    def should_keep_coefficients(self) -> bool:
+        """True if a bundle should pass `keep` the coefficients of normals, and their scores."""
         return False
 
     def kinds(self) -> schemas.Kinds:
-        """What a state may hold of this space."""
+        """The checks of elements, scores and coefficients in a checkpoint."""
         ...
 
     def dot(self, a, b) -> float: ...
@@ -34,7 +32,7 @@ class Elements(Protocol):
         ...
 
     def dots(self, elements: Sequence, a) -> NDArray[np.float64]:
-        """(k,) dot products of every element with a, each to the last bit that of `dot`."""
+        """(k,) dot products of every element with a, equal to `dot` to the last bit."""
         return np.array([self.dot(element, a) for element in elements])
 
     def combined_square(self, weights, elements: Sequence) -> float:
@@ -43,7 +41,7 @@ class Elements(Protocol):
         return self.dot(w, w)
 
     def keep(self, a, coef) -> Any:
-        """What a bundle keeps of the normal a = A^T coef, for `dots` and `combine`; it may take
+        """The normal a = A^T coef as a bundle stores it for `dots` and `combine`, which may take
         less memory."""
         return a
 
@@ -54,7 +52,7 @@ class Space(Elements, Protocol):
     Attributes
     ----------
     dim : int
-        Numbers that stand for an element.
+        Length of the arrays that represent an element.
     """
 
     dim: int
@@ -62,7 +60,7 @@ class Space(Elements, Protocol):
     def zero(self) -> Any: ...
 
     def scores(self, w) -> NDArray:
-        """A w; not to be changed, for a space may know them already."""
+        """A w; must not be changed, as a space may return stored scores."""
         ...
 
     def adjoint(self, coef) -> Any:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The space of a linear machine where rows are far fewer than features: w = A^T c, kept as c and
-the scores A w.
+"""The space of a linear machine with far fewer rows than features: w = A^T c, kept as c and the
+scores A w.
 
-Every point, cut and direction of cutting planes is a combination of rows, so vectors of twice as
-many numbers as there are rows stand for it: a dot product reads the coefficients of one and the
-scores of the other, and the features are read where new coefficients appear. Few rows have their
-Gram matrix A A^T kept, which then answers for the features.
+Every point, cut and direction of cutting planes is a combination of rows, so an element is a vector
+of twice as many numbers as rows. A dot product reads the coefficients of one element and the scores
+of the other; features are read for new coefficients only. For few rows the Gram matrix A A^T is
+kept and replaces the features.
 """
 
 from __future__ import annotations
@@ -18,61 +18,49 @@ from svmcut._native import sparse
 from svmcut.spaces.linear import ArraySpace, LinearSpace
 from svmcut.spec import schemas
 
-#: Rows up to which the Gram matrix is kept: it costs half as many passes as there are rows, and
-#: spares two a product.
-GRAM_ROWS = 512
+#: Most rows for which the Gram matrix is kept: it costs a pass for every two rows and saves two
+#: passes per product.
+MAX_GRAM_ROWS = 512
 
 
-def few_rows(X, bias: float) -> bool:
-    """Whether the rows are so few and so sparse that combinations of them are better known by their
+def are_rows_few(X, bias: float) -> bool:
+    """Decide if the rows are so few and so sparse that their combinations are better kept as
     coefficients."""
     dim = X.n_features + (bias != 0)
     return 16 * X.n_rows <= dim and X.nnz <= 4 * dim
 
 
 def linear_space(X, bias: float, threads: int, cuts: bool) -> LinearSpace | RowSpace:
-    """The space of a linear machine; cuts: for cutting planes alone, which may work with
-    combinations of few rows."""
-    return (RowSpace if cuts and few_rows(X, bias) else LinearSpace)(X, bias, threads)
+    """The space of a linear machine; `cuts` says that cutting planes alone use it, which can work
+    with combinations of few rows."""
+    return (RowSpace if cuts and are_rows_few(X, bias) else LinearSpace)(X, bias, threads)
 
 
 class RowSpace(ArraySpace):
-    """Combinations of rows X (n, d), extended by a constant feature; an element is (2 n,):
-    coefficients, then scores.
-
-    Parameters
-    ----------
-    X : Csr
-        (n, d) rows.
-    bias : float
-        Value of the constant feature, 0 for none.
-    threads : int
-        Threads of the C calls; results do not depend on it.
-
-    Attributes
-    ----------
-    dim : int
-        2 n.
-    features : LinearSpace
-        Where the rows are vectors of features.
-    """
+    """Combinations of rows X (n, d) extended by a constant feature; an element is (2 n,):
+    coefficients, then scores."""
 
     def __init__(self, X, bias: float = 0.0, threads: int = 1):
         self.X, self.bias, self.threads = X, bias, threads
+        #: The space of the same rows with weights of features.
         self.features = LinearSpace(X, bias, threads)
         self.dim = 2 * X.n_rows
 
     @cached_property
     def _gram(self):
         """A A^T, or None where it is not kept."""
-        return sparse.gram(self.features.rows, self.bias**2) if self.X.n_rows <= GRAM_ROWS else None
+        return (
+            sparse.gram(self.features.rows, self.bias**2)
+            if self.X.n_rows <= MAX_GRAM_ROWS
+            else None
+        )
 
     def kinds(self) -> schemas.Kinds:
         element, scores = schemas.weights(self.dim), schemas.reals(self.X.n_rows)
         return schemas.Kinds(element, element, scores, scores)
 
     def scores(self, w):
-        """A w: (n,) scores, formed afresh from the coefficients."""
+        """A w: (n,) scores, computed from the coefficients."""
         return self._products(w[: self.X.n_rows])
 
     def adjoint(self, coef):
@@ -96,9 +84,9 @@ class RowSpace(ArraySpace):
         return out
 
     def weights(self, w):
-        """The same element as a vector of the space `features`."""
+        """The element as weights of the features."""
         return self.features.adjoint(w[: self.X.n_rows])
 
     def split(self, w):
-        """(feature weights (d,), value of the constant term: bias times its weight)."""
+        """Feature weights (d,), and the constant term: bias times its weight."""
         return self.features.split(self.weights(w))

@@ -1,73 +1,57 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The span of a few points in the feature space of a kernel: a linear machine on k dense features.
 
-    basis z_1..z_k, K_ZZ = L L',  features F(x) = L^-1 K(Z, x),  f = w.F(x) = sum_j alpha_j K(z_j,
-    x),  alpha = L^-T w
+    basis     z_1..z_k, K_ZZ = L L'
+    features  F(x) = L^-1 K(Z, x)
+    function  f = w.F(x) = sum_j alpha_j K(z_j, x),  alpha = L^-T w
 
-|w|^2 is the norm of f in the feature space, so that 1/2 |w|^2 + C R(F w) is the full objective of
-f. What is lost is
-the part of the optimum outside the span.
-
-References
-----------
-S. Fine and K. Scheinberg, JMLR 2, 2001, Figure 2: incomplete Cholesky factorisation with symmetric
-pivoting.
+|w|^2 is the norm of f in the feature space, so 1/2 |w|^2 + C R(F w) is the full objective of f;
+only the part of the optimum outside the span is lost. Points are chosen by incomplete Cholesky
+factorisation with symmetric pivoting (Fine and Scheinberg, JMLR 2, 2001, Figure 2).
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.kernels import KernelRows
-from svmcut.base.typing import TYPE_CHECKING
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-    from svmcut.models.kernels import Kernel
-
-#: A point depends on the basis when its squared rest outside the span is at most this part of the
-#: largest K(x, x).
-PIVOT = 1e-6
-#: Rows at once: of float32 features as float64, which a cache then holds, of features formed, and
-#: of a Hessian.
-_CHUNK, _FORMED, _GRAM_CHUNK = 128, 1024, 8192
-#: Features formed at once.
+#: A point depends on the basis if its squared distance from the span is at most this fraction of
+#: the largest K(x, x).
+PIVOT_TOLERANCE = 1e-6
+#: Rows of float32 features converted to float64 at once, few enough for the processor's cache.
+_CHUNK = 128
+#: Rows whose features are computed at once.
+_FEATURE_ROWS = 1024
+#: Rows added to a Hessian at once.
+_GRAM_ROWS = 8192
+#: Features computed at once.
 _BLOCK = 128
-#: Of a sum of float32 products, a part of what the sum would be were all of them positive.
+#: Rounding error of a sum of float32 products, as a fraction of the sum of their sizes.
 FLOAT_ROUNDING = 1e-7
 
 
 def even_rows(n: int, k: int) -> NDArray[np.int64]:
-    """Rows floor(i n / k), i = 0..k-1, each once: svm_perf's ``--t 1``."""
+    """Rows floor(i n / k), i = 0..k-1, without repetition: svm_perf's ``--t 1``."""
     return np.unique(np.arange(k) * n // k) if n else np.zeros(0, np.int64)
 
 
-def pivoted_rows(rows, k: int, tol: float = PIVOT) -> NDArray[np.int64]:
-    """At most k of the candidates by incomplete Cholesky factorisation with symmetric pivoting.
+def pivoted_rows(rows, k: int, tol: float = PIVOT_TOLERANCE) -> NDArray[np.int64]:
+    """(at most k,) int64: candidates chosen by incomplete Cholesky factorisation with symmetric
+    pivoting, in the order of choice; the earlier of two equal ones.
 
-    Parameters
-    ----------
-    rows : KernelRows
-        Of the m candidates.
-    k : int
-    tol : float
-        Ends when no candidate has a larger squared rest outside the span of those chosen, in units
-        of the largest diagonal value.
-
-    Returns
-    -------
-    (at most k,) int64
-        Places in the order of choice; the earlier of two candidates with equal rests.
-
-    Notes
-    -----
-    O(m k^2) time, m k float64 of memory, m k kernel values.
+    It ends when the squared distance of every candidate from the span of those chosen is at most
+    `tol` of the largest diagonal value. O(m k^2) time, m k float64 of memory and m k kernel values
+    for m candidates.
     """
     rest = np.array(rows.diagonal, np.float64)
     k, least = min(k, rows.n), tol * float(np.max(rest, initial=0.0))
@@ -95,27 +79,14 @@ def kernel_matrix(kernel: Kernel, X: Csr, Z: Csr, threads: int = 1) -> NDArray[n
     return out
 
 
-def independent(gram: NDArray, tol: float = PIVOT) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Rows of a Gram matrix that do not depend on earlier ones, and the inverse of their Cholesky
-    factor.
+def independent(
+    gram: NDArray, tol: float = PIVOT_TOLERANCE
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Rows of a Gram matrix (m, m) that do not depend on earlier ones, (k,) int64, and the inverse
+    of their Cholesky factor, (k, k) and lower: gram[kept, kept]^-1 = inverse' inverse.
 
-    Parameters
-    ----------
-    gram : (m, m) float64
-        Symmetric.
-    tol : float
-        Smallest squared rest outside the span of the rows kept so far, in units of the largest
-        diagonal value.
-
-    Returns
-    -------
-    kept : (k,) int64
-    inverse : (k, k) float64
-        Lower; gram[kept, kept]^-1 = inverse' inverse.
-
-    Notes
-    -----
-    O(m k^2).
+    A row is independent if its squared distance from the span of those kept is above `tol` of the
+    largest diagonal value. O(m k^2).
     """
     m = len(gram)
     least = tol * float(np.max(np.diagonal(gram), initial=0.0))
@@ -133,43 +104,28 @@ def independent(gram: NDArray, tol: float = PIVOT) -> tuple[NDArray[np.int64], N
 
 
 class Basis:
-    """Points that span the subspace.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    Z : Csr
-        (m, d) points; those that depend on earlier ones are left out.
-    threads : int
-
-    Attributes
-    ----------
-    Z : Csr
-        (k, d) points kept.
-    kept : (k,) int64
-        Their places among those given.
-    to_alpha : (k, k) float64
-        L^-T: alpha = to_alpha w.
-    """
+    """The points Z (m, d) that span the subspace, without those that depend on earlier ones."""
 
     def __init__(self, kernel: Kernel, Z: Csr, threads: int = 1):
         gram = KernelRows(Z, kernel, threads).block_double(np.arange(Z.n_rows))
         self.kernel, self._threads = kernel, threads
+        #: Places of the points kept among those given.
         self.kept, inverse = independent((gram + gram.T) / 2)
         self.Z = Z.take(self.kept)
+        #: L^-T: alpha = to_alpha w.
         self.to_alpha = np.ascontiguousarray(inverse.T)
 
     def __len__(self) -> int:
         return len(self.kept)
 
     def features(self, X: Csr, memory: float = np.inf) -> NDArray:
-        """(n, k) features of the rows, float64, or float32 where float64 takes more than `memory`
-        megabytes."""
+        """(n, k) features of the rows, as float64 if that takes at most `memory` megabytes, else as
+        float32."""
         n, k = X.n_rows, len(self)
         F = np.empty((n, k), np.float64 if 8 * n * k <= memory * 1e6 else np.float32)
         points = KernelRows(self.Z, self.kernel, self._threads)
-        for start in range(0, n, _FORMED):
-            stop = min(start + _FORMED, n)
+        for start in range(0, n, _FEATURE_ROWS):
+            stop = min(start + _FEATURE_ROWS, n)
             K = points.against_double(X.rows(start, stop))
             for a in range(0, k, _BLOCK):  # to_alpha is upper triangular
                 b = a + _BLOCK
@@ -178,15 +134,8 @@ class Basis:
 
 
 class Traced:
-    """Weights of the features with the coefficients of the rows they come from: w = F' coef.
-
-    Attributes
-    ----------
-    w : (k,) float64
-    coef : (n,) float64 or None
-        None where they are not traced. They name an element of the full space, whose part in the
-        span w is.
-    """
+    """Weights of the features, w = F' coef, with the coefficients of the rows if these are traced.
+    The coefficients name an element of the full space, whose projection on the span is w."""
 
     __slots__ = ("coef", "w")
 
@@ -201,23 +150,17 @@ class Traced:
         return self
 
     def coefficients(self) -> NDArray[np.float64] | None:
-        """(n,) coefficients of the rows."""
+        """(n,) coefficients of the rows, None where they are not traced."""
         return self.coef
 
 
 class Subspace(Space):
-    """Dense features of n rows as a space for the solvers of linear machines.
+    """Dense features F (n, k) of n rows, float64 or float32, as a space for the solvers of linear
+    machines.
 
-    Parameters
-    ----------
-    F : (n, k) float64 or float32
-        C-contiguous.
-    trace : bool
-        Whether elements carry their coefficients, from which a dual bound of the full problem is
-        made; costs 8 n bytes a cut.
-    threads : int
-        Results do not depend on it: float32 features are taken in chunks, whose parts are added in
-        order.
+    With `trace` elements carry their coefficients, which a dual bound of the full problem needs;
+    that costs 8 n bytes a cut. Results do not depend on `threads`: float32 features are summed in
+    chunks, in a fixed order.
     """
 
     def __init__(self, F: NDArray, trace: bool = False, threads: int = 1):
@@ -237,7 +180,7 @@ class Subspace(Space):
         return schemas.Kinds(element, traced if self._trace else element, scores, scores)
 
     def scores(self, element: Traced) -> NDArray[np.float64]:
-        """F w, float64 products and sums; O(n k)."""
+        """F w, with float64 products and sums; O(n k)."""
         s = np.empty(self.n_rows)
 
         def form(start: int) -> None:
@@ -248,7 +191,7 @@ class Subspace(Space):
         return s
 
     def adjoint(self, coef: NDArray) -> Traced:
-        """F' coef; rows with coefficient 0 are not read where they are the most."""
+        """F' coef; if most coefficients are 0, their rows are not read."""
         coef = np.asarray(coef, np.float64)
         w = np.zeros(self.dim)
         used = np.flatnonzero(coef)
@@ -265,7 +208,7 @@ class Subspace(Space):
 
     @cached_property
     def _squares(self) -> NDArray:
-        """|F_i|^2 of all rows, roughly."""
+        """|F_i|^2 of all rows, in the precision of F."""
         return np.einsum("ij,ij->i", self.F, self.F)
 
     def take(self, rows: NDArray) -> Subspace:
@@ -273,19 +216,13 @@ class Subspace(Space):
         return Subspace(self.F[rows], self._trace, self.threads)
 
     def gram(self, rows: NDArray, weights: NDArray | None, rounding: float) -> NDArray[np.float64]:
-        """sum v_i F_i F_i' over these rows, of float32 products where they round by no more than
-        that.
-
-        Parameters
-        ----------
-        weights : (n,) float64 or None
-            v of all rows.
-        """
+        """sum v_i F_i F_i' over these rows, of float32 products where their rounding is at most
+        `rounding`; v are the `weights` of all rows, 1 for None."""
         v = np.ones(len(rows)) if weights is None else weights[rows]
         fine = FLOAT_ROUNDING * float(v @ self._squares[rows]) > rounding
         H = np.zeros((self.dim, self.dim))
-        for start in range(0, len(rows), _GRAM_CHUNK):
-            piece = slice(start, start + _GRAM_CHUNK)
+        for start in range(0, len(rows), _GRAM_ROWS):
+            piece = slice(start, start + _GRAM_ROWS)
             part = self.F[rows[piece]].astype(np.float64 if fine else np.float32, copy=False)
             if weights is not None:
                 part *= np.sqrt(v[piece], dtype=part.dtype)[:, None]
@@ -298,9 +235,6 @@ class Subspace(Space):
         threads = min(self.threads, len(starts) // 512)
         if threads <= 1:
             return [form(start) for start in starts]
-        from concurrent.futures import ThreadPoolExecutor
-        from contextvars import copy_context
-
         bounds = [len(starts) * k // threads for k in range(threads + 1)]
         with ThreadPoolExecutor(threads) as pool:
             # numpy's error state is the context's, which a thread has not by itself

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Structured outputs: models that know joint features, losses and decoding; svmcut/solvers trains
-them."""
+"""Structured outputs: joint features, losses and decoding, as svmcut/solvers needs them for
+training."""

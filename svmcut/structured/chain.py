@@ -3,42 +3,28 @@
 
     w.Psi(x, y) = sum_t W[y_t].x_t + W'[y_(t-1), y_t].x_t + sum_{j=1..t} V_j[y_(t-j), ..., y_t]
 
-with W' for emission order 1 alone; a term whose history starts before the sequence is left out. All
-orders up to the transition order count. Psi has no entry for the start or the end of a sequence.
+W' exists for emission order 1 only. Transitions of all orders up to the transition order count; a
+term whose history starts before the sequence is left out, and Psi has no entry for the start or the
+end of a sequence.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import chain, sparse
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.data.examples import Sequences
 from svmcut.models import ChainShape, check_lattice
 from svmcut.structured.protocol import Samples, Separation
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class ChainSequences(Samples):
     """A StructuredModel of chains; see svmcut.structured.protocol.
 
-    Parameters
-    ----------
-    sequences : Sequences
-        Every tag below shape.n_tags; weights above 0.
-    shape : ChainShape
-        Orders, tags and features, and with them the layout of w.
-    threads : int
-    beam : int
-        States kept a token, 0 for all: an argmax with a beam may miss the best labelling.
-
-    Attributes
-    ----------
-    chains : chain.Chains
-        What the C++ side sees.
+    Every tag is below shape.n_tags and weights are positive. `beam` is the number of states kept
+    per token, 0 for all; with a beam the argmax may miss the best labelling.
     """
 
     def __init__(self, sequences: Sequences, shape: ChainShape, threads: int = 1, beam: int = 0):
@@ -46,19 +32,20 @@ class ChainSequences(Samples):
         self.parts, self.gold, self.weights = sequences.indptr, sequences.tags, sequences.weights
         self.n_samples, self.dim = len(sequences), shape.dim
         check_lattice(shape, sequences.indptr)
+        #: The same sequences for C++.
         self.chains = _chains(sequences, shape)
 
     def separate(self, w: NDArray) -> Separation:
-        """The most violated labelling of every sequence; one pass over the features and Viterbi's
-        recursion."""
+        """The most violated labelling of every sequence; one pass over the features, then
+        Viterbi."""
         labels, slacks, losses = run_argmax(self.chains, w, chain.HAMMING, self.beam, self.threads)
         return Separation(labels, slacks, losses)
 
     def joint(
         self, labels: NDArray, weights: NDArray | None = None, out: NDArray | None = None
     ) -> NDArray:
-        """sum_n weights[n] (Psi(x_n, right) - Psi(x_n, y_n)); reads the tokens whose tags differ.
-        Written to `out` where that is given."""
+        """sum_n weights[n] (Psi(x_n, right) - Psi(x_n, y_n)), in `out` if given; reads only tokens
+        with a wrong tag."""
         if out is None:
             out = np.zeros(self.dim)
         else:
@@ -67,13 +54,13 @@ class ChainSequences(Samples):
         return out
 
     def is_model(self, w: NDArray) -> bool:
-        """Whether w tags fewer tokens wrong than w = 0, which gives all of them the first tag."""
+        """Check that w gets fewer tags wrong than w = 0, which always predicts the first tag."""
         tags = run_argmax(self.chains, w, chain.DECODE, self.beam, self.threads)[0]
         return bool(np.count_nonzero(tags != self.gold) < np.count_nonzero(self.gold))
 
     def in_pieces(self, length: int) -> ChainSequences:
-        """The same tokens with long sequences cut into equal pieces of `length` tokens at most; C
-        and weights are then those of pieces. Itself where all sequences are as short."""
+        """The same tokens with long sequences cut into equal pieces of at most `length` tokens; C
+        and weights then count per piece. Returns self if no sequence is longer."""
         lengths = np.diff(self.parts)
         if lengths.max(initial=0) <= length:
             return self

@@ -1,30 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a structured model is: joint features, loss and loss-augmented argmax; no training in it.
+"""The protocol of structured models: joint features, loss and loss-augmented argmax, without
+training.
 
     problem    min_w  P(w) = 1/2 |w|^2 + sum_n C_n H_n(w),   C_n = C v_n, C per sample without
-               weights H_n(w) = max_y [w.Psi(x_n, y) + Delta(y_n, y)] - w.Psi(x_n, y_n),   Delta =
-               wrong parts (Hamming)
-    a labelling of every sample is a cut:   H_n(w') >= Delta(y_n, y) - w'.(Psi(x_n, y_n) - Psi(x_n,
-    y)), times v_n its dual   w = sum_n C_n sum_y q_n(y) (Psi(x_n, y_n) - Psi(x_n, y)),   l = sum_n
-    C_n sum_y q_n(y) Delta(y_n, y),
-               D = l - 1/2 |w|^2,   q_n >= 0 and sum q_n <= 1: D <= min P for every such q
+               weights
+               H_n(w) = max_y [w.Psi(x_n, y) + Delta(y_n, y)] - w.Psi(x_n, y_n)
+               Delta = number of wrong parts (Hamming)
+    cut        a labelling y of every sample, times v_n:
+               H_n(w') >= Delta(y_n, y) - w'.(Psi(x_n, y_n) - Psi(x_n, y))
+    dual       w = sum_n C_n sum_y q_n(y) (Psi(x_n, y_n) - Psi(x_n, y))
+               l = sum_n C_n sum_y q_n(y) Delta(y_n, y),   D = l - 1/2 |w|^2
+               D <= min P for every q_n >= 0 with sum q_n <= 1
 
-w is one float64 vector of `dim` entries; a model says how it is laid out. A labelling of sample i
-is an int32 array with one entry a part (chain: tag of every token, from 0; multilabel: 0 or 1 for
-every label). The labellings of all samples are one such array, sample n in labels[parts[n] :
-parts[n + 1]].
+w is one float64 vector of `dim` entries, laid out by the model. A labelling of sample i is an int32
+array with one entry per part (chain: the tag of every token, from 0; multilabel: 0 or 1 for every
+label). The labellings of all samples form one such array, sample n in labels[parts[n] : parts[n +
+1]].
 
-Trainers are solvers of a StructuredProblem, as in solvers/protocol.py; they may ask a model for a
-C++ side of its own.
+Trainers are solvers of a StructuredProblem (see solvers/protocol.py); they may ask a model for its
+C++ side.
 """
 
 from __future__ import annotations
 
-from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from svmcut.base.records import record
+from svmcut.base.typing import Any, NamedTuple, Protocol
 
 
 class Separation(NamedTuple):
@@ -46,7 +48,7 @@ class Separation(NamedTuple):
 
 
 class Samples:
-    """How much samples weigh.
+    """Weights of samples.
 
     Attributes
     ----------
@@ -63,13 +65,13 @@ class Samples:
         """The sum of the weights."""
         return self.n_samples if self.weights is None else float(self.weights.sum())
 
-    def summed(self, values: NDArray) -> float:
+    def weighted_sum(self, values: NDArray) -> float:
         """sum_n v_n values[n]"""
         return float((values if self.weights is None else self.weights * values).sum())
 
 
 class StructuredModel(Protocol):
-    """Samples with their right labellings, and every function of w a trainer needs.
+    """Samples with their right labellings, and every function of w that a trainer needs.
 
     Attributes
     ----------
@@ -80,8 +82,8 @@ class StructuredModel(Protocol):
         Bounds of the samples in an array of labels.
     gold : (parts[-1],) int32
         The right labellings.
-    weights, total, summed
-        As of Samples.
+    weights, total, weighted_sum
+        See Samples.
     """
 
     dim: int
@@ -93,34 +95,27 @@ class StructuredModel(Protocol):
     @property
     def total(self) -> float: ...
 
-    def summed(self, values: NDArray) -> float: ...
+    def weighted_sum(self, values: NDArray) -> float: ...
 
     def separate(self, w: NDArray) -> Separation:
-        """Ties: the lowest last label, then the one before; in C++ and over the model's threads."""
+        """The most violated labellings. Ties go to the lowest last label, then to the lowest one
+        before it, for any number of threads."""
         ...
 
     def joint(self, labels: NDArray, weights: NDArray | None = None) -> NDArray:
-        """sum_n weights[n] (Psi(x_n, gold_n) - Psi(x_n, y_n)), (dim,) float64; all weights 1 where
-        None."""
+        """sum_n weights[n] (Psi(x_n, gold_n) - Psi(x_n, y_n)), (dim,) float64; None stands for
+        weights of 1."""
         ...
 
 
 @record
 class StructuredProblem:
-    """min over w of 1/2 |w|^2 + C sum_n v_n H_n(w), v the weights of the model.
-
-    Attributes
-    ----------
-    model : StructuredModel
-    C : float
-        Per sample.
-    stop : StoppingRule
-        As in svmcut.solvers.protocol; in units of P.
-    qp : str or None
-        As there.
-    """
+    """min over w of 1/2 |w|^2 + C sum_n v_n H_n(w), v the weights of the model."""
 
     model: Any
+    #: Per sample.
     C: float
+    #: A StoppingRule of svmcut.solvers.protocol, in units of P.
     stop: Any
+    #: Name of the QP solver, see svmcut.solvers.protocol.
     qp: str | None = None

@@ -51,7 +51,7 @@ def units_of_structures(settings: Settings, n: int, weights: NDArray | None) -> 
     """C per structure, the original's (c/n) times the sum of their losses, n the sum of their
     weights."""
     loss, epsilon = settings.loss or "", settings.epsilon or 0.0
-    return Units(loss, epsilon, total(weights, n), summed=True, structures=n)
+    return Units(loss, epsilon, total(weights, n), is_sum=True, structures=n)
 
 
 class Structured(Plan):

@@ -27,7 +27,7 @@ from svmcut.risks.chain_sampling import ChainSampler
 from svmcut.solvers.protocol import Problem
 from svmcut.solvers.sampled_cuts import SampledCuts
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
-from svmcut.spaces.kernel_classes import rounding
+from svmcut.spaces.kernel_classes import rounding_bound
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, SAMPLED_CUTS, SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
@@ -226,7 +226,7 @@ class FunctionsPlan(Plan):
         offset, coef = point
         if exact:
             n, stride = len(self._examples), self._shape.stride
-            may_be_off = rounding(self._values, coef[: n * stride].reshape(n, stride))
+            may_be_off = rounding_bound(self._values, coef[: n * stride].reshape(n, stride))
             return scaled_bound(offset, self._in_float64(coef)[0] + may_be_off)
         points = np.flatnonzero(coef)
         element = self.space.expansion(points, coef[points])

@@ -165,7 +165,7 @@ class Linear(Plan):
             outcome.details["features_used"] = int(np.count_nonzero(self.space.split(w)[0]))
         rise = self.vectors.rise(self.space, w)
         if isinstance(problem.risk, FreeBias):
-            rise += problem.risk.rise(model.b)
+            rise += problem.risk.bias_sensitivity(model.b)
         if isinstance(self.space, RowSpace):
             problem = replace(problem, space=self.space.features)
         reading = weights_reading(

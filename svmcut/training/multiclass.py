@@ -320,7 +320,9 @@ class MulticlassPlan(Plan):
         rise = self.classes.rise(self.space, w)
         if self.settings.free_bias:
             machines = map(problem.risk.machine, range(len(self.names)))
-            rise += sum(one.rise(b) for one, b in zip(machines, model.constant, strict=True))
+            rise += sum(
+                one.bias_sensitivity(b) for one, b in zip(machines, model.constant, strict=True)
+            )
         reading = weights_reading(
             self._weights,
             problem,

@@ -81,7 +81,7 @@ class Units(NamedTuple):
         weight k is k of them. 0 where the loss is of all examples together.
     scale : float
         The original's loss is the mean loss of a sample times this.
-    summed : bool
+    is_sum : bool
         Whether the risk is the sum over the samples; otherwise it is the original's loss itself.
     structures : int
         As in Objective.
@@ -97,7 +97,7 @@ class Units(NamedTuple):
     epsilon: float
     samples: float = 0
     scale: float = 1.0
-    summed: bool = False
+    is_sum: bool = False
     structures: int = 1
     at_zero: float = math.inf
     remedy: str = Message("compare larger values of {cost}")
@@ -123,7 +123,7 @@ class Units(NamedTuple):
             c = cost / self.original
         else:
             c = example_cost * self.samples / self.scale
-        if not self.summed:
+        if not self.is_sum:
             return Objective(c, c, 1.0, self.epsilon, self.structures)
         C = c * self.scale / self.samples if example_cost is None else example_cost
         return Objective(C, c, self.scale / self.samples, self.epsilon, self.structures)
@@ -157,7 +157,7 @@ def units_of_examples(s: Settings, weight: float) -> Units:
     """Those of a sum over examples of this weight; C of numbers weighs an example in either
     unit."""
     scale = weight if s.labels in (NUMBERS, ONE_CLASS) else PERCENT
-    return Units(s.loss or "", s.epsilon or 0.0, weight, scale, summed=True)
+    return Units(s.loss or "", s.epsilon or 0.0, weight, scale, is_sum=True)
 
 
 def class_units(

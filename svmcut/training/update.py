@@ -33,7 +33,7 @@ from svmcut.data.changes import row_keys
 from svmcut.data.labels import SIGNS, label_text
 from svmcut.models import KernelModel
 from svmcut.models.bounds import decided, reach
-from svmcut.risks.logistic import FAR, logits
+from svmcut.risks.logistic import MAX_LOGIT, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import hinge_cut, squared_norms
@@ -335,7 +335,7 @@ def _candidates(problem: Any, earlier: Earlier) -> list[NDArray[np.float64]]:
     alpha, n = np.zeros(len(rows)), len(rows)
     more: list[Any] = []
     if isinstance(risk, LossRisk):
-        logit = np.full(n, -FAR) if risk.number == LOGISTIC else None
+        logit = np.full(n, -MAX_LOGIT) if risk.number == LOGISTIC else None
         more = [bound.number, bound.tube, logit]
     labels = bound.targets if isinstance(risk, LossRisk) else bound.signs
     known = some.rows, labels, squared_norms(some), some.bias, alpha, w, 0, bound.weights

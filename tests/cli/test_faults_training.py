@@ -12,7 +12,7 @@ from thinned import thinned
 
 from svmcut import qp
 from svmcut.formats import read_model
-from svmcut.qp.checked import ExactSimplexQp
+from svmcut.qp.simplex import ExactSimplexQp
 from svmcut.spec.catalog import losses
 
 

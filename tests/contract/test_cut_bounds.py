@@ -27,7 +27,7 @@ import pytest
 from drivers import risk_of
 
 from svmcut.data.examples import Csr
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp.simplex import CheckedSimplexQp
 from svmcut.risks import RISKS
 from svmcut.risks.protocol import Linearization
 from svmcut.solvers import cutting_plane

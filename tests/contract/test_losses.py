@@ -13,7 +13,7 @@ from thinned import thinned
 from svmcut.base.errors import TrainingError
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Csr
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp.simplex import CheckedSimplexQp
 from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.logistic import LogisticRisk

@@ -16,7 +16,7 @@ from svmcut._native import sparse
 from svmcut.base.errors import TrainingError
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Csr
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp.simplex import CheckedSimplexQp
 from svmcut.risks.hinge import BoundHinge, HingeRisk
 from svmcut.risks.logistic import LogisticRisk
 from svmcut.risks.smoothed import line_step
@@ -195,7 +195,7 @@ def test_gap_identities(seed, log_C, log_delta, size):
     X, y = data(rng, 30, 5)
     C, delta, w = 10.0**log_C, 10.0**log_delta, size * rng.normal(size=6)
     full = hinge.with_constant(X.astype(float), 1.0)
-    at = BoundHinge(y).smoothed(full @ w, delta)
+    at = BoundHinge(y).smooth(full @ w, delta)
     primal = hinge.primal(X, y, w, C, 1.0)
     g, b = -full.T @ at.coef, at.offset
     dual = C * b - 0.5 * C**2 * g @ g

@@ -53,7 +53,7 @@ def optima(kind, free_bias, n, seed):
     rng = np.random.default_rng(seed)
     for _ in range(3):
         Q, r, top, s = problem(kind, free_bias, n, rng)
-        x = box.optimum(Q, r, top, s)
+        x = box.maximise_in_box(Q, r, top, s)
         yield Q, r, top, s, x, 1e-14 * np.abs(Q).max() * x.max()
 
 
@@ -105,7 +105,7 @@ def test_no_face_of_several_sums_is_better(kind, parts, share):
         Q, _, top, s = problem(kind, True, 5, rng)
         A = np.array([np.ones(5)] if parts == 1 else [s > 0, s < 0], float)
         m, r = share * A @ top, rng.normal(size=5) * (rng.random() < 0.5)
-        x = box.optimum(Q, r, top, A, m)
+        x = box.maximise_in_box(Q, r, top, A, m)
         assert (x >= 0).all() and (x <= top).all()
         assert (np.abs(A @ x - m) <= 1e-14 * m).all()
         rounding = 1e-14 * np.abs(Q).max() * x.max() * x.sum()

@@ -6,7 +6,7 @@ import pytest
 
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.data.examples import Csr
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp.simplex import CheckedSimplexQp
 from svmcut.spaces.linear import LinearSpace
 
 

@@ -105,10 +105,10 @@ def test_a_product_is_its_matrix():
     Q, product = B @ B.T + np.diag(h), box.Product(B, h)
     np.testing.assert_allclose(product @ x, Q @ x)
     at = np.array([1, 4, 8])
-    np.testing.assert_allclose(product.formed(at), Q[np.ix_(at, at)])
+    np.testing.assert_allclose(product.submatrix(at), Q[np.ix_(at, at)])
     np.testing.assert_allclose(product.part(at) @ x[at], Q[np.ix_(at, at)] @ x[at])
     r, top = rng.normal(size=9), rng.uniform(0.5, 2, 9)
-    ways = [box.optimum(each, r, top) for each in (Q, product)]
+    ways = [box.maximise_in_box(each, r, top) for each in (Q, product)]
     np.testing.assert_allclose(*ways, atol=1e-7)
 
 

@@ -14,7 +14,7 @@ from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.originals.svm_light.machines import MachineProblem
 from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
-from svmcut.risks.free_bias import FreeBias, root
+from svmcut.risks.free_bias import FreeBias, find_root
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.logistic import BoundLogistic
 from svmcut.risks.squared_hinge import BoundSquaredHinge
@@ -88,7 +88,7 @@ def test_the_best_bias_and_a_cut_that_knows_none(rng, loss, ties):
         assert known.offset + known.coef @ s == pytest.approx(known.value, rel=1e-9)
         assert abs(known.coef.sum()) <= 1e-12 * np.abs(known.coef).sum()
         foreseen = risk.nearest_cut(known.coef + rng.normal(size=30))
-        narrow = risk.smoothed(s, 0.3 if risk.widest() else 0.0)
+        narrow = risk.smooth(s, 0.3 if risk.initial_width() else 0.0)
         assert narrow.excess == pytest.approx(
             narrow.value - narrow.offset - narrow.coef @ s, abs=1e-9 * narrow.value
         )
@@ -205,8 +205,8 @@ def test_a_root_is_found_from_far_and_on_flat_slopes():
     def rate(b):
         return float(np.clip(b - 1e7, -1, 1)), float(abs(b - 1e7) < 1)
 
-    assert root(rate, 1e-16) == pytest.approx(1e7, rel=1e-15)
-    assert root(lambda b: (max(0.0, b - 3), float(b > 3)), 1e-16) == 0.0
+    assert find_root(rate, 1e-16) == pytest.approx(1e7, rel=1e-15)
+    assert find_root(lambda b: (max(0.0, b - 3), float(b > 3)), 1e-16) == 0.0
 
 
 @pytest.mark.parametrize("solver", ["newton", "cutting-plane"])
@@ -226,7 +226,7 @@ def test_bounds_hold_where_all_losses_are_nearly_0(loss, solver):
 
 
 def test_cuts_of_tiny_fractions_have_all_digits():
-    bound = BoundLogistic.of(np.array([-1.0, 1.0, -1.0]), None, 1)
+    bound = BoundLogistic.from_labels(np.array([-1.0, 1.0, -1.0]), None, 1)
     coef = np.array([1.6e-13, -2.4e-13, 8e-20])
     found, offset = bound.nearest_cut(coef)
     u = np.abs(coef)

@@ -215,7 +215,7 @@ def test_a_run_that_ends_before_its_first_look_has_a_model(rng, solver, monkeypa
     last, model = end.value.progress, problem.model
     w = last.solution()
     assert model.is_model(w) and not model.is_model(np.zeros(model.dim))
-    risk = model.summed(model.separate(w).slacks)
+    risk = model.weighted_sum(model.separate(w).slacks)
     assert last.primal == pytest.approx(0.5 * w @ w + risk)
     assert 0 <= last.dual <= last.primal
 

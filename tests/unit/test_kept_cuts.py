@@ -11,7 +11,7 @@ from svmcut._native import sparse
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.data.examples import Csr, Sequences
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
-from svmcut.qp.checked import CheckedSimplexQp
+from svmcut.qp.simplex import CheckedSimplexQp
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.squared_hinge import SquaredHingeRisk
 from svmcut.solvers.cutting_plane import CuttingPlane

@@ -67,13 +67,13 @@ def test_values_tangents_and_curvatures_are_those_of_the_definition(rng, loss, n
     results = []
     for threads in (1, 3):
         risk = bound(loss, y, v, threads)
-        cut = risk.smoothed(s, 0.0)
+        cut = risk.smooth(s, 0.0)
         assert cut.value == pytest.approx(v @ known[:, 0], rel=1e-12)
         assert cut.offset == pytest.approx(v @ known[:, 2], rel=1e-9, abs=1e-9)
         np.testing.assert_allclose(cut.coef, v * known[:, 1], rtol=1e-12)
         results.append((cut.value, cut.offset, cut.coef.tobytes(), cut.bends.tobytes()))
         e, t = rng.normal(size=n), 0.37
-        moved = risk.smoothed(s + t * e, 0.0)
+        moved = risk.smooth(s + t * e, 0.0)
         slope, bend = risk.slope(s, e, t, 0.0)
         assert slope == pytest.approx(moved.coef @ e, rel=1e-9, abs=1e-9 * n)
         assert bend == pytest.approx(moved.bends @ e**2, rel=1e-9, abs=1e-12 * n)
@@ -98,7 +98,7 @@ def test_threads_leave_no_trace(rng, loss):
 def test_a_curvature_is_the_change_of_the_slope(rng, loss):
     y = rng.normal(size=200) if loss in truth.OF_TARGETS else rng.choice([-1.0, 1.0], 200)
     s, step = rng.normal(size=200) * 2, 1e-6
-    at = bound(loss, y).smoothed(s, 0.0)
+    at = bound(loss, y).smooth(s, 0.0)
     change = (bound(loss, y).linearize(s + step).coef - at.coef) / step
     assert at.bends == pytest.approx(change, rel=1e-4, abs=1e-5)
 

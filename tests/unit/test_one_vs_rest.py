@@ -109,7 +109,7 @@ def test_the_value_of_weights_takes_a_few_classes_at_a_time(together, bias, monk
     X, positive = rows(7)
     given, asked = problem(X, positive, bias=bias), []
     scores_of = LabelSpace.scores_of
-    monkeypatch.setattr(risk_of_rest, "TOGETHER", together)
+    monkeypatch.setattr(risk_of_rest, "MAX_SCORES", together)
     monkeypatch.setattr(
         LabelSpace, "scores_of", lambda self, W: asked.append(W.shape[1]) or scores_of(self, W)
     )

@@ -43,8 +43,8 @@ def test_the_bound_is_below_the_optimum_and_the_gap_is_stated_as_it_is(rng, weig
     assert not outcome.converged and outcome.done and outcome.stopped_by == "held-out"
     assert 0 < outcome.dual <= best.primal and outcome.primal >= best.dual
     w, model = outcome.model.w, quick(data).plan.model
-    assert outcome.primal < 0.3 * model.summed(np.diff(model.parts))  # that of w = 0
-    risk = model.summed(model.separate(w).slacks)
+    assert outcome.primal < 0.3 * model.weighted_sum(np.diff(model.parts))  # that of w = 0
+    risk = model.weighted_sum(model.separate(w).slacks)
     assert outcome.primal == pytest.approx(0.5 * w @ w + 0.3 * risk, rel=1e-12)
 
 
@@ -100,7 +100,7 @@ def test_a_limit_leaves_the_weights_whose_primal_is_stated(rng):
     outcome = quick(data, max_iterations=3).fit(None, 0.3)
     model, w = quick(data).plan.model, outcome.model.w
     assert outcome.stopped_by == "limit" and not outcome.done
-    risk = model.summed(model.separate(w).slacks)
+    risk = model.weighted_sum(model.separate(w).slacks)
     assert outcome.primal == pytest.approx(0.5 * w @ w + 0.3 * risk, rel=1e-12)
 
 
@@ -109,7 +109,7 @@ def test_weights_that_are_too_long_for_c_are_shortened(rng, monkeypatch):
     outcome = quick(data).fit(None, C)
     model, w = quick(data).plan.model, outcome.model.w
     primal = {
-        t: 0.5 * t * t * float(w @ w) + C * model.summed(model.separate(t * w).slacks)
+        t: 0.5 * t * t * float(w @ w) + C * model.weighted_sum(model.separate(t * w).slacks)
         for t in (0, 0.8, 1, 1.25)
     }
     assert outcome.primal == pytest.approx(primal[1], rel=1e-12)
@@ -245,7 +245,7 @@ def test_long_sequences_are_learnt_in_pieces_and_certified_whole(rng):
     outcome = quick(data).fit(None, 0.3)
     w = outcome.model.w
     assert np.mean(outcome.model.tags(data.X, data.indptr) != data.tags) < 0.2
-    risk = model.summed(model.separate(w).slacks)
+    risk = model.weighted_sum(model.separate(w).slacks)
     assert outcome.primal == pytest.approx(0.5 * w @ w + 0.3 * risk, rel=1e-12)
     best = driver(data, task="sequence", gap=1e-2).fit(None, 0.3).progress
     assert 0 <= outcome.dual <= best.primal

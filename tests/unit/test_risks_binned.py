@@ -12,7 +12,7 @@ from svmcut.distributed.histograms import edges_of, places_of
 from svmcut.risks import binned
 from svmcut.risks import tables as tables_risk
 from svmcut.risks.binned import Bins, Costs
-from svmcut.risks.binned_tables import in_bins, make_binned
+from svmcut.risks.binned_tables import binned_losses, make_binned
 from svmcut.spec.catalog import losses
 
 TABLES = [
@@ -67,7 +67,7 @@ def test_cuts_of_bins_against_all_labellings(rng, name, rescaling, norm):
         p = {"prec-at-k": 0.4, "rec-at-k": 1.6}.get(name, 0.0) * (trial % 2)
         risk = made(name, rescaling, norm, int(positive.sum()), int((~positive).sum()), p)
         bins, at = bins_of(risk, s, positive, rng, int(rng.integers(1, 6)))
-        cut, most, value = risk.linearize(bins), risk.most(bins), exact(s)
+        cut, most, value = risk.linearize(bins), risk.upper_bound(bins), exact(s)
         coef = cut.coef.ravel()[at]
         slip = 1e-9 * (1 + abs(value) + abs(cut.offset) + np.abs(coef) @ np.abs(s))
         assert cut.value == pytest.approx(cut.offset + coef @ s, abs=slip)
@@ -102,7 +102,7 @@ def test_cuts_of_tables_in_bins_against_all_labellings(rng, name, parameters):
         P = int(positive.sum())
         risk = make_binned(risk_of(name, **parameters), P, n - P)
         bins, at = bins_of(risk, s, positive, rng, int(rng.integers(1, 6)))
-        cut, most, value = risk.linearize(bins), risk.most(bins), exact(s)
+        cut, most, value = risk.linearize(bins), risk.upper_bound(bins), exact(s)
         coef = cut.coef.ravel()[at]
         slip = 1e-9 * (1 + abs(value) + abs(cut.offset) + np.abs(coef) @ np.abs(s))
         assert cut.value == pytest.approx(cut.offset + coef @ s, abs=slip)
@@ -128,7 +128,7 @@ def test_the_best_own_table_is_found(name, parameters, n_bins):
     assert risk._loss(m, b) == pytest.approx(loss, rel=1e-12, abs=1e-12)
     for costs in (
         [Costs.chords(*of) for of in zip(bins.counts, bins.sums, strict=True)],
-        [Costs.least(bins.edges, *of) for of in zip(bins.counts, bins.sums, strict=True)],
+        [Costs.lower_bound(bins.edges, *of) for of in zip(bins.counts, bins.sums, strict=True)],
     ):
         values = np.where(loss > 0, loss - 100 / 120 * (costs[0](m) + costs[1](b)), 0)
         value, flips, most = risk._highest(costs)
@@ -140,7 +140,7 @@ def test_the_best_own_table_is_found(name, parameters, n_bins):
 
 def test_every_contingency_loss_has_a_risk_in_bins():
     rows = losses("classification").items()
-    assert in_bins() == [name for name, row in rows if row.table or name == "roc-area"]
+    assert binned_losses() == [name for name, row in rows if row.table or name == "roc-area"]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_the_best_table_is_found(name, rescaling, norm, seed):
     allowed = (m + b > 0) & ((name == "f1") | ((P - m + b >= risk._k) & (b > 0)))
     for costs in (
         [Costs.chords(*of) for of in zip(bins.counts, bins.sums, strict=True)],
-        [Costs.least(bins.edges, *of) for of in zip(bins.counts, bins.sums, strict=True)],
+        [Costs.lower_bound(bins.edges, *of) for of in zip(bins.counts, bins.sums, strict=True)],
     ):
         with np.errstate(invalid="ignore", divide="ignore"):
             values = np.where(allowed, risk._value(risk._loss(m, b), costs[0](m) + costs[1](b)), 0)
@@ -173,9 +173,9 @@ def test_intervals_that_are_too_many_keep_their_bounds(rng, monkeypatch):
     s = rng.normal(size=1200) + positive
     risk = made("f1", "slack", 1, int(positive.sum()), int((~positive).sum()))
     bins, _ = bins_of(risk, s, positive, rng, 40)
-    most = risk.most(bins)
-    monkeypatch.setattr(binned, "MOST_INTERVALS", 1)
-    assert most < risk.most(bins) < 1.1 * most
+    most = risk.upper_bound(bins)
+    monkeypatch.setattr(binned, "MAX_INTERVALS", 1)
+    assert most < risk.upper_bound(bins) < 1.1 * most
 
 
 def test_least_costs_are_below_all_members_of_bins(rng):
@@ -183,9 +183,9 @@ def test_least_costs_are_below_all_members_of_bins(rng):
     at = np.searchsorted(edges, keys, "right") - 1
     counts, sums = np.bincount(at, minlength=8).astype(float), np.bincount(at, keys, 8)
     exact, m = np.append(0, np.cumsum(keys)), np.arange(61.0)
-    chords, least = Costs.chords(counts, sums), Costs.least(edges, counts, sums)
+    chords, least = Costs.chords(counts, sums), Costs.lower_bound(edges, counts, sums)
     assert (least(m) <= exact + 1e-12).all() and (exact <= chords(m) + 1e-12).all()
-    assert chords.turn == np.argmin(chords(m)) and least.turn == np.argmin(least(m))
+    assert chords.minimiser == np.argmin(chords(m)) and least.minimiser == np.argmin(least(m))
     assert (np.diff(least(m), 2) >= -1e-12).all() and least(m) == pytest.approx(chords(m), abs=60)
 
 

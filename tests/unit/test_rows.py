@@ -13,7 +13,7 @@ from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import rows
 from svmcut.spaces.linear import LinearSpace
-from svmcut.spaces.rows import RowSpace, few_rows
+from svmcut.spaces.rows import RowSpace, are_rows_few
 
 
 def wide(rng, n=24, d=600, each=40):
@@ -25,7 +25,7 @@ def wide(rng, n=24, d=600, each=40):
 
 @pytest.fixture(params=["Gram matrix", "passes"])
 def kept(request, monkeypatch):
-    monkeypatch.setattr(rows, "GRAM_ROWS", 512 if request.param == "Gram matrix" else 0)
+    monkeypatch.setattr(rows, "MAX_GRAM_ROWS", 512 if request.param == "Gram matrix" else 0)
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0, -2.5])
@@ -70,9 +70,9 @@ def test_the_certificate_is_that_of_the_weights(rng, kept, bias):
 def test_the_shape_alone_decides(rng):
     X, y = wide(rng)
     dense = rng.normal(size=(24, 600)).astype(np.float32)
-    assert few_rows(Csr.from_dense(X), 0.0)
-    assert not few_rows(Csr.from_dense(X[:, :300]), 0.0)  # features are no longer many
-    assert not few_rows(
+    assert are_rows_few(Csr.from_dense(X), 0.0)
+    assert not are_rows_few(Csr.from_dense(X[:, :300]), 0.0)  # features are no longer many
+    assert not are_rows_few(
         Csr.from_dense(dense), 0.0
     )  # passes over the features are the work, not vectors of them
     data = Examples(Csr.from_dense(X), y, None, None, Source("train"))
@@ -99,7 +99,7 @@ def test_every_measure_and_a_path_of_C(rng, monkeypatch):
         trainer = driver(data, **known)
         found = [trainer.fit(C, None) for C in (0.1, 3.0)]
         with monkeypatch.context() as patch:
-            patch.setattr("svmcut.spaces.rows.few_rows", lambda X, bias: False)
+            patch.setattr("svmcut.spaces.rows.are_rows_few", lambda X, bias: False)
             trainer = driver(data, **known)
         assert isinstance(trainer.plan.space, LinearSpace)
         for here, there in zip(found, [trainer.fit(C, None) for C in (0.1, 3.0)]):

@@ -7,8 +7,8 @@ from thinned import thinned
 
 from svmcut._native import qp
 from svmcut.base.errors import UsageError
-from svmcut.qp import checked, make_qp
-from svmcut.qp.checked import CheckedSimplexQp, ExactSimplexQp, objective
+from svmcut.qp import make_qp, simplex
+from svmcut.qp.simplex import CheckedSimplexQp, ExactSimplexQp, objective
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check
 
@@ -26,7 +26,7 @@ def slow_maximum(H, b, C, steps=20_000):
     beta = z = np.full(len(b), 1 / len(b))
     t = 1.0
     for _ in range(steps):
-        new = checked.project_on_simplex(z + (b - C * H @ z) / L)
+        new = simplex.project_on_simplex(z + (b - C * H @ z) / L)
         t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
         z, beta, t = new + (t - 1) / t_new * (new - beta), new, t_new
     return objective(H, b, C, beta)
@@ -79,7 +79,7 @@ def test_rounding_that_looks_like_gain_does_not_go_on(seed):
 def test_osqp_agrees_with_exact(rng, k):
     H, b = problem(rng, k, 10)
     exact = ExactSimplexQp().solve(H, b, 1.0, np.eye(k)[0], 1e-12)
-    proposed = checked.OsqpSimplexQp().solve(H, b, 1.0, np.eye(k)[0], 1e-12)
+    proposed = simplex.OsqpSimplexQp().solve(H, b, 1.0, np.eye(k)[0], 1e-12)
     assert_feasible(proposed)
     assert objective(H, b, 1.0, proposed) == pytest.approx(
         objective(H, b, 1.0, exact), rel=1e-6, abs=1e-9
@@ -120,7 +120,7 @@ def test_a_bad_osqp_answer_is_mended_by_the_exact_solver(rng, monkeypatch, x):
 
 def test_a_matrix_that_osqp_refuses_is_left_to_the_exact_solver():
     H, b = -np.eye(3), np.array([0.0, 2.0, 2.0])
-    assert checked.OsqpSimplexQp().solve(H, b, 1.0, np.eye(3)[0], 1e-8) is None
+    assert simplex.OsqpSimplexQp().solve(H, b, 1.0, np.eye(3)[0], 1e-8) is None
     assert_feasible(CheckedSimplexQp(osqp_from=1).solve(H, b, 1.0, np.eye(3)[0], 1e-8))
 
 
@@ -130,7 +130,7 @@ def test_osqp_meets_the_tolerance_without_the_exact_solver(trial):
     H, b = problem(rng, 90, 60)
     C = 10.0 ** rng.integers(-2, 2)
     tol = 1e-5 * abs(objective(H, b, C, ExactSimplexQp().solve(H, b, C, np.eye(90)[0], 0.0)))
-    beta = checked.OsqpSimplexQp().solve(H, b, C, np.eye(90)[0], tol)
+    beta = simplex.OsqpSimplexQp().solve(H, b, C, np.eye(90)[0], tol)
     assert_feasible(beta)
     gradient = b - C * H @ beta
     assert gradient.max() - beta @ gradient <= tol
@@ -139,7 +139,7 @@ def test_osqp_meets_the_tolerance_without_the_exact_solver(trial):
 def test_the_choices_of_the_catalog(rng, monkeypatch):
     H, b = problem(rng, 12, 4)
     asked = []
-    monkeypatch.setattr(checked.OsqpSimplexQp, "solve", lambda *words: asked.append(len(words[2])))
+    monkeypatch.setattr(simplex.OsqpSimplexQp, "solve", lambda *words: asked.append(len(words[2])))
     for name, expected in (("auto", 0), (None, 0), ("exact", 0), ("osqp", 1)):
         asked.clear()
         assert_feasible(make_qp(name).solve(H, b, 1.0, np.eye(12)[0], 1e-9))
@@ -152,14 +152,14 @@ def test_the_choices_of_the_catalog(rng, monkeypatch):
 
 def test_osqp_is_not_asked_about_a_few_cuts(rng, monkeypatch):
     H, b = problem(rng, 12, 4)
-    monkeypatch.setattr(checked.OsqpSimplexQp, "solve", lambda *_: pytest.fail("OSQP was asked"))
+    monkeypatch.setattr(simplex.OsqpSimplexQp, "solve", lambda *_: pytest.fail("OSQP was asked"))
     assert_feasible(CheckedSimplexQp().solve(H, b, 1.0, np.eye(12)[0], 1e-9))
 
 
 def test_projection_is_the_nearest_point(rng):
     for _ in range(50):
         v = rng.normal(size=6) * 3
-        p = checked.project_on_simplex(v)
+        p = simplex.project_on_simplex(v)
         assert_feasible(p)
         for _ in range(50):
             q = rng.dirichlet(np.ones(6))

@@ -102,11 +102,11 @@ def test_sums_over_examples_are_known(given, summed):
     data = Examples(
         Csr.from_dense(np.eye(4)), np.array([1.0, -1.0, 1.0, -1.0]), None, None, Source("train.dat")
     )
-    assert driver(data, **given).plan.vectors.units.summed == summed
+    assert driver(data, **given).plan.vectors.units.is_sum == summed
 
 
 def test_costs_in_the_units_of_the_originals():
-    percent = Units("error-rate", 0.1, 60, PERCENT, summed=True)
+    percent = Units("error-rate", 0.1, 60, PERCENT, is_sum=True)
     for objective in (
         percent.objective(0.6, None),
         percent.objective(None, 1.0),
@@ -116,7 +116,7 @@ def test_costs_in_the_units_of_the_originals():
     assert whole.objective(3.0, None).C == whole.objective(3.0, None).c == 3.0
     queries = Units("swapped-pairs", 0.1, 4, structures=4)
     assert (queries.objective(2.0, None).C, queries.objective(None, 2.0).C) == (2.0, 8.0)
-    sequences = Units("hamming", 0.1, 5, summed=True, structures=5)
+    sequences = Units("hamming", 0.1, 5, is_sum=True, structures=5)
     assert (sequences.objective(10.0, None).C, sequences.objective(None, 2.0).c) == (2.0, 10.0)
     with pytest.raises(UsageError, match="'f1' with these options is no sum over examples"):
         whole.objective(None, 1.0)

@@ -92,7 +92,7 @@ def test_sampled_cuts_of_weighted_rows_are_unbiased_and_draw_no_row_of_weight_0(
         points = sampler.points(rng, 50)
         assert v[points].min() > 0
         boot += dense(sampler.bootstrap(s[points], points), 24) / 400
-        rows, weights = sampler.merged(points)
+        rows, weights = sampler.merge_draws(points)
         draw = sampler.bootstrap(s[points], points)
         cut = BoundHinge(sampler.signs[rows], weights=weights).linearize(s[rows])
         assert (cut.value, cut.offset) == pytest.approx((draw.value, draw.offset))
