@@ -115,7 +115,7 @@ def entries(command, context) -> dict[str, list[Entry]]:
     """The options of a command by panel; those that every program has are left out."""
     import click
 
-    from svmcut.cli.option_entry import PANELS
+    from svmcut.spec.options import PANELS
 
     found: dict[str, list[Entry]] = {panel: [] for panel in PANELS}
     for option in command.get_params(context):
@@ -360,6 +360,79 @@ def man_section(title: str, command, context, common: Common) -> list[str]:
     return lines
 
 
+TYPED = """\
+# SPDX-License-Identifier: BSD-3-Clause
+\"""The parameters of svmcut.train with their types, for editors and type checkers; nothing imports
+it at run time.
+
+Written by `make docs` from svmcut.spec.parameters and svmcut.tables.options, which have their
+meaning.
+\"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from svmcut.base.typing import Any, Literal
+
+Path = str | os.PathLike[str]
+
+
+class _Single(TypedDict, total=False):
+    \"""Those of one value always.\"""
+
+{single}
+
+
+class Parameters(_Single, total=False):
+    \"""Of one training run.\"""
+
+{one}
+
+
+class Training(Parameters, total=False):
+    \"""Of svmcut.train, which may end where labels are decided.\"""
+
+    until_decided: Any
+    fraction: float
+
+
+class Lists(_Single, total=False):
+    \"""Of svmcut.cross_validate, which chooses among several values.\"""
+
+{several}
+"""
+
+
+def typed_parameters() -> str:
+    """The parameters with their types as a module."""
+    from svmcut.base.records import fields
+    from svmcut.spec.catalog import KERNEL_PARAMETERS
+    from svmcut.spec.parameters import Settings
+    from svmcut.tables.options import TableOptions
+
+    declared = [*fields(Settings), *fields(TableOptions)]
+    known = {item.name: item for item in declared if item.option and item.name != "task"}
+    lists = ("cost", "example_cost", *KERNEL_PARAMETERS)
+
+    def lines(names, several=False):
+        for name in names:
+            text = known[name].option.kind.type
+            if several:
+                text = re.sub(r"Literal\[.*?\]", "str", text)
+                text = f"{text} | Sequence[{text}]"
+            yield f"    {name}: {text}{' | None' * (known[name].default is None)}"
+
+    single = [*lines(name for name in known if name not in lists), "    original: bool"]
+    return TYPED.format(
+        single="\n".join(single),
+        one="\n".join(lines(lists)).replace("'", '"'),
+        several="\n".join(lines(lists, several=True)),
+    )
+
+
 BODIES: dict[str, Callable[[], str]] = {
     "docs/commands.md": commands_body,
     "docs/classes.md": partial(tasks_body, "multiclass", "regression"),
@@ -369,6 +442,7 @@ BODIES: dict[str, Callable[[], str]] = {
 }
 PAGES = {path: partial(page, path, body) for path, body in BODIES.items()}
 PAGES |= {f"man/{row[0]}.1": partial(man_page, row[0]) for row in MANUAL}
+PAGES["svmcut/spec/typed.py"] = typed_parameters
 
 if __name__ == "__main__":
     os.chdir(ROOT)

@@ -37,7 +37,6 @@ For Python users: every public name. Those of `svmcut.dask` need the extra `dask
 #: Beside the names that svmcut exports.
 MODULES = {
     "What they take and return": [
-        "svmcut.spec.parameters.Settings",
         "svmcut.loading.Fitted",
         "svmcut.training.outcome.Outcome",
         "svmcut.api.Choice",
@@ -56,7 +55,7 @@ MODULES = {
     "On the workers of Dask": ["svmcut.dask.train", "svmcut.estimators.clusters.LinearSVM"],
 }
 #: Their attributes stand in their docstrings; listed one by one they would be there twice.
-PLAIN = {"svmcut.spec.parameters.Settings", "svmcut.training.outcome.Outcome", "svmcut.api.Choice"}
+PLAIN = {"svmcut.training.outcome.Outcome", "svmcut.api.Choice"}
 
 
 def scripts() -> list[Path]:
@@ -113,7 +112,37 @@ def api_page() -> str:
         for name in objects:
             members = ", members: false" if name in PLAIN else ""
             parts.append(f"\n::: {name}\n    options: {{heading_level: 3{members}}}\n")
-    return "".join(parts)
+    return "".join([*parts, parameters_section()])
+
+
+PARAMETERS = """
+## Parameters of training
+
+`svmcut.train` takes these by name; None leaves a choice to the task, the kernel or the solver.
+An option that a text names is a parameter too: `--max-memory` is `max_memory`.
+
+"""
+
+
+def parameters_section() -> str:
+    """Every parameter with its type, its default and the help of its option."""
+    from svmcut.cli.option_texts import options
+    from svmcut.spec.catalog import TASKS
+    from svmcut.spec.parameters import KINDS
+
+    source = (ROOT / "svmcut" / "spec" / "parameters.py").read_text(encoding="utf-8")
+    notes = {
+        name: re.sub(r"\s*#: ?", " ", lines).rstrip()
+        for lines, name in re.findall(r"((?:    #: .*\n)+)    (\w+):", source)
+    }
+    rows = {row.field: row for task in reversed(TASKS) for row in options(task)}
+    lines = []
+    for name, kind in KINDS.items():
+        row = rows[name]
+        text = html.escape(f"{row.help} {row.more}".strip(), quote=False) + notes.get(name, "")
+        default = f" *Default: {html.escape(row.default)}.*" if row.default else ""
+        lines.append(f"- **`{name}`** (`{kind.type}`) {text}{default}\n".replace("*w", r"\*w"))
+    return PARAMETERS + "".join(lines)
 
 
 GENERATED = {"examples.md": examples_page, "api.md": api_page}

@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from svmcut.base.errors import UsageError
 from svmcut.cli import commands, option_checks
-from svmcut.cli.options import options as options_of_task
+from svmcut.cli.option_texts import options as options_of_task
 from svmcut.spec.catalog import (
     COLUMNS,
     INPUTS,

@@ -276,13 +276,7 @@ def test_add_a_solver_in_one_file(tmp_path):
 def test_add_an_option(tmp_path):
     title = "Add an option"
     _, takes = section(title).rsplit("```python\n", 1)
-    places = (
-        "    average: str = param",
-        "    average: str\n",
-        '    Option(\n        "line_search",',
-        "        takes=(*_CUTS",
-    )
-    added(tmp_path, title, *places)
+    added(tmp_path, title, "    parts: int | None = param", "        takes=(*_CUTS")
     rows = tmp_path / "svmcut" / "spec" / "solvers.py"
     text = rows.read_text(encoding="utf-8")
     old = '        takes=(*_CUTS, "line_search", "free_bias"),\n'
@@ -296,12 +290,7 @@ def test_add_a_loss_with_a_parameter_and_its_option(tmp_path):
     regression = """            Loss(
                 SQUARED_TUBE,
 """
-    places = (
-        regression,
-        "    penalty: str = param",
-        "    penalty: str\n",
-        '    Option(\n        "penalty",',
-    )
+    places = (regression, "    penalty: str = param")
     title = "Add a loss with a parameter, and its option"
     added(tmp_path, title, None, *places, None)
     tasks = tmp_path / "svmcut" / "spec" / "tasks.py"

@@ -231,7 +231,7 @@ def test_every_option_has_help():
 
     from svmcut.cli.commands import COMMANDS
     from svmcut.cli.main import svmcut
-    from svmcut.cli.option_rows import ROWS
+    from svmcut.cli.options import ROWS
 
     assert [row.field for row in ROWS if not row.help.strip()] == []
     context = click.Context(svmcut)

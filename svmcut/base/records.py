@@ -28,27 +28,19 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 
 
 class Field(NamedTuple):
-    """One value of a record; without a default or a factory it is to be given.
-
-    Attributes
-    ----------
-    name : str
-    default : object
-    factory : callable or None
-        Makes the default of each record.
-    kind : Kind or None
-        What is accepted, of a parameter.
-    """
+    """One value of a record; without a default or a factory it has to be given."""
 
     name: str = ""
     default: Any = MISSING
+    #: Makes the default of each record.
     factory: Any = None
-    kind: Any = None
+    #: The option of a command line that fills it: svmcut.spec.options.Option.
+    option: Any = None
 
 
-def field(*, default: Any = MISSING, default_factory: Any = None, kind: Any = None) -> Any:
-    """What a field says beside its annotation."""
-    return Field("", default, default_factory, kind)
+def field(*, default: Any = MISSING, default_factory: Any = None) -> Any:
+    """Declare the default of a field."""
+    return Field("", default, default_factory)
 
 
 @overload

@@ -196,12 +196,9 @@ def in_options(message: str, original: bool = False) -> str:
     options of the original program."""
     if not isinstance(message, Message):
         return message
-    from svmcut.cli.options import options
-    from svmcut.cli.table_rows import ROWS
-    from svmcut.spec.catalog import TASKS
+    from svmcut.cli.options import ROWS
 
-    known = {option.field: option for task in TASKS for option in options(task)}
-    known |= {option.field: option for option in ROWS}
+    known = {option.field: option for option in ROWS}
     return message.worded(partial(_flag, known, original))
 
 

@@ -15,7 +15,7 @@ from svmcut.base.errors import CheckpointError, ClusterError, OutputError
 from svmcut.base.messages import printable, without_secrets
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.guard import warn
-from svmcut.cli.options import options as table
+from svmcut.cli.options import rows
 from svmcut.cli.termination import STOPPED, Terminated, pending_signal
 from svmcut.files.checkpoints import (
     Generations,
@@ -271,7 +271,7 @@ class Checkpoints:
             differences.append(
                 f"the examples of {self._options.example_file} differ, or their weights"
             )
-        names = {option.field: option.full for option in table(self._options.task)}
+        names = {option.field: option.full for option in rows(self._options.task)}
         for field in sorted(mine["options"].keys() | other["options"].keys()):
             was, now = (side["options"].get(field, "nothing") for side in (other, mine))
             if was != now:

@@ -11,9 +11,9 @@ import os
 from functools import partial
 
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.cli.option_entry import COMPATIBILITY, DATA, OUTPUT, PRINTED, RUNNING, Option, inert
 from svmcut.spec.catalog import SCHEMES, TASKS
-from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, integer, one_of, two_numbers
+from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, PRINTED, integer, one_of, two_numbers
+from svmcut.spec.options import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option, warn_of_inert
 from svmcut.spec.parameters import KINDS
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ def score(values: dict[str, Any]) -> None:
         from svmcut.cli.scoring import run_scoring
 
         warnings = run_scoring(files, options)
-    for warning in [*inert(SCORING, values), *warnings]:
+    for warning in [*warn_of_inert(SCORING, values), *warnings]:
         warn("svmcut classify", warning)
 
 

@@ -14,9 +14,7 @@ from svmcut.base.errors import UsageError
 from svmcut.base.messages import Parameter, join_names, printable
 from svmcut.base.typing import Any
 from svmcut.cli.files import redirect_log
-from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
-from svmcut.cli.table_rows import ROWS as TABLE_ROWS
 from svmcut.data.examples import MultilabelExamples
 from svmcut.data.labels import SIGNS, label_text
 from svmcut.files.names import input_of
@@ -25,9 +23,11 @@ from svmcut.files.roles import File, check_roles
 from svmcut.spec.catalog import TABLES
 from svmcut.spec.entries import CLASSES, SETS
 from svmcut.spec.kinds import PATH, one_of
+from svmcut.spec.options import DATA, OUTPUT, Option
 from svmcut.tables.encoded import read_encoded
 from svmcut.tables.label_files import joined_lines
 from svmcut.tables.options import OF_TABLES, TableOptions
+from svmcut.tables.options import ROWS as TABLE_ROWS
 
 _EPILOG = """\b
 Examples:

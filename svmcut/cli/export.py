@@ -11,7 +11,6 @@ from svmcut.base.errors import UsageError
 from svmcut.base.messages import join_names, printable
 from svmcut.base.typing import Any
 from svmcut.cli.files import redirect_log
-from svmcut.cli.option_entry import OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
@@ -19,6 +18,7 @@ from svmcut.formats import read_model
 from svmcut.formats.exported import cannot
 from svmcut.spec.catalog import EXPORTS, load
 from svmcut.spec.kinds import one_of
+from svmcut.spec.options import OUTPUT, Option
 
 _EPILOG = """\b
 Examples:

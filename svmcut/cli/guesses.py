@@ -13,7 +13,7 @@ from svmcut.spec.spellings import nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from svmcut.cli.option_entry import Option
+    from svmcut.spec.options import Option
 
 #: How others call a command.
 _COMMANDS = {

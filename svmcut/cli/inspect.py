@@ -17,7 +17,6 @@ from svmcut.base.typing import Any
 from svmcut.cli.advice import in_options
 from svmcut.cli.commands import input_option
 from svmcut.cli.files import redirect_log
-from svmcut.cli.option_entry import DATA, OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.cli.report import report_text, without_url_secrets
 from svmcut.data.labels import label_text
@@ -30,6 +29,7 @@ from svmcut.scoring.probabilities import Reliability, Skill
 from svmcut.spec.catalog import INPUTS, TASKS
 from svmcut.spec.entries import GRADES, NUMBERS, TAGS, TWO_CLASSES
 from svmcut.spec.kinds import PATH, integer
+from svmcut.spec.options import DATA, OUTPUT, Option
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.tasks.prediction import tally_blocks
 from svmcut.tasks.protocol import input_for, make_task, names_for, tasks_of

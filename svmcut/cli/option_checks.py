@@ -12,7 +12,6 @@ from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli import options as table
 from svmcut.cli.advice import in_options
-from svmcut.cli.option_entry import inert
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.proving import check_deciding, check_proving
 from svmcut.cli.updating import check_updating
@@ -28,6 +27,7 @@ from svmcut.spec.catalog import (
     measures,
 )
 from svmcut.spec.entries import TAGS
+from svmcut.spec.options import warn_of_inert
 from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
@@ -75,7 +75,7 @@ def check(options: LearnOptions) -> list[str]:
         idle.append("-o has no effect with -w 9")
     if "preimage" in given and not options.has_kernel:
         idle.append("--i has no effect with the linear kernel")
-    return [*map(in_options, idle), *inert(table.rows(options.task), given)]
+    return [*map(in_options, idle), *warn_of_inert(table.rows(options.task), given)]
 
 
 def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:

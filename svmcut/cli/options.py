@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of training by task: the rows of option_rows with their kinds, texts and defaults,
-those of parameters.
+"""The options of a training run, and the rows of those that a task has.
 
-What a task, its losses and its solvers cannot use is not offered; the rows of svmcut.spec.catalog
-say which. The click commands, the originals' argument lists, the report and the tests all read
-`options`.
+An option of the command line alone is a field of LearnOptions; all others are parameters
+(svmcut.spec.parameters) and options of tables (svmcut.tables.options).
 """
 
 from __future__ import annotations
@@ -13,13 +11,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from svmcut.base.errors import UsageError
-from svmcut.base.messages import join_names
 from svmcut.base.records import field, fields, record, replace
 from svmcut.base.typing import Any
-from svmcut.cli import table_rows
-from svmcut.cli.option_entry import COMPATIBILITY, PRINTED, Option
-from svmcut.cli.option_rows import AT_HELP, SPREAD, biased, placed
-from svmcut.cli.option_rows import ROWS as OWN_ROWS
 from svmcut.files.names import input_of
 from svmcut.spec.catalog import (
     AUTO,
@@ -30,10 +23,6 @@ from svmcut.spec.catalog import (
     KERNELS,
     OF_TAGS,
     OF_VALUES,
-    PARTED,
-    QPS,
-    RESCALINGS,
-    SBP,
     SOLVERS,
     SUBSPACE,
     TABLES,
@@ -44,16 +33,7 @@ from svmcut.spec.catalog import (
     takers,
     task_inputs,
 )
-from svmcut.spec.entries import (
-    CDN,
-    CLASSES,
-    NUMBERS,
-    ONE_CLASS,
-    PROPENSITIES,
-    SETS,
-    TAGS,
-    TWO_CLASSES,
-)
+from svmcut.spec.entries import CLASSES, NUMBERS, PROPENSITIES, SETS, TAGS, TWO_CLASSES, Task
 from svmcut.spec.kinds import (
     ADDRESS,
     ANY,
@@ -61,6 +41,7 @@ from svmcut.spec.kinds import (
     GAMMAS,
     LEVEL,
     PATH,
+    PRINTED,
     Kind,
     Span,
     Typed,
@@ -72,49 +53,69 @@ from svmcut.spec.kinds import (
     several,
     several_or_span,
 )
+from svmcut.spec.options import (
+    COMPATIBILITY,
+    DATA,
+    OBJECTIVE,
+    OUTPUT,
+    RUNNING,
+    STOPPING,
+    Option,
+    options_of,
+    param,
+    replace_kind,
+)
 from svmcut.spec.parameters import (
-    CERTIFIED_ROWS,
     DEFAULTS,
     DEGREE,
-    EPSILON,
     FACTOR,
     FACTORS,
     GAMMA,
-    KKT_TOLERANCE,
     C,
     Settings,
-    kinds_of,
-    param,
     task_defaults,
 )
-from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, PLACE_KINDS
+from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, USUAL_CONFIDENCE
 from svmcut.spec.spellings import OF_NO_TUBE, respelt
 from svmcut.spec.task_refusals import OF_TASKS, STEERING
 from svmcut.spec.trainers import chosen_solver
 from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions, options_for
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 
-ROWS = (*OWN_ROWS, *table_rows.ROWS)
 #: Weights of an example's loss that --cv compares where none is given.
 COSTS = tuple(2.0**power for power in range(-7, 8, 2))
 #: What it multiplies the gamma of "scale" by then, and the texts of them.
 AROUND_SCALE = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
-#: Options of a threshold.
-CHOICE = ("at_least", "maximise", "confidence")
-#: Options of labels that training is to decide.
-DECIDING = ("until_decided", "fraction")
-#: Rows that changed since the initial model was trained.
-CHANGED = ("added", "removed")
-#: What proves a choice of C.
-PROVING = "certify_choice"
 #: Tasks of learn.
 LEARNT = tuple(name for name, task in TASKS.items() if task.command == "learn")
 
 
+def _has_two_classes(task: Task) -> bool:
+    return task.labels == TWO_CLASSES
+
+
+def _has_classes(task: Task) -> bool:
+    return task.has_classes
+
+
+def _has_parts(task: Task) -> bool:
+    return task.parted
+
+
+def _has_workers(task: Task) -> bool:
+    return task.parted or task.labels == SETS
+
+
 def _values(name: str, kind: Kind) -> Any:
-    """A field of one or several values of a parameter of the kernel."""
+    """Return a field of one or several values of a parameter of the kernel."""
     default = KERNEL_DEFAULTS[name]
-    return param((Typed(f"{default:g}", default),), several(kind, ANY if name in FACTORS else None))
+    kinds = several(kind, ANY if name in FACTORS else None)
+    return replace_kind(Settings, name, (Typed(f"{default:g}", default),), kinds)
+
+
+def _idle(default: Any, kind: Kind, letter: str, only: str = "", after: str = "u") -> Any:
+    """Return a field of an option that is taken for compatibility and never has an effect."""
+    return param(default, kind, COMPATIBILITY, letter=letter, only=only, after=after, inert=True)
 
 
 @record(kw_only=True)
@@ -124,51 +125,176 @@ class LearnOptions(Settings):
     example_file: str
     model_file: str = "svm_struct_model"
     command: str = "learn"
-    cost: tuple[Typed, ...] | None = param(None, several_or_span(C))
-    example_cost: tuple[Typed, ...] | None = param(None, several_or_span(C))
+    table: TableOptions = field(default_factory=TableOptions)
+
+    # One or several values in the place of one
+    cost: tuple[Typed, ...] | None = replace_kind(Settings, "cost", None, several_or_span(C))
+    example_cost: tuple[Typed, ...] | None = replace_kind(
+        Settings, "example_cost", None, several_or_span(C)
+    )
     degree: tuple[Typed, ...] = _values("degree", DEGREE)
     gamma: tuple[Typed, ...] = _values("gamma", GAMMA)
     scale_kernel: tuple[Typed, ...] = _values("scale_kernel", FACTOR)
     coef0: tuple[Typed, ...] = _values("coef0", ANY)
-    propensities: bool = param(False, FLAG)
-    algorithm: int | None = param(None, integer(0, 9))
-    weights: str | None = param(None, PATH)
-    cv: int | None = param(None, integer(2))
-    validate: str | None = param(None, PATH)
-    select: str | None = param(None, PATH)
-    certify_choice: float | None = param(None, number(0, 1, above=True))
-    until_decided: str | None = param(None, PATH)
-    added: str | None = param(None, PATH)
-    removed: str | None = param(None, PATH)
-    fraction: float | None = param(None, number(0, 1, above=True))
-    at_least: tuple[tuple[str, float], ...] | None = param(None, FLOORS)
-    maximise: str | None = param(None, MAXIMISED)
-    confidence: float | None = param(None, CONFIDENCE)
-    table: TableOptions = field(default_factory=TableOptions)
-    checkpoint: str | None = param(None, PATH)
-    checkpoint_every: float = param(60.0, duration())
-    resume: bool = param(False, FLAG)
-    cache: str | None = param(None, PATH)
-    scheduler: str | None = param(None, ADDRESS)
-    scheduler_file: str | None = param(None, PATH)
-    work_dir: str | None = param(None, PATH)
-    report: str | None = param(None, PATH)
-    trace: str | None = param(None, PATH)
-    format: str = param("plain", PRINTED)
-    progress: bool | None = param(None, FLAG)
-    alphas: str | None = param(None, PATH)
-    verbosity: int = param(1, LEVEL)
-    light_verbosity: int = param(0, LEVEL)
-    new_constraints: int = param(100, integer(1))
-    constraint_cache: int = param(5, integer(-(2**31)))
-    refresh: float = param(100.0, number(0, 100, above=True))
-    qp_new: int = param(0, integer(0))
-    qp_size: int = param(10, integer(2))
-    shrink_after: int = param(100, integer(1))
-    qp_iterations: int = param(100_000, integer(0))
-    preimage: int = param(2, integer(0, 9))
-    recompute: int = param(0, integer(0))
-    shrink: int = param(1, integer(0, 1))
+
+    # Data
+    weights: str | None = param(None, PATH, DATA, after="positive").describe(
+        "File with one number per line, the weight of each {single}: 2 counts it twice, 0 leaves "
+        "it out. It multiplies any cost: in EXAMPLE_FILE."
+    )
+    cv: int | None = param(None, integer(2), DATA, after="class_weight").describe(
+        "Cross-validate on this many folds each combination of C and the kernel's parameters; "
+        "the best by --select is trained on all examples. Without C it tries --example-cost "
+        "2^-7, 2^-5, ..., 2^7; with -t rbf and without -g each with a quarter of -g scale, that, "
+        "and four times that."
+    )
+    validate: str | None = param(None, PATH, DATA, after="class_weight").describe(
+        "Measure every model on this file."
+    )
+    certify_choice: float | None = param(
+        None, number(0, 1, above=True), DATA, where=_has_two_classes, after="class_weight"
+    ).describe(
+        "Choose C from an interval, -c LOW:HIGH or --example-cost LOW:HIGH, with a proof: no "
+        "other C of it has fewer errors on --validate, or on the folds of --cv, by more than "
+        "this share of the examples (0.01: one in a hundred). Without C the interval is "
+        "--example-cost 2^-7:2^7. For two classes on features."
+    )
+
+    # Objective
+    propensities: bool = param(
+        False,
+        FLAG,
+        OBJECTIVE,
+        where=lambda task: any(loss.of_clicks for loss in task.losses),
+        after="loss",
+    ).describe(
+        "Lines with label 1 are clicks; their cost: is 1 / propensity (1 if missing). The same "
+        "as -l propensities."
+    )
+    at_least: tuple[tuple[str, float], ...] | None = param(
+        None, FLOORS, OBJECTIVE, where=_has_two_classes
+    ).describe(
+        "Promise for new rows like these: precision=0.95, recall=0.9 or specificity=0.99; can be "
+        "repeated."
+    )
+    maximise: str | None = param(
+        None,
+        MAXIMISED,
+        OBJECTIVE,
+        shown="recall; precision if only recall is promised",
+        where=_has_two_classes,
+    ).describe("What to maximise among the thresholds that keep the promises: precision or recall.")
+    confidence: float | None = param(
+        None, CONFIDENCE, OBJECTIVE, shown=f"{USUAL_CONFIDENCE:g}", where=_has_two_classes
+    ).describe("Probability that all promises hold.")
+
+    # Stopping
+    until_decided: str | None = param(
+        None, PATH, STOPPING, where=_has_classes, after="gap"
+    ).describe(
+        "Stop when a share (--fraction) of the labels that the model predicts for this file are "
+        "proven to be those of the exact optimum, instead of --gap."
+    )
+    fraction: float | None = param(
+        None, number(0, 1, above=True), STOPPING, shown="0.99", where=_has_classes, after="gap"
+    ).describe("Share of labels to prove for --until-decided.")
+
+    # Output
+    select: str | None = param(None, PATH, OUTPUT).describe(
+        "Measure that chooses; --validate also writes the best model as MODEL_FILE, --cv "
+        "(default {measure}) it alone: {measures}."
+    )
+    report: str | None = param(None, PATH, OUTPUT).describe(
+        "Write the report as one JSON document."
+    )
+    trace: str | None = param(None, PATH, OUTPUT).describe(
+        "Write one JSON object per iteration, a line each."
+    )
+    alphas: str | None = param(
+        None,
+        PATH,
+        OUTPUT,
+        letter="-a",
+        flags=(),
+        where=lambda task: task.original is not None,
+    ).describe("Write the multipliers of the final constraints, one per line.")
+    format: str = param("plain", PRINTED, OUTPUT).describe(
+        "Report on standard output: plain (a summary) or original (the lines of {original})."
+    )
+    verbosity: int = param(1, LEVEL, OUTPUT, letter="-v", flags=()).describe(
+        "Verbosity of the report on standard output.",
+        "2 adds the lines of --format original to the summary.",
+    )
+    progress: bool | None = param(None, FLAG, OUTPUT, shown="on a terminal").describe(
+        "Progress bar on standard error."
+    )
+
+    # Running
+    added: str | None = param(
+        None, PATH, RUNNING, where=_has_two_classes, after="keep_multipliers"
+    ).describe(
+        "With --initial MODEL, and the file that this was trained on with --keep-multipliers as "
+        "EXAMPLE_FILE: the optimum with the rows of this file, too. What the multipliers prove "
+        "of it is known at once; training follows with --gap, --epsilon or --until-decided alone."
+    )
+    removed: str | None = param(
+        None, PATH, RUNNING, where=_has_two_classes, after="keep_multipliers"
+    ).describe("The same without the rows of this file, which are some of EXAMPLE_FILE.")
+    checkpoint: str | None = param(None, PATH, RUNNING).describe(
+        "Save the state of training to this file at intervals and on SIGUSR1, SIGTERM and "
+        "SIGHUP. It is removed at the end."
+    )
+    checkpoint_every: float = param(60.0, duration(), RUNNING).describe(
+        "Time between checkpoints: seconds, or 30s, 5m, 1h."
+    )
+    resume: bool = param(False, FLAG, RUNNING).describe(
+        "Continue from --checkpoint if the file exists."
+    )
+    cache: str | None = param(None, PATH, RUNNING, where=_has_parts).describe(
+        "Folder for parsed rows as binary arrays, which later runs read instead of the text. "
+        "--solver cutting-plane can then train on more rows than fit in memory."
+    )
+    scheduler: str | None = param(None, ADDRESS, RUNNING, where=_has_workers).describe(
+        "Train on the workers of this Dask scheduler; local:N starts N workers here. {spread} "
+        "With --cv and grids the workers train the cells, by any solver."
+    )
+    scheduler_file: str | None = param(None, PATH, RUNNING, where=_has_workers).describe(
+        "The same, with the file that the Dask scheduler wrote."
+    )
+    work_dir: str | None = param(None, PATH, RUNNING, where=_has_parts).describe(
+        "Folder that all workers see; weights above 10 MB are passed through files there, which "
+        "are removed."
+    )
+
+    # Compatibility; in the lists of the originals -w follows -m
+    algorithm: int | None = param(
+        None, integer(0, 9), COMPATIBILITY, letter="-w", after="cache_size"
+    ).describe("{original}'s algorithm number {algorithms}; all lead to the same optimum.")
+    light_verbosity: int = _idle(0, LEVEL, "-y").describe("svm_light's verbosity.")
+    new_constraints: int = _idle(100, integer(1), "-k").describe(
+        "New constraints before the QP is solved."
+    )
+    constraint_cache: int = _idle(5, integer(-(2**31)), "-f").describe(
+        "Constraints cached per example (-w 4)."
+    )
+    refresh: float = _idle(100.0, number(0, 100, above=True), "-b").describe(
+        "Percent of examples refreshed (-w 4)."
+    )
+    qp_new: int = _idle(0, integer(0), "-n").describe("New variables per QP iteration.")
+    qp_size: int = _idle(10, integer(2), "-q").describe("Variables per QP iteration.")
+    shrink_after: int = _idle(100, integer(1), "-h").describe("Iterations before shrinking.")
+    qp_iterations: int = _idle(100_000, integer(0), "-#").describe(
+        "QP iterations without progress."
+    )
+    preimage: int = param(2, integer(0, 9), COMPATIBILITY, letter="--i", only="svm_perf").describe(
+        "Preimage method of -w 9 with a kernel."
+    )
+    recompute: int = _idle(0, integer(0), "--r", only="svm_perf", after="").describe(
+        "Recomputations of the reduced set."
+    )
+    shrink: int = _idle(1, integer(0, 1), "--s", only="svm_perf", after="").describe(
+        "Shrinking in -w 9."
+    )
 
     @property
     def reads_table(self) -> bool:
@@ -271,218 +397,36 @@ def solver_name(options: LearnOptions) -> str:
     return AUTO if options.algorithm == 9 or classes else CUTTING_PLANE
 
 
-_KINDS = kinds_of(LearnOptions) | kinds_of(TableOptions)
+#: Every option of training, with the help of no task in particular.
+ROWS = options_of(LearnOptions, TableOptions)
+_FOR_SOME_TASKS = STEERING | OF_TASKS | {"bias"}
 
 
 def offered(task: str) -> set[str]:
-    """The fields a task has options for."""
-    row, rows = TASKS[task], losses(task).values()
-    names = {option.field for option in ROWS} - (STEERING | OF_TASKS | {"bias"})
-    names |= {*row.takes} | {name for name in STEERING if takers(task, name)}
-    names |= {*OF_VALUES} if row.of_rows else set()
-    if task == DEFAULTS["task"]:  # the labels may name the other
-        names.add("multiclass")
-    needs = {
-        "task": task in LEARNT,
-        "p": any(loss.at for loss in rows),
-        "propensities": any(loss.of_clicks for loss in rows),
-        "slack_norm": any(len(loss.norms) > 1 for loss in rows),
-        "rescaling": row.original is not None,
-        **dict.fromkeys(("scheduler", "scheduler_file"), task in PARTED or row.labels == SETS),
-        **dict.fromkeys(("work_dir", "cache"), task in PARTED),
-        **dict.fromkeys(TABLE_OPTIONS, False),
-        **dict.fromkeys(OF_TOKENS if row.labels == TAGS else OF_TABLES, True),
-        **dict.fromkeys(("cost", "example_cost"), row.has_cost),
-        **dict.fromkeys(CHOICE, row.labels == TWO_CLASSES),
-        PROVING: row.labels == TWO_CLASSES,
-        **dict.fromkeys(CHANGED, row.labels == TWO_CLASSES),
-        **dict.fromkeys(DECIDING, row.labels in (TWO_CLASSES, CLASSES)),
-    }
-    of_kernels = {"kernel", "cache_size"}.union(*(kernel.takes for kernel in KERNELS.values()))
-    needs |= dict.fromkeys(of_kernels, bool(solvers(task, True)))
-    for option in ROWS:
-        if option.panel == COMPATIBILITY or option.field == "alphas":
-            needs[option.field] = row.original is not None and option.only in ("", row.original)
-    return {name for name in names if needs.get(name, True)}
+    """Return the fields that a task has options for."""
+    return {option.field for option in ROWS if _is_offered(option, TASKS[task])}
 
 
-def numbered(rows) -> str:
-    """Names with the originals' numbers, and what there is to say of each: f1 (1), error-rate
-    (2)."""
-    names = [row.name if row.number is None else f"{row.name} ({row.number})" for row in rows]
-    told = any(row.help for row in rows)
-    return (
-        "; ".join(f"{name}, {row.help}" if row.help else name for name, row in zip(names, rows))
-        if told
-        else ", ".join(names)
-    )
-
-
-_INPUTS = (
-    "svm, as above; csv, tsv, jsonl, parquet or arrow: a table, with --label; text: lines with a "
-    "label, a tab and a text, or with __label__NAME and a text",
-    "svm, as above; crfsuite: lines with a tag and named attributes, NAME or NAME:VALUE, separated "
-    "by tabs (give it to classify too); conll: lines with columns separated by blanks, the last "
-    "of them the tag. In both, an empty line ends a sequence",
-)
-
-
-#: The machine that nu stands for, by labels.
-_NU = {
-    ONE_CLASS: "At most this share of the examples is outside, and at least this share are support "
-    "vectors: LIBSVM's -s 2.",
-    NUMBERS: "nu-SVR, LIBSVM's -s 4: fit the width of the tube so that at most this share of the "
-    "examples lies outside. Solver smo, any kernel.",
-    "": "nu-SVC, LIBSVM's -s 1, instead of C: at most this share of the examples is on the wrong "
-    "side of the margin. Solver smo, any kernel.",
-}
-
-
-_PROBABILITY = {
-    TAGS: "Calibrate probabilities of tags on five-fold cross-validation; training takes longer. "
-    "classify --confidence writes them. --quick does so by itself, on the sequences it holds out.",
-    NUMBERS: "Estimate the noise around predictions, sigma of a Laplace distribution, on five-fold "
-    "cross-validation; training takes longer. classify prints it.",
-    "": "Calibrate class probabilities on five-fold cross-validation; training takes longer. "
-    "classify --probability writes them. Models of -l logistic have probabilities without it.",
-}
-
-
-def _rules(row: Any) -> dict[str, str]:
-    """What ends training of a task where nothing is said."""
-    epsilon = f"{row.defaults.get('epsilon', EPSILON):g}"
-    if row.gap is None:
-        return {"epsilon": epsilon, "gap": "none"}
-    if row.original is None:
-        return {"epsilon": "none", "gap": f"{row.gap:g}"}
-    return {"epsilon": f"{epsilon} with -c, else none", "gap": f"{row.gap:g}, with -c none"}
-
-
-def _words(task: str) -> dict[str, Any]:
-    """What the help texts of a task are filled with."""
-    row, of_tags = TASKS[task], TASKS[task].labels == TAGS
-    return (
-        _words_of_losses(task)
-        | _words_of_solvers(task)
-        | {
-            "inputs": _INPUTS[of_tags],
-            "probability": _PROBABILITY[row.labels if row.labels in _PROBABILITY else ""],
-            "tasks": join_names([f"{name} ({TASKS[name].help})" for name in LEARNT], "or"),
-            "first": DEFAULTS["task"],
-            "objective": row.objective,
-            "spread": SPREAD[task in PARTED],
-            "original": row.original or row.like,
-            "one": f"{row.unit}'s {row.weighs}",
-            "points": row.points,
-            "single": row.unit,
-            "bias": f"{row.defaults.get('bias', 1):g}"
-            + (" without a kernel, 0 with one" if solvers(task, True) else ""),
-            "biased": biased(task),
-            "free_bias": "on only if you write --solver smo or sbp"
-            if row.original
-            else "on with kernels",
-            "kernels": ", ".join(
-                f"{name} ({kernel.number}) {kernel.formula}".strip()
-                for name, kernel in KERNELS.items()
-                if not kernel.given
-            ),
-            "given": " ".join(
-                f"Or {name} ({kernel.number}): {kernel.formula}."
-                for name, kernel in KERNELS.items()
-                if kernel.given
-            )
-            if any(solver.given for solver in solvers(task, True).values())
-            else "",
-            "examples": row.units.capitalize() if of_tags else "Examples",
-            "certified": f"{CERTIFIED_ROWS:,} "
-            + ("tokens with a kernel, else off" if of_tags else "rows"),
-            **_rules(row),
-            "measures": ", ".join(name.replace("_", "-") for name in measures(task)),
-            "measure": row.measure.replace("_", "-"),
-            "algorithms": join_names([str(number) for number in row.algorithms], "or"),
-            "parts": "tags" if of_tags else "labels",
-            "parts_default": "1 for every 100 tags" if of_tags else "1",
-            "qps": "; ".join(f"{name}, {qp.help}" for name, qp in QPS.items()),
-            "qp": next(iter(QPS)),
-        }
-    )
-
-
-def _words_of_losses(task: str) -> dict[str, str]:
-    """Those of `_words` that come from the losses of a task."""
-    rows = list(losses(task).values())
-    sums = [loss.name for loss in rows if loss.is_sum]
-    only = "" if len(sums) == len(rows) else join_names(sums)
-    row = TASKS[task]
-    usual = f"{row.example_cost:g} without -c"
-    if row.quick_cost != row.example_cost:
-        usual += f" ({row.quick_cost:g} with --quick)"
-    known = {name for loss in rows for name in loss.rescalings}
-    rescalings = [f"{name} ({RESCALINGS[name]})" for name in RESCALINGS if name in known]
-    penalised = [row.name for row in rows if row.name in (SOLVERS[CDN].losses or ())]
-    sparse = [name for name in penalised if name not in SOLVERS[CDN].with_square]
-    return {
-        "losses": numbered(rows),
-        "needed": f" Required for every loss except {only}." if only else "",
-        "example_cost": usual + (f", for {only} only" if only else ""),
-        "weighing": join_names(sums),
-        "at": join_names([loss.name for loss in rows if loss.at]),
-        "placed": placed(rows),
-        "place": "; ".join(
-            PLACE_KINDS[place][2] for place in AT_HELP if any(loss.place == place for loss in rows)
-        ),
-        "mixed": join_names([loss.name for loss in rows if "beta" in loss.takes]),
-        "penalised": join_names(penalised),
-        "sparse": join_names(sparse),
-        "at_default": join_names([f"{loss.at[2]:g}" for loss in rows if loss.at]),
-        "rescalings": join_names(rescalings, "or"),
-    }
-
-
-def _words_of_solvers(task: str) -> dict[str, str]:
-    """Those of `_words` that come from the solvers of a task and the upkeep of budgets."""
-    known = solvers(task)
-    tolerant = [name for name, solver in known.items() if solver.by_conditions]
-    bare = [name for name, solver in known.items() if solver.polished is False]
-    passes = {
-        name: solver.defaults["epochs"]
-        for name, solver in known.items()
-        if "epochs" in solver.defaults
-    }
-    usual = max(passes.values(), default=0)
-    others = [f"{name} {n:g}" for name, n in passes.items() if n != usual]
-    by_data = [
-        join_names((AUTO, *names), "or")
-        for names in (solvers(task, False), solvers(task, True))
-        if names
-    ]
-    ways = {
-        way: [name for name, kernel in KERNELS.items() if kernel.maintenance[0] == way]
-        for kernel in KERNELS.values()
-        for way in kernel.maintenance
-    }
-    taking = takers(task, "nu")
-    kkt = f"{join_names(tolerant)}: tolerance of the KKT conditions, {KKT_TOLERANCE:g}."
-    return {
-        "solvers": "; with kernels ".join(by_data),
-        "kkt": kkt if tolerant else "",
-        "polish": f"on, for {join_names(bare)} off" if bare else "on",
-        "nu": _NU[TASKS[task].labels if TASKS[task].labels in _NU else ""],
-        "nu_of_sbp": f"With --solver {SBP}: the mean slack of the examples at |w| = 1; C then only "
-        "scales the reported objective."
-        if SBP in taking
-        else "",
-        "nu_default": "0.5" if TASKS[task].labels == ONE_CLASS else "from C",
-        "epochs": ", ".join((f"{usual:g}", *others)),
-        "adaptive": join_names([name for name, solver in known.items() if solver.adaptive]),
-        "maintenance": ", ".join(
-            f"{way} for {join_names(names)}" for way, names in ways.items() if names
-        ),
-    }
+def _is_offered(option: Option, task: Task) -> bool:
+    name = option.field
+    if name in TABLE_OPTIONS:
+        return name in (OF_TOKENS if task.labels == TAGS else OF_TABLES)
+    if option.panel == COMPATIBILITY and (
+        task.original is None or option.only not in ("", task.original)
+    ):
+        return False
+    if name in _FOR_SOME_TASKS and not (
+        name in task.takes
+        or (name in STEERING and takers(task.name, name))
+        or (name in OF_VALUES and task.of_rows)
+        or (name == "multiclass" and task.name == DEFAULTS["task"])  # which the labels may name
+    ):
+        return False
+    return option.where is None or option.where(task)
 
 
 def _kinds(task: str) -> dict[str, Kind]:
-    """Kinds of the options, some of which hang on the task."""
+    """Return the kinds of the options that depend on the task."""
     own, row = solvers(task), TASKS[task]
     foreign = dict.fromkeys(SOLVERS.keys() - own, f"does not train {row.objects}")
     others = {
@@ -490,7 +434,7 @@ def _kinds(task: str) -> dict[str, Kind]:
         for name, row in TASKS.items()
         if name not in LEARNT
     }
-    return _KINDS | {
+    return {
         "task": one_of(LEARNT, others),
         "loss": one_of(
             {name: loss.number for name, loss in losses(task).items()}, _losses_of_others(task)
@@ -520,41 +464,14 @@ def _texts_of_others(task: str) -> dict[str, str]:
     return dict.fromkeys([name for name in INPUTS if name not in task_inputs(task)], kind)
 
 
-def _stated(value: Any) -> str:
-    """A default, as help states it."""
-    if isinstance(value, tuple):
-        return ",".join(typed.text for typed in value)
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
 @cache
 def rows(task: str) -> tuple[Option, ...]:
-    """The options of a task with their kinds, which is all that reading a command line takes."""
+    """Return the options of a task with their kinds, which is all that reading a command line
+    takes."""
     known, kinds = offered(task), _kinds(task)
-    return tuple(row._replace(kind=kinds[row.field]) for row in ROWS if row.field in known)
-
-
-@cache
-def options(task: str) -> tuple[Option, ...]:
-    """The options of a task, with their kinds, texts and defaults."""
-    words = _words(task)
-    values = {item.name: item.default for item in fields(LearnOptions)} | task_defaults(task)
-
-    def filled(row: Option) -> Option:
-        taking = takers(task, row.field)
-        spanned = [name for name in taking if row.field not in SOLVERS[name].after]
-        kernels = [name for name, kernel in KERNELS.items() if row.field in kernel.takes]
-        names = {"takers": taking, "spanned": spanned}
-        polished = join_names([name for name in taking if name not in spanned])
-        texts = words | {key: join_names(taken) for key, taken in names.items()}
-        texts["kernels_of"] = f"{join_names(kernels)} kernel{'s' * (len(kernels) > 1)}"
-        texts["polished"] = f", and by the polish of {polished}" if polished else ""
-        default = _stated(values[row.field]) if row.default is None else row.default.format(**texts)
-        help, more = (text.format(**texts) for text in (row.help, row.more))
-        more = f"{more} {TASKS[task].notes.get(row.field, '')}".strip()
-        return row._replace(help=help, more=more, default=default)
-
-    return tuple(map(filled, rows(task)))
+    return tuple(
+        row._replace(kind=kinds.get(row.field, row.kind)) for row in ROWS if row.field in known
+    )
 
 
 def named_task(command: str | None, words: Sequence[str]) -> str:

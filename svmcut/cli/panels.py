@@ -8,8 +8,8 @@ import os
 import click
 
 from svmcut.base.typing import Any
-from svmcut.cli.option_entry import PANELS, RUNNING, Option
 from svmcut.spec.kinds import FLAG, Kind
+from svmcut.spec.options import PANELS, RUNNING, Option
 
 
 class KindType(click.ParamType):

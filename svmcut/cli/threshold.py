@@ -6,11 +6,11 @@ from __future__ import annotations
 import click
 
 from svmcut.base.typing import Any
-from svmcut.cli.choice_rows import ROWS as CHOICE
 from svmcut.cli.commands import THREADS, input_option
-from svmcut.cli.option_entry import DATA, OUTPUT, Option
+from svmcut.cli.options import ROWS as TRAINING
 from svmcut.cli.panels import PanelCommand
 from svmcut.spec.kinds import FLAG, PATH
+from svmcut.spec.options import DATA, OUTPUT, Option
 
 _EPILOG = """\b
 Examples:
@@ -19,6 +19,8 @@ Examples:
   svmcut threshold dev.dat model both --at-least precision=0.8 --at-least recall=0.5
 """
 
+#: Options of learn, too.
+PROMISES = ("at_least", "maximise", "confidence")
 ROWS = (
     input_option("Format of DEV, as in classify."),
     Option(
@@ -29,7 +31,7 @@ ROWS = (
         default="off",
         kind=FLAG,
     ),
-    *CHOICE,
+    *(row for row in TRAINING if row.field in PROMISES),
     Option(
         "report",
         ("--report",),

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import click
 
-from svmcut.cli.option_entry import OUTPUT, Option
 from svmcut.cli.panels import PanelCommand
 from svmcut.spec.kinds import PATH
+from svmcut.spec.options import OUTPUT, Option
 
 _EPILOG = """\b
 Examples:

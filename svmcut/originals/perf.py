@@ -350,7 +350,7 @@ def classify_grammar(program: Program) -> Grammar:
 def learn_grammar(program: Program) -> Grammar:
     """The options of a task that its original knows: those of one letter. Defaults of others stay
     unset."""
-    from svmcut.cli.options import numbered, options
+    from svmcut.cli.option_texts import list_numbered, options
     from svmcut.spec.catalog import TASKS, losses
     from svmcut.spec.kinds import one_of
     from svmcut.spec.parameters import EPSILON
@@ -369,7 +369,7 @@ def learn_grammar(program: Program) -> Grammar:
         option = option._replace(default=str(own.get(option.field, option.default)))
         if option.field == "loss":
             kind = one_of({loss.name: loss.number for loss in known})
-            option = option._replace(help=f"What to minimise: {numbered(known)}.")
+            option = option._replace(help=f"What to minimise: {list_numbered(known)}.")
         if option.field == "beam":
             option = option._replace(
                 help="taken; training keeps every state and is exact", default=""

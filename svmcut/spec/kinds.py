@@ -13,36 +13,26 @@ ABOVE_ZERO = ">0"
 
 
 class Kind(NamedTuple):
-    """What a value may be.
+    """A kind of values: what is accepted, and how it is read and worded."""
 
-    Attributes
-    ----------
-    name : str
-        As the help of the command line shows it.
-    expected : str
-        What a message says was expected.
-    read : callable
-        The value of a text; ValueError where there is none.
-    take : callable
-        The value of an object, as a plain Python value; ValueError where it is not accepted.
-    refusal : str
-        What a message says of a text that is refused.
-    plain : Kind or None
-        What the originals read in its place.
-    words : tuple of str
-        The values, where they are names.
-    repeats : bool
-        Whether it may be given several times, and is a tuple of all.
-    """
-
+    #: The name that the help of the command line shows.
     name: str
+    #: The end of a message: "a number above 0".
     expected: str
+    #: Reads the value of a text; ValueError where there is none.
     read: Callable[[str], Any]
+    #: Takes an object as a plain Python value; ValueError where it is not accepted.
     take: Callable[[Any], Any]
+    #: Says of a refused text what is wrong with it.
     refusal: str = ""
+    #: The kind that the programs with the originals' names read in its place.
     plain: Kind | None = None
+    #: The values, where they are names.
     words: tuple[str, ...] = ()
+    #: It may be given several times, and is a tuple of all.
     repeats: bool = False
+    #: The annotation of a parameter of this kind.
+    type: str = "str"
 
     def parse(self, text: str) -> Any:
         """The value of a text.
@@ -108,7 +98,8 @@ def number(low: float, high: float = math.inf, *, above: bool = False) -> Kind:
             raise Refused(f"{text!r} is not {expected}, such as {value / 100:g} for {value:g} %")
         return value
 
-    return Kind("FLOAT", expected, read_share if 0.5 <= high <= 1 else float, take)
+    reader = read_share if 0.5 <= high <= 1 else float
+    return Kind("FLOAT", expected, reader, take, type="float")
 
 
 #: Words for a gamma that the training rows decide.
@@ -124,7 +115,9 @@ def gamma(plain: Kind) -> Kind:
     def take(value: Any) -> Any:
         return value if isinstance(value, str) and value in GAMMAS else plain.take(value)
 
-    return Kind(plain.name, f"{plain.expected}, or {' or '.join(map(repr, GAMMAS))}", read, take)
+    words = " or ".join(map(repr, GAMMAS))
+    annotation = f"{plain.type} | Literal[{', '.join(map(repr, GAMMAS))}]"
+    return Kind(plain.name, f"{plain.expected}, or {words}", read, take, type=annotation)
 
 
 def number_or(plain: Kind, word: str) -> Kind:
@@ -136,7 +129,8 @@ def number_or(plain: Kind, word: str) -> Kind:
     def take(value: Any) -> Any:
         return value if isinstance(value, str) and value == word else plain.take(value)
 
-    return Kind(plain.name, f"{plain.expected}, or '{word}'", read, take)
+    expected = f"{plain.expected}, or '{word}'"
+    return Kind(plain.name, expected, read, take, type=f"{plain.type} | str")
 
 
 def quantity(
@@ -154,7 +148,7 @@ def quantity(
         return plain.take(read(value) if isinstance(value, str) else value)
 
     expected = f"{plain.expected}: {of}, or with a unit as in {example}"
-    return Kind(name, expected, read, take, plain=plain)
+    return Kind(name, expected, read, take, plain=plain, type="float | str")
 
 
 def duration(*, above: bool = False) -> Kind:
@@ -194,7 +188,7 @@ def integer(low: int, high: int = 2**31 - 1) -> Kind:
         value = int(_accept(value, _is_whole(value) and not isinstance(value, bool)))
         return _accept(value, low <= value <= high)
 
-    return Kind("INTEGER", f"a whole number {limit}", int, take)
+    return Kind("INTEGER", f"a whole number {limit}", int, take, type="int")
 
 
 class Typed(NamedTuple):
@@ -305,7 +299,8 @@ def place() -> Kind:
         "a whole number of at least 1, a share above 0 and at most 1, or two shares LOW,HIGH with "
         "LOW below HIGH"
     )
-    return Kind("NUMBER[,NUMBER]", expected, read, take)
+    annotation = "float | tuple[float, float]"
+    return Kind("NUMBER[,NUMBER]", expected, read, take, type=annotation)
 
 
 def two_numbers(low: float) -> Kind:
@@ -387,6 +382,7 @@ def class_weights() -> Kind:
         f"'{BALANCED}', or weights of at least 0 by label as in 1=5,-1=0.5",
         str,
         take,
+        type="str | Mapping[Any, float]",
     )
 
 
@@ -430,7 +426,8 @@ def label() -> Kind:
             value, value == ABOVE_ZERO or (value.strip() != "" and value[0] not in "<>=")
         )
 
-    return Kind("LABEL", "a label, a finite number or a word, or '>0'", read, take)
+    expected = "a label, a finite number or a word, or '>0'"
+    return Kind("LABEL", expected, read, take, type="float | str")
 
 
 def _one_line(text: Any) -> str:
@@ -445,10 +442,18 @@ def _flag(value: Any) -> bool:
 
 ANY = number(-1e300, 1e300)
 TEXT = Kind("TEXT", "one line of text", str, _one_line)
-PATH = Kind("FILE", "a path", str, lambda value: str(_accept(value, isinstance(value, str))))
+PATH = Kind(
+    "FILE",
+    "a path",
+    str,
+    lambda value: str(_accept(value, isinstance(value, str))),
+    type="Path",
+)
 ADDRESS = address()
 LABEL = label()
-FLAG = Kind("", "True or False", str, _flag)
+FLAG = Kind("", "True or False", str, _flag, type="bool")
 LEVEL = Kind(
     "INTEGER", "a whole number", int, lambda value: max(0, value)
 )  # below 0 is 0, as in the originals
+#: Of --format, of learn and of classify.
+PRINTED = one_of(("plain", "original"), {"json": "is what --report FILE writes"})

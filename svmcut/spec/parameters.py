@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parameters of training: name, default and kind of each stand here, once.
+"""The parameters of training: a field declares the default, kind, flags and help of one.
 
-`svmcut.train` takes them by name; the command line gives them flags and texts. Standard library
-only.
+`svmcut.train` takes them by name, the command line by their flags. Standard library only.
 """
 
 from __future__ import annotations
 
-from svmcut.base.records import field, fields, record
+from svmcut.base.records import fields, record
 from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import Any, Literal
 from svmcut.spec.catalog import (
@@ -32,8 +31,9 @@ from svmcut.spec.catalog import (
     TASKS,
     is_definite,
     losses,
+    solvers,
 )
-from svmcut.spec.entries import L2, NUMBERS, ONE_CLASS, PENALTIES
+from svmcut.spec.entries import L2, NUMBERS, ONE_CLASS, PENALTIES, Task
 from svmcut.spec.kinds import (
     ANY,
     FLAG,
@@ -51,6 +51,16 @@ from svmcut.spec.kinds import (
     place,
     size,
 )
+from svmcut.spec.options import (
+    COMPATIBILITY,
+    DATA,
+    KERNEL,
+    OBJECTIVE,
+    OUTPUT,
+    RUNNING,
+    STOPPING,
+    param,
+)
 
 LARGEST_C = 1e12
 #: The originals' default, where an objective is trained to a gap of c epsilon.
@@ -66,222 +76,301 @@ FACTOR, FACTORS = number(0), ("gamma", "scale_kernel")
 GAMMA = gamma(FACTOR)
 
 
-def param(default: Any, kind: Kind) -> Any:
-    """A field of that default, or of what a callable gives, and kind."""
-    return (
-        field(default_factory=default, kind=kind)
-        if callable(default)
-        else field(default=default, kind=kind)
-    )
-
-
 #: The originals compute their kernels.
 _KERNEL = one_of({name: row.number for name, row in KERNELS.items()})._replace(
     plain=one_of({name: row.number for name, row in KERNELS.items() if not row.given})
 )
 
 
+def _has_cost(task: Task) -> bool:
+    return task.has_cost
+
+
+def _has_kernels(task: Task) -> bool:
+    return bool(solvers(task.name, True))
+
+
 @record(kw_only=True)
 class Settings:
     """What to train. None leaves the choice to the task, the kernel or the solver.
 
-    Attributes
-    ----------
-    task, loss, solver, kernel : str
-        Names of svmcut.spec.catalog.
-    cost : float or None
-        C in the original's unit: of svm_perf, svm_rank or svm_hmm. Required for losses that are no
-        sums over examples.
-    example_cost : float or None
-        C as the weight of one example's loss; of one query's, sequence's or label set's. 1 where no
-        C is given.
-    positive : float, ">0" or None
-        Label of the positive class, all labels above 0, or of two labels the larger.
-    class_weight : str, mapping or None
-        "balanced", or weights by label: {1: 5.0, -1: 1.0}, "1=5,-1=1"; labels that are not named
-        weigh 1.
-    probability : bool
-        Whether probabilities of the classes are fitted to scores of five folds, whose machines are
-        trained beside.
-    initial : str or None
-        A model file of the same classes, or of numbers, from whose weights or support vectors
-        training starts.
-    keep_multipliers : bool
-        Whether the model keeps the multipliers of its rows, from which `fit_more` and `forget`
-        bound the optimum of others.
-    p : float
-        k of the losses at k, as a fraction of the positives; 0 for the loss's own.
-    at : int, float or None
-        Places of a ranking that loss ndcg counts, 10 by default; of classes the floor, 0.9 by
-        default, under precision or recall of the losses recall-at-precision and
-        precision-at-recall, or the two ends of the false-positive rates of partial-auc, (0, 0.1)
-        by default.
-    beta : float
-        Weight of recall in loss fbeta, beta times that of precision; of the prevalences'
-        disagreement in the losses q, qacc, qf1 and qgm.
-    tube : float
-        Errors up to this cost nothing in regression.
-    penalty : {"l2", "l1", "elastic-net"}
-        Of the weights of features: 1/2 |w|^2, |w|_1, or both.
-    l1_ratio : float
-        Of the elastic net: l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2.
-    rescaling, slack_norm : {"margin", "slack"}, {1, 2}
-    bias : float or None
-        Value of the regularised constant feature, 0 for none; 1 by default where there may be one.
-    free_bias : bool or None
-        Whether a kernel machine has an unregularised bias.
-    epsilon : float or None
-        Stop at gap <= c epsilon, with c in the unit of cost; smo: tolerance of the KKT conditions.
-    gap : float or None
-        Stop at this relative gap instead of epsilon.
-    max_iterations, time_limit : int, float or None
-        End training with the best model so far; seconds, or a text with a unit: "1h".
-    degree, gamma, scale_kernel, coef0 : int, float; gamma also "scale" or "auto"
-        Of the polynomial (s x.z + r)^d, the rbf exp(-g |x - z|^2) and the sigmoid kernel tanh(s x.z
-        + r).
-    u : str
-        Text stored with the model.
-    basis : int
-        Most basis vectors of a subspace and of the polish.
-    basis_kind : {"pivoted", "even", "fourier"}
-        What spans a subspace: rows by incomplete Cholesky factorisation, evenly spaced ones, or
-        random Fourier features of the rbf kernel, half of them cosines.
-    basis_method, basis_file : int, str or None
-        How they are chosen, svm_perf's --t; a file of them.
-    sample_size, patience : int
-        Terms drawn for a cut; samples in a row without violation that end constant-cuts.
-    polish : bool or None
-        Exact training in the span of the points that a sampling or stepping solver chose.
-    certify : bool or None
-        Whether a dual bound of the full problem is computed where it costs kernel values of its
-        own.
-    budget : int
-        Most centres of bsca and bsgd.
-    maintenance : {"merge", "project", "remove"} or None
-        What becomes of a centre too many.
-    epochs : float or None
-        Passes of solvers that go step by step.
-    sampling : {"shuffled", "independent", "adaptive"}
-        Which example is visited next.
-    hold_out : float
-        Part of the examples kept aside to choose among states of solvers that go step by step.
-    nu : float or None
-        The nu of smo: at most this part of the examples is on the wrong side of the margin, or
-        outside of the tube, which the machine chooses by itself, and at least this part are support
-        vectors; 0.5 of one class. With solver sbp the mean slack at |w| = 1, in place of what C
-        stands for.
-    average : {"suffix", "full"}
-        Iterates sbp averages.
-    line_search : bool or None
-        False for cutting planes as printed in the paper of 2006, which take every cut at the
-        minimiser of the model.
-    quick : bool
-        Whether training of sequences ends where the error on a part held out no longer falls, at no
-        gap in particular.
-    transitions, emissions, beam : int
-        Orders of a chain, and states kept a token, 0 for all.
-    multiclass : {"crammer-singer", "one-vs-rest", "one-vs-one"} or None
-        Whether all classes are trained at once, each against the rest, or each against each other;
-        None for the first, with a kernel the last.
-    pairs : {"all", "none"}
-        Whether pairs of labels have weights.
-    tree : bool
-        Whether labels without pairs are learnt in a tree of clusters of labels.
-    prune : float, "auto" or None
-        Weights of labels below this become 0 in the model, which says what that costs; "auto" for
-        as many of every label as the gap allows, None for none.
-    label_block : int or None
-        Labels that are trained at once, rounded up to 64; None for what memory allows. The model is
-        the same.
-    model_format : {"text", "binary"} or None
-        Of the file of a model of labels without pairs; None for text below a million weights.
-    parts : int or None
-        Parts of the labels or tags, of which gdmm searches one at a visit; None for 1 and for some
-        100 tags each.
-    qp : str or None
-        Solver of the small QP.
-    cache_size, max_memory : float, float or None
-        Megabytes of kernel rows kept, and of all that is planned, or a text with a unit: "2G".
-    threads, seed : int
-        The model's bytes do not depend on threads.
-    zero_based : bool
-        Feature indices of files start at 0.
-    input : {"svm", "crfsuite"}
-        How files are written: crfsuite names tags and attributes, and the model keeps the names.
-    given : frozenset of str or None
-        Names of the parameters that were asked for, and are refused where they have no effect; None
-        for those that differ from their defaults.
-    original : bool
-        Whether the originals' conventions hold, as in a program with an original's name: kernels
-        have any parameters, a label above 0 is positive, measures of two classes accept one,
-        classes have the numbers up to the largest, and files have eight digits.
+    Every field is a parameter of `svmcut.train` and an option of the command line. A `#:` line adds
+    what the help does not say.
     """
 
-    task: str = param("classification", one_of(tuple(TASKS)))
-    cost: Any = param(None, C)
-    example_cost: Any = param(None, C)
-    loss: str | None = param(None, one_of(tuple(dict.fromkeys(loss.name for loss in LOSSES))))
-    positive: Any = param(None, label())
-    class_weight: Any = param(None, class_weights())
-    probability: bool = param(False, FLAG)
-    initial: str | None = param(None, PATH)
-    keep_multipliers: bool = param(False, FLAG)
-    p: float = param(0.0, number(0))
-    at: Any = param(None, place())
-    beta: float = param(1.0, number(0, 1e6, above=True))
-    tube: float = param(0.1, number(0))
-    penalty: str = param(L2, one_of(tuple(PENALTIES)))
-    l1_ratio: float = param(0.5, number(0, 1))
-    rescaling: Literal["margin", "slack"] = param("margin", one_of(RESCALINGS))
-    slack_norm: Literal[1, 2] = param(1, integer(1, 2))
-    bias: float | None = param(None, ANY)
-    free_bias: bool | None = param(None, FLAG)
-    solver: str = param(AUTO, one_of((AUTO, *SOLVERS)))
-    epsilon: float | None = param(None, number(0, above=True))
-    gap: float | None = param(None, number(0, 1, above=True))
-    max_iterations: int | None = param(None, integer(1))
-    time_limit: float | None = param(None, duration(above=True))
-    kernel: str = param("linear", _KERNEL)
-    degree: Any = param(KERNEL_DEFAULTS["degree"], DEGREE)
-    gamma: Any = param(KERNEL_DEFAULTS["gamma"], GAMMA)
-    scale_kernel: Any = param(KERNEL_DEFAULTS["scale_kernel"], FACTOR)
-    coef0: Any = param(KERNEL_DEFAULTS["coef0"], ANY)
-    u: str = param(KERNEL_DEFAULTS["u"], TEXT)
-    basis: int = param(500, integer(1))
-    basis_kind: str = param(BASIS_KINDS[0], one_of(BASIS_KINDS))
-    basis_method: int = param(0, integer(0, 2))
-    basis_file: str | None = param(None, PATH)
-    sample_size: int = param(400, integer(1))
-    patience: int = param(40, integer(1))
-    polish: bool | None = param(None, FLAG)
-    certify: bool | None = param(None, FLAG)
-    budget: int = param(500, integer(1))
-    epochs: float | None = param(None, number(0, above=True))
-    maintenance: str | None = param(None, one_of(MAINTENANCE))
-    sampling: str = param("shuffled", one_of(SAMPLING))
-    hold_out: float = param(0.0, number(0, 0.9))
-    nu: float | None = param(None, number(0))
-    average: str = param("suffix", one_of(AVERAGES))
-    line_search: bool | None = param(None, FLAG)
-    quick: bool = param(False, FLAG)
-    transitions: int = param(1, integer(0, 3))
-    emissions: int = param(0, integer(0, 1))
-    beam: int = param(0, integer(0))
-    multiclass: str | None = param(None, one_of(MULTICLASS))
-    pairs: str = param("all", one_of(PAIRS))
-    tree: bool = param(False, FLAG)
-    prune: Any = param(None, number_or(number(0, above=True), AUTO_PRUNE))
-    label_block: int | None = param(None, integer(1))
-    model_format: str | None = param(None, one_of(MODEL_FORMATS))
-    parts: int | None = param(None, integer(1))
-    qp: str | None = param(None, one_of(tuple(QPS)))
-    cache_size: float = param(40.0, size())
-    max_memory: float | None = param(None, size())
-    threads: int = param(usable_cpus, integer(1, 4096))
-    seed: int = param(0, integer(0))
-    zero_based: bool = param(False, FLAG)
-    input: str = param(INPUTS[0], one_of(INPUTS))
+    # Data
+    task: str = param(
+        "classification",
+        one_of(tuple(TASKS)),
+        DATA,
+        shown="{first}; of three or more whole labels multiclass",
+        where=lambda task: task.command == "learn",
+    ).describe("What to learn: {tasks}. Each task has its own options: see --task sequence --help.")
+    positive: Any = param(None, label(), DATA, shown="the larger of two labels").describe(
+        "Label of the positive class, or '>0' for all labels above 0; all other labels are "
+        "negative."
+    )
+    #: Or a mapping: {1: 5.0, -1: 1.0}. Labels that are not named weigh 1.
+    class_weight: Any = param(None, class_weights(), DATA).describe(
+        "Weights of the classes, multiplied with the others: by label, as in 1=5,-1=0.5, or "
+        "balanced, so that every class weighs the same. Weights of any kind work with -l "
+        "{weighing} only."
+    )
+    zero_based: bool = param(False, FLAG, DATA).describe(
+        "Feature indices in the files start at 0: index k is feature k + 1 of the model. Give it "
+        "to classify too."
+    )
+    input: str = param(
+        INPUTS[0], one_of(INPUTS), DATA, shown="by the file's ending, else svm"
+    ).describe("Format of the files: {inputs}. The model keeps the names.")
+
+    # Objective
+    cost: Any = param(None, C, OBJECTIVE, letter="-c", shown="", where=_has_cost).describe(
+        "C: {objective}.",
+        "In the unit of {original}.{needed} Several values, 0.1,1,10, train a path, "
+        "MODEL_FILE.0.1 and so on; --cv compares them.",
+    )
+    #: In one example's place a query, a sequence or a label set.
+    example_cost: Any = param(None, C, OBJECTIVE, shown="{example_cost}", where=_has_cost).describe(
+        "C as the weight of one {one}. Takes several values, as -c does."
+    )
+    loss: str | None = param(
+        None,
+        one_of(tuple(dict.fromkeys(loss.name for loss in LOSSES))),
+        OBJECTIVE,
+        letter="-l",
+        shown="{loss}",
+    ).describe("What to minimise: {losses}.")
+    p: float = param(
+        0.0,
+        number(0),
+        OBJECTIVE,
+        letter="--p",
+        flags=(),
+        where=lambda task: any(loss.at for loss in task.losses),
+    ).describe("k of {at} as a fraction of the positives; 0 for {at_default}.")
+    #: A whole number, a share, or two shares: what it is depends on the loss.
+    at: Any = param(None, place(), OBJECTIVE, shown="{place}").describe("{placed}.")
+    #: Weight of recall in loss fbeta, beta times that of precision; of the prevalences'
+    #: disagreement in the losses q, qacc, qf1 and qgm.
+    beta: float = param(1.0, number(0, 1e6, above=True), OBJECTIVE).describe("beta of {mixed}.")
+    tube: float = param(0.1, number(0), OBJECTIVE).describe("Errors up to this size cost nothing.")
+    penalty: str = param(L2, one_of(tuple(PENALTIES)), OBJECTIVE).describe(
+        "Penalty on the weights: l2, 1/2 w'w; l1, the sum of |w|, which leaves many weights at "
+        "0; elastic-net, a mix of both.",
+        "On features: l1 works with {sparse}; elastic-net with {penalised}.",
+    )
+    l1_ratio: float = param(0.5, number(0, 1), OBJECTIVE).describe(
+        "R of --penalty elastic-net: R times the sum of |w| plus 1 - R times 1/2 w'w."
+    )
+    rescaling: Literal["margin", "slack"] = param(
+        "margin",
+        one_of(RESCALINGS),
+        OBJECTIVE,
+        letter="-o",
+        where=lambda task: task.original is not None,
+    ).describe("Rescaling of the loss: {rescalings}.")
+    slack_norm: Literal[1, 2] = param(
+        1,
+        integer(1, 2),
+        OBJECTIVE,
+        letter="-p",
+        flags=(),
+        where=lambda task: any(len(loss.norms) > 1 for loss in task.losses),
+    ).describe("1 for C xi, 2 for C xi^2.")
+    #: 1 by default where there may be one.
+    bias: float | None = param(None, ANY, OBJECTIVE, letter="--b", shown="{bias}").describe(
+        "Value of the regularised constant feature; 0 for none."
+    )
+    free_bias: bool | None = param(None, FLAG, OBJECTIVE, shown="{free_bias}").describe(
+        "Unregularised bias: {biased}."
+    )
+    transitions: int = param(1, integer(0, 3), OBJECTIVE, letter="--t").describe(
+        "Order of the transitions: a tag depends on this many tags before it, 0 to 3. Time and "
+        "memory grow K-fold with each."
+    )
+    emissions: int = param(0, integer(0, 1), OBJECTIVE, letter="--e").describe(
+        "1 adds weights of features for pairs of neighbouring tags; needs --t of at least 1."
+    )
+    multiclass: str | None = param(
+        None, one_of(MULTICLASS), OBJECTIVE, shown="crammer-singer; one-vs-one with a kernel"
+    ).describe(
+        "With three or more classes: crammer-singer trains all at once (with a kernel by "
+        "dual-cd, cutting-plane or sampled-cuts); one-vs-rest trains each class against the "
+        "rest, and is the only way for other losses than the default on features; one-vs-one "
+        "trains each pair, with a kernel."
+    )
+    probability: bool = param(False, FLAG, OBJECTIVE).describe("{probability}")
+    pairs: str = param("all", one_of(PAIRS), OBJECTIVE).describe(
+        "all: a weight for every pair of labels; none: every label is learnt on its own."
+    )
+    tree: bool = param(False, FLAG, OBJECTIVE).describe(
+        "With --pairs none: group labels of like examples and learn a tree of the groups, in a "
+        "fraction of the time; classify searches it with --beam."
+    )
+    prune: Any = param(None, number_or(number(0, above=True), AUTO_PRUNE), OBJECTIVE).describe(
+        "With --pairs none: leave weights closer to 0 than this out of the model; the report "
+        "says what that costs. auto: as many of every label as --gap allows."
+    )
+    #: The machine chooses the tube by itself.
+    nu: float | None = param(None, number(0), OBJECTIVE, shown="{nu_default}").describe(
+        "{nu}", "{nu_of_sbp}"
+    )
+
+    # Kernel
+    kernel: str = param("linear", _KERNEL, KERNEL, letter="-t", where=_has_kernels).describe(
+        "{kernels}.", "{given}"
+    )
+    degree: Any = param(
+        KERNEL_DEFAULTS["degree"], DEGREE, KERNEL, letter="-d", where=_has_kernels
+    ).describe("d of the {kernels_of}.", "Takes several values, as -g does.")
+    gamma: Any = param(
+        KERNEL_DEFAULTS["gamma"], GAMMA, KERNEL, letter="-g", where=_has_kernels
+    ).describe(
+        "g of the {kernels_of}.",
+        "scale is 1 / (features x variance of all values) of the training rows, auto is 1 / "
+        "features. Several values, 0.01,0.1,1, make a grid with those of C: add --cv, or "
+        "--validate and --select.",
+    )
+    scale_kernel: Any = param(
+        KERNEL_DEFAULTS["scale_kernel"], FACTOR, KERNEL, letter="-s", where=_has_kernels
+    ).describe("s of the {kernels_of}.", "Takes several values, as -g does.")
+    coef0: Any = param(
+        KERNEL_DEFAULTS["coef0"], ANY, KERNEL, letter="-r", where=_has_kernels
+    ).describe("r of the {kernels_of}.", "Takes several values, as -g does.")
+    #: Of the polish, too.
+    basis: int = param(500, integer(1), KERNEL, letter="--k", flags=("--basis", "--k")).describe(
+        "Maximum number of vectors that span a subspace.", "Used by {spanned}{polished}."
+    )
+    #: Half of the Fourier features are cosines.
+    basis_kind: str = param(BASIS_KINDS[0], one_of(BASIS_KINDS), KERNEL).describe(
+        "What spans the subspace: pivoted rows (incomplete Cholesky), even (evenly spaced rows), "
+        "or fourier (random Fourier features of the rbf kernel; --seed)."
+    )
+    sample_size: int = param(400, integer(1), KERNEL).describe(
+        "{examples} drawn for each cut of {takers}."
+    )
+    patience: int = param(40, integer(1), KERNEL).describe(
+        "{takers}: stop after this many samples in a row without progress."
+    )
+    budget: int = param(500, integer(1), KERNEL).describe(
+        "Maximum number of support vectors of {takers}, which need not be training points. "
+        "Example: --solver bsca --budget 200."
+    )
+    maintenance: str | None = param(
+        None, one_of(MAINTENANCE), KERNEL, shown="{maintenance}"
+    ).describe(
+        "How {takers} remove a support vector beyond the budget: merge it with another (rbf "
+        "only), project it on the others (not with sigmoid), or remove it."
+    )
+    sampling: str = param("shuffled", one_of(SAMPLING), KERNEL).describe(
+        "Order in which {takers} visit examples: shuffled (a new order every epoch), independent "
+        "draws, or adaptive (more often where the dual rose; {adaptive} only)."
+    )
+    average: str = param("suffix", one_of(AVERAGES), KERNEL).describe(
+        "{takers}: the model is the average of the last half of the iterates (suffix) or of all "
+        "(full)."
+    )
+    polish: bool | None = param(None, FLAG, KERNEL, shown="{polish}").describe(
+        "Afterwards train exactly in the span of the points that {takers} chose."
+    )
+    #: Of sequences on features, too.
+    certify: bool | None = param(None, FLAG, KERNEL, shown="on below {certified}").describe(
+        "With a kernel, compute a dual bound and the gap. The model keeps the part of the "
+        "certificate that classify --certify needs."
+    )
+
+    # Stopping
+    epsilon: float | None = param(
+        None, number(0, above=True), STOPPING, letter="-e", shown="{epsilon}"
+    ).describe("Stop when primal - dual <= C * epsilon ({points}).", "{kkt}")
+    gap: float | None = param(None, number(0, 1, above=True), STOPPING, shown="{gap}").describe(
+        "Stop when (primal - dual) / primal is at most this, instead of --epsilon."
+    )
+    max_iterations: int | None = param(None, integer(1), STOPPING).describe(
+        "Stop after this many iterations, write the best model so far and exit with 3."
+    )
+    time_limit: float | None = param(None, duration(above=True), STOPPING).describe(
+        "The same after this much time, reading included: seconds, or 30s, 5m, 1h, 2d."
+    )
+    epochs: float | None = param(None, number(0, above=True), STOPPING, shown="{epochs}").describe(
+        "Passes of {takers} over the examples."
+    )
+    hold_out: float = param(0.0, number(0, 0.9), STOPPING).describe(
+        "Share of the examples on which {takers} do not train but choose their best state. Those "
+        "without a budget stop once the error there has not fallen for half of the run. 0: "
+        "choose by the primal value."
+    )
+    quick: bool = param(False, FLAG, STOPPING).describe(
+        "Early stopping with {takers}: train until the error on a held-out tenth of the "
+        "sequences stops falling, or the chunk F1 rising where tags say chunks, then make as many "
+        "passes over all; the tenth also calibrates confidences. The report states the gap that "
+        "is left."
+    )
+
+    # Output
+    model_format: str | None = param(
+        None, one_of(MODEL_FORMATS), OUTPUT, shown="text below a million weights"
+    ).describe("With --pairs none: text, or binary, which svmcut reads in place and checks.")
+
+    # Running
+    initial: str | None = param(None, PATH, RUNNING).describe(
+        "Start from the weights or support vectors of this model, of any format and with the "
+        "same classes. The optimum stays the same. Works with newton, cutting-plane and smo."
+    )
+    #: `fit_more` and `forget` bound the optimum of other rows by them.
+    keep_multipliers: bool = param(False, FLAG, RUNNING).describe(
+        "Keep the multipliers of the rows in the model, for --added and --removed later."
+    )
+    label_block: int | None = param(None, integer(1), RUNNING, shown="by --max-memory").describe(
+        "With --pairs none: train so many labels at once, a multiple of 64; the model is the same."
+    )
+    #: Without it every cut is taken at the minimiser of the model.
+    line_search: bool | None = param(None, FLAG, RUNNING, shown="on").describe(
+        "Line search of {takers}. Off: the plain Algorithm 1 of KDD 2006."
+    )
+    parts: int | None = param(None, integer(1), RUNNING, shown="{parts_default}").describe(
+        "Split the {parts} into this many parts; each visit of {takers} searches one random part "
+        "and those in use. The gap covers all."
+    )
+    solver: str = param(AUTO, one_of((AUTO, *SOLVERS)), RUNNING).describe("{solvers}.")
+    qp: str | None = param(None, one_of(tuple(QPS)), RUNNING, shown="{qp}").describe(
+        "Solver of the small QP in cutting planes: {qps}."
+    )
+    beam: int = param(0, integer(0), RUNNING, letter="--b").describe(
+        "Keep this many states per token while searching for the best tags; 0 keeps all and is "
+        "exact. With a beam, the certificate covers only the labellings it finds."
+    )
+    threads: int = param(usable_cpus, integer(1, 4096), RUNNING, shown="all").describe(
+        "Number of threads; the model is byte-identical for any number."
+    )
+    seed: int = param(0, integer(0), RUNNING).describe("Seed of the random number generator.")
+    cache_size: float = param(40.0, size(), RUNNING, letter="-m", where=_has_kernels).describe(
+        "Memory for kernel rows, in MB.", "Or with a unit: 500K, 2G."
+    )
+    max_memory: float | None = param(None, size(), RUNNING).describe(
+        "Refuse work that needs more than this: MB, or 512M, 2G."
+    )
+
+    # Compatibility
+    u: str = param(KERNEL_DEFAULTS["u"], TEXT, COMPATIBILITY, letter="-u").describe(
+        "Text stored with the model."
+    )
+    basis_method: int = param(
+        0, integer(0, 2), COMPATIBILITY, letter="--t", only="svm_perf"
+    ).describe(
+        "Choose the basis of the subspace in advance: 1 evenly spaced rows, 2 incomplete "
+        "Cholesky; needs --i 0."
+    )
+    basis_file: str | None = param(
+        None, PATH, COMPATIBILITY, letter="--f", only="svm_perf"
+    ).describe("File of basis vectors for --t.")
+    #: Names of the parameters that were given, which are refused where they have no effect; None
+    #: for those that differ from their defaults.
     given: frozenset[str] | None = None
+    #: The conventions of the programs with the originals' names hold: kernels have any parameters,
+    #: a label above 0 is positive, measures of two classes accept one, classes have the numbers up
+    #: to the largest, and files have eight digits.
     original: bool = False
 
     @property
@@ -392,7 +481,7 @@ class Settings:
 
 def kinds_of(settings: type) -> dict[str, Kind]:
     """The kinds of a record of parameters by field."""
-    return {item.name: item.kind for item in fields(settings) if item.kind is not None}
+    return {item.name: item.option.kind for item in fields(settings) if item.option is not None}
 
 
 KINDS = kinds_of(Settings)

@@ -2,8 +2,8 @@
 """The parameters of svmcut.train with their types, for editors and type checkers; nothing imports
 it at run time.
 
-A parameter is a field of svmcut.spec.parameters.Settings or svmcut.tables.options.TableOptions,
-which have their meaning, and check what is given.
+Written by `make docs` from svmcut.spec.parameters and svmcut.tables.options, which have their
+meaning.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ Path = str | os.PathLike[str]
 class _Single(TypedDict, total=False):
     """Those of one value always."""
 
-    loss: str | None
     positive: float | str | None
     class_weight: str | Mapping[Any, float] | None
-    probability: bool
-    initial: Path | None
-    keep_multipliers: bool
+    zero_based: bool
+    input: str
+    loss: str | None
     p: float
     at: float | tuple[float, float] | None
     beta: float
@@ -36,49 +35,48 @@ class _Single(TypedDict, total=False):
     slack_norm: int
     bias: float | None
     free_bias: bool | None
-    solver: str
+    transitions: int
+    emissions: int
+    multiclass: str | None
+    probability: bool
+    pairs: str
+    tree: bool
+    prune: float | str | None
+    nu: float | None
+    kernel: str
+    basis: int
+    basis_kind: str
+    sample_size: int
+    patience: int
+    budget: int
+    maintenance: str | None
+    sampling: str
+    average: str
+    polish: bool | None
+    certify: bool | None
     epsilon: float | None
     gap: float | None
     max_iterations: int | None
     time_limit: float | str | None
-    kernel: str
-    u: str
-    basis: int
-    basis_kind: str
-    basis_method: int
-    basis_file: Path | None
-    sample_size: int
-    patience: int
-    polish: bool | None
-    certify: bool | None
-    budget: int
     epochs: float | None
-    maintenance: str | None
-    sampling: str
     hold_out: float
-    nu: float | None
-    average: str
-    line_search: bool | None
     quick: bool
-    transitions: int
-    emissions: int
-    beam: int
-    multiclass: str | None
-    pairs: str
-    tree: bool
-    prune: float | str | None
-    label_block: int | None
     model_format: str | None
+    initial: Path | None
+    keep_multipliers: bool
+    label_block: int | None
+    line_search: bool | None
     parts: int | None
+    solver: str
     qp: str | None
-    cache_size: float | str
-    max_memory: float | str | None
+    beam: int
     threads: int
     seed: int
-    zero_based: bool
-    input: str
-    template: Path | None
-    original: bool
+    cache_size: float | str
+    max_memory: float | str | None
+    u: str
+    basis_method: int
+    basis_file: Path | None
     label: str | None
     columns: str | Sequence[str]
     drop: str | Sequence[str]
@@ -93,6 +91,8 @@ class _Single(TypedDict, total=False):
     sublinear: bool | str
     smooth: bool | str
     hash_bits: int | None
+    template: Path | None
+    original: bool
 
 
 class Parameters(_Single, total=False):
@@ -101,9 +101,9 @@ class Parameters(_Single, total=False):
     cost: float | None
     example_cost: float | None
     degree: int
-    gamma: float | Literal["scale", "auto"]
     scale_kernel: float
     coef0: float
+    gamma: float | Literal["scale", "auto"]
 
 
 class Training(Parameters, total=False):
@@ -119,6 +119,6 @@ class Lists(_Single, total=False):
     cost: float | Sequence[float] | None
     example_cost: float | Sequence[float] | None
     degree: int | Sequence[int]
-    gamma: float | str | Sequence[float | str]
     scale_kernel: float | Sequence[float]
     coef0: float | Sequence[float]
+    gamma: float | str | Sequence[float | str]

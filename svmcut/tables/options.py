@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is asked of a table: which of its columns are what, and how they become features."""
+"""The options of tables: which columns are what, and how they become features."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from svmcut.base.records import fields, record
 from svmcut.base.typing import Any
 from svmcut.spec import catalog
 from svmcut.spec.kinds import PATH, Kind, integer
-from svmcut.spec.parameters import param
+from svmcut.spec.options import TABLE, options_of, param
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -46,63 +46,68 @@ COLUMNS = Kind(
     lambda text: tuple(text.split(",")),
     _names,
     repeats=True,
+    type="str | Sequence[str]",
 )
-SWITCH = Kind("on|off", "on or off", str, _switch, words=("on", "off"))
+SWITCH = Kind("on|off", "on or off", str, _switch, words=("on", "off"), type="bool | str")
 LENGTHS = Kind(
     "LOW,HIGH",
     f"two lengths from 1 to {LONGEST_RUN} that do not fall, as in 1,2",
     _pair,
     _lengths,
     words=("1,1", "1,2", "1,3"),
+    type="tuple[int, int]",
 )
 
 
 @record(kw_only=True)
 class TableOptions:
-    """What is asked of a table. None and () leave the choice to the table.
+    """Choices for reading a table. None and () leave them to the table."""
 
-    Attributes
-    ----------
-    label : str or None
-        The column of the labels; required to train.
-    columns, drop : tuple of str
-        The columns to learn from, all but the others when none is named; columns to leave out.
-    text, categories : tuple of str
-        Columns of texts, which become words, and of names, a feature each.
-    group, weight_column : str or None
-        Columns of the queries, and of what rows weigh.
-    standardise : bool
-        Whether numbers get mean 0 and deviation 1 over the training rows.
-    ngrams : (int, int)
-        How many words in a row make a feature.
-    min_count : int
-        Rows that a word must stand in, or tokens that must have a feature.
-    tf_idf, sublinear, smooth : bool
-        Whether words weigh by how few rows they stand in; 1 + ln of their count; as if one more row
-        had all of them.
-    hash_bits : int or None
-        Words go by their hashes to 2^hash_bits features, as HashingVectorizer has them; features
-        of tokens too, by others.
-    template : str or None
-        File of the templates that make features of tokens in columns; None for those of
-        `svmcut.tables.templates.default_lines`.
-    """
-
-    label: str | None = param(None, COLUMN)
-    columns: tuple[str, ...] = param((), COLUMNS)
-    drop: tuple[str, ...] = param((), COLUMNS)
-    text: tuple[str, ...] = param((), COLUMNS)
-    categories: tuple[str, ...] = param((), COLUMNS)
-    group: str | None = param(None, COLUMN)
-    weight_column: str | None = param(None, COLUMN)
-    standardise: bool = param(True, SWITCH)
-    ngrams: tuple[int, int] = param((1, 1), LENGTHS)
-    min_count: int = param(1, integer(1))
-    tf_idf: bool = param(True, SWITCH)
-    sublinear: bool = param(False, SWITCH)
-    smooth: bool = param(True, SWITCH)
-    hash_bits: int | None = param(None, integer(1, MOST_BITS))
-    template: str | None = param(None, PATH)
+    label: str | None = param(None, COLUMN, TABLE).describe("Column of the labels.")
+    columns: tuple[str, ...] = param((), COLUMNS, TABLE, shown="all").describe(
+        "Learn from these columns only."
+    )
+    drop: tuple[str, ...] = param((), COLUMNS, TABLE).describe("Columns to leave out.")
+    text: tuple[str, ...] = param((), COLUMNS, TABLE).describe(
+        "Columns of free text, split into words; can be repeated."
+    )
+    categories: tuple[str, ...] = param((), COLUMNS, TABLE).describe(
+        "Columns of categories, with a feature for each value; can be repeated. Columns with few "
+        "different texts are recognised without it."
+    )
+    group: str | None = param(None, COLUMN, TABLE).describe("Column of the queries, for rankings.")
+    weight_column: str | None = param(None, COLUMN, TABLE).describe(
+        "Column of the weights of rows."
+    )
+    standardise: bool = param(True, SWITCH, TABLE).describe(
+        "Scale numbers to mean 0 and deviation 1 over the training rows."
+    )
+    ngrams: tuple[int, int] = param((1, 1), LENGTHS, TABLE).describe(
+        "Features are runs of LOW to HIGH words."
+    )
+    min_count: int = param(1, integer(1), TABLE).describe(
+        "Drop words, or features of tokens, that occur in fewer rows."
+    )
+    tf_idf: bool = param(True, SWITCH, TABLE).describe(
+        "Weigh words by tf-idf, and scale rows to length 1; off: counts."
+    )
+    sublinear: bool = param(False, SWITCH, TABLE).describe(
+        "Use 1 + ln(count) instead of the count of a word."
+    )
+    smooth: bool = param(True, SWITCH, TABLE).describe(
+        "Smooth idf as if one more row had every word."
+    )
+    #: Words hash to the features of HashingVectorizer, features of tokens to others.
+    hash_bits: int | None = param(None, integer(1, MOST_BITS), TABLE).describe(
+        "Hash words, or features of tokens, to 2^N features; the model keeps no vocabulary."
+    )
+    #: None stands for the templates of `svmcut.tables.templates.default_lines`.
+    template: str | None = param(
+        None, PATH, TABLE, shown="words, their parts, shapes and neighbours"
+    ).describe(
+        "With --input conll: file of feature templates in CRF++'s grammar, U01:%x[-1,0]/%x[0,0], "
+        "with Wapiti's %m and %t. inspect prints the template of a model."
+    )
 
     def check_hashing(self) -> None:
         """Refuses what words by hash leave without effect, as no word is known or counted."""
@@ -119,6 +124,7 @@ class TableOptions:
 
 TABLE_DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(TableOptions)}
 OPTIONS = tuple(item.name for item in fields(TableOptions))
+ROWS = options_of(TableOptions)
 #: Those of tokens in columns, and of tables.
 OF_TOKENS = ("template", "min_count", "hash_bits")
 OF_TABLES = tuple(name for name in OPTIONS if name != "template")
@@ -139,10 +145,10 @@ def table_options(given: dict[str, Any]) -> TableOptions:
         if value is None:
             continue
         try:
-            values[item.name] = item.kind.take(value)
+            values[item.name] = item.option.kind.take(value)
         except (ValueError, TypeError):
             raise UsageError(
-                "{} is {!r}; expected {}", Parameter(item.name), value, item.kind.expected
+                "{} is {!r}; expected {}", Parameter(item.name), value, item.option.kind.expected
             ) from None
     return TableOptions(**values)
 

@@ -86,7 +86,7 @@ def test_man_pages_have_the_options_that_a_command_line_takes(heading, arguments
 
 
 def test_man_pages_tell_the_tasks_apart():
-    from svmcut.cli.options import options
+    from svmcut.cli.option_texts import options
 
     sections = man_sections()
     tasks = [

@@ -22,7 +22,7 @@ from svmcut.base import records
 from svmcut.base.errors import UsageError
 from svmcut.cli import option_checks
 from svmcut.cli.advice import in_options
-from svmcut.cli.option_rows import ROWS as OPTION_ROWS
+from svmcut.cli.options import ROWS as OPTION_ROWS
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.spec import refusals
 from svmcut.spec.catalog import (

@@ -17,11 +17,11 @@ import svmcut
 from svmcut.base.errors import UsageError
 from svmcut.cli import option_checks
 from svmcut.cli.advice import in_options
-from svmcut.cli.option_entry import COMPATIBILITY, PANELS
-from svmcut.cli.options import options
+from svmcut.cli.option_texts import options
 from svmcut.cli.start import main
 from svmcut.spec.catalog import AUTO, KERNELS, LOSSES, SOLVERS, TASKS, measures, solvers
 from svmcut.spec.kinds import FLAG
+from svmcut.spec.options import COMPATIBILITY, PANELS
 from svmcut.spec.parameters import DEFAULTS, KINDS, UNASKED, Settings, task_defaults
 from svmcut.spec.refusals import check, plain
 from svmcut.spec.task_refusals import OF_TASKS, STEERING

@@ -87,7 +87,7 @@ def test_every_parameter_has_a_type():
     for named in (typed.Parameters, typed.Lists):
         known = {*KINDS, *OPTIONS, "original"} - WITHOUT
         lacking = known ^ set(typing.get_type_hints(named))
-        assert not lacking, f"give {lacking} types in svmcut/spec/typed.py"
+        assert not lacking, f"{lacking} lack types in svmcut/spec/typed.py: make docs"
     for name, hint in typing.get_type_hints(typed.Parameters).items():
         default = Settings.__record__[name].default if name in KINDS else None
         if isinstance(default, bool | str):
