@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,31 @@ def pytest_configure(config):
                 f"--qp is {config.getoption('--qp')!r}; expected one of {', '.join(QPS)}"
             )
         qp.DEFAULT = config.getoption("--qp")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave all cases but one in so many to the slow suite, where a test is marked so."""
+    lists = defaultdict(dict)
+    for item in items:
+        every = item.get_closest_marker("every")
+        if every and place_of(item, lists) % every.args[0]:
+            item.add_marker(pytest.mark.slow)
+
+
+def place_of(item, lists):
+    """Add up the places of a case in the lists that its test crosses, of which every value stays in
+    some case; lists has what was met of each."""
+    values, total = dict(item.callspec.params), 0
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
+        entry = tuple(id(values.pop(name.strip())) for name in names)
+        met = lists[item.parent.nodeid, item.originalname, str(mark.args[0])]
+        total += met.setdefault(entry, len(met))
+    for name, value in values.items():  # of fixtures
+        met = lists[item.parent.nodeid, item.originalname, name]
+        total += met.setdefault(id(value), len(met))
+    return total
 
 
 def pytest_collection_finish():

@@ -173,7 +173,6 @@ def copy(folder):
         "tests/conftest.py",
         "tests/drivers.py",
         "tests/programs.py",
-        "tests/thinned.py",
         "tests/trees.py",
         *contracts,
     ):

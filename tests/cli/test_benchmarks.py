@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from programs import BENCHMARKS, benchmark, script
-from thinned import thinned
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -161,7 +160,8 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", thinned(TABLES, 4))
+@pytest.mark.every(4)
+@pytest.mark.parametrize("name", TABLES)
 def test_tables_of_structured_trainers(tmp_path, name):
     program, arguments, rows = TABLES[name]
     table = [line for line in benchmark(tmp_path, program, *arguments) if line.startswith("|")]

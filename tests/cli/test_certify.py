@@ -60,6 +60,7 @@ def _labels(scores, K):
     return scores[:, 0] > 0 if K == 1 else scores[:, -K:].argmax(axis=1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_optimum_lies_within_the_bounds(name, folder, capsys):
     words = MACHINES[name]

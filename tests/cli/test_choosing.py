@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from programs import call, forked
-from thinned import thinned
 
 import svmcut
 from svmcut.training.driver import Driver
@@ -66,6 +65,7 @@ def content(name):
     return Path(name).read_bytes()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("task", TASKS)
 def test_the_best_cell_is_trained_on_all_examples(task, capsys):
     (command, *words), values, measure = TASKS[task]
@@ -293,8 +293,9 @@ def stopped_at(fit, number, *words):
         return forked("svmcut learn", *words)
 
 
+@pytest.mark.every(4)
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("fit", thinned([6, 2, 11, 13], 4))
+@pytest.mark.parametrize("fit", [6, 2, 11, 13])
 @pytest.mark.parametrize(
     "options", [(*RBF, "--solver", "smo"), ("-c", "1,3,10,30", "--gap", "1e-7")]
 )

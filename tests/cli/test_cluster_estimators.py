@@ -94,6 +94,7 @@ def test_weights_and_classes(client, blocks):
     assert gone.classes_.tolist() == ["bee", "cat", "dog"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 def test_several_classes_by_words(client, blocks, multi_class):
     machine = svmcut.dask.LinearSVM(client=client, multi_class=multi_class).fit(blocks, FOUR)
@@ -114,6 +115,7 @@ def test_numbers_and_rankings(client, blocks):
     assert ranker.decision_function(blocks).compute() == pytest.approx(ranker.predict(X))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["dask", "sparse"])
 def test_sets_of_labels(client, blocks, kind):
     sparse = pytest.importorskip("scipy.sparse")

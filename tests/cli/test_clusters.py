@@ -17,7 +17,6 @@ from parted import lines, trained, written
 from programs import BENCHMARKS, benchmark, call, options_of, run
 
 pytest.importorskip("distributed")
-from thinned import thinned
 
 import svmcut.dask
 from svmcut.base.errors import ClusterError, DataError, UsageError
@@ -42,7 +41,8 @@ def forget(dask_worker):
             part._told = Told()
 
 
-@pytest.mark.parametrize("road", thinned(["direct", "margin", "tasks", "newton", "gathered"], 2))
+@pytest.mark.every(2)
+@pytest.mark.parametrize("road", ["direct", "margin", "tasks", "newton", "gathered"])
 def test_workers_give_the_bytes_of_one_process(client, tmp_path, monkeypatch, road):
     paths = written(tmp_path, lines(), 5)
     own = {

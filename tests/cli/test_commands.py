@@ -5,7 +5,6 @@ import click
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from thinned import thinned
 
 from svmcut.cli.commands import SCORING, plain_run, read_words
 from svmcut.cli.main import svmcut
@@ -64,9 +63,10 @@ def by_click(command, words):
         return None
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("command", "task", "table"),
-    thinned(TABLES, 3),
+    TABLES,
     ids=[task or command for command, task, _ in TABLES],
 )
 def test_a_line_that_is_read_without_click_is_read_as_click_would(command, task, table):

@@ -9,7 +9,6 @@ with sets of labels. Going on from a checkpoint: tests/contract/test_resume.py.
 import numpy as np
 import pytest
 from programs import call
-from thinned import thinned
 
 LINEAR = ("--gap", "1e-2")
 RBF = ("-t", "2", "-g", "0.05", "--example-cost", "1")
@@ -135,14 +134,16 @@ def check(tmp_path, examples, command, *options):
     return statuses
 
 
-@pytest.mark.parametrize("name", thinned(sorted(RUNS), 4))
+@pytest.mark.every(6)
+@pytest.mark.parametrize("name", sorted(RUNS))
 def test_same_bytes_for_any_number_of_threads(folder, monkeypatch, tmp_path, name):
     monkeypatch.chdir(tmp_path)
     command, examples, *options = RUNS[name]
     assert check(tmp_path, folder / examples, command, *options) == {0}
 
 
-@pytest.mark.parametrize("solver", thinned(STRUCTURED, 2))
+@pytest.mark.every(2)
+@pytest.mark.parametrize("solver", STRUCTURED)
 @pytest.mark.parametrize("task", ["sequence", "multilabel"])
 def test_same_bytes_of_structured_models(structured, monkeypatch, tmp_path, task, solver):
     monkeypatch.chdir(tmp_path)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from drivers import driver
 from programs import call, run
-from thinned import thinned
 
 from svmcut.data.examples import Csr, Sequences
 
@@ -140,7 +139,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", thinned(CASES, 2))
+@pytest.mark.every(4)
+@pytest.mark.parametrize("name", CASES)
 def test_every_run_ends(tmp_path, name):
     status, rows, *words = CASES[name]
     (tmp_path / "train").write_text(rows)

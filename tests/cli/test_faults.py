@@ -23,7 +23,6 @@ from programs import (
     status_of,
     uncertified,
 )
-from thinned import thinned
 
 from svmcut.formats import read_model, write_model
 from svmcut.models import LinearModel
@@ -181,6 +180,7 @@ CLEANED = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("program", LEARNERS + CLASSIFIERS)
 @pytest.mark.parametrize("change", CLEANED.values(), ids=CLEANED)
 def test_same_result_however_written(program, change):
@@ -188,15 +188,17 @@ def test_same_result_however_written(program, change):
     assert result(program, put(change(ROWS.encode()), "other.txt")) == clean
 
 
-@pytest.mark.parametrize("program", thinned(LEARNERS + CLASSIFIERS, 2))
+@pytest.mark.every(2)
+@pytest.mark.parametrize("program", LEARNERS + CLASSIFIERS)
 def test_row03_a_line_of_20_megabytes(program):
     first, rest = ROWS.encode().split(b" 2:", 1)
     put(first + b" " * 20_000_000 + b"2:" + rest[:-1] + b"#" + b"x" * 2_000_000, "long.dat")
     assert result(program, "long.dat") == result(program, "clean.dat")
 
 
+@pytest.mark.every(3)
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="peak memory of a child by wait4")
-@pytest.mark.parametrize("program", thinned(LEARNERS + CLASSIFIERS, 3))
+@pytest.mark.parametrize("program", LEARNERS + CLASSIFIERS)
 def test_row06_largest_index_in_little_memory(program, folder):
     put("1 qid:1 1:1 2147483646:2\n-1 qid:1 2:1\n", "huge.dat")
     assert call("svmcut learn", "-c", "1", "huge.dat", "model") == 0

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from programs import TIMEOUT, command, forked
-from thinned import thinned
 
 from svmcut.cli import training_report
 
@@ -107,6 +106,7 @@ def contents(target="model"):
     return {name: content(name) for name in sorted(os.listdir()) if name.startswith(target)}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_row22_terminated_with_a_checkpoint_and_resumed(solver):
     options = SOLVERS[solver]
@@ -143,7 +143,8 @@ def structured(rng):
             file.write(",".join(map(str, np.flatnonzero(row))) + f" {text}\n")
 
 
-@pytest.mark.parametrize("name", thinned(STRUCTURED, 2))
+@pytest.mark.every(4)
+@pytest.mark.parametrize("name", STRUCTURED)
 def test_row22_structured_runs_terminated_and_resumed(rng, name):
     task, *options = STRUCTURED[name]
     structured(rng)

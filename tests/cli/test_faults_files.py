@@ -262,6 +262,7 @@ def test_a_path_of_c_needs_the_name_of_a_file(capsys):
     assert os.path.getsize("-") > 0
 
 
+@pytest.mark.every(2)
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="devices of Linux")
 @pytest.mark.parametrize(
     "words",

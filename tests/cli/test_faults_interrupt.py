@@ -32,6 +32,7 @@ sys.exit(call(*sys.argv[1:]))
 """
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("checkpoint", [(), ("--checkpoint", "state", "--checkpoint-every", "0")])
 def test_row24_before_the_first_look_the_point_reached_is_written(
     tmp_path, monkeypatch, rng, checkpoint

@@ -29,6 +29,7 @@ ENDINGS = {signal.SIGTERM: "stopped by SIGTERM", signal.SIGINT: "interrupted"}
 HINTS = dict.fromkeys(("svmcut learn", "svmcut rank"), "; a run with --checkpoint FILE can go on")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("number, svmcut", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 @pytest.mark.parametrize("program", ["svmcut learn", "svm_rank_learn", "svmcut classify"])
 def test_row22_a_signal_while_reading_writes_nothing(program, number, svmcut, folder):
@@ -108,6 +109,7 @@ def noisy(rng):
             )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("program", LEARNERS)
 def test_row24_interrupted_once_the_best_model_is_written(program, noisy):
     done = signalled(program, signal.SIGINT)
@@ -129,6 +131,7 @@ def test_row24_interrupted_twice_ends_at_once(program, noisy):
     assert sorted(os.listdir()) == before
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("program", LEARNERS)
 def test_row22_terminated_in_training_writes_nothing(program, noisy):
     before = sorted(os.listdir())
@@ -216,6 +219,7 @@ def moment(*words, module="", action="pass", before="pass"):
     return subprocess.run([*line, "noisy", "out"], capture_output=True, text=True, timeout=TIMEOUT)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("module", ["svmcut.cli.commands", "numpy", "svmcut.cli.checkpoints"])
 @pytest.mark.parametrize("action", ["terminate()", "Dying()"], ids=["raised", "lost"])
 def test_row22_terminated_while_modules_are_imported(module, action, noisy):

@@ -14,7 +14,6 @@ import time
 import numpy as np
 import pytest
 from programs import CLASSIFIERS, LEARNERS, TIMEOUT, call, command, run, start
-from thinned import thinned
 
 from svmcut.files.text import open_text
 from svmcut.formats import write_model
@@ -114,6 +113,7 @@ def test_unwritable_targets_are_found_before_anything_is_read(
     assert captured.out == "" and sorted(os.listdir()) == before
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("program", ["svmcut learn", "svm_rank_learn", "svm_perf_classify"])
 @pytest.mark.parametrize("mode", [0o500, 0o600])
 def test_row19_read_only_folder(program, mode, folder, permissions):
@@ -152,6 +152,7 @@ def wide(tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("program", ["svmcut learn", "svm_rank_learn"])
 @pytest.mark.parametrize("size", [0, 2_000_000], ids=["row20-first-write", "row20-third-write"])
 def test_a_limit_of_file_size_leaves_the_old_model(program, size, wide, folder):
@@ -203,6 +204,7 @@ def unread():
     os.close(writer)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("program", ["svmcut classify", "svm_rank_classify"])
 @pytest.mark.parametrize("target", ["out", "/dev/stdout"], ids=["row21-report", "row21-result"])
 def test_a_pipe_nobody_reads_is_quiet(program, target, unread):
@@ -267,13 +269,12 @@ def test_row22_standard_input_is_read_as_it_comes(monkeypatch):
     os.close(writer)
 
 
+@pytest.mark.every(2)
 @linux
 @pytest.mark.parametrize(
     "sizes", [(40, 100, 4000), pytest.param((40, 96, 100, 120, 140, 4000), marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize(
-    "program", thinned(["svmcut learn", "svm_rank_learn", "svmcut classify"], 2)
-)
+@pytest.mark.parametrize("program", ["svmcut learn", "svm_rank_learn", "svmcut classify"])
 def test_row26_too_little_memory_is_a_message(program, sizes, folder):
     with open("many", "w", encoding="ascii") as file:
         file.write("1 1:1 2:0.5 3:1 4:1 5:1 6:1\n-1 1:1 2:0.7 3:1 4:1 5:1 6:1\n" * 250_000)
@@ -369,7 +370,8 @@ def test_names_too_long(program, length, folder, capsys):
         assert sorted(os.listdir()) == before
 
 
-@pytest.mark.parametrize("program", thinned(PROGRAMS, 2))
+@pytest.mark.every(2)
+@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"], ids=lambda closed: f"row32-{closed}")
 def test_closed_streams(program, closed, folder):
     if program == "svmcut learn":  # which says that qid: has no effect

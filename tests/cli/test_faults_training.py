@@ -8,7 +8,6 @@ import os
 import numpy as np
 import pytest
 from programs import CLASSIFICATION_LEARNERS, LEARNERS, RANK_LEARNERS, call, run, status_of
-from thinned import thinned
 
 from svmcut import qp
 from svmcut.formats import read_model
@@ -149,6 +148,7 @@ DATA = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.every(4)
 @DATA
 @pytest.mark.parametrize("C", [1.0, 1e6, 1e9, 1e12])
 def test_huge_c(data, C, rng):
@@ -157,8 +157,9 @@ def test_huge_c(data, C, rng):
     assert_sound(call("svmcut learn", *options, "train", "model"))
 
 
+@pytest.mark.every(4)
 @DATA
-@pytest.mark.parametrize("loss", thinned(losses("classification"), 3))
+@pytest.mark.parametrize("loss", losses("classification"))
 def test_huge_c_of_every_loss(data, loss, rng):
     put("train", *data(rng))
     assert_sound(
@@ -166,6 +167,7 @@ def test_huge_c_of_every_loss(data, loss, rng):
     )
 
 
+@pytest.mark.every(4)
 @DATA
 @pytest.mark.parametrize("loss", losses("rank"))
 def test_huge_c_in_ranking(data, loss, rng):
@@ -176,6 +178,7 @@ def test_huge_c_in_ranking(data, loss, rng):
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "rows", ["1 1:1 2:0.5\n", "1 1:1 2:0.5\n-1 1:1 2:0.5\n"], ids=["row28-one-class", "row28-two"]
 )
@@ -225,6 +228,7 @@ def always_osqp(monkeypatch):
     return answers
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("x", ANSWERS.values(), ids=ANSWERS)
 @pytest.mark.parametrize("program", ["svmcut learn", "svmcut rank"])
 def test_the_exact_qp_answers_where_osqp_does_not(program, x, always_osqp, rng, monkeypatch):
@@ -289,6 +293,7 @@ def many_rows(tmp_path_factory):
     return put(str(tmp_path_factory.mktemp("rows") / "train"), y, X, np.arange(len(X)) // 25)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("loss", losses("classification"))
 def test_row30_threads_leave_the_model(loss, many_rows, capsys):
     threads_agree(
@@ -296,6 +301,7 @@ def test_row30_threads_leave_the_model(loss, many_rows, capsys):
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("loss", losses("rank"))
 def test_row30_threads_leave_the_ranking_model(loss, many_rows, capsys):
     threads_agree("svmcut rank", ["-c", "0.01", "-l", loss, many_rows], capsys)

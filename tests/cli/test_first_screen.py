@@ -8,6 +8,7 @@ from svmcut.cli import learn
 from svmcut.cli.options import LEARNT, offered
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("command", "task"), [*(("learn", task) for task in LEARNT), ("rank", "rank")]
 )

@@ -13,7 +13,6 @@ from libsvm_texts import LIBSVM
 from programs import call
 from reference.kernel import matrix
 from refusals import refused
-from thinned import thinned
 
 import svmcut
 from svmcut.base.errors import ModelError
@@ -150,6 +149,7 @@ def test_labels_are_those_of_liblinear_predict(solver, bias):
         assert np.array_equal(theirs, ours), name
 
 
+@pytest.mark.every(2)
 @pytest.mark.skipif(shutil.which("svm-train") is None, reason="needs svm-train")
 @pytest.mark.parametrize(
     "options", ["-t 0", "-t 1 -g 0.5 -r 1 -d 2", "-t 2 -g 0.1 -b 1", "-t 3 -g 0.01 -r 0.1"]
@@ -395,6 +395,7 @@ def several(program, options, theirs=(), ours=("--labels",)):
         yield name, np.loadtxt("theirs", skiprows=1 if asked[0] else 0), np.loadtxt("ours")
 
 
+@pytest.mark.every(3)
 @pytest.mark.skipif(shutil.which("liblinear-train") is None, reason="needs liblinear-train")
 @pytest.mark.parametrize("solver, bias", [(0, 1), (2, -1), (3, 1), (4, 1), (5, 0.5), (7, -1)])
 def test_several_labels_are_those_of_liblinear_predict(solver, bias):
@@ -411,19 +412,17 @@ def test_probabilities_are_those_of_liblinear_predict():
         np.testing.assert_allclose(ours, theirs, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "program, options",
-    thinned(
-        [
-            ("liblinear", "-s 11 -B 1"),
-            ("liblinear", "-s 12"),
-            ("liblinear", "-s 13 -B 1"),
-            ("svm", "-s 3 -t 2"),
-            ("svm", "-s 3 -t 0"),
-            ("svm", "-s 4 -t 1 -d 2 -g 0.5"),
-        ],
-        3,
-    ),
+    [
+        ("liblinear", "-s 11 -B 1"),
+        ("liblinear", "-s 12"),
+        ("liblinear", "-s 13 -B 1"),
+        ("svm", "-s 3 -t 2"),
+        ("svm", "-s 3 -t 0"),
+        ("svm", "-s 4 -t 1 -d 2 -g 0.5"),
+    ],
 )
 def test_numbers_are_those_of_their_programs(program, options):
     if shutil.which(f"{program}-train") is None:
@@ -432,6 +431,7 @@ def test_numbers_are_those_of_their_programs(program, options):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4, err_msg=name)
 
 
+@pytest.mark.every(2)
 @pytest.mark.skipif(shutil.which("svm-train") is None, reason="needs svm-train")
 @pytest.mark.parametrize("options", ["-t 0", "-t 2", "-t 1 -d 2 -g 0.5 -s 1 -n 0.1"])
 def test_several_labels_are_those_of_svm_predict(options):

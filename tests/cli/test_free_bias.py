@@ -9,7 +9,6 @@ import pytest
 from penalised import data, learnt, write
 from programs import forked
 from reference import penalties
-from thinned import thinned
 
 from svmcut import LinearSVM, LinearSVMRegressor
 from svmcut.formats import read_model
@@ -46,7 +45,8 @@ def primal_of(model, loss, C):
     return 0.5 * w @ w + C * losses[loss]().sum()
 
 
-@pytest.mark.parametrize("solver", thinned(["auto", "newton", "cutting-plane"], 2))
+@pytest.mark.every(3)
+@pytest.mark.parametrize("solver", ["auto", "newton", "cutting-plane"])
 @pytest.mark.parametrize(
     "loss",
     LOSSES,
@@ -86,6 +86,7 @@ def test_sklearn_finds_the_same_machines():
         LinearSVM(fit_intercept=False, free_intercept=True).fit(X, y)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("loss", ["error-rate", "squared-hinge", "logistic"])
 def test_classes_against_the_rest_have_a_bias_each(folder, loss):
     words = ("--task", "multiclass", "--multiclass", "one-vs-rest", "--free-bias", "-l", loss)

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recorded behaviour of the originals, where the reference data stand beside the project."""
 
-import importlib.util
-import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
-from programs import BIN, forked
-from thinned import EVERY, recorded
+from programs import BIN
+from recorded import each_family, module_at, pattern_of, run_forked, subprocess_by
 
 FAMILIES = ["perf_", "rank_", "cls_", "in_", "hmm"]
 
@@ -28,24 +25,12 @@ def check(shared, pattern, *options, folder=BIN):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the slow test starts the programs")
-@pytest.mark.filterwarnings(
-    "ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning"
-)
-@pytest.mark.parametrize("every", EVERY)
-@pytest.mark.parametrize("family", FAMILIES)
+@each_family(FAMILIES)
 def test_the_originals_behaviour(shared, family, every, monkeypatch, capfd):
-    """The programs are forked, which saves 188 starts of an interpreter."""
-    spec = importlib.util.spec_from_file_location("golden_check", shared / "golden" / "check.py")
-    golden = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(golden)
-
-    def run(line, *, cwd, timeout, **_):
-        return forked(os.path.basename(line[0]), *line[1:], cwd=cwd, timeout=timeout)
-
-    streams = {name: getattr(subprocess, name) for name in ("DEVNULL", "TimeoutExpired")}
-    monkeypatch.setattr(golden, "subprocess", SimpleNamespace(run=run, **streams))
-    only = recorded(shared / "golden" / "cases", family, every)
+    golden, execute = module_at(shared / "golden" / "check.py")
+    execute(golden)
+    monkeypatch.setattr(golden, "subprocess", subprocess_by(run_forked))
+    only = pattern_of(shared / "golden" / "cases", family, every)
     monkeypatch.setattr(sys, "argv", ["check.py", "--bin", BIN, "--only", only])
     status = golden.main()
     told = capfd.readouterr().out

@@ -2,15 +2,13 @@
 """Recorded differences from the originals, where the reference data stand beside the project."""
 
 import contextlib
-import importlib.util
-import os
 import re
 import sys
 from types import SimpleNamespace
 
 import pytest
-from programs import BIN, forked
-from thinned import EVERY, recorded
+from programs import BIN
+from recorded import each_family, module_at, pattern_of, run_forked
 
 #: Regular expressions of names of cases, a test each.
 FAMILIES = [
@@ -26,30 +24,20 @@ FAMILIES = [
 ]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the programs are forked")
-@pytest.mark.filterwarnings(
-    "ignore:.*fork:DeprecationWarning", "ignore:unclosed file:ResourceWarning"
-)
-@pytest.mark.parametrize("every", EVERY)
-@pytest.mark.parametrize("family", FAMILIES)
+@each_family(FAMILIES)
 def test_what_the_originals_did(shared, family, every, monkeypatch, capfd):
     golden = shared / "golden"
     parity = golden / "parity"
     if not parity.exists():
         pytest.skip("no recorded differences beside the project")
-    words = ["--bin", BIN, "--cases", str(parity / "cases"), "--only"]
-    words.append(recorded(parity / "cases", f"(?:{family})", every))
-    checks = [str(golden / "check.py"), str(golden / "light" / "check_light.py")]
-    monkeypatch.setattr(sys, "argv", ["check_parity.py", *checks, *words])
-    spec = importlib.util.spec_from_file_location("golden_parity", parity / "check_parity.py")
-    checker = importlib.util.module_from_spec(spec)
+    only = pattern_of(parity / "cases", f"(?:{family})", every)
+    words = [golden / "check.py", golden / "light" / "check_light.py", "--bin", BIN]
+    words += ["--cases", parity / "cases", "--only", only]
+    monkeypatch.setattr(sys, "argv", ["check_parity.py", *map(str, words)])
+    checker, execute = module_at(parity / "check_parity.py")
     with contextlib.suppress(SystemExit):
-        spec.loader.exec_module(checker)
-
-    def run(line, *, cwd, timeout, **_):
-        return forked(os.path.basename(line[0]), *line[1:], cwd=cwd, timeout=timeout)
-
-    monkeypatch.setattr(checker, "real", SimpleNamespace(run=run))
+        execute(checker)
+    monkeypatch.setattr(checker, "real", SimpleNamespace(run=run_forked))
     failed = checker.check.main()
     told = capfd.readouterr().out
     assert not failed and re.search(r"^[1-9]\d* passed, 0 failed", told, re.MULTILINE), told

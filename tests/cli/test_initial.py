@@ -50,6 +50,7 @@ def learn(*words, status=0):
     return json.loads(Path("report").read_text())
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", RUNS)
 def test_the_optimum_is_the_same_in_fewer_iterations(kind):
     words = RUNS[kind]

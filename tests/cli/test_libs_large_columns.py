@@ -39,6 +39,7 @@ def trained(words, capsys):
     return float(re.search(r"obj = (\S+),", printed)[1]), "WARNING" in printed
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("deviation", [1.0, 1e4, 1e5, 1e6])
 @pytest.mark.parametrize("kernel", ["-t 0", "-t 2", "-t 2 -g 1e-9", "-t 1 -d 2 -g 1e-12 -r 1"])
 @pytest.mark.parametrize("classes", [True, False])

@@ -174,6 +174,7 @@ def test_an_example_set_without_labels_trains_a_model_that_predicts_none(folder)
     assert set((folder / "sets").read_text()) == {"\n"}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("how", ["file", "gzip", "stdin", "pipe"])
 def test_the_header_form_from_anywhere_and_its_count_checked_at_the_end(folder, how):
     lines = [line for line in (folder / "test").read_text().splitlines() if line[0] != " "]

@@ -64,6 +64,7 @@ def test_where_every_example_is_inconsistent_none_is_left(folder, capsys, option
     assert call("svm_classify", "-v", "0", "two", "model") == 0 and not scores().any()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "mode, kernel",
     [

@@ -113,6 +113,7 @@ ONE_CLASS = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("number, loss", ONE_CLASS)
 def test_one_class_trains_to_its_optimum(number, loss, sign, folder, rng, capsys):

@@ -41,6 +41,7 @@ def test_a_path_reaches_its_optima_in_sparse_models_that_count_their_features(
     assert "Features used" in said
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("bias", ["--free-bias", "--no-free-bias"])
 def test_the_hinge_has_an_elastic_net(folder, bias):
     A, y = folder

@@ -69,6 +69,7 @@ def bare(model):
     return uncertified(model).decode()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_model_is_that_of_all_rows_and_one_more_line(kind):
     train, words = KINDS[kind]
@@ -285,6 +286,7 @@ def killed(monkeypatch, number, at):
     monkeypatch.setattr(CalibratedDriver, "_part", spy)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "words", [("pairs",), ("several",), ("-t", "2", "pairs"), ("-c", "1,10", "pairs")], ids=str
 )

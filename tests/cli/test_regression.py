@@ -62,6 +62,7 @@ def learnt(*words):
     return json.loads(Path("r.json").read_text())
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("solver", ["auto", "dual-cd", "newton", "cutting-plane"])
 def test_regression_reaches_the_optimum_and_its_model_predicts(folder, solver):
     _, y, _ = folder
@@ -91,6 +92,7 @@ def test_regression_reaches_the_optimum_and_its_model_predicts(folder, solver):
     assert found["r2"] > 0.9 and f"Mean squared error : {found['mse']:.6g}\n" in done.stdout
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "words",
     [

@@ -154,6 +154,7 @@ def write_extremes(out, rng):
         out.write(f"{rng.normal() * 10.0 ** rng.integers(-9, 9):.17g} {' '.join(words)}\n")
 
 
+@pytest.mark.every(2)
 @pytest.mark.skipif(shutil.which("svm-scale") is None, reason="needs svm-scale, of LIBSVM")
 @pytest.mark.parametrize("options", [(), ("-l", "0"), ("-u", "0.3"), ALL])
 @pytest.mark.parametrize("write", [write_dense, write_sparse, write_integers, write_extremes])

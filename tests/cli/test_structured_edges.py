@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 from programs import call, run
-from thinned import thinned
 
 LEARNERS = ("svmcut learn --task sequence", "svm_hmm_learn")
 CLASSIFIERS = ("svmcut classify", "svm_hmm_classify")
@@ -104,7 +103,8 @@ def viterbi(X, emissions, transitions):
     return tags[::-1]
 
 
-@pytest.mark.parametrize("classifier", thinned(CLASSIFIERS, 2))
+@pytest.mark.every(2)
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_a_sequence_of_100_000_tokens(classifier, rng):
     """The tags are those of a slow Viterbi from the numbers of the model file."""
     K = D = 3

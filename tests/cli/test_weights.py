@@ -114,6 +114,7 @@ def test_weight_zero_is_a_file_without_the_lines_in_every_byte(task, capsys):
     assert f"Left out: {structures} of weight 0\n" in capsys.readouterr().out
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("task", TASKS)
 def test_costs_files_pipes_and_gzip_weigh_alike(task, seen):
     v = np.array([1.0, 2, 0.5, 1, 1, 3, 1, 1])

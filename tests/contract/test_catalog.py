@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from drivers import cost_of, way_of
 from programs import options_of
-from thinned import thinned
 from trees import nodes_of
 
 import svmcut
@@ -230,7 +229,8 @@ def trainer_for(task, kernel, solver, threads=1):
     return make_task(task).plan(records.replace(examples, weights=weights), settings)
 
 
-@pytest.mark.parametrize(("task", "kernel", "solver"), thinned(USES, 2))
+@pytest.mark.every(2)
+@pytest.mark.parametrize(("task", "kernel", "solver"), USES)
 def test_every_solver_is_resumed_interrupted_and_the_same_for_any_threads(
     task, kernel, solver, tmp_path
 ):

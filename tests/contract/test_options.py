@@ -11,7 +11,6 @@ import click
 import pytest
 from drivers import cost_of, way_of
 from programs import options_of, uncertified
-from thinned import thinned
 
 import svmcut
 from svmcut.base.errors import UsageError
@@ -78,7 +77,8 @@ def read_in(task, kernel, solver, **more):
     return {name for each in candidates(settings) for name in reads(settings, each)}
 
 
-@pytest.mark.parametrize(("task", "kernel", "solver"), thinned(RUNS, 2))
+@pytest.mark.every(2)
+@pytest.mark.parametrize(("task", "kernel", "solver"), RUNS)
 def test_an_added_option_takes_effect_or_is_refused_even_with_its_default(task, kernel, solver):
     found = {"read": 0, "refused": 0}
     for row in options(task):

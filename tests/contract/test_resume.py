@@ -5,7 +5,6 @@ stopped."""
 import numpy as np
 import pytest
 from drivers import driver
-from thinned import thinned
 
 from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Examples, Source
@@ -125,8 +124,9 @@ def essence(outcome):
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("costs", [(1.0,), (0.1, 30.0)], ids=["one C", "second of a path"])
-@pytest.mark.parametrize("name", thinned(RUNS, 2))
+@pytest.mark.parametrize("name", RUNS)
 def test_going_on_from_a_state(rng, tmp_path, name, costs):
     data, run = examples(rng, few=name.startswith("few")), RUNS[name]
     if name in WEIGHTED:

@@ -5,7 +5,6 @@ stopped."""
 import numpy as np
 import pytest
 from drivers import driver
-from thinned import thinned
 
 from svmcut.base.records import replace
 from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
@@ -112,8 +111,9 @@ def check_going_on(make, costs, tmp_path):
         assert essence(resumed) == essence(whole), f"from state {at} of {len(states)}"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("costs", [(0.3,), (0.02, 0.3)], ids=["one C", "second of a path"])
-@pytest.mark.parametrize("name", thinned(CHAINS, 2))
+@pytest.mark.parametrize("name", CHAINS)
 def test_chains_go_on_from_a_state(rng, tmp_path, name, costs):
     solver, gap, orders, n_tags = CHAINS[name]
     data = sequences(rng, n_tags)

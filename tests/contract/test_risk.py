@@ -10,7 +10,6 @@ import pytest
 from drivers import risk_of
 from reference import risks as truth
 from reference import survival, tables
-from thinned import thinned
 
 from svmcut.base.errors import TrainingError, UsageError
 from svmcut.risks import RISKS
@@ -131,7 +130,8 @@ def test_value_is_brute_force(name, options, rng):
         )
 
 
-@pytest.mark.parametrize(("name", "options"), thinned(CASES, 2))
+@pytest.mark.every(2)
+@pytest.mark.parametrize(("name", "options"), CASES)
 def test_cut_lies_below_the_risk(name, options, rng):
     for _ in range(15):
         y, qid, scores = sample(name, rng, int(rng.integers(4, 40)))
@@ -181,7 +181,8 @@ def test_input_may_be_read_only_and_strided(name, options, rng):
     expected.coef[:] = 0  # the caller's own
 
 
-@pytest.mark.parametrize(("name", "options"), thinned(CASES, 2))
+@pytest.mark.every(2)
+@pytest.mark.parametrize(("name", "options"), CASES)
 def test_threads_leave_no_trace(name, options, rng):
     n = (
         20_000 if options["slack_norm"] == 2 and RISKS[name].task == "rank" else 70_000

@@ -9,7 +9,6 @@ import itertools
 import numpy as np
 import pytest
 from svmcut._native.kernels import KernelRows
-from thinned import thinned
 
 from svmcut.base import records
 from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
@@ -271,7 +270,8 @@ def test_two_runs_of_one_solver_know_nothing_of_each_other(case):
     assert {name: vars(solver)[name] for name in parameters} == parameters
 
 
-@pytest.mark.parametrize("case", thinned(CASES, 2, single=True), ids=str)
+@pytest.mark.every(2)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_run_goes_on_from_the_state_between_any_two_steps(case, tmp_path):
     solver, problem = made(*case)
     run, whole, saved = solver.start(problem), [], []

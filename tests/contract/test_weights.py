@@ -6,7 +6,6 @@ import itertools
 import numpy as np
 import pytest
 from drivers import cost_of, driver, way_of
-from thinned import thinned
 
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
@@ -91,7 +90,8 @@ def check_heavier(data, found, **known):
 CERTIFIED = [use for use in USES if not SOLVERS[use[2]].steps]
 
 
-@pytest.mark.parametrize(("task", "kernel", "solver"), thinned(CERTIFIED, 3))
+@pytest.mark.every(3)
+@pytest.mark.parametrize(("task", "kernel", "solver"), CERTIFIED)
 def test_weight_k_is_k_rows(rng, task, kernel, solver):
     """With their polish the solvers that draw or keep a budget are certified too: their points span
     the minimum."""

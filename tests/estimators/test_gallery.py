@@ -12,7 +12,6 @@ from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
-from thinned import thinned
 
 ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "examples" / "python"
@@ -73,7 +72,8 @@ def test_every_example_is_short_run_here_and_named_in_the_documentation():
         assert any(f"python examples/python/{script.name} [PICTURE]" in line for line in lines[:8])
 
 
-@pytest.mark.parametrize("name", thinned(PROMISES, 3))
+@pytest.mark.every(3)
+@pytest.mark.parametrize("name", PROMISES)
 def test_an_example_keeps_its_promise(name, tmp_path, monkeypatch, capsys, drawing):
     picture = tmp_path / "picture.png"
     monkeypatch.setattr(sys, "argv", [name, str(picture)])

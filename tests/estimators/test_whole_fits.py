@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from thinned import thinned
 
 import svmcut
 from svmcut import compat
@@ -115,10 +114,9 @@ def traced(lines, machine, given):
         sys.settrace(before)
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "Estimator", thinned(ALL, 2), ids=lambda one: f"{one.__module__}.{one.__name__}"
-)
+@pytest.mark.parametrize("Estimator", ALL, ids=lambda one: f"{one.__module__}.{one.__name__}")
 def test_an_interrupt_at_any_line(Estimator):
     machine = made(Estimator).fit(*examples(Estimator, 1))
     before, other = state(machine), examples(Estimator, 2, 16, 4)

@@ -61,6 +61,7 @@ def test_an_epoch_of_one_row_at_a_time_is_the_step_of_the_paper(rng, bias):
         assert w == pytest.approx(slow_w, rel=1e-12)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("bias", [0.0, 1.5])
 @pytest.mark.parametrize("C", [0.01, 1.0, 20.0])
 def test_descent_reaches_the_optimum_shrunk_or_not(rng, C, bias):
@@ -102,6 +103,7 @@ def test_the_estimate_is_near_the_gap_once_little_moves(rng):
     assert truth <= descent.gap * 1.5 <= 3 * truth
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n", [1, 7, 255, 257, 40_000])
 @pytest.mark.parametrize("delta", [1e-3, 0.5, 3.0])
 def test_smoothed_hinge_is_its_definition(rng, n, delta):

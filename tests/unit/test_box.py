@@ -96,6 +96,7 @@ def sums_by_faces(Q, r, top, A, m):
     return best
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("kind", ["linear", "polynomial", "rbf"])

@@ -154,6 +154,7 @@ def test_a_flipped_bit_is_found(tmp_path, text, array):
             read_named(path, cache=cache)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("field", "place", "value"),
     [

@@ -56,6 +56,7 @@ def weights(n):
     return np.random.default_rng(8).integers(0, 4, n).astype(float)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("free", "weighted"), [(False, False), (False, True), (True, False)])
 @pytest.mark.parametrize("C", [0.01, 0.3, 10.0])
 @every_penalty
@@ -99,6 +100,7 @@ def test_a_bound_is_the_dual_of_a_point_that_is_feasible(loss):
             )
 
 
+@pytest.mark.every(3)
 @every_loss
 @pytest.mark.parametrize("name", ["l1", "elastic-net"])
 @pytest.mark.parametrize("free", [False, True])
@@ -142,6 +144,7 @@ def test_a_path_ends_where_single_runs_do_and_begins_at_no_weights(loss):
     assert used == sorted(used) and used[0] < used[-1]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("C", [1e-4, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize("name", ["l1", "elastic-net"])

@@ -17,6 +17,7 @@ from svmcut.structured.chain import ChainSequences, run_argmax
 ORDERS = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("t, e", ORDERS)
 @pytest.mark.parametrize("K", [1, 2, 3])
 def test_argmax_equals_enumeration(rng, t, e, K):

@@ -37,6 +37,7 @@ def made(rng, K, lengths, t=1, e=0, threads=1):
     return sequences, shape, chains, ChainSpace(sequences.X, chains, threads)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("t, e", ORDERS)
 @pytest.mark.parametrize("K", [1, 2, 3])
 @pytest.mark.parametrize("rule", ["slack", "zero-one"])
@@ -116,6 +117,7 @@ def test_counts_stay_at_the_most_that_is_counted(rng, most):
             assert values[same] == pytest.approx(values.max(), abs=1e-9)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("rule", RISKS)
 @pytest.mark.parametrize("t, e", [(0, 0), (1, 0), (1, 1), (2, 0)])
 def test_cuts_lie_below_the_risk_and_touch_it(rng, rule, t, e):

@@ -6,7 +6,6 @@ import pytest
 from drivers import driver
 from reference import chain as truth
 from reference.chain import noisy_chains as make
-from thinned import thinned
 
 SOLVERS = ["bcfw", "ssg", "cutting-plane"]
 
@@ -15,7 +14,8 @@ def fit(data, solver, C, observe=None, gap=1e-3, **options):
     return driver(data, task="sequence", solver=solver, gap=gap, **options).fit(None, C, observe)
 
 
-@pytest.mark.parametrize("t, e", thinned([(1, 1), (0, 0), (2, 1), (1, 0)], 2))
+@pytest.mark.every(3)
+@pytest.mark.parametrize("t, e", [(1, 1), (0, 0), (2, 1), (1, 0)])
 def test_the_optimum_is_that_of_the_quadratic_program(rng, t, e):
     data, best = make(rng, 2, [2, 3, 3, 4]), None
     for solver in SOLVERS:

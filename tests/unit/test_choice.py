@@ -55,6 +55,7 @@ def errors_at(parts, loss, C):
     return np.mean(shares), rows
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("loss", ["error-rate", "squared-hinge", "logistic"])
 @pytest.mark.parametrize("folds", [None, 3])
 def test_no_C_is_better_by_more(loss, folds):
@@ -138,6 +139,7 @@ def test_what_has_no_bound_is_refused(settings):
         check_choice(plain(Settings(**unit, **settings, given=frozenset(settings))))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("folds", [None, 3])
 def test_a_plain_grid_says_what_it_proves(folds):
     train, held = data(0), data(1)

@@ -47,6 +47,7 @@ def read(path, threads):
     ], found.X.n_features
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("written", ["plain", "gzip", "mark"])
 def test_the_same_rows(tmp_path, threads, written):
     path, text = tmp_path / "train.dat", text_of()
@@ -73,6 +74,7 @@ def test_the_first_fault_of_the_file_is_reported(tmp_path, threads):
             read(path, threads)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("bad", [True, False])
 def test_lines_come_before_the_end_of_a_damaged_text(tmp_path, threads, bad):
     text = text_of(6000)  # more than gzip unpacks in one go

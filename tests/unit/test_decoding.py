@@ -135,6 +135,7 @@ def test_given_tags_are_left_alone():
     check(sequences, model, lattice, allowed)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [0.0, 1.0, 60.0, 3000.0])
 def test_probabilities_of_long_sequences_are_those_of_sums_in_logarithms(scale):
     """Below and above the range of transitions up to which exponentials are multiplied."""

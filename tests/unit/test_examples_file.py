@@ -82,6 +82,7 @@ def changed(change):
     return change(TEXT + long_text())
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(
     "change",
@@ -349,6 +350,7 @@ def test_memory_limit_is_stated_before_it_is_passed(tmp_path):
         read_examples(write(tmp_path, gzip.compress(long_text(20000))), max_memory=3)
 
 
+@pytest.mark.every(2)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="address space limits are Linux's")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_memory_that_cannot_be_had(tmp_path, threads):

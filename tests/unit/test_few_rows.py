@@ -60,6 +60,7 @@ def exact_dual(name, coef, X, y, C, bias):
     return float(weight * gain - squared / 2), float(sum(c))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("free_bias", [False, True])
 @pytest.mark.parametrize("name", RISKS)
 def test_the_cut_and_the_weights_prove_each_other(name, free_bias):
@@ -75,6 +76,7 @@ def test_the_cut_and_the_weights_prove_each_other(name, free_bias):
         assert primal <= dual * (1 + 1e-5)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", RISKS)
 def test_cutting_planes_on_few_rows_end_soon(name):
     how = {} if "hinge" in name else {"task": "regression", "tube": TUBE}

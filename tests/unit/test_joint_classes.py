@@ -81,6 +81,7 @@ def brute(G, y, K, C, v):
     return -found.fun
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("solver", ["dual-cd", "cutting-plane"])
 @pytest.mark.parametrize(
     "kernel", [RBF, Kernel("polynomial", 2, scale=0.5)], ids=lambda kernel: kernel.name

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from reference.kernel import matrix
 from svmcut._native.kernels import KernelRows, exp_float32
-from thinned import thinned
 
 from svmcut.data.examples import Csr
 from svmcut.models import renumber
@@ -33,9 +32,10 @@ def kernel_of(name):
     return Kernel(name, degree=3, gamma=0.05, scale=0.1, offset=0.5)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("shape", thinned(SHAPES, 2))
+@pytest.mark.parametrize("shape", SHAPES)
 def test_blocks_rows_and_sums_are_their_definition(rng, shape, name, instructions):
     n, d, density, layout = SHAPES[shape]
     X, kernel = points(rng, n, d, density, shape), kernel_of(name)

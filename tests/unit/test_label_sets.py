@@ -149,6 +149,7 @@ def test_measures_and_lines_of_a_file_in_blocks(tmp_path, rng, monkeypatch, labe
         )
 
 
+@pytest.mark.every(2)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are read from /proc")
 @pytest.mark.parametrize("header", ["", "{} 20 8\n"])
 def test_memory_does_not_grow_with_the_file(tmp_path, rng, header):

@@ -147,6 +147,7 @@ def test_a_search_is_that_of_all_labels_as_far_as_it_says(beam):
     assert reached.all() and (left == -np.inf).all() if beam == 100 else not reached.all()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("at_once", [1, 1 << 20])
 @pytest.mark.parametrize(("beam", "k"), [(1, 3), (3, 1), (3, 7), (100, 4)])
 def test_of_a_search_for_the_best_worse_labels_are_left_out(monkeypatch, beam, k, at_once):

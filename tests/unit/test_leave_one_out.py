@@ -32,6 +32,7 @@ def anew(problem, row):
     return problem.kernel.expansion(problem.X.rows(row, row + 1), Z, part.beta[used], -part.b)[0]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("free", [True, False])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_scores_are_those_of_training_without_the_row(rng, kernel, free):

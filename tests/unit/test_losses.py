@@ -167,6 +167,7 @@ def test_a_visit_of_one_row_ends_at_its_optimum(rng, loss, C):
             )
 
 
+@pytest.mark.every(2)
 @every_loss
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("C", [0.01, 0.5])

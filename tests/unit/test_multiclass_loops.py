@@ -33,6 +33,7 @@ def descend(run, full, W, C, rounds=60, epochs=40):
         run.run(C, epochs, 0.0)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("bias", [0.0, 1.5])
 @pytest.mark.parametrize("C", [0.02, 1.0])
 @pytest.mark.parametrize(("K", "density"), [(2, 1.0), (4, 1.0), (9, 0.7)])
@@ -97,6 +98,7 @@ def test_rows_without_features_and_one_class(rng):
     assert not alpha.any() and not W.any()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("n", "K"), [(1, 1), (7, 3), (60, 20), (30_000, 3)])
 def test_the_risk_is_that_of_the_definition_and_its_cut_lies_below(rng, n, K):
     y, v = rng.integers(0, K, n).astype(np.int32), rng.integers(0, 4, n).astype(float)

@@ -123,6 +123,7 @@ def test_newton_goes_on_where_too_many_rows_are_near(tmp_path, monkeypatch, most
     assert found.converged and found.solver == "newton"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("most, case", [(256e6, {}), (1000.0, {}), (256e6, TUBE)])
 def test_a_run_goes_on_to_the_same_bytes(tmp_path, monkeypatch, most, case):
     monkeypatch.setattr(margin, "MOST_BYTES", most)

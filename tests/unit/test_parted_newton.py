@@ -5,7 +5,6 @@ that know no workers; states; the relay from cutting planes."""
 import pytest
 from drivers import risk_of
 from parted import lines, settings, trained, written
-from thinned import thinned
 
 import svmcut
 from svmcut.base.errors import TrainingError, UsageError
@@ -45,7 +44,8 @@ def way(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("name", thinned(CASES, 2))
+@pytest.mark.every(3)
+@pytest.mark.parametrize("name", CASES)
 def test_parts_have_the_optimum_of_one_machine_at_a_tight_gap(tmp_path, way, name):
     case = {"task": "classification", **CASES[name]}
     text = TEXTS[case["task"]]
@@ -81,6 +81,7 @@ def test_the_solver_of_a_loss_and_a_gap(tmp_path, loss, solvers):
         assert found[1].details["rounds"] < alone.details["rounds"] / 3
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("solver", ["auto", "newton"])
 def test_a_run_goes_on_to_the_same_bytes(tmp_path, way, solver):
     chosen = settings(gap=1e-6, solver=solver)

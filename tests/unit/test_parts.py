@@ -12,7 +12,6 @@ from drivers import risk_of
 from parted import lines, settings, trained, written
 from programs import call
 from reference import hinge, losses
-from thinned import thinned
 
 import svmcut
 from svmcut._native import sparse
@@ -105,7 +104,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", thinned(CASES, 2))
+@pytest.mark.every(3)
+@pytest.mark.parametrize("name", CASES)
 def test_parts_have_the_optimum_of_one_file(tmp_path, name):
     case = CASES[name]
     text = lines(task=case.get("task", "classification"), cost=name == "costs")
@@ -252,6 +252,7 @@ BINNED = {
 ALL_BINS = (1000, histograms.BINS)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "name, bins",
     [

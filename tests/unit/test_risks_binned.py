@@ -88,6 +88,7 @@ def test_cuts_of_bins_against_all_labellings(rng, name, rescaling, norm):
     assert hidden > 0  # the bins did hide something
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("name", "parameters"), OWN)
 def test_cuts_of_tables_in_bins_against_all_labellings(rng, name, parameters):
     def exact(s):
@@ -112,6 +113,7 @@ def test_cuts_of_tables_in_bins_against_all_labellings(rng, name, parameters):
             assert cut.offset + coef @ other <= exact(other) + slip
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("name", "parameters"), OWN)
 @pytest.mark.parametrize("n_bins", [4, 40])
 def test_the_best_own_table_is_found(name, parameters, n_bins):

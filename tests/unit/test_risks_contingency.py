@@ -16,6 +16,7 @@ def scores(rng, n):
     return s if rng.random() < 0.5 else np.round(s, 1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("slack_norm", [1, 2])
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 @pytest.mark.parametrize("loss", ROWS)
@@ -47,6 +48,7 @@ def full_table(s, y, delta, rescaling):
     return max(0.0, np.nanmax(np.where(delta > 0, value, np.nan)))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("slack_norm", [1, 2])
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 @pytest.mark.parametrize(("n", "share"), [(2000, 0.03), (2000, 0.5), (2000, 0.9), (9000, 0.99)])
@@ -145,6 +147,7 @@ def test_all_rankings_agree_with_the_interleavings(rng):
         )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("n", "share"), [(40, 0.5), (700, 0.05), (700, 0.95), (4000, 0.5)])
 def test_average_precision_against_the_full_search(n, share, rng):
     for scale in (1e-9, 1e-4, 1e-2, 1.0, 50.0):

@@ -65,6 +65,7 @@ def test_unknown_normalisations_are_refused():
         SquaredOrdinalRisk("pairs")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("c", [0.05, 1.0, 30.0])
 def test_training_reaches_the_optimum_over_all_constraints(name, c, rng, tmp_path, capsys):

@@ -126,6 +126,7 @@ def test_too_many_grades_are_refused_with_the_query():
     assert RankingRisk("ndcg", 100_000).bind(many).linearize(many).value == 0
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("loss", ["map", "ndcg"])
 @pytest.mark.parametrize("weights", [None, (2.0, 0.0, 0.5, 1.0)])
 def test_the_optimum_is_that_of_the_definition(loss, weights, rng):

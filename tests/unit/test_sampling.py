@@ -63,6 +63,7 @@ def test_samples_are_unbiased_and_their_value_is_the_cut_at_the_scores(name, rng
     assert value == pytest.approx(exact.value, rel=0.05)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", NAMES[1:])
 def test_every_violated_pair_is_drawn_and_no_other(name, rng):
     risk, y, qid, s = problem(name, rng)

@@ -39,6 +39,7 @@ def test_the_risk_is_that_of_all_pairs(loss, weighed, rng):
             assert bound.linearize(other).value >= cut.offset + cut.coef @ other - 1e-7
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_keys_of_several_ranges_have_all_pairs(loss, rng):
     """More keys than one tree holds; times by rising and by random scores."""

@@ -27,6 +27,7 @@ def truth(threshold):
     }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("trained", [False, True])
 @pytest.mark.parametrize(
     "floors",

@@ -20,6 +20,7 @@ def volume_of(c, y, level, bias):
     return np.maximum(0.0, level - (c + y * bias)).sum()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("free_bias", [False, True])
 def test_level_is_that_of_the_linear_program(rng, free_bias, ties):

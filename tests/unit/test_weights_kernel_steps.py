@@ -81,6 +81,7 @@ def test_weights_of_one_change_no_bit_of_visits(rng, rule, shuffled):
             run(X, positives, rule, 0.5, 11, shuffled, np.zeros(60))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("sampling", ["shuffled", "independent"])
 @pytest.mark.parametrize("dual", [True, False])
 def test_budgeted_steps_of_weighted_points_are_those_of_the_slow_truth(rng, dual, sampling):

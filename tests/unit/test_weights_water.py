@@ -21,6 +21,7 @@ def weighted(rng, n, positives, ties):
     return np.round(c, 1) * 2 if ties else c, v, np.repeat(np.arange(n), v.astype(int))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("free_bias", [False, True])
 def test_the_level_of_weighted_responses_is_that_of_the_linear_program_of_responses_repeated(
